@@ -13,6 +13,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.passes.registry import Pass, functions, register, single_use
+from alchemist.passes.views import permuted
 
 ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _ in UNARY), "gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast"))
 _ORDER = (0, 2, 1)
@@ -52,7 +53,7 @@ def _turn(op: Operation) -> SSAValue:
     """Returns the value in the old order."""
     before = Builder.before(op)
     before.source = sources_of(op) or None
-    op.operands[0] = _permuted(before, op.operands[0])
+    op.operands[0] = permuted(before, op.operands[0], _ORDER)
     for name, dim in (("channel_dim", 2), ("length_dim", 1)):
         access.set_attr(op, name, dim)
     n, channels, length = shape(op.results[0])
@@ -64,12 +65,6 @@ def _turn(op: Operation) -> SSAValue:
     made = last.results[0]
     after = Builder.after(last)
     after.source = sources_of(last) or None
-    back = _permuted(after, made)
+    back = permuted(after, made, _ORDER)
     made.replace_uses_with_if(back, lambda use: use.operation is not back.owner)
     return back
-
-
-def _permuted(b: Builder, value: SSAValue) -> SSAValue:
-    dims = shape(value)
-    made: SSAValue = b.op("ttir.permute", [value], {"permutation": _ORDER}, [tensor(tuple(dims[i] for i in _ORDER), element_type(value))])
-    return made

@@ -13,7 +13,8 @@ from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_attention import LOWEST_SCORE
 from alchemist.passes.fuse_patterns import number, skip
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
-from alchemist.passes.update_caches import MOST_USERS, counts, position_of, reshaped
+from alchemist.passes.update_caches import MOST_USERS, counts, position_of
+from alchemist.passes.views import reshaped
 
 _AFTER = {"ttir.le": (0, False), "ttir.ge": (1, False), "ttir.gt": (0, True), "ttir.lt": (1, True)}
 """Comparison -> the operand that counts the positions, and whether it says which are hidden."""

@@ -15,6 +15,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_patterns import binary, number, scaled
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.views import permuted
 
 LOWEST_SCORE = -1e4
 """Scores at or below this are masked."""
@@ -124,12 +125,8 @@ def _is_written(key: SSAValue) -> bool:
 def _turned_back(b: Builder, turned: Operation) -> SSAValue:
     """What the permute gives with its last two dims the other way round."""
     source, (*first, third, last) = turned.operands[0], access.attr(turned, "permutation")
-    order = (*first, last, third)
-    if order == tuple(range(len(order))):
-        return source
     b.source = sources_of(turned) or None
-    dims = tuple(shape(source)[index] for index in order)
-    made: SSAValue = b.op("ttir.permute", [source], {"permutation": order}, [tensor(dims, element_type(source))])
+    made = permuted(b, source, (*first, last, third))
     b.source = None
     return made
 

@@ -16,7 +16,7 @@ from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import defining, replace
-from alchemist.passes.update_caches import reshaped
+from alchemist.passes.views import reshaped
 
 _BINARY = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY)
 PRODUCTS = frozenset({"ttir.linear", "ttir.matmul"})

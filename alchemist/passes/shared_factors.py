@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
@@ -13,7 +13,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, ops_named, register, replace
-from alchemist.passes.update_caches import reshaped
+from alchemist.passes.views import permuted, reshaped
 
 _TILE = 32
 
@@ -41,7 +41,7 @@ def _merge(op: Operation) -> None:
     build.source = sources_of(op) or None
     order = [*(place for place in batch if place not in shared), *shared, len(a) - 2, len(a) - 1]
     kept, count = tuple(a[place] for place in own), math.prod(a[place] for place in shared)
-    rows = reshaped(build, _permuted(build, left, order), (*kept, count * a[-2], a[-1]))
+    rows = reshaped(build, permuted(build, left, order), (*kept, count * a[-2], a[-1]))
     made = build.op(
         "ttir.matmul",
         [rows, reshaped(build, right, (*kept, *b[-2:]))],
@@ -49,7 +49,7 @@ def _merge(op: Operation) -> None:
         [tensor((*kept, count * a[-2], dims[-1]), element_type(op.results[0]))],
     )
     back = reshaped(build, made, tuple(dims[place] for place in order))
-    replace(op, [_permuted(build, back, [order.index(place) for place in range(len(order))])])
+    replace(op, [permuted(build, back, [order.index(place) for place in range(len(order))])])
 
 
 def _pays(a: tuple[int, ...], own: list[int], shared: list[int]) -> bool:
@@ -58,11 +58,3 @@ def _pays(a: tuple[int, ...], own: list[int], shared: list[int]) -> bool:
         return True
     count = math.prod(a[place] for place in shared)
     return -(-count * a[-2] // _TILE) * 2 <= count * -(-a[-2] // _TILE)
-
-
-def _permuted(b: Builder, value: SSAValue, order: list[int]) -> SSAValue:
-    if order == sorted(order):
-        return value
-    dims = tuple(shape(value)[place] for place in order)
-    made: SSAValue = b.op("ttir.permute", [value], {"permutation": order}, [tensor(dims, element_type(value))])
-    return made

@@ -17,6 +17,7 @@ from alchemist.ir.location import sources_of
 from alchemist.passes.fold import constant_of
 from alchemist.passes.fuse_patterns import binary, number, skip
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.passes.views import reshaped
 
 MOST_USERS = 32
 """Users of a cache: the library writes the rows of each from a core of its own, and a tile holds as many."""
@@ -184,12 +185,4 @@ def _positions(op: Operation, position: SSAValue, users: int) -> SSAValue:
     if users == 1:
         return one
     made: SSAValue = b.op("ttir.broadcast", [one], {"broadcast_dimensions": (users,)}, [tensor((users,), element_type(one))])
-    return made
-
-
-def reshaped(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
-    """`value` with `dims`, itself if it has them."""
-    if shape(value) == dims:
-        return value
-    made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
     return made

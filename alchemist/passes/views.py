@@ -21,6 +21,23 @@ Axis = tuple[Part, ...]
 VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static")
 
 
+def reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
+    """`value` with `dims`, itself if it has them."""
+    if shape(value) == tuple(dims):
+        return value
+    made: SSAValue = b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
+    return made
+
+
+def permuted(b: Builder, value: SSAValue, order: Sequence[int]) -> SSAValue:
+    """`value` with its dims in another order, itself in its own."""
+    if list(order) == sorted(order):
+        return value
+    dims = tuple(shape(value)[place] for place in order)
+    made: SSAValue = b.op("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, element_type(value))])
+    return made
+
+
 def joined(parts: Iterable[Part]) -> Axis:
     """The same walk with as few parts as possible."""
     found: list[Part] = []

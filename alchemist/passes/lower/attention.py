@@ -12,7 +12,7 @@ from alchemist.ir.layout import TILE_EDGE, TTNNLayout
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import is_faster_with
 from alchemist.passes.lower.configs import compute_config
-from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rows_of_eight, rule, user_per_core
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, first_cores, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 from alchemist.passes.registry import add_sources
 
@@ -173,7 +173,7 @@ def _join_heads(c: Lowering, value: SSAValue) -> SSAValue:
     (_, users, heads, size), dtype = shape(value), layout(value).dtype
     dims = (1, 1, users, heads * size)
     on_cores = c.b.op("ttnn.to_memory_config", [value], {}, [user_per_core(shape(value), dtype).type_for(shape(value))])
-    kind = TTNNLayout.make(dims, dtype, TILE, "l1", "width_sharded", (1, heads), rows_of_eight(heads)).type_for(dims)
+    kind = TTNNLayout.make(dims, dtype, TILE, "l1", "width_sharded", (1, heads), first_cores(heads)).type_for(dims)
     joined = c.b.op("ttnn.nlp_concat_heads_decode", [on_cores], {"num_heads": heads}, [kind])
     return c.emit("to_memory_config", [joined], {}, dims, dtype)
 

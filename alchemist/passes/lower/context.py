@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from alchemist.errors import LoweringError
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.attributes import DeviceType
+from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
@@ -363,13 +363,13 @@ def layout(value: SSAValue) -> TTNNLayout:
 
 def user_per_core(dims: Shape, dtype: str) -> TTNNLayout:
     """Layout of [1, B, H, D] height-sharded in L1: the heads of each user on a core of its own, rows of eight cores."""
-    return TTNNLayout.make(dims, dtype, TILE, "l1", "height_sharded", (dims[1], 1), rows_of_eight(dims[1]))
+    return TTNNLayout.make(dims, dtype, TILE, "l1", "height_sharded", (dims[1], 1), first_cores(dims[1]))
 
 
-def rows_of_eight(cores: int) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-    """Ranges of the first cores, row by row of eight."""
-    whole, rest = divmod(cores, 8)
-    return (*((((0, 0), (7, whole - 1)),) if whole else ()), *((((0, whole), (rest - 1, whole)),) if rest else ()))
+def first_cores(cores: int, width: int = 8) -> tuple[Range, ...]:
+    """Ranges of the first cores of a grid, row by row of `width`."""
+    whole, rest = divmod(cores, width)
+    return (*((((0, 0), (width - 1, whole - 1)),) if whole else ()), *((((0, whole), (rest - 1, whole)),) if rest else ()))
 
 
 def location_text(infos: Sequence[SourceInfo]) -> str:

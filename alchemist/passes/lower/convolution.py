@@ -135,15 +135,6 @@ class _Conv:
             and channels <= SHORT_STICK and height * width % 32 == 0 and height * width >= LARGE_PLANE
         )  # fmt: skip
 
-    def _lines(self, step: int, dtype: str) -> tuple[SSAValue, tuple[int, int, int]]:
-        """[N, C, H, W] -> lines of N images of C * step planes of H / step rows, as [N, C, step, H / step, W] or a view of it, and the plane's sizes."""
-        c, source = self.c, self.op.operands[0]
-        n, channels, height, width = shape(source)
-        x = c.get(source, ROW_MAJOR, dtype)
-        if step > 1:
-            x = c.permute(c.reshape(x, (n, channels, height // step, step, width)), (0, 1, 3, 2, 4))
-        return x, (n, channels * step, height // step * width)
-
     def _on_pixel_shards(self, step: int, weight: SSAValue | None, dtype: str, call: Callable[[SSAValue, str], SSAValue]) -> SSAValue | None:
         """The convolution on pixels of a few channels, made on shards out of planes on shards: no pixel is filled up to a tile of channels.
         None where shards do not come out even or the library has no room for them."""
@@ -153,8 +144,11 @@ class _Conv:
         if where is None:
             return None
         before = dict(g)
-        x, (_, planes, size) = self._lines(step, dtype)
-        made = pixels.on_shards(c, c.reshape(x, (1, n, planes, size)), where, dtype)
+        planes = channels * step
+        x = c.get(self.op.operands[0], ROW_MAJOR, dtype)
+        if step > 1:
+            x = c.permute(c.reshape(x, (n, channels, height // step, step, width)), (0, 1, 3, 2, 4))
+        made = pixels.on_shards(c, c.reshape(x, (1, n, planes, height // step * width)), where, dtype)
         weight = weight if weight is not None else c.get(self.weight, ROW_MAJOR, dtype)
         dims = list(shape(weight))
         dims[1] = shape(made)[-1]

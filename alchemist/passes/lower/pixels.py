@@ -16,7 +16,7 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.matmul import divisors
 from alchemist.optimizer.movement import device_ns
 from alchemist.optimizer.windows import CONV_CONFIG
-from alchemist.passes.lower.context import ROW_MAJOR, Lowering
+from alchemist.passes.lower.context import ROW_MAJOR, Lowering, first_cores
 
 WORD_ELEMENTS = 8
 """bfloat16 values of an aligned word of L1 (16 bytes): shards begin and pixels end at whole words."""
@@ -48,9 +48,7 @@ def shards(machine: Machine, images: int, planes: int, size: int) -> Shards | No
         per_core_bytes = images * size // cores * (planes + channels_of(planes)) * 2
         if per_core_bytes > MOST_L1 * machine.l1_bytes:
             return None
-        whole, rest = divmod(cores, width)
-        ranges = (*((((0, 0), (width - 1, whole - 1)),) if whole else ()), *((((0, whole), (rest - 1, whole)),) if rest else ()))
-        return Shards(cores, ranges)
+        return Shards(cores, first_cores(cores, width))
     return None
 
 
