@@ -157,7 +157,6 @@ const Attr* Record::find(std::string_view name) const {
 
 bool Record::boolean(std::string_view name, bool otherwise) const { return optional_boolean(name).value_or(otherwise); }
 int64_t Record::integer(std::string_view name, int64_t otherwise) const { return optional_integer(name).value_or(otherwise); }
-double Record::number(std::string_view name, double otherwise) const { return optional_number(name).value_or(otherwise); }
 std::string Record::text(std::string_view name, std::string_view otherwise) const {
     const Attr* attr = find(name);
     return attr == nullptr ? std::string(otherwise) : as_text(name, *attr);
@@ -311,18 +310,10 @@ bool Call::is_tensor(std::string_view name) const {
     const Attr* attr = find(name);
     return attr != nullptr && std::holds_alternative<TensorIndex>(attr->value);
 }
-bool Call::is_integer(std::string_view name) const {
-    const Attr* attr = find(name);
-    return attr != nullptr && (std::holds_alternative<int64_t>(attr->value) || std::holds_alternative<bool>(attr->value));
-}
 bool Call::is_list(std::string_view name) const {
     const Attr* attr = find(name);
     return attr != nullptr &&
            (std::holds_alternative<std::vector<int64_t>>(attr->value) || std::holds_alternative<std::vector<double>>(attr->value));
-}
-bool Call::is_text(std::string_view name) const {
-    const Attr* attr = find(name);
-    return attr != nullptr && std::holds_alternative<std::string>(attr->value);
 }
 
 int32_t Call::i32(std::string_view name) const { return narrow<int32_t>(name, as_integer(name, required(name))); }
@@ -336,7 +327,6 @@ ttnn::ComputeKernelConfig Call::required_compute_config(std::string_view name) c
     required(name);
     return parse_compute_config(*record(name));
 }
-int32_t Call::i32(std::string_view name, int32_t otherwise) const { return has(name) ? i32(name) : otherwise; }
 uint32_t Call::u32(std::string_view name, uint32_t otherwise) const { return optional_u32(name).value_or(otherwise); }
 float Call::f32(std::string_view name, float otherwise) const { return optional_f32(name).value_or(otherwise); }
 std::string Call::text(std::string_view name, std::string_view otherwise) const { return attrs_.text(name, otherwise); }
@@ -357,9 +347,6 @@ std::vector<uint32_t> Call::u32s(std::string_view name) const {
     }
     return result;
 }
-std::optional<std::vector<int32_t>> Call::optional_i32s(std::string_view name) const {
-    return has(name) ? std::optional(i32s(name)) : std::nullopt;
-}
 std::vector<float> Call::f32s(std::string_view name) const {
     const Attr* attr = find(name);
     std::vector<float> result;
@@ -375,26 +362,14 @@ std::vector<float> Call::f32s(std::string_view name) const {
     }
     return result;
 }
-std::optional<int32_t> Call::optional_i32(std::string_view name) const { return has(name) ? std::optional(i32(name)) : std::nullopt; }
 std::optional<uint32_t> Call::optional_u32(std::string_view name) const {
     return has(name) ? std::optional(narrow<uint32_t>(name, as_integer(name, required(name)))) : std::nullopt;
 }
 std::optional<float> Call::optional_f32(std::string_view name) const {
     return has(name) ? std::optional(static_cast<float>(as_number(name, required(name)))) : std::nullopt;
 }
-std::optional<std::string> Call::optional_text(std::string_view name) const {
-    return has(name) ? std::optional(as_text(name, required(name))) : std::nullopt;
-}
 std::optional<DataType> Call::dtype(std::string_view name) const { return parse_dtype(required_text(name)); }
 std::optional<Layout> Call::layout(std::string_view name) const { return parse_layout(required_text(name)); }
-std::optional<MemoryConfig> Call::memory_config(std::string_view name) const {
-    const auto found = record(name);
-    return found ? std::optional(parse_memory_config(*found)) : std::nullopt;
-}
-std::optional<ttnn::ComputeKernelConfig> Call::compute_config(std::string_view name) const {
-    const auto found = record(name);
-    return found ? std::optional(parse_compute_config(*found)) : std::nullopt;
-}
 std::optional<ttnn::CoreGrid> Call::core_grid(std::string_view name) const {
     required(name);
     const auto coord = attrs_.core_coord(name);

@@ -44,7 +44,6 @@ struct Record {
     bool has(std::string_view name) const { return find(name) != nullptr; }
     bool boolean(std::string_view name, bool otherwise) const;
     int64_t integer(std::string_view name, int64_t otherwise) const;
-    double number(std::string_view name, double otherwise) const;
     std::string text(std::string_view name, std::string_view otherwise = "") const;
     std::vector<int64_t> integers(std::string_view name) const;
     std::optional<bool> optional_boolean(std::string_view name) const;
@@ -98,20 +97,14 @@ public:
     std::optional<Tensor> optional_tensor(std::string_view name) const;
     bool is_tensor(std::string_view name) const;  ///< tensor rather than number: binary ops take both
     bool boolean(std::string_view name, bool otherwise) const { return attrs_.boolean(name, otherwise); }
-    int32_t i32(std::string_view name, int32_t otherwise) const;
     uint32_t u32(std::string_view name, uint32_t otherwise) const;
     float f32(std::string_view name, float otherwise) const;
     std::string text(std::string_view name, std::string_view otherwise = "") const;
     std::optional<bool> optional_boolean(std::string_view name) const { return attrs_.optional_boolean(name); }
-    std::optional<int32_t> optional_i32(std::string_view name) const;
     std::optional<uint32_t> optional_u32(std::string_view name) const;
     std::optional<float> optional_f32(std::string_view name) const;
-    std::optional<std::string> optional_text(std::string_view name) const;
-    std::optional<std::vector<int32_t>> optional_i32s(std::string_view name) const;
     std::vector<float> f32s(std::string_view name) const;
-    bool is_integer(std::string_view name) const;  ///< given as int, not float
-    bool is_list(std::string_view name) const;     ///< given as a list of numbers
-    bool is_text(std::string_view name) const;
+    bool is_list(std::string_view name) const;  ///< given as a list of numbers
     template <size_t N>
     std::array<uint32_t, N> u32_array(std::string_view name, std::array<uint32_t, N> otherwise) const {
         if (!has(name)) {
@@ -125,8 +118,6 @@ public:
 
     std::optional<DataType> dtype(std::string_view name) const;  ///< never empty, as those below: throws when absent
     std::optional<Layout> layout(std::string_view name) const;
-    std::optional<MemoryConfig> memory_config(std::string_view name) const;  ///< empty when absent, as compute_config
-    std::optional<ttnn::ComputeKernelConfig> compute_config(std::string_view name) const;
     std::optional<ttnn::CoreGrid> core_grid(std::string_view name) const;
     std::optional<CoreRangeSet> core_range_set(std::string_view name) const;
     std::optional<Shape> shape(std::string_view name) const;
