@@ -1,6 +1,7 @@
 """One model of the zoo from builder to checked program; as a program, prints one line per model.
 
-    python -m tests.zoo.run [--language py|cpp] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] [--resume] [--of zoo|families|onnx] NAME ...
+    python -m tests.zoo.run [--language py|cpp] [--level 0|1|2] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] [--resume]
+                            [--of zoo|families|onnx] NAME ...
 
 Without names: all of a table (the zoo, further families of transformers, ONNX files). --resume: leaves out what ROWS.jsonl has a row of.
 --referee: every call of the emitted Python program on the real ttnn wheel as well (`alchemist verify`).
@@ -47,6 +48,7 @@ class Row:
     run_s: float = 0.0
     referee: dict[str, str] = field(default_factory=dict)  # architecture -> "n calls", or what was rejected
     table: str = "zoo"
+    level: int = 0
 
     @property
     def rejections(self) -> list[str]:
@@ -69,14 +71,16 @@ def judge(row: Row, directory: Path, wheels: Mapping[str, RealTtnn]) -> None:
         row.referee[arch] = f"{len(verdict.calls)} calls" if verdict.accepted else "; ".join(verdict.lines("")[:-1])[:1500]
 
 
-def run_model(name: str, language: str, directory: Path) -> Row:
-    """Exports the model to `directory`, runs `./run --check`. A failure is the row's `result`: stage and message."""
+def run_model(name: str, language: str, directory: Path, level: int = 0) -> Row:
+    """Exports the model to `directory` at an optimization level, runs `./run --check`. A failure is the row's `result`: stage and message."""
     from alchemist import codegen_cpp, codegen_py
     from alchemist.errors import AlchemistError
 
     kind, framework, build = everything()[name]
-    row = Row(name, framework, language, table=kind)
+    row = Row(name, framework, language, table=kind, level=level)
     model, args, kwargs = build()
+    if level:
+        kwargs = {**kwargs, "compiler_options": {**kwargs.get("compiler_options", {}), "optimization_level": level}}
     start = time.perf_counter()
     try:
         made = (codegen_py if language == "py" else codegen_cpp)(model, *args, export_path=directory, overwrite=True, **kwargs)
@@ -105,15 +109,15 @@ def run_model(name: str, language: str, directory: Path) -> Row:
     return row
 
 
-def run_guarded(name: str, language: str, directory: Path, wheels: Mapping[str, RealTtnn]) -> Row:
+def run_guarded(name: str, language: str, directory: Path, wheels: Mapping[str, RealTtnn], level: int = 0) -> Row:
     """`run_model` and `judge`; whatever else goes wrong is the row's result, so that one model does not hide the others."""
     try:
-        row = run_model(name, language, directory)
+        row = run_model(name, language, directory, level)
         if language == "py" and (directory / "main.py").exists():
             judge(row, directory, wheels)
     except Exception:  # noqa: BLE001  a crash of one model must not hide the others
         kind, framework, _ = everything()[name]
-        row = Row(name, framework, language, table=kind, result="crash: " + traceback.format_exc()[-1500:])
+        row = Row(name, framework, language, table=kind, level=level, result="crash: " + traceback.format_exc()[-1500:])
     return row
 
 
@@ -125,6 +129,7 @@ def _dtype(manifest: dict[str, dict[str, dict[str, str]]]) -> str:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.zoo.run", description=__doc__)
     parser.add_argument("--language", choices=("py", "cpp"), default="py")
+    parser.add_argument("--level", type=int, default=0, choices=(0, 1, 2), help="optimization_level of the exports (default 0)")
     parser.add_argument("--out", type=Path, help="keep the exports here")
     parser.add_argument("--json", type=Path, help="append one JSON line per model")
     parser.add_argument("--resume", action="store_true", help="leave out models that the file of --json has a row of")
@@ -144,11 +149,11 @@ def main(arguments: Sequence[str]) -> int:
                 print(f"referee skipped: {error}", file=sys.stderr)
         names = options.names or [name for name, (kind, _, _) in everything().items() if kind == options.of]
         if options.resume and options.json and options.json.exists():
-            done = {(row["model"], row["language"]) for row in map(json.loads, options.json.read_text().splitlines())}
-            names = [name for name in names if (name, options.language) not in done]
+            done = {(row["model"], row["language"], row["level"]) for row in map(json.loads, options.json.read_text().splitlines())}
+            names = [name for name in names if (name, options.language, options.level) not in done]
         for name in names:
             directory = (options.out or scratch) / f"{name}_{options.language}"
-            row = run_guarded(name, options.language, directory, wheels)
+            row = run_guarded(name, options.language, directory, wheels, options.level)
             failed += not row.passed
             line = f"{name:24} {row.ops:5} ops {row.lines:5} lines  pcc {row.pcc}  {row.device_us} us  {row.codegen_s} + {row.run_s} s  {row.result}"
             print(" ".join([line, *(f"{arch}: {verdict}" for arch, verdict in row.referee.items())]), flush=True)
