@@ -17,7 +17,8 @@ _COMPUTE_COMMENT = "What the library takes by itself, spelled out: a program con
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 """Kinds that have a name even where they are used once, in a program whose configs were chosen."""
-_ROLES = {"ttnn.transformer.scaled_dot_product_attention": "ATTENTION", "ttnn.layer_norm": "NORM", "ttnn.rms_norm": "NORM", "ttnn.softmax": "SOFTMAX"}
+_ROLES = {"SDPA": "ATTENTION", "LayerNorm": "NORM", "Softmax": "SOFTMAX"}
+"""What the program configs of a class are for, by how its name begins; all others are of products."""
 
 Place = tuple[str, model.Value, Kind, tuple[str, ...]]
 """What a value is called by default, the value, its kind, longer names by where it stands."""
@@ -159,7 +160,7 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
         if "ComputeKernelConfig" in value.class_name:
             return _compute_name(value)
         if arg.kind is Kind.PROGRAM_CONFIG:
-            return _role(call, op)
+            return _role(call, value.class_name.rpartition(".")[2])
         return _conv_name(value) if value.class_name == "ttnn.Conv2dConfig" else constant_case(value.class_name.rpartition(".")[2])
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
@@ -169,10 +170,11 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     return ""
 
 
-def _role(call: model.Call, op: str) -> str:
-    """What a call is for: `FC1_MATMUL` by its weight, `ATTENTION` by its op."""
-    if op in _ROLES:
-        return _ROLES[op]
+def _role(call: model.Call, class_name: str) -> str:
+    """What a program config is for: `FC1_MATMUL` by the call's weight, `ATTENTION` by its class."""
+    for begin, role in _ROLES.items():
+        if class_name.startswith(begin):
+            return role
     path = _module_path(call)
     return f"{constant_case(path[-1])}_MATMUL" if path else "MATMUL"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
 from alchemist.ops.evaluate import run as run_ttir
+from alchemist.optimizer.movement import CARDS, device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 
@@ -166,6 +168,17 @@ WIDE, NARROW = ((HEADS * SIZE, 64), "bf16", "parameter"), ((GROUPS * SIZE, 64), 
 LAYER = (
     ((USERS, 1, 64), "bf16", "input"), CACHE, CACHE, AT, ((SIZE // 2,), "f32", "parameter"), WIDE, NARROW, NARROW, ((64, HEADS * SIZE), "bf16", "parameter")
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("users", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_few_heads_of_keys_on_many_cores(users: int, groups: int) -> None:
+    """The library shares all cores of a card among the heads of keys, and refuses where one gets more than 64."""
+    cache, rows, query = (((users, count, length, SIZE), "bf16", "input") for count, length in ((groups, LENGTH), (groups, 1), (4, 1)))
+    lowered = lower_to_ttnn(build(step, query, cache, cache, AT, rows)).module
+    attention = next(op for op in lowered.walk() if op.name == "ttnn.scaled_dot_product_attention_decode")
+    assert all(device_ns([attention], card) < math.inf for card in CARDS)
+    assert ("program_config" in attention.properties) == (users * groups <= 2)
 
 
 def test_a_layer_in_rows_of_users() -> None:

@@ -86,6 +86,11 @@ def test_cpp_has_the_lists_too() -> None:
     assert 'weights["keys_0"]' in text  # forward() gives the caches as well
 
 
+def test_one_user_has_a_program_config_by_its_role() -> None:
+    assert "ATTENTION = ttnn.SDPAProgramConfig(" in sources(users=1)["main.py"]
+    assert "SDPAProgramConfig" not in sources(users=4)["main.py"]
+
+
 def test_one_layer_has_no_list() -> None:
     assert "caches" not in sources(layers=1)["main.py"].replace("utils.caches", "")
 

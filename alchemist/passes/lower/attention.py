@@ -19,6 +19,10 @@ from alchemist.passes.registry import add_sources
 LONGEST_CHUNKS = (256, 128, 64)
 """Of queries and keys: what leaves room in L1 for most head sizes; half of it for wide heads."""
 PROGRAM_CONFIG = "alchemist.program_config"
+MOST_CORES_OF_A_HEAD = 64
+"""That decode attention takes for the keys of a user's head: their parts are joined in six rounds (tt-metal, sdpa_decode_program_factory.cpp)."""
+MOST_CORES_OF_A_CARD = 140
+"""Of Blackhole: the library shares all cores of a card among the heads, and refuses where one gets more than it takes."""
 BF16_ONLY = "attention takes bfloat16 only"
 
 
@@ -153,6 +157,9 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
     ):
         given = operand(op, name)
         operands.append(None if given is None else c.get(given, page, kind))
+    if shape(op.operands[0])[1] * shape(op.operands[1])[1] * MOST_CORES_OF_A_HEAD < MOST_CORES_OF_A_CARD:
+        cores = {"compute_with_storage_grid_size": machine(c.options.card).grid, "max_cores_per_head_batch": MOST_CORES_OF_A_HEAD}
+        attributes["program_config"] = struct("ttnn.sdpa_program_config", {**cores, "q_chunk_size": 0, "k_chunk_size": 0})
     made = c.emit(op.name.removeprefix("ttir."), operands, attributes, shape(result), "bf16")
     if c.options.optimization_level and _heads_are_joined(result):
         made = c.reshape(_join_heads(c, made), shape(result))  # undone by the reshape behind it: the one between is swept
