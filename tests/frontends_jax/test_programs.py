@@ -209,3 +209,13 @@ def test_refused_with_a_hint(function: Callable[..., Any], op: str, reason: str,
     with pytest.raises(UnsupportedOpError, match=hint) as error:
         capture(function, (X,), {})
     assert any(name == op and reason in why for name, _, _, why in error.value.ops)
+
+
+def test_leaves_that_nothing_reads_are_no_parameters() -> None:
+    """Inputs stay, the caller passes them."""
+    result = capture(lambda p, x, y: x @ p["kernel"], ({"kernel": jnp.ones((4, 2)), "left_over": jnp.ones(3)}, X[:, :4], X), {})
+    kinds = {argument.name: argument.kind for argument in result.arguments}
+    assert list(kinds.values()).count("input") == 2
+    assert any("kernel" in name for name in kinds)
+    assert not any("left_over" in name for name in kinds)
+    assert "loc(" in result.stages["shlo"](), "StableHLO with the lines of the source"

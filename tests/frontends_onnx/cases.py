@@ -215,6 +215,11 @@ case("Einsum", (2, 3, 33), (2, 33, 5), equation="bij,bjk->bik")
 case("Einsum", (2, 4, 3, 8), (2, 5, 3, 8), equation="bqhd,bkhd->bhqk")
 case("Einsum", (3, 5), (5,), (4, 3), equation="ij,j,ki->k")
 case("Einsum", (2, 3, 4), equation="...ij->...ji")
+case("Einsum", (2, 3, 4), (4, 5), equation="bij,jk")
+case("Einsum", (2, 6, 3, 4), (2, 6, 4, 5), equation="...ij,...jk->...ik")
+case("Einsum", (3, 4), (4,), (4, 5), (3,), equation="ab,b,bc,a->ca")
+case("Einsum", (2, 3), (4, 5), equation="ab,cd->adcb")
+case("Einsum", (2, 3, 4), equation="abc->b")
 
 # --- images -------------------------------------------------------------------------------------------------------------------
 
@@ -226,9 +231,16 @@ case("Conv", (1, 2, 4, 5, 6), weight(3, 2, 2, 2, 2))
 case("ConvTranspose", (1, 3, 5, 4), weight(3, 4, 3, 3), weight(4), strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 1])
 case("ConvTranspose", (1, 3, 5, 4), weight(3, 2, 3, 3), strides=[2, 2], pads=[0, 1, 1, 1])
 case("ConvTranspose", (1, 3, 5), weight(3, 2, 3), strides=[2])
+case("ConvTranspose", (1, 3, 5, 4), weight(3, 2, 3, 3), strides=[2, 2], auto_pad="SAME_UPPER")
+case("ConvTranspose", (1, 3, 5, 4), weight(3, 2, 4, 4), strides=[2, 3], auto_pad="SAME_LOWER")
+case("ConvTranspose", (1, 4, 5, 4), weight(4, 3, 3, 3), weight(3), strides=[1, 2], pads=[2, 0, 1, 1])
 case("MaxPool", (1, 3, 8, 9), kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
 case("MaxPool", (1, 3, 8, 9), kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
 case("MaxPool", (1, 3, 12), kernel_shape=[3], strides=[2], ceil_mode=1)
+case("MaxPool", (1, 2, 4, 6, 5), kernel_shape=[2, 3, 2], strides=[2, 1, 2], pads=[1, 1, 0, 1, 1, 0])
+case("AveragePool", (1, 2, 4, 6, 5), kernel_shape=[2, 3, 2], strides=[1, 2, 2], opset=13)
+case("AveragePool", (1, 2, 4, 6, 5), kernel_shape=[2, 2, 3], pads=[1, 0, 1, 0, 1, 1], opset=13)
+case("AveragePool", (1, 2, 9), kernel_shape=[4], strides=[2], pads=[1, 2], opset=13)
 case("AveragePool", (1, 3, 8, 9), kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], opset=19)
 case("AveragePool", (1, 3, 8, 8), kernel_shape=[2, 2], strides=[2, 2], pads=[0, 0, 1, 1], opset=13)
 case("AveragePool", (1, 3, 8, 8), kernel_shape=[2, 2], pads=[1, 1, 0, 0], count_include_pad=1)
@@ -282,6 +294,10 @@ for _op, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
         _parts = (weight(_count, 8 * _gates, 5), weight(_count, 8 * _gates, 8), weight(_count, 16 * _gates))
         _more = {"linear_before_reset": 1} if _op == "GRU" and _way == "forward" else {}
         case(_op, (3, 2, 5), *_parts, opset=14, outputs=3 if _op == "LSTM" else 2, hidden_size=8, direction=_way, **_more)
+    _parts, _states = (weight(1, 8 * _gates, 5), weight(1, 8 * _gates, 8)), (weight(1, 2, 8),) * (2 if _op == "LSTM" else 1)
+    case(_op, (3, 2, 5), *_parts, opset=14, outputs=2, hidden_size=8, direction="reverse")
+    case(_op, (3, 2, 5), *_parts, weight(1, 16 * _gates), i64(3, 3).astype(np.int32), *_states, opset=14, outputs=2, hidden_size=8)
+    case(_op, (1, 2, 5), *_parts, None, None, *_states, opset=14, outputs=2, hidden_size=8)
 
 
 # --- models -------------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.cli import main
 from alchemist.codegen import onnx_sources
 from alchemist.frontends.onnx import load
+from alchemist.ir.location import sources_of
 from tests.frontends_onnx import files
 from tests.frontends_onnx.running import run_checked
 
@@ -118,3 +119,13 @@ def test_attention_is_recognised(tmp_path: Path) -> None:
     weights = {"flat": np.array([-1, 32, 64]), "back": np.array([2, 4, 64, 32])}
     files.save(tmp_path / "turned.onnx", nodes, {name: (kind, shape) for name in "qkv"}, weights, (kind, shape))
     assert "ttnn.transformer.scaled_dot_product_attention(" in onnx_sources(tmp_path / "turned.onnx")["main.py"]
+
+
+def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
+    nodes = [onnx.helper.make_node("Relu", ["x"], ["activated"]), onnx.helper.make_node("Sum", ["x", "activated", "activated"], ["y"])]
+    kinds = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (3, 5)) for name in "xy"]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", kinds[:1], kinds[1:]), opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9)
+    onnx.save(model, tmp_path / "x.onnx")
+    named = {op.name: sources_of(op)[0].name for op in load(tmp_path / "x.onnx").module.walk() if op.name.startswith("ttir.")}
+    assert named["ttir.relu"] == "activated"
+    assert named["ttir.add"] == "y"

@@ -49,6 +49,18 @@ def test_lowered(case: Case, tmp_path: Path) -> None:
             np.testing.assert_allclose(value.astype(np.float32), want, rtol=0, atol=2e-5 * scale)
 
 
+@pytest.mark.parametrize("k", [-1, 0, 2])
+@pytest.mark.parametrize("dtype", [None, onnx.TensorProto.INT32])
+def test_eye_like(k: int, dtype: int | None, tmp_path: Path) -> None:
+    nodes = [onnx.helper.make_node("EyeLike", ["x"], ["eye"], k=k, **({} if dtype is None else {"dtype": dtype}))]
+    nodes += [onnx.helper.make_node("Cast", ["eye"], ["float"], to=onnx.TensorProto.FLOAT), onnx.helper.make_node("Add", ["x", "float"], ["y"])]
+    kinds = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (3, 5)) for name in "xy"]
+    graph = onnx.helper.make_graph(nodes, "eye", kinds[:1], kinds[1:])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9), tmp_path / "case.onnx")
+    result = load(tmp_path / "case.onnx", kwargs={"x": np.zeros((3, 5), np.float32)})
+    np.testing.assert_array_equal(evaluate.run(result.module, [argument.value() for argument in result.arguments])[0], np.eye(3, 5, k))
+
+
 QUICK = (20, 21)
 GROUPS = [pytest.param(opset, cases, id=f"{opset}_{cases[0].op}", marks=() if opset in QUICK else pytest.mark.slow) for opset, cases in opset_groups()]
 

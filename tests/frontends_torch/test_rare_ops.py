@@ -53,6 +53,57 @@ case(
 case("embedding bag max", lambda t, m: m(t), i(9, 3, 4), mods=(nn.EmbeddingBag(9, 5, mode="max"),))
 case("embedding bag offsets", lambda t, m: m(t, torch.tensor([0, 3, 3, 7])), i(9, 10), mods=(nn.EmbeddingBag(9, 5, mode="max"),))
 
+case("norms of vectors", lambda t: [torch.linalg.vector_norm(t, order, dim) for order in (0.5, 1, 3, torch.inf, -torch.inf) for dim in (None, 1, (0, 2))], x)
+case("cosines", lambda a, b: [F.cosine_similarity(a, b, 1, eps) for eps in (1e-8, 0.5, 4.0)], torch.cat([x, torch.zeros(2, 6, 1)], 2), r(2, 6, 9))
+case("narrow", lambda t: (t.narrow(1, 2, 3), t.narrow(-1, -4, 2), t.narrow(0, 0, 0)), x)
+case(
+    "histogram", lambda t: (torch.histc(t, 5, -1.0, 1.0), torch.histc(t, 3, 0.25, 0.75)), torch.tensor([-1.0, -0.99, 0.0, 0.2, 0.25, 0.5, 0.75, 0.76, 1.0, 3.0])
+)
+q, k, v = r(2, 2, 6, 8), r(2, 2, 6, 8), r(2, 2, 6, 8)
+case(
+    "fused attention",
+    lambda q, k, v: [
+        torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, **given)[0]
+        for given in ({}, {"is_causal": True}, {"scale": 0.5}, {"attn_mask": torch.arange(6.0).neg().expand(2, 2, 6, 6)})
+    ],
+    q,
+    k,
+    v,
+)
+case(
+    "fused heads",
+    lambda t, m: torch._native_multi_head_attention(
+        t, t * 2, t + 1, 8, 2, m.in_proj_weight, m.in_proj_bias, m.out_proj.weight, m.out_proj.bias, need_weights=False
+    )[0],
+    x,
+    mods=(nn.MultiheadAttention(8, 2).eval(),),
+)  # fmt: skip
+# Padding on the left hides every key of the first rows.
+case(
+    "rows without keys",
+    lambda q, k, v, kept: F.scaled_dot_product_attention(q, k, v, torch.ones(6, 6, dtype=torch.bool).tril() & (kept > 0)[:, None, None]),
+    q,
+    k,
+    v,
+    torch.tensor([[0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]]),
+)
+for mode, corners in (("nearest", False), ("nearest-exact", False), ("linear", True), ("bicubic", True)):
+    for sizes in ((9,), (5, 8), (3, 4, 5)):
+        name = {"nearest": "nearest", "nearest-exact": "_nearest_exact", "linear": ["linear", "bilinear", "trilinear"][len(sizes) - 1], "bicubic": "bicubic"}[
+            mode
+        ]
+        if mode == "bicubic" and len(sizes) != 2:
+            continue
+        overload = getattr(torch.ops.aten, f"{'_upsample' if name[0] == '_' else 'upsample_'}{name}{len(sizes)}d").default
+        for aligned in (False, True) if corners else (None,):
+            given = ([2 * size - 1 for size in sizes], *(() if aligned is None else (aligned,)))
+            case(f"{name}{len(sizes)}d {aligned}", lambda t, overload=overload, given=given: overload(t, *given), r(2, 3, *sizes))
+            case(
+                f"{name}{len(sizes)}d {aligned} by scale",
+                lambda t, overload=overload, given=given: overload(t, *given, *[1.9] * (t.dim() - 2)),
+                r(2, 3, *sizes),
+            )
+
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("function", "inputs", "modules"), CASES)
@@ -66,3 +117,11 @@ def test_large_permutes_leave_out_dimensions_of_one(monkeypatch: pytest.MonkeyPa
     result = check(permute, (r(2, 3, 4, 1, 1, 5),))
     permuted = [op for op in result.module.walk() if op.name == "ttir.permute"]
     assert [len(shape(op.results[0])) for op in permuted] == [4, 4]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_by_expert() -> None:
+    """What transformers calls for rows that are sorted by their expert; the second one has none."""
+    pytest.importorskip("transformers.integrations.moe")  # registers the op
+    ends = torch.tensor([2, 2, 5, 7], dtype=torch.int32)
+    check(Model(lambda rows, weights: torch.ops.transformers.grouped_mm_fallback(rows, weights, ends)), (r(7, 8), r(4, 8, 6)))

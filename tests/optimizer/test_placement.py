@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from modules import bottlenecks, convolutions, layers, lowered, mlp
-from ttnn_shim.queries import Spec, query
+from ttnn_shim.queries import Memory, Spec, query
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation
@@ -19,7 +19,7 @@ from alchemist.codegen import codegen_mlir
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
-from alchemist.optimizer.graph import forward_of
+from alchemist.optimizer.graph import forward_of, l1_bytes
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.sharded import is_whole
@@ -226,3 +226,25 @@ def test_windows_of_level_1_read_l1_for_themselves() -> None:
             (reader,) = {use.operation for use in op.results[0].uses if use.operation.name != "ttnn.deallocate"}
             after = layout_of(reader.results[0].type)
             assert reader.name == "ttnn.to_memory_config" and after is not None and after.buffer == "dram"
+
+
+BLOCK = Memory("L1", "BLOCK_SHARDED", ((64, 96), (((0, 0), (1, 1)),), "ROW_MAJOR"))
+
+
+@pytest.mark.parametrize(
+    ("dims", "dtype", "page", "memory", "cores", "size_bytes"),
+    [
+        ((33, 65), "bfloat16", "tile", Memory(), 1, 0),
+        ((33, 65), "bfloat16", "tile", Memory("L1"), 1, 6 * 2048),
+        ((33, 65), "float32", "tile", Memory("L1"), 4, 2 * 4096),
+        ((2, 3, 33, 65), "bfloat8_b", "tile", Memory("L1"), 5, 8 * 1088),
+        ((65,), "bfloat16", "tile", Memory("L1"), 1, 3 * 2048),
+        ((), "bfloat16", "tile", Memory("L1"), 1, 2048),
+        ((65,), "bfloat16", "row_major", Memory("L1"), 1, 160),
+        ((3, 5, 17), "int32", "row_major", Memory("L1"), 4, 4 * 96),
+        ((128, 192), "bfloat16", "tile", BLOCK, 64, 6 * 2048),
+        ((128, 192), "float32", "row_major", BLOCK, 64, 64 * 96 * 4),
+    ],
+)
+def test_l1_of_a_tensor(dims: tuple[int, ...], dtype: str, page: str, memory: Memory, cores: int, size_bytes: int) -> None:
+    assert l1_bytes(Spec(dims, dtype, page), memory, cores) == size_bytes

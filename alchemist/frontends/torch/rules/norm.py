@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 
@@ -123,14 +122,7 @@ def instance_norm(
     return torch.group_norm(x, x.shape[1], weight, bias, eps)
 
 
-@recipe("aten.local_response_norm.default")
-def local_response_norm(x: torch.Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> torch.Tensor:
-    squares = torch.nn.functional.pad(x * x, [0, 0] * (x.dim() - 2) + [size // 2, (size - 1) // 2])
-    window = sum(squares.narrow(1, i, x.shape[1]) for i in range(size))
-    return x / (k + window * (alpha / size)) ** beta
-
-
 @recipe("aten.cosine_similarity.default")
 def cosine_similarity(a: torch.Tensor, b: torch.Tensor, dim: int = 1, eps: float = 1e-8) -> torch.Tensor:
-    norms = [torch.sqrt(torch.sum(part * part, dim)).clamp(min=math.sqrt(eps) if eps > 1 else eps) for part in (a, b)]
+    norms = [torch.sqrt(torch.sum(part * part, dim)).clamp(min=eps) for part in (a, b)]
     return torch.sum(a * b, dim) / (norms[0] * norms[1])
