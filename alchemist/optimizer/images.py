@@ -34,18 +34,21 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
     lines: set[object] = set()
     alike = [op.results[0] for op in ops if len(op.results) == 1 and op.results[0] not in read]
     for image, must_gain in [*((image, True) for image in read), *((image, False) for image in alike)]:
-        maker = image.owner
+        values = _views(image) if must_gain else [image]
+        maker = values[0].owner
         if not isinstance(maker, Operation) or (not must_gain and _line(maker) not in lines):
             continue
         users = [use.operation for use in image.uses]
         alive = range(place[maker], 1 + max((place[user] for user in users), default=0))
         size = _bytes_per_core(image)
-        if size is None or any(taken[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, users, l1_small, must_gain):
+        if size is None or any(taken[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, values, users, l1_small, must_gain):
             continue
         for number in alive:
             taken[number] += size
-        lines.add(_line(maker))
-        retype(image, L1)
+        for value in values:
+            assert isinstance(value.owner, Operation)
+            lines.add(_line(value.owner))
+            retype(value, L1)
         for user in users:
             if user.name in CONVOLUTIONS:
                 prepare_weights(user)
@@ -54,6 +57,21 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
 def _line(op: Operation) -> object:
     """The op and the lines of the model that it stands for: where one block's image lies in L1 the others' may, so that the blocks stay one function."""
     return op.name, tuple(info.frames[-1] if info.frames else "" for info in sources_of(op))
+
+
+def _views(image: SSAValue) -> list[SSAValue]:
+    """The values, one the other form of the next, that lie where the image lies: what is computed, its views, the image."""
+    found = [image]
+    while isinstance(op := found[0].owner, Operation) and op.name == "ttnn.reshape" and op.operands[0].has_one_use() and _keeps_tiles(op):
+        found.insert(0, op.operands[0])
+    return found
+
+
+def _keeps_tiles(op: Operation) -> bool:
+    before, after = shape(op.operands[0]), shape(op.results[0])
+    rows = [(1, *dims)[-2] for dims in (before, after)]
+    in_dram = _bytes_per_core(op.operands[0]) is not None
+    return in_dram and before[-1:] == after[-1:] and (rows[0] == rows[1] or all(each % TILE_EDGE == 0 for each in rows))
 
 
 def _bytes_per_core(image: SSAValue) -> int | None:
@@ -66,17 +84,19 @@ def _bytes_per_core(image: SSAValue) -> int | None:
     return -(-tiles // FEWEST_CORES) * TILE_EDGE**2 * _BYTES[layout.dtype]
 
 
-def _is_faster(maker: Operation, users: Sequence[Operation], l1_small: int, must_gain: bool) -> bool:
-    """must_gain: False where as fast is good enough."""
+def _is_faster(maker: Operation, values: Sequence[SSAValue], users: Sequence[Operation], l1_small: int, must_gain: bool) -> bool:
+    """values: what the maker computes and its views. must_gain: False where as fast is good enough."""
     if len(maker.results) != 1:
         return False
-    image = maker.results[0]
+    readers = [value.owner for value in values[1:]] + list(users)
     for card in CARDS:
         dram = _ns(maker, card, l1_small, None, None)
         l1 = _ns(maker, card, l1_small, None, L1)
-        for user in users:
-            dram += _ns(user, card, l1_small, None, None)
-            l1 += _ns(user, card, l1_small, {index: L1 for index, value in enumerate(user.operands) if value is image}, None)
+        for reader in readers:
+            assert isinstance(reader, Operation)
+            held = {index: L1 for index, value in enumerate(reader.operands) if value in values}
+            dram += _ns(reader, card, l1_small, None, None)
+            l1 += _ns(reader, card, l1_small, held, L1 if any(value.owner is reader for value in values) else None)
         if dram == math.inf or l1 > dram or (must_gain and l1 == dram):
             return False
     return True

@@ -9,6 +9,7 @@ arguments take the layout of their first use, so that no conversion is needed fo
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ops.spec import INLINE, NOTE
 from alchemist.options import CompilerOptions
+from alchemist.passes.views import joined, view_of
 
 Shape = tuple[int, ...]
 Rule = Callable[["Lowering", Operation], None]
@@ -163,12 +165,39 @@ class Lowering:
             key = (value, f"flat {order}")
             found = self._converted.get(key)
             if found is None:
-                logical = self.get(value, page or ROW_MAJOR)
-                if order != (0, 1, 2, 3):
-                    logical = self.permute(logical, order)
+                root = self.pixels_of(value, order)
+                if root is not None:
+                    logical = self.get(root, self._page(root) or page or ROW_MAJOR)
+                else:
+                    logical = self.get(value, page or ROW_MAJOR)
+                    if order != (0, 1, 2, 3):
+                        logical = self.permute(logical, order)
                 found = self._converted[key] = self.reshape(logical, (1, 1, n * h * w, c))
             current = found
         return self.convert(current, page or layout(current).page, dtype)
+
+    def flat_page(self, value: SSAValue, order: Sequence[int]) -> str:
+        """The page layout in which the value can be had as [1, 1, N*H*W, C] without a conversion, row-major where it has to be rearranged."""
+        entry = self._entries.get(value)
+        if entry is not None and entry.order == tuple(order):
+            return layout(entry.value).page
+        root = self.pixels_of(value, order)
+        return (self._page(root) if root is not None else None) or ROW_MAJOR
+
+    def _page(self, value: SSAValue) -> str | None:
+        entry = self._entries.get(value)
+        return layout(entry.value).page if entry is not None else None
+
+    def pixels_of(self, value: SSAValue, order: Sequence[int]) -> SSAValue | None:
+        """What the value is only another view of, if its elements lie there as [N, H, W, C]: tokens that are read as an image.
+
+        None for a value that is rearranged, and for one that is no view.
+        """
+        view, chain = view_of(value)
+        whole = math.prod(shape(view.root))
+        if not chain or view.offset or whole != math.prod(shape(value)) or self.is_image(view.root) is not None:
+            return None
+        return view.root if view.permute(order).parts == joined([(whole, 1)]) else None
 
     def _logical(self, value: SSAValue, entry: Entry) -> Entry:
         key = (value, "logical")

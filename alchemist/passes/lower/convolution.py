@@ -48,11 +48,6 @@ def conv_weight_dtype(c: Lowering, dtype: str) -> str:
     return weight_dtype(c.options) or dtype if c.options.precision != "model" else dtype
 
 
-def _page(c: Lowering, value: SSAValue, order: tuple[int, ...]) -> str:
-    entry = c._entries.get(value)
-    return layout(entry.value).page if entry is not None and entry.order == order else ROW_MAJOR
-
-
 class _Conv:
     """Geometry of one convolution."""
 
@@ -98,7 +93,7 @@ class _Conv:
             self._lower_pointwise(dtype)
             return
         name = "conv_transpose2d" if self.transposed else "conv2d"
-        page = _page(c, op.operands[0], self.order)
+        page = c.flat_page(op.operands[0], self.order)
         terms = self.kernel[0] * self.kernel[1] * self.geometry["in_channels"] // self.groups
         configs = {"conv2d_config": _config(c, op, conv_weight_dtype(c, dtype)), "compute_config": convolution_config(c.options, dtype, terms)}
 
@@ -224,6 +219,9 @@ class _Conv:
         if c.options.optimization_level and self.order == (0, 2, 3, 1) and c.is_image(op.operands[0]) is None:
             self._lower_patches_by_lines(dtype)
             return
+        if c.is_image(op.operands[0]) == self.order or c.pixels_of(op.operands[0], self.order) is not None:
+            self._lower_patches_of_pixels(dtype)
+            return
         dims = shape(op.operands[0])
         h, w = self.kernel
         axes: dict[int, list[int]] = {}
@@ -236,6 +234,16 @@ class _Conv:
         x = c.permute(x, (batch[0], rows[0], columns[0], channel[0], rows[1], columns[1]))
         depth = self.geometry["in_channels"] * h * w
         self._lower_rows(c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE), depth, dtype)
+
+    def _lower_patches_of_pixels(self, dtype: str) -> None:
+        """The same where channels come last already: a patch's pixels come in the order row, column, channel, and so do the weights."""
+        c, g = self.c, self.geometry
+        h, w = self.kernel
+        n, height, width, channels = g["batch_size"], g["input_height"], g["input_width"], g["in_channels"]
+        x = c.convert(c.flat(self.op.operands[0], self.order), ROW_MAJOR, dtype)
+        x = c.permute(c.reshape(x, (n * (height // h), h, width // w, w * channels)), (0, 2, 1, 3))
+        x = c.convert(c.reshape(x, (1, 1, self.rows, h * w * channels)), TILE)
+        self._lower_rows(x, h * w * channels, dtype, (0, 2, 3, 1))
 
     def _lower_patches_by_lines(self, dtype: str) -> None:
         """The same for planes of pixels, with lines of the image kept whole until one transpose: a patch's pixels come in the order column,
