@@ -51,7 +51,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             functions=[function_text(function) for function in functions],
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
             weights=weights if program.has_weights else "",
-            call=_call(program, program.entry, program.inputs),
+            call=_call(program, program.entry, [variable.identifier for variable in program.inputs]),
             module=_module(program, module_arguments),
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
             results=", ".join(variable.identifier for variable in program.returned),
@@ -89,24 +89,20 @@ def _constant(constant: model.Constant) -> tuple[str, str]:
     return constant.comment, f"{constant.name} = {render(constant.value)}"
 
 
-def _call(program: model.Program, function: str, inputs: Sequence[model.Variable]) -> str:
+def _call(program: model.Program, function: str, inputs: Sequence[str]) -> str:
     """The call of an entry function."""
     device = ["device"] if model.takes_device(program, function) else []
     weights = ["weights"] if any(parameter.name == "weights" for one in program.functions if one.name == function for parameter in one.parameters) else []
-    return f"{function}({', '.join([*device, *(variable.identifier for variable in inputs), *weights])})"
+    return f"{function}({', '.join([*device, *inputs, *weights])})"
 
 
-def _generation(program: model.Program) -> list[tuple[str, str, str]]:
-    """(name, parameters, call) of each entry point that `--generate` uses, none for other programs."""
+def _generation(program: model.Program) -> list[tuple[str, str]]:
+    """(name, call with all inputs) of each entry point that `--generate` uses, none for other programs."""
     if program.generation is None or not program.has_weights:
         return []
     used = [program.generation.step.entry, *([program.generation.prompt.entry] if program.generation.prompt else [])]
     entries = program.entries or [model.EntryPoint(program.generation.step.entry, program.entry, program.inputs, program.outputs)]
-    return [
-        (quoted(entry.name), ", ".join(variable.identifier for variable in entry.inputs), _call(program, entry.function, entry.inputs))
-        for entry in entries
-        if entry.name in used
-    ]
+    return [(quoted(entry.name), _call(program, entry.function, ["*inputs"])) for entry in entries if entry.name in used]
 
 
 def _entry(program: model.Program, entry: model.EntryPoint) -> dict[str, object]:
@@ -118,7 +114,7 @@ def _entry(program: model.Program, entry: model.EntryPoint) -> dict[str, object]
         "name": quoted(entry.name),
         "inputs": [(variable.identifier, quoted(variable.name)) for variable in entry.inputs],
         "names": ", ".join(variable.identifier for variable in entry.returned),
-        "call": _call(program, entry.function, entry.inputs),
+        "call": _call(program, entry.function, [variable.identifier for variable in entry.inputs]),
         "results": ", ".join([*held, *caches]),
     }
 

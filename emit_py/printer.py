@@ -25,11 +25,16 @@ _ANNOTATIONS = {
 
 def function_text(function: model.Function) -> str:
     """`def` with annotations, docstring and body; the function that has `stored` only makes and returns the weights."""
-    parameters = ", ".join(f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}" for parameter in function.parameters)
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
-    lines = [f"def {function.name}({parameters}) -> {'Weights' if creates else _returned(function.returns)}:"]
-    if function.doc:
-        lines += _docstring_lines(function.doc)
+    parts = [f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}" for parameter in function.parameters]
+    head, behind = f"def {function.name}", f" -> {'Weights' if creates else _returned(function.returns)}:"
+    lines, doc = [f"{head}({', '.join(parts)}){behind}"], function.doc
+    if function.brief and len(lines[0]) > WIDTH and len(", ".join(parts)) + 4 > WIDTH:  # a line for each, which can say its shape
+        notes = [f"  # {comment(parameter.note)}" if parameter.note else "" for parameter in function.parameters]
+        lines = [f"{head}(", *(f"    {part},{note}" for part, note in zip(parts, notes, strict=True)), f"){behind}"]
+        doc = function.brief
+    if doc:
+        lines += _docstring_lines(doc)
     if creates:
         lines.append("    weights = Weights({})")
         if function.body and isinstance(function.body[0], model.Blank | model.Comment):

@@ -46,6 +46,11 @@ class Renaming:
         self._others_bound: set[str] = set()
         self.inputs: dict[str, str] = {}
 
+    @property
+    def names(self) -> dict[str, str]:
+        """Own names by now -> the other body's."""
+        return dict(self._names)
+
     def bind(self, name: str, other: str) -> None:
         """`name` is called `other` from here on; what was called so is out of reach."""
         stale = self._owners.pop(other, None)

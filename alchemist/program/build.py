@@ -18,7 +18,8 @@ from alchemist.program.constants import name_constants
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
-from alchemist.program.graph import Graph, TensorType
+from alchemist.program.graph import Graph, TensorType, Value
+from alchemist.program.layers import roll_layers
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
@@ -30,6 +31,7 @@ from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tail_merging import share_tails, with_tails
+from alchemist.program.walk import bound_by
 from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
 
@@ -80,6 +82,7 @@ def build_from_graph(
         root=root,
         uses_weights=_uses_weights(definitions),
         flat=not structured,
+        rolls_layers=structured and options.recover_loops,
     )
     functions, local_names = _bodies(definitions, context)
     outputs = _outputs(graph, result, context.functions)
@@ -232,33 +235,44 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
     for definition in reversed(definitions):  # callers first: they give hints for parameter names
         body = Body(definition, context)
         statements = body.build()
+        if context.rolls_layers:
+            statements = roll_layers(statements, () if context.rebind_parameters else body.parameters)
+            body.local_names |= {name for one in model.statements(statements) for name in bound_by(one)}
         local_names |= body.local_names
         kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
-        parameters = [model.Parameter(name, kind) for name, kind in zip(body.parameters, kinds, strict=True)]
+        notes = _shapes_of_parameters(definition, context)
+        parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]
         if context.uses_weights[id(definition)]:
             parameters.append(model.Parameter("weights", "weights"))
         file, line = context.sources.class_line(definition.class_name)
         found = context.sources.function_of_class(definition.class_name)
         line = found[1].line if found else line
+        head, inputs, outputs = _head(definition, line if file == context.main_file else 0), ", ".join(notes), _shapes(definition.returns, context)
         built[id(definition)] = model.Function(
             definition.name,
             tuple(parameters),
             statements,
             len(definition.returns),
-            _doc(definition, line if file == context.main_file else 0, context),
+            f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}",
             class_label(definition),
             compress(definition.paths),
             f"{file}:{line}" if file else "",
+            f"{head}Returns {outputs}" if outputs else head.removesuffix(". "),
         )
     return [built[id(definition)] for definition in definitions], local_names
 
 
-def _doc(definition: Definition, line: int, context: Context) -> str:
+def _head(definition: Definition, line: int) -> str:
+    """What a function is made from, as the beginning of its docstring."""
     label = class_label(definition)
     if definition.method:
         label = f"{label}.{definition.method}"
         line = 0
-    head = f"{label}, {line}. " if label and line else f"{label}. " if label else ""
+    return f"{label}, {line}. " if label and line else f"{label}. " if label else ""
+
+
+def _shapes_of_parameters(definition: Definition, context: Context) -> list[str]:
+    """Of each parameter, a list being one."""
     lists = lists_of(definition.parameters) if not definition.is_root else {}
     shown: list[str] = []
     for value in definition.parameters:
@@ -267,9 +281,11 @@ def _doc(definition: Definition, line: int, context: Context) -> str:
             shown.append(text)
         elif value.place == 0:
             shown.append(f"{len(value.group.values)} x {text}")
-    inputs = ", ".join(shown)
-    outputs = ", ".join(describe(value.type, None, context.typical) for value in definition.returns)
-    return f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}"
+    return shown
+
+
+def _shapes(values: Sequence[Value], context: Context) -> str:
+    return ", ".join(describe(value.type, None, context.typical) for value in values)
 
 
 def _entry_doc(function: model.Function, root: Definition, outputs: Sequence[model.Variable], context: Context) -> model.Function:
@@ -277,7 +293,8 @@ def _entry_doc(function: model.Function, root: Definition, outputs: Sequence[mod
         return function
     head = function.doc.partition(". ")[0] + ". " if ". " in function.doc else ""
     parts = [f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)]
-    return replace(function, doc=f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}.")
+    doc = f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}."
+    return replace(function, doc=doc, brief=doc)
 
 
 def _inputs(root: Definition, taken: set[str]) -> tuple[model.Variable, ...]:

@@ -205,12 +205,12 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Fu
         used |= bound_by(statement)
     numbers, texts = aligner.names(used)
     body = _named(body, {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)})
-    doc = first.doc
+    doc, brief = first.doc, first.brief
     if doc and any(function.doc != doc for function in members):
-        doc += "; shapes are those of the first call"
+        doc, brief = (f"{text}; shapes are those of the first call" if text else "" for text in (doc, brief))
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
     parameters = (*first.parameters, *(model.Parameter(name, "number") for name in numbers.values()))
-    return replace(first, parameters=parameters, body=body, doc=doc, scopes=scopes), numbers
+    return replace(first, parameters=parameters, body=body, doc=doc, brief=brief, scopes=scopes), numbers
 
 
 class _Aligner:

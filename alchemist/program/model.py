@@ -293,10 +293,14 @@ Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Gather | 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number"."""
+    """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number".
+
+    note: a tensor's shape and what is unusual about it.
+    """
 
     name: str
     kind: str = "tensor"
+    note: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +308,8 @@ class Function:
     """A function of the emitted program.
 
     returns: number of tensors returned. doc: one line, or "". module, scopes, source: class, parameter scopes (with
-    `{0..11}` for loops) and "file:line" it was made from, for the outline and the manifest.
+    `{0..11}` for loops) and "file:line" it was made from, for the outline and the manifest. brief: the doc where each parameter's note
+    stands beside it, "" for none.
     """
 
     name: str
@@ -315,6 +320,7 @@ class Function:
     module: str = ""
     scopes: tuple[str, ...] = ()
     source: str = ""
+    brief: str = ""
 
     def origin(self) -> dict[str, str]:
         """Where the function comes from, for the manifest."""

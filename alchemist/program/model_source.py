@@ -19,7 +19,8 @@ from alchemist.ir.location import Frame
 class Statement:
     """A source statement.
 
-    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", `outputs.append(...)` gives "output").
+    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", `outputs.append(...)` gives "output",
+    `return cos.to(...), sin.to(...)` gives "cos", "sin").
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
@@ -243,10 +244,26 @@ def _targets(node: ast.stmt) -> Iterator[str]:
         yield from _target_names(node.targets[0])
     elif isinstance(node, ast.AugAssign | ast.AnnAssign):
         yield from _target_names(node.target)
+    elif isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
+        names = [_formed(part) for part in node.value.elts]
+        yield from names if all(names) else ()
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
         grown = node.value.func
         if grown.attr == "append" and isinstance(grown.value, ast.Name):
             yield grown.value.id.removesuffix("s") or grown.value.id  # one of the `outputs`
+
+
+_FORMS = frozenset(
+    {"astype", "clone", "contiguous", "detach", "flatten", "float", "permute", "reshape", "squeeze", "to", "transpose", "type_as", "unsqueeze", "view"}
+)
+"""Methods whose result is another form of the tensor."""
+
+
+def _formed(node: ast.expr) -> str:
+    """The variable of which this is a form: `cos.to(x.dtype)` is cos."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FORMS:
+        node = node.func.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _target_names(node: ast.expr) -> Iterator[str]:

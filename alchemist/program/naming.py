@@ -51,7 +51,7 @@ class Context:
 
     functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
     parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
-    flat: one function for the whole program. hints: what a function's first call gives its parameters.
+    flat: one function for the whole program. rolls_layers: whether layers with loops become one. hints: what a function's first call gives its parameters.
     """
 
     sources: Sources
@@ -62,6 +62,7 @@ class Context:
     root: Definition
     uses_weights: Mapping[int, bool]
     flat: bool = False
+    rolls_layers: bool = False
     hints: dict[int, list[Hint]] = field(default_factory=dict)
 
     def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source
@@ -349,13 +350,33 @@ class Body(Naming):
         if len(parts) > 1:
             return {}
         texts: dict[tuple[str, int], str] = {}
-        for info, frame in _display_frames(parts[0], self._context.sources, self._level):
+        for info, frame in self._display_frames(parts[0]):
             statement = self._context.sources.statement(frame)
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))
         first = next(iter(texts), ("", 0))[0]
         ordered = sorted(texts, key=lambda key: (key[0] != first, key))
         return {key: texts[key] for key in ordered}
+
+    def _display_frames(self, item: Item) -> list[tuple[SourceInfo, Frame]]:
+        """What is quoted above an item. Of a module that has become one op, the statement that calls it stands for several of its own."""
+        sources = self._context.sources
+        if isinstance(item, LoopItem):
+            return []
+        if isinstance(item, Node):
+            shown = [(info, _innermost(info, sources)) for info in item.sources if info.frames]
+            callers = [frame_at(info, self._level, sources) for info, _ in shown] if self._level >= 0 else []
+            inner: dict[Frame, set[Frame]] = {}
+            for (_, quoted), caller in zip(shown, callers, strict=False):
+                if caller is not None and caller != quoted:
+                    inner.setdefault(caller, set()).add(quoted)
+            several = {caller for caller, frames in inner.items() if len(frames) > 1}
+            return [(info, caller if caller in several else quoted) for (info, quoted), caller in zip_longest(shown, callers)]
+        if item.source is None:
+            return []
+        place = len(item.chain) - 1 if item.function.method else max(len(item.chain) - 2, self._level)
+        frame = frame_at(item.source, place, sources) or frame_at(item.source, self._level, sources)
+        return [(item.source, frame)] if frame else []
 
     def _shape_note(self, node: Node) -> str:
         if not node.results or any(arg.name == "shape" for arg, _ in node.arguments):
@@ -382,18 +403,6 @@ def describe(type_: TensorType, before: TensorType | None, typical: TensorType) 
         memory = type_.config.memory.replace("_", "-")
         words.append(f"{memory} in {type_.config.buffer.upper()}" if memory != "interleaved" else f"in {type_.config.buffer.upper()}")
     return " ".join(words)
-
-
-def _display_frames(item: Item, sources: Sources, level: int) -> list[tuple[SourceInfo, Frame]]:
-    if isinstance(item, LoopItem):
-        return []
-    if isinstance(item, Node):
-        return [(info, _innermost(info, sources)) for info in item.sources if info.frames]
-    if item.source is None:
-        return []
-    place = len(item.chain) - 1 if item.function.method else max(len(item.chain) - 2, level)
-    frame = frame_at(item.source, place, sources) or frame_at(item.source, level, sources)
-    return [(item.source, frame)] if frame else []
 
 
 def _innermost(info: SourceInfo, sources: Sources) -> Frame:

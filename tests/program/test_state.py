@@ -75,7 +75,7 @@ def test_layers_share_a_loop_over_lists() -> None:
     assert "**utils.caches(weights)" in text
     assert re.search(r"State +keys_\{0\.\.2\} ", text)
     head = next(line for line in re.findall(r"def attention\((.*?)\)", text, re.S))
-    assert {"key_cache", "value_cache", "positions"} <= {name.partition(":")[0].strip() for name in head.split(",")}
+    assert {"key_cache", "value_cache", "positions"} <= set(re.findall(r"(\w+):", head))
     assert len(text.splitlines()) == len(sources(layers=5)["main.py"].splitlines())
 
 

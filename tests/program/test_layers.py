@@ -1,0 +1,124 @@
+"""Layers with loops of their own are one loop over layers: recurrent nets of several layers, in both languages."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.ops.spec import TTNN_OPS
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
+from alchemist.program import build_program, model
+from alchemist.program.layers import roll_layers
+
+SIZE, STEPS = 32, 6
+
+
+class Net(nn.Module):
+    """A recurrent net that returns all states, or those of the last layer alone."""
+
+    def __init__(self, kind: str, layers: int, *, both: bool, last: bool = False) -> None:
+        super().__init__()
+        self.net = getattr(nn, kind)(SIZE, SIZE, layers, batch_first=True, bidirectional=both)
+        self.last = last
+
+    def forward(self, x: torch.Tensor) -> Any:
+        out, state = self.net(x)
+        return (out, state[-1]) if self.last else (out, state)
+
+
+def loops(body: tuple[model.Statement, ...], depth: int = 0) -> list[tuple[int, str]]:
+    """(depth, variable) of the loops in a body."""
+    found = []
+    for one in body:
+        if isinstance(one, model.Loop):
+            found += [(depth, one.variable), *loops(one.body, depth + 1)]
+    return found
+
+
+def forward_loops(net: nn.Module) -> list[tuple[int, str]]:
+    captured = capture(net.eval(), (torch.randn(2, STEPS, SIZE),), {}, "torch")
+    made = build_program(lower_to_ttnn(captured.module, CompilerOptions()).module, captured, CompilerOptions())
+    return next(found for function in made.functions if (found := loops(function.body)))
+
+
+@pytest.mark.parametrize(
+    ("net", "wanted"),
+    [
+        (Net("GRU", 2, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
+        (Net("GRU", 3, both=False), [(0, "layer"), (1, "i")]),
+        (Net("LSTM", 3, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
+        (Net("RNN", 2, both=False), [(0, "layer"), (1, "i")]),
+        (Net("GRU", 1, both=True), [(0, "i"), (0, "i")]),  # the directions are no layers
+    ],
+    ids=["both ways", "one way", "two states", "plain", "a single layer"],
+)
+def test_loops(net: Net, wanted: list[tuple[int, str]]) -> None:
+    assert forward_loops(net) == wanted
+
+
+@pytest.mark.parametrize(
+    ("net", "make"),
+    [(Net("GRU", 2, both=True), codegen_cpp), (Net("LSTM", 2, both=False), codegen_py), (Net("GRU", 3, both=False, last=True), codegen_py)],
+    ids=["both ways in C++", "two states", "last state"],
+)
+def test_values(net: Net, make: Any, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    out = make(net.eval(), torch.randn(2, STEPS, SIZE), export_path=tmp_path / "out").path
+    done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ statements by themselves
+
+
+def call(result: str, *inputs: model.Value) -> model.Call:
+    spec = TTNN_OPS["ttnn.add"] if len(inputs) == 2 else TTNN_OPS["ttnn.relu"]
+    return model.Call(spec, tuple(zip(spec.args, inputs, strict=False)), (result,))
+
+
+def layer(number: int, given: str, result: str, *, weight: str = "w") -> list[model.Statement]:
+    turns = (call(result, model.TensorRef(result), model.WeightRef((f"{weight}_{number}",))),)
+    return [call(result, model.TensorRef(given)), model.Loop("_", 0, model.Literal(4), 1, turns)]
+
+
+def test_what_is_carried_keeps_the_name_of_what_comes_first() -> None:
+    made = roll_layers((*layer(0, "x", "y"), *layer(1, "y", "z"), call("z", model.TensorRef("z"))), ())
+    (loop,) = (one for one in made if isinstance(one, model.Loop))
+    assert (loop.start, loop.stop, loop.step, loop.variable) == (0, model.Literal(2), 1, "layer")
+    assert model.WeightRef(("w_", model.Index("layer"))) in [
+        value for one in model.statements(loop.body) if isinstance(one, model.Call) for _, value in one.arguments
+    ]
+
+
+def test_only_layers_that_count_on() -> None:
+    body = (*layer(0, "x", "y"), *layer(1, "y", "z"), *layer(3, "z", "a"))
+    made = roll_layers(body, ())
+    assert made[-2:] == (call("a", model.TensorRef("x")), body[-1])
+    assert sum(isinstance(one, model.Loop) for one in made) == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (*layer(0, "x", "y"), *layer(1, "y", "z", weight="v")),
+        (*layer(0, "x", "y"), *layer(0, "y", "z")),
+        (*layer(0, "x", "y"), *layer(1, "y", "z"), call("s", model.TensorRef("y"), model.TensorRef("z"))),
+    ],
+    ids=["other weights", "nothing counts", "an inner value is used behind"],
+)
+def test_what_stays(body: tuple[model.Statement, ...]) -> None:
+    assert roll_layers(body, ()) == body
+
+
+def test_a_constant_is_copied() -> None:
+    """In C++ parameters cannot be set."""
+    made = roll_layers((*layer(0, "x", "y"), *layer(1, "y", "z"), call("z", model.TensorRef("z"))), {"x"})
+    assert model.Assign("y", model.TensorRef("x")) in made
