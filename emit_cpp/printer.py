@@ -20,6 +20,13 @@ _PARAMETERS = {
     "stored": "const Weights&",
     "device": "ttnn::MeshDevice*",
     "number": "int",
+    "bool": "bool",
+    "float": "float",
+    "text": "const std::string&",
+    "dtype": "ttnn::DataType",
+    "layout": "ttnn::Layout",
+    "memory_config": "const ttnn::MemoryConfig&",
+    "conv2d_config": "const ttnn::Conv2dConfig&",
 }
 
 
@@ -28,7 +35,7 @@ def function_text(function: model.Function) -> str:
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     returned = "Weights" if creates else _returned(function.returns)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
-    parameters = [f"{_PARAMETERS[parameter.kind]} {parameter.name}" for parameter in function.parameters]
+    parameters = [_parameter(parameter) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
     printer = _Printer({parameter.name for parameter in function.parameters})
     if creates:
@@ -37,6 +44,11 @@ def function_text(function: model.Function) -> str:
     if creates:
         out.append("    return weights;")
     return "\n".join([*out, "}"]) + "\n"
+
+
+def _parameter(parameter: model.Parameter) -> str:
+    default = "" if parameter.default is None else f" = {render(parameter.default)}"
+    return f"{_PARAMETERS[parameter.kind]} {parameter.name}{default}"
 
 
 def _wrap(text: str) -> list[str]:

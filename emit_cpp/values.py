@@ -37,7 +37,7 @@ CONSTANT_TYPES = {
 def render(value: model.Value, arg: Arg | None = None) -> str:
     """Raises EmitError for a value that has no C++ form. arg: the argument it is for, which types its literals."""
     match value:
-        case model.TensorRef(name) | model.ConstantRef(name):
+        case model.TensorRef(name) | model.ParameterRef(name) | model.ConstantRef(name):
             return name
         case model.Element(name, index):
             if isinstance(index, int):
@@ -51,6 +51,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
             return "stored.device()" if stored else "device"
         case model.Literal(literal):
             return render_literal(literal, arg)
+        case model.KeyText(key):
+            return render_key(key)
         case model.Items(items):
             return _items(items, arg)
         case model.DType(name):

@@ -20,13 +20,20 @@ _ANNOTATIONS = {
     "stored": "Weights",
     "device": "ttnn.MeshDevice",
     "number": "int",
+    "bool": "bool",
+    "float": "float",
+    "text": "str",
+    "dtype": "ttnn.DataType",
+    "layout": "ttnn.Layout",
+    "memory_config": "ttnn.MemoryConfig",
+    "conv2d_config": "ttnn.Conv2dConfig",
 }
 
 
 def function_text(function: model.Function) -> str:
     """`def` with annotations, docstring and body; the function that has `stored` only makes and returns the weights."""
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
-    parts = [f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}" for parameter in function.parameters]
+    parts = [_parameter(parameter) for parameter in function.parameters]
     head, behind = f"def {function.name}", f" -> {'Weights' if creates else _returned(function.returns)}:"
     lines, doc = [f"{head}({', '.join(parts)}){behind}"], function.doc
     if function.brief and len(lines[0]) > WIDTH and len(", ".join(parts)) + 4 > WIDTH:  # a line for each, which can say its shape
@@ -45,6 +52,11 @@ def function_text(function: model.Function) -> str:
     if len(lines) == 1:
         lines.append("    pass")
     return "\n".join(lines) + "\n"
+
+
+def _parameter(parameter: model.Parameter) -> str:
+    default = "" if parameter.default is None else f" = {render(parameter.default)}"
+    return f"{parameter.name}: {_ANNOTATIONS[parameter.kind]}{default}"
 
 
 def _docstring_lines(doc: str) -> list[str]:

@@ -25,7 +25,7 @@ _PLAIN_MEMORY = {
 def render(value: model.Value) -> str:
     """Raises EmitError for a value that has no Python form."""
     match value:
-        case model.TensorRef(name) | model.NumberRef(name) | model.ConstantRef(name):
+        case model.TensorRef(name) | model.NumberRef(name) | model.ParameterRef(name) | model.ConstantRef(name):
             return name
         case model.Element(name, index):
             return f"{name}[{index if isinstance(index, int) else counted(index)}]"
@@ -35,6 +35,8 @@ def render(value: model.Value) -> str:
             return "stored.device" if stored else "device"
         case model.Literal(literal):
             return render_literal(literal)
+        case model.KeyText(key):
+            return render_key(key)
         case model.Items(items):
             return f"[{', '.join(render(item) for item in items)}]"
         case model.DType(name):

@@ -15,6 +15,7 @@ from alchemist.ops.spec import SHAPING
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.constants import name_constants
+from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
@@ -114,6 +115,8 @@ def build_from_graph(
             now = {prefix + before[id(definition)]: prefix + definition.name for definition in definitions if definition is not root}
             prepared.functions = tuple(_named_alike(alike, now))
     final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
+    by_name = language == "python"
+    final, prepare = with_defaults(final, by_name=by_name), with_defaults(prepare, by_name=by_name)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
     program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)

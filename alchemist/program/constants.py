@@ -170,6 +170,15 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     return ""
 
 
+def _config_name(value: model.Value) -> tuple[str, Kind] | None:
+    """Default name and kind of a config that a function is given, None for other values."""
+    if isinstance(value, model.MemoryConfig):
+        return memory_name(value), Kind.MEMORY_CONFIG
+    if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
+        return _conv_name(value), Kind.CONV2D_CONFIG
+    return None
+
+
 def _role(call: model.Call, class_name: str) -> str:
     """What a program config is for: `FC1_MATMUL` by the call's weight, `ATTENTION` by its class."""
     for begin, role in _ROLES.items():
@@ -266,6 +275,10 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                 base = _base_name(arg, value, statement)
                 if base:
                     yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function.name)
+        elif isinstance(statement, model.CallFunction):
+            for argument in statement.arguments:
+                if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value)):
+                    yield known[0], argument.value, known[1], ()
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
             yield _loop_name(statement), statement.stop, Kind.INT, ()
 
@@ -277,11 +290,17 @@ def _loop_name(loop: model.Loop) -> str:
 
 
 def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
+    def passed(argument: model.Argument) -> model.Argument:
+        known = _config_name(argument.value) if isinstance(argument, model.NumberArgument) else None
+        return replace(argument, value=convert(known[0], argument.value, known[1])) if known and isinstance(argument, model.NumberArgument) else argument
+
     def change(statement: model.Statement) -> model.Statement:
         if isinstance(statement, model.Call):
             bases = [_base_name(arg, value, statement) for arg, value in statement.arguments]
             arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]
             return replace(statement, arguments=tuple(arguments))
+        if isinstance(statement, model.CallFunction):
+            return replace(statement, arguments=tuple(passed(argument) for argument in statement.arguments))
         if isinstance(statement, model.Loop) and _counts_all(statement, partial):
             return replace(statement, stop=convert(_loop_name(statement), statement.stop, Kind.INT))
         return statement

@@ -1,4 +1,4 @@
-"""Functions that differ in integers and names of variables alone become one function with those integers as parameters.
+"""Functions that differ in constants and names of variables alone become one function with those constants as parameters.
 
 A convolution block of four stages is one body with four sets of channels, sizes and strides. Works on finished functions, so
 that the forward pass and the const-eval functions, Python and C++ are treated alike.
@@ -20,6 +20,8 @@ from alchemist.program.walk import bound_by, mapped, with_arguments
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
+MAX_CONSTANTS = 3
+"""Other constants (memory configs, flags) that a function takes at most."""
 MAX_COMPARED = 12
 """Functions of a group that one more is compared with."""
 _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
@@ -57,11 +59,10 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
             if len(members) == 1:
                 final[first.name] = first
                 continue
-            made, numbers = _align(members, taken)
-            final[first.name] = made
+            made = _align(members, taken)
+            final[first.name] = made.function
             for index, member in enumerate(members):
-                arguments = tuple(model.NumberArgument(name, model.Literal(vector[index])) for vector, name in numbers.items())
-                calls[member.name] = _Call(first.name, arguments)
+                calls[member.name] = _Call(first.name, tuple(model.NumberArgument(name, values[index]) for name, values in made.added.items()))
     kept = [*(function for function in final.values() if function is not None), _recall(entry, calls)]
     names = [function.name for function in kept]
     general = _of_their_class(names, {call.function for call in calls.values()}, bases or {})
@@ -136,10 +137,10 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
         for cluster in near:
             try:
                 alike = renamed_like(function, cluster[0])
-                _, numbers = _align([*cluster[:MAX_COMPARED], alike], taken)
+                made = _align([*cluster[:MAX_COMPARED], alike], taken)
             except Mismatch:
                 continue
-            if len(numbers) <= MAX_PARAMETERS:
+            if made.is_readable():
                 cluster.append(alike)
                 break
         else:
@@ -147,7 +148,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
             clusters.append(near[-1])
     out: list[list[model.Function]] = []
     for cluster in clusters:
-        gains = len(cluster) == 1 or (len(_align(cluster, taken)[1]) <= MAX_PARAMETERS and _saves(cluster, taken))
+        gains = len(cluster) == 1 or _saves(cluster, _align(cluster, taken))
         out += [cluster] if gains else [[original[function.name]] for function in cluster]
     return out
 
@@ -170,32 +171,44 @@ def _shape(function: model.Function) -> Hashable:
 
 
 def _plain_arguments(call: model.Call) -> Hashable:
-    """Numbers and words that must be equal: none of the integers, which may become parameters."""
-    return tuple((arg.name, repr(value.value)) for arg, value in call.arguments if isinstance(value, model.Literal) and type(value.value) is not int)
+    """Constants that must be equal: none that may become parameters."""
+    return tuple((arg.name, type(value).__name__, _kind_of([value])) for arg, value in call.arguments if isinstance(value, _CONSTANTS))
 
 
 def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | None, ...]:
     return tuple(None if isinstance(result, str) else result for result in call.results)
 
 
-def _saves(members: Sequence[model.Function], taken: set[str]) -> bool:
-    _, numbers = _align(members, taken)
+def _saves(members: Sequence[model.Function], made: _Aligned) -> bool:
     lines = 4 + sum(_lines(statement) for statement in model.statements(members[0].body))
-    return (len(members) - 1) * lines > len(members) * (len(numbers) + 1)
+    return made.is_readable() and (len(members) - 1) * lines > len(members) * (len(made.added) + 1)
 
 
 def _lines(statement: model.Statement) -> int:
     """About how many lines a statement takes."""
-    if isinstance(statement, model.Call):
+    if isinstance(statement, model.Call | model.CallFunction):
         return 1 if len(statement.arguments) < 6 else len(statement.arguments) + 2
     return 1
 
 
-def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Function, dict[tuple[int, ...], str]]:
-    """(the function that stands for all, values of each member -> parameter).
+@dataclass(slots=True)
+class _Aligned:
+    """The function that stands for several. added: its new parameters, with the value for each of them."""
+
+    function: model.Function
+    added: dict[str, tuple[model.Value, ...]]
+
+    def is_readable(self) -> bool:
+        """Whether it has not too many parameters."""
+        numbers = sum(parameter.kind == "number" for parameter in self.function.parameters if parameter.name in self.added)
+        return numbers <= MAX_PARAMETERS and len(self.added) - numbers <= MAX_CONSTANTS
+
+
+def _align(members: Sequence[model.Function], taken: set[str]) -> _Aligned:
+    """The function that stands for all.
 
     Raises:
-        Mismatch: they differ in more than integers.
+        Mismatch: they differ in more than constants.
     """
     first = members[0]
     aligner = _Aligner()
@@ -204,20 +217,44 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> tuple[model.Fu
     for statement in model.statements(first.body):
         used |= bound_by(statement)
     numbers, texts = aligner.names(used)
-    body = _named(body, {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)})
+    constants = aligner.constant_names(used | set(numbers.values()))
+    names = {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)}
+    body = _named(body, names | {f"#{index}c": name for index, name in enumerate(constants)})
     doc, brief = first.doc, first.brief
     if doc and any(function.doc != doc for function in members):
         doc, brief = (f"{text}; shapes are those of the first call" if text else "" for text in (doc, brief))
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
-    parameters = (*first.parameters, *(model.Parameter(name, "number") for name in numbers.values()))
-    return replace(first, parameters=parameters, body=body, doc=doc, brief=brief, scopes=scopes), numbers
+    parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
+    parameters += [model.Parameter(name, _kind_of(values)) for name, values in constants.items()]
+    added: dict[str, tuple[model.Value, ...]] = {name: tuple(model.Literal(number) for number in vector) for vector, name in numbers.items()}
+    return _Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
+
+
+_CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout)
+_KINDS: dict[type, str] = {model.MemoryConfig: "memory_config", model.DType: "dtype", model.Layout: "layout", bool: "bool", float: "float", str: "text"}
+
+
+def _kind_of(values: Sequence[model.Value]) -> str:
+    """What kind of parameter can stand for constants, "" for none."""
+    kinds = {constant_kind(value) for value in values}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def constant_kind(value: model.Value) -> str:
+    """Kind of the parameter that can stand for a constant, "" for none."""
+    if isinstance(value, model.Literal):
+        return "number" if type(value.value) is int else _KINDS.get(type(value.value), "")
+    if isinstance(value, model.Record):
+        return "conv2d_config" if value.class_name == "ttnn.Conv2dConfig" else ""
+    return _KINDS.get(type(value), "")
 
 
 class _Aligner:
-    """Walks equal functions side by side. uses: vector of values (one per function) -> arguments it is given to."""
+    """Walks equal functions side by side. uses: vector of values (one per function) -> arguments it is given to; constants: the same for no integers."""
 
     def __init__(self) -> None:
         self.uses: dict[tuple[int, ...], list[str]] = {}
+        self.constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.final_channels: tuple[int, ...] = ()  # those of the last convolution's result
 
     def names(self, used: set[str]) -> tuple[dict[tuple[int, ...], str], dict[tuple[int, ...], str]]:
@@ -225,7 +262,7 @@ class _Aligner:
         numbers: dict[tuple[int, ...], str] = {}
         texts: dict[tuple[int, ...], str] = {}
         taken = set(used)
-        for vector, uses in self.uses.items():
+        for vector, uses in sorted(self.uses.items(), key=lambda item: all(use.startswith("dim") for use in item[1])):  # what follows from others last
             text = "" if _KEPT & set(uses) else _expression(vector, numbers)
             if not text:
                 words = _words(uses, final=vector == self.final_channels)
@@ -234,6 +271,14 @@ class _Aligner:
                 numbers[vector] = text
             texts[vector] = text
         return numbers, texts
+
+    def constant_names(self, used: set[str]) -> dict[str, tuple[model.Value, ...]]:
+        """Parameters that are no integers, with their values."""
+        found: dict[str, tuple[model.Value, ...]] = {}
+        for values, uses in self.constants.items():
+            words = [identifier(use, "option") for use in dict.fromkeys(uses)]
+            found[unique(words, lambda name: name not in used and name not in found)] = values
+        return found
 
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
         if len({len(body) for body in bodies}) > 1:
@@ -313,6 +358,9 @@ class _Aligner:
             if use == "out_channels":
                 self.final_channels = vector
             return model.NumberRef(f"#{list(self.uses).index(vector)}")
+        if _kind_of(values):
+            self.constants.setdefault(tuple(values), []).append(use)
+            return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
         lists = [value.items for value in values if isinstance(value, model.Items)]
         if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
             raise Mismatch
@@ -348,6 +396,8 @@ def _expression(vector: tuple[int, ...], numbers: Mapping[tuple[int, ...], str])
             products = [one * two for one, two in zip(known, other, strict=True)]
             if 0 in products or 0 in vector:
                 continue
+            if all(one * two * two == three for one, two, three in zip(known, other, vector, strict=True)):
+                return f"{name} * {second} * {second}"
             product = f"{name} * {second}"
             if len(ratios := {Fraction(one, two) for one, two in zip(vector, products, strict=True)}) == 1:
                 ratio = ratios.pop()
@@ -386,6 +436,6 @@ def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[m
     """The statements with final names of the numbers."""
 
     def number(value: model.Value) -> model.Value:
-        return model.NumberRef(names.get(value.name, value.name)) if isinstance(value, model.NumberRef) else value
+        return replace(value, name=names.get(value.name, value.name)) if isinstance(value, model.NumberRef | model.ParameterRef) else value
 
     return mapped(body, lambda statement: with_arguments(statement, number))

@@ -142,7 +142,24 @@ class NumberRef:
     name: str
 
 
-Value = TensorRef | Element | NumberRef | WeightRef | DeviceRef | Literal | Items | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
+@dataclass(frozen=True, slots=True)
+class ParameterRef:
+    """A parameter of the function that is neither a tensor nor an integer: a memory config, a flag."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """A weight key or scope as a string: f"layers.{i}.norm"."""
+
+    key: Key
+
+
+Value = (
+    TensorRef | Element | NumberRef | ParameterRef | WeightRef | DeviceRef | Literal | KeyText | Items
+    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
+)  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------ statements
 
@@ -193,7 +210,7 @@ class ScopeArgument:
 
 @dataclass(frozen=True, slots=True)
 class NumberArgument:
-    """An integer for one of the program's own functions, by the parameter's name."""
+    """An integer or another constant for one of the program's own functions, by the parameter's name."""
 
     name: str
     value: Value
@@ -291,16 +308,23 @@ Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Gather | 
 # -------------------------------------------------------------------------------------------------------------- program
 
 
+CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config")
+"""Parameters that stand for constants."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number".
 
+    Other constants are of kind "bool", "float", "text", "dtype", "layout", "memory_config" or "conv2d_config".
+    default: what calls leave out.
     note: a tensor's shape and what is unusual about it.
     """
 
     name: str
     kind: str = "tensor"
     note: str = field(default="", compare=False)
+    default: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)

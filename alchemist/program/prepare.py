@@ -10,13 +10,16 @@ from alchemist.ops.spec import MOVING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
+from alchemist.program.merge import constant_kind
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
+from alchemist.program.recipes import Recipe, joined, module_of
 from alchemist.program.weights import in_order, needed, recipe
 
 STORED = model.Parameter("stored", "stored")
 OUTPUT = model.Parameter("weights", "output")
 DEVICE = model.Parameter("device", "device")
+_ALL_STORED, _ALL_WEIGHTS = model.ScopeArgument("stored"), model.ScopeArgument("weights")
 _HELPER_NAMES = {
     "ttnn.transpose": "transposed",
     "ttnn.permute": "transposed",
@@ -30,31 +33,12 @@ _HELPER_NAMES = {
 
 
 @dataclass(slots=True)
-class _Recipe:
-    """How one prepared weight comes about. nodes: empty when the stored tensor is used as it is."""
-
-    key: str
-    files: tuple[str, ...]
-    nodes: list[Node]
-    leaves: list[Value]
-    output: Value | None
-    signature: Hashable
-
-    @property
-    def suffix(self) -> str | None:
-        """What is behind the file's name in the key, None if the key is another name."""
-        if len(self.files) == 1 and self.key.startswith(self.files[0]):
-            return self.key[len(self.files[0]) :]
-        return None
-
-
-@dataclass(slots=True)
 class _Plan:
     """Const-eval of one function: its own weights, then the calls and loops of its body in order."""
 
     definition: Definition
-    own: list[_Recipe]
-    parts: list[CallItem | tuple[LoopItem, list[_Recipe], list[CallItem]]]
+    own: list[Recipe]
+    parts: list[CallItem | tuple[LoopItem, list[Recipe], list[CallItem]]]
     name: str = ""
 
 
@@ -113,8 +97,8 @@ class _Preparation:
     def _plan(self, definition: Definition) -> _Plan | None:
         seen: set[str] = set()
         called: set[tuple[int, str]] = set()
-        own: list[_Recipe] = []
-        parts: list[CallItem | tuple[LoopItem, list[_Recipe], list[CallItem]]] = []
+        own: list[Recipe] = []
+        parts: list[CallItem | tuple[LoopItem, list[Recipe], list[CallItem]]] = []
         for item in definition.items:
             body = item.body if isinstance(item, LoopItem) else [item]
             recipes = [recipe for part in body for recipe in self._recipes(part, definition, seen)]
@@ -130,51 +114,51 @@ class _Preparation:
                 parts += [call for call in calls if not _varies(definition.relative(call.path), item)]
                 calls = [call for call in calls if _varies(definition.relative(call.path), item)]
                 if recipes or calls:
-                    parts.append((item, recipes, calls))
+                    parts.append((item, joined(recipes), calls))
             else:
                 own += recipes
                 parts += calls
         own += [recipe for value in definition.returns if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
         if not own and not parts and definition is not self._root:
             return None
-        return _Plan(definition, own, parts)
+        return _Plan(definition, joined(own), parts)
 
-    def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[_Recipe]:
+    def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[Recipe]:
         return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
-    def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[_Recipe]:
+    def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[Recipe]:
         if value.key in seen or value.key in self._there:
             return []
         seen.add(value.key)
         key = definition.relative(value.key)
         const_eval = self._owners.get(value)
         if const_eval is None:
-            return [_Recipe(key, (definition.relative(value.name),), [], [], None, "stored")]
+            return [Recipe(key, (definition.relative(value.name),), [], [], None, "stored")]
         index = const_eval.results.index(value)
         nodes, leaves = needed(const_eval.outputs[index])
         files = tuple(definition.relative(leaf.name) for leaf in leaves)
-        return [_Recipe(key, files, in_order(const_eval, nodes), leaves, const_eval.outputs[index], recipe(const_eval, index))]
+        return [Recipe(key, files, in_order(const_eval, nodes), leaves, const_eval.outputs[index], recipe(const_eval, index))]
 
     def _make_helpers(self, plans: Sequence[_Plan], taken: set[str]) -> None:
         """A function for every recipe of several steps that is written at two places or more, integers apart."""
-        count: dict[Hashable, list[_Recipe]] = {}
+        count: dict[Hashable, list[Recipe]] = {}
         for plan in plans:
             for recipes in [plan.own, *(part[1] for part in plan.parts if isinstance(part, tuple))]:
                 for group in _groups(recipes):
                     count.setdefault(group[0].signature, []).append(group[0])
                     if len(group) > 1:
                         count[group[0].signature].append(group[1])
-        alike = Counter(_without_integers(signature) for signature, places in count.items() for _ in places)
+        alike = Counter(_without_constants(signature) for signature, places in count.items() for _ in places)
         for signature, places in count.items():
             first = places[0]
-            if alike[_without_integers(signature)] < 2 or len(first.nodes) < 2 or not first.leaves:
+            if alike[_without_constants(signature)] < 2 or len(first.nodes) < 2 or not first.leaves:
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
             name = unique([identifier(_helper_name(first, last))], lambda name: name not in taken and name not in RESERVED)
             taken.add(name)
-            self._helpers[signature] = self._helper(name, first, taken)
+            self._helpers[signature] = self._joint_helper(name, first, taken) if first.also else self._helper(name, first, taken)
 
-    def _helper(self, name: str, made: _Recipe, functions: set[str]) -> model.Function:
+    def _helper(self, name: str, made: Recipe, functions: set[str]) -> model.Function:
         words = [file.rpartition(".")[2] for file in made.files]
         if len(set(words)) < len(words):
             words = ["_".join(file.split(".")[-2:]) for file in made.files]
@@ -183,9 +167,27 @@ class _Preparation:
             names.append(unique([identifier(word)], lambda name: name not in names and name not in functions))
         environment: dict[int, model.Value] = {id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)}
         fixed = set() if self._rebind_parameters else set(names)
-        body = _steps(made, environment, set(names), functions | fixed, None)
+        body = _steps(made, environment, set(names), functions | fixed, {})
         parameters = [model.Parameter(name) for name in names] + ([DEVICE] if _uses_device(made.nodes) else [])
         return model.Function(name, tuple(parameters), tuple(body), 1)
+
+    def _joint_helper(self, name: str, made: Recipe, functions: set[str]) -> model.Function:
+        """A function of the modules' names, which reads their files and keeps several weights."""
+        folds = _folds(made)
+        words: dict[str, str] = {}
+        for index, module in enumerate(made.modules):
+            plain = _FOLDED[index] if folds and len(made.modules) == len(_FOLDED) else module.rpartition(".")[2].rstrip("0123456789_")
+            words[module] = unique([identifier(plain or "module")], lambda name: name not in words.values() and name not in functions)
+
+        def place(name: str) -> model.Key:
+            module, _, leaf = name.rpartition(".")
+            return (model.Index(words[module], text=True), f".{leaf}")
+
+        environment: dict[int, model.Value] = {id(leaf): model.WeightRef(place(file), stored=True) for file, leaf in zip(made.files, made.leaves, strict=True)}
+        targets = {value: model.WeightRef(place(key)) for value, key in made.outputs.items()}
+        body = _steps(made, environment, set(), functions | set(words.values()), targets)
+        doc = "Scales a convolution's weights and shifts its bias as the batch norm behind it would its result." if folds else ""
+        return model.Function(name, (STORED, OUTPUT, *(model.Parameter(word, "text") for word in words.values())), tuple(body), 0, doc)
 
     # ----------------------------------------------------------------------------------------------------------- functions
 
@@ -212,7 +214,7 @@ class _Preparation:
         arguments: list[model.Argument] = [model.ScopeArgument("stored", key), model.ScopeArgument("weights", key)]
         return model.CallFunction(inner.name, tuple(arguments), ())
 
-    def _statements(self, recipes: Sequence[_Recipe], keys: Mapping[str, model.Key]) -> list[model.Statement]:
+    def _statements(self, recipes: Sequence[Recipe], keys: Mapping[str, model.Key]) -> list[model.Statement]:
         out: list[model.Statement] = []
 
         def form(name: str) -> model.Key:
@@ -225,23 +227,28 @@ class _Preparation:
             comments, shown = ([] if comments == shown else comments), comments
             if len(group) < 3 or first.suffix is None:
                 for one in group:
-                    out += self._one(one, form(one.key), [form(file) for file in one.files], comments)
+                    out += self._one(one, [form(key) for key in one.outputs.values()] or [form(one.key)], [form(file) for file in one.files], comments)
                 continue
             loop_key: model.Key = (model.Index("name", text=True),)
             key = (*loop_key, first.suffix) if first.suffix else loop_key
-            body = self._one(first, key, [loop_key], [])
+            body = self._one(first, [key], [loop_key], [])
             body = [statement for statement in body if not isinstance(statement, model.Blank)]
             out.append(model.NameLoop("name", tuple(form(recipe.files[0]) for recipe in group), tuple(body)))
         return out
 
-    def _one(self, made: _Recipe, key: model.Key, files: Sequence[model.Key], comments: Sequence[str]) -> list[model.Statement]:
-        target = model.WeightRef(key)
+    def _one(self, made: Recipe, keys: Sequence[model.Key], files: Sequence[model.Key], comments: Sequence[str]) -> list[model.Statement]:
+        """keys, files: of the weights and of what they are made from, as the function sees them."""
+        target = model.WeightRef(keys[0])
         stored = [model.WeightRef(file, stored=True) for file in files]
         if made.output is None:
             return [model.Store(target, stored[0])]
         if made.output.node is None:
             return [model.Store(target, stored[[id(leaf) for leaf in made.leaves].index(id(made.output))])]
         helper = self._helpers.get(made.signature)
+        if helper is not None and made.also:
+            seen = dict(zip((*made.files, *made.outputs.values()), (*files, *keys), strict=True))
+            modules = {name.rpartition(".")[0]: model.KeyText(module_of(key)) for name, key in seen.items()}
+            return [model.CallFunction(helper.name, (_ALL_STORED, _ALL_WEIGHTS, *(modules[module] for module in made.modules)), ())]
         if helper is not None:
             arguments: list[model.Argument] = list(stored)
             if any(parameter.kind == "device" for parameter in helper.parameters):
@@ -249,12 +256,12 @@ class _Preparation:
             return [model.CallFunction(helper.name, tuple(arguments), (target,))]
         functions = {plan.name for plan in self._plans.values()} | {helper.name for helper in self._helpers.values()}
         environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
-        steps = _steps(made, environment, set(), functions, target)
+        steps = _steps(made, environment, set(), functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)))
         if len(steps) == 1 and not comments:
             return list(steps)
         return [model.Blank(), *(model.Comment(text) for text in comments), *steps, model.Blank()]
 
-    def _comments(self, made: _Recipe) -> list[str]:
+    def _comments(self, made: Recipe) -> list[str]:
         """Source statements of values that the source computes; a weight's change of form has none."""
         if made.suffix is not None:
             return []
@@ -268,11 +275,19 @@ class _Preparation:
         return [texts[key] for key in sorted(texts)]
 
 
-def _helper_name(made: _Recipe, last: Node) -> str:
+def _helper_name(made: Recipe, last: Node) -> str:
     """After what it is for, a batch norm in the weights before it, else after the op that makes its result."""
     verb = _HELPER_NAMES.get(last.spec.name, last.spec.target.rpartition(".")[2])
-    folds = any(node.spec.name == "ttnn.rsqrt" for node in made.nodes)
-    return f"fold_batch_norm_{'bias' if verb.endswith('bias') else 'weights'}" if folds else verb
+    if not _folds(made):
+        return verb
+    return "fold_batch_norm" if made.also else f"fold_batch_norm_{'bias' if verb.endswith('bias') else 'weights'}"
+
+
+_FOLDED = ("convolution", "normalization")
+
+
+def _folds(made: Recipe) -> bool:
+    return any(node.spec.name == "ttnn.rsqrt" for node in made.nodes)
 
 
 def _varies(key: str, loop: LoopItem) -> bool:
@@ -280,20 +295,20 @@ def _varies(key: str, loop: LoopItem) -> bool:
     return any(isinstance(piece, model.Index) for piece in loop.keys.get(key, ()))
 
 
-def _without_integers(signature: object) -> Hashable:
-    """Equal for recipes that become one function when integers are parameters."""
+def _without_constants(signature: object) -> Hashable:
+    """Equal for recipes that become one function when constants are parameters."""
     if isinstance(signature, model.Items):
-        return ("items", *(_without_integers(item) for item in signature.items))
-    if isinstance(signature, model.Literal):
-        return "integer" if type(signature.value) is int else repr(signature)
+        return ("items", *(_without_constants(item) for item in signature.items))
+    if isinstance(signature, model.Literal | model.MemoryConfig | model.Record | model.Layout | model.DType):
+        return constant_kind(signature) or repr(signature)
     if isinstance(signature, tuple):
-        return "integer" if signature[:1] == ("int",) else tuple(_without_integers(part) for part in signature)
+        return "number" if signature[:1] == ("int",) else tuple(_without_constants(part) for part in signature)
     return repr(signature)
 
 
-def _groups(recipes: Sequence[_Recipe]) -> list[list[_Recipe]]:
+def _groups(recipes: Sequence[Recipe]) -> list[list[Recipe]]:
     """Weights made the same way, in order of first use."""
-    groups: dict[Hashable, list[_Recipe]] = {}
+    groups: dict[Hashable, list[Recipe]] = {}
     for one in recipes:
         groups.setdefault((one.signature, one.suffix if one.suffix is not None else one.key), []).append(one)
     return list(groups.values())
@@ -304,31 +319,33 @@ def _uses_device(nodes: Sequence[Node]) -> bool:
 
 
 def _steps(
-    made: _Recipe,
+    made: Recipe,
     environment: dict[int, model.Value],
     bound: set[str],
     functions: set[str],
-    target: model.WeightRef | None,
+    targets: Mapping[int, model.WeightRef],
 ) -> list[model.Statement]:
-    """The recipe's calls. environment: what its tensor files are called. Without target, the last call is returned."""
+    """The recipe's calls. environment: what its tensor files are called. targets: where its weights are kept; without them, the last call is returned."""
     out: list[model.Statement] = []
     last: dict[int, int] = {}
     for index, node in enumerate(made.nodes):
-        for value in node.inputs():
+        for value in made.inputs(node):
             last[id(value)] = index
     names: dict[str, int] = {}  # variable -> index of its value's last use
     for word in bound:
         names[word] = max((last.get(value, -1) for value, one in environment.items() if one == model.TensorRef(word)), default=-1)
     for index, node in enumerate(made.nodes):
-        arguments = tuple((arg, map_raw(raw, lambda value: environment[id(value)])) for arg, raw in node.arguments)
-        if target is not None:  # outside helpers the device is asked from the tensor files
+        arguments = tuple((arg, map_raw(raw, lambda value: environment[id(made.one(value))])) for arg, raw in node.arguments)
+        if targets:  # outside helpers the device is asked from the tensor files
             arguments = tuple((arg, model.DeviceRef(stored=True) if isinstance(value, model.DeviceRef) else value) for arg, value in arguments)
         final = made.output in node.results
         results: list[model.Target] = []
         for value in node.results:
+            if id(value) in targets:
+                results.append(targets[id(value)])
+                environment[id(value)] = targets[id(value)]
+                continue
             if value is made.output:
-                if target is not None:
-                    results.append(target)
                 continue
             words = _words(node, environment, made)
             name = unique(
@@ -338,13 +355,13 @@ def _steps(
             names[name] = last.get(id(value), index)
             environment[id(value)] = model.TensorRef(name)
             results.append(name)
-        out.append(model.Call(node.spec, arguments, tuple(results), returned=final and target is None and len(node.results) == 1))
+        out.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
     return out
 
 
-def _words(node: Node, environment: Mapping[int, model.Value], made: _Recipe) -> list[str]:
+def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> list[str]:
     words: list[str] = []
-    for value in node.inputs()[:1]:
+    for value in made.inputs(node)[:1]:
         known = environment[id(value)]
         if isinstance(known, model.TensorRef):
             words.append(known.name)

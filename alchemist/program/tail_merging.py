@@ -130,10 +130,14 @@ def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) ->
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _numbers(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[str]:
-    """Integer parameters that the statements read."""
-    words = {word for value in read_by(body) if isinstance(value, model.NumberRef) for word in _NAME.findall(value.name)}
-    return [parameter.name for parameter in parameters if parameter.kind == "number" and parameter.name in words]
+def _constants(body: Sequence[model.Statement], parameters: Sequence[model.Parameter]) -> list[model.Parameter]:
+    """Parameters that are constants and that the statements read."""
+    words = {word for value in read_by(body) if isinstance(value, model.NumberRef | model.ParameterRef) for word in _NAME.findall(value.name)}
+    return [parameter for parameter in parameters if parameter.kind in model.CONSTANT_KINDS and parameter.name in words]
+
+
+def _parameter(one: model.Parameter) -> model.Value:
+    return model.NumberRef(one.name) if one.kind == "number" else model.ParameterRef(one.name)
 
 
 def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
@@ -141,14 +145,14 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     body = first.body[tail.starts[0] + 1 :]
     name = unique([f"{first.name}_tail", f"{first.name}_end"], lambda name: name not in taken)
     taken.add(name)
-    numbers = _numbers(body, first.parameters)
+    constants = _constants(body, first.parameters)
     body, inputs = _as_function(body, tail.inputs[0]), tail.inputs[0]
     if not rebind_parameters:
         body, inputs = _constant_parameters(body, inputs)
     parameters = [model.Parameter(name) for name in inputs]
     weighted = _weights(body)
     parameters += [parameter for parameter in first.parameters if parameter.kind == "weights" and weighted]
-    parameters += [model.Parameter(number, "number") for number in numbers]
+    parameters += constants
     if _reads_device(body):
         body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
     line = next((statement.text.partition(":")[0] for statement in body if isinstance(statement, model.Comment)), "")
@@ -161,7 +165,7 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     for member, start, inputs in zip(tail.members, tail.starts, tail.inputs, strict=True):
         arguments: list[model.Argument] = [model.TensorRef(name) for name in inputs]
         arguments += [model.ScopeArgument("weights")] if weighted else []
-        arguments += [model.NumberArgument(number, model.NumberRef(number)) for number in numbers]
+        arguments += [model.NumberArgument(one.name, _parameter(one)) for one in constants]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
         head = member.body[:start]
         if not _reads_device(head):

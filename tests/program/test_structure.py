@@ -29,6 +29,8 @@ from alchemist.program.outline import compress
 from tests.program.evaluate import run
 from tests.program.models import FILE, TRANSFORMER_SOURCE, Sketch, program_of, result, transformer
 
+DRAM, L1 = model.MemoryConfig(), model.MemoryConfig("l1")
+
 
 def build(made: object, **options: object) -> model.Program:
     return program_of(made, CompilerOptions(**options))  # type: ignore[attr-defined,arg-type]
@@ -46,12 +48,13 @@ def test_one_function_per_module_class_and_a_loop_over_layers() -> None:
     assert [function.name for function in program.prepare][-4:] == ["attention", "feed_forward", "block", "prepare"]
 
 
-def test_a_layer_that_differs_gets_its_own_function_and_ends_the_loop() -> None:
+def test_a_layer_that_differs_in_a_number_ends_the_loop_and_gives_it_to_the_function() -> None:
     made = transformer(5)
     norms = [op for op in made.module.walk() if op.name == "ttnn.layer_norm"]
     set_attr(norms[4], "epsilon", 1e-3)  # first norm of layer 2
     program = build(made)
-    assert [function.name for function in program.functions] == ["attention", "feed_forward", "block", "block_2", "tiny"]
+    assert [function.name for function in program.functions] == ["attention", "feed_forward", "block", "tiny"]
+    assert program.functions[2].parameters[-1] == model.Parameter("epsilon", "float", default=model.Literal(1e-5))
     assert [(one.start, one.stop) for one in loops(program)] == [(0, model.Literal(2)), (3, model.Literal(5))]
     flat = run(emit_py.emit(build(made, recover_structure=False)))
     assert run(emit_py.emit(program)) == flat
@@ -142,12 +145,14 @@ def test_scopes_are_compressed() -> None:
 
 
 def _call(op: str, result: str, returned: bool = False, **given: object) -> model.Call:
-    """A call with integers, lists of integers and names of tensors as arguments."""
+    """A call with constants, lists of integers and names of tensors as arguments."""
     spec = TTNN_OPS[op]
 
     def value(one: object) -> model.Value:
         if isinstance(one, str):
             return model.TensorRef(one)
+        if isinstance(one, model.MemoryConfig | model.DType):
+            return one
         return model.Items(tuple(value(part) for part in one)) if isinstance(one, list) else model.Literal(one)  # type: ignore[arg-type]
 
     arguments = tuple((arg, value(given[arg.name])) for arg in spec.args if arg.name in given)
@@ -166,13 +171,15 @@ def _functions(*bodies: tuple[model.Call, ...]) -> list[model.Function]:
 
 
 @pytest.mark.parametrize(
-    ("bodies", "functions", "numbers"),
+    ("bodies", "functions", "constants"),
     [
         (((_pool(8, 32),), (_pool(8, 32),)), 2, ()),  # equal: one function without parameters
         (((_pool(8, 32),), (_pool(4, 64),)), 2, ("input_size", "channels")),
         (((_pool(8, 32),), (_pool(4, 64),), (_pool(2, 96),)), 2, ("input_size", "channels")),
         (((_pool(8, 32),), (_pool(16, 64),), (_pool(24, 96),)), 2, ("input_size",)),  # channels = 4 * input_size
-        (((_pool(8, 32, ceil_mode=True),), (_pool(4, 64, ceil_mode=False),)), 3, ()),  # differs in more than integers
+        (((_pool(8, 32, ceil_mode=True),), (_pool(4, 32, ceil_mode=False),)), 2, ("input_size", "ceil_mode")),
+        (((_pool(8, 32, memory_config=L1),), (_pool(8, 32, memory_config=DRAM),)), 2, ("memory_config",)),
+        (((_pool(8, 32, ceil_mode=True),), (_pool(8, 32, ceil_mode=1),)), 3, ()),  # constants of two kinds
         (((_pool(8, 32), _call("ttnn.relu", "x", input_tensor="x")), (_pool(8, 32),)), 3, ()),
         (((_call("ttnn.relu", "x", True, input_tensor="x"),), (_call("ttnn.exp", "x", True, input_tensor="x"),)), 3, ()),
         (
@@ -182,10 +189,10 @@ def _functions(*bodies: tuple[model.Call, ...]) -> list[model.Function]:
         ),  # too many numbers
     ],
 )
-def test_functions_that_differ_in_integers_are_one(bodies: tuple[tuple[model.Call, ...], ...], functions: int, numbers: tuple[str, ...]) -> None:
+def test_functions_that_differ_in_constants_are_one(bodies: tuple[tuple[model.Call, ...], ...], functions: int, constants: tuple[str, ...]) -> None:
     merged = merge_functions(_functions(*bodies), set()).functions
     assert len(merged) == functions
-    assert tuple(one.name for function in merged for one in function.parameters if one.kind == "number") == numbers
+    assert tuple(one.name for function in merged for one in function.parameters if one.kind in model.CONSTANT_KINDS) == constants
     for index, statement in enumerate(merged[-1].body[: len(bodies)]):
         assert isinstance(statement, model.CallFunction)
         callee = next(one for one in merged if one.name == statement.function)
@@ -194,12 +201,14 @@ def test_functions_that_differ_in_integers_are_one(bodies: tuple[tuple[model.Cal
 
 
 def _evaluated(body: tuple[model.Statement, ...], numbers: dict[str, model.Value]) -> list[object]:
-    """The body's calls with all integers filled in."""
+    """The body's calls with all constants filled in."""
     known = {name: one.value for name, one in numbers.items() if isinstance(one, model.Literal)}
 
     def value(one: model.Value) -> object:
         if isinstance(one, model.NumberRef):
             return eval(one.name, {}, dict(known))
+        if isinstance(one, model.ParameterRef):
+            return value(numbers[one.name])
         return [value(part) for part in one.items] if isinstance(one, model.Items) else getattr(one, "value", one)
 
     return [(one.spec.name, [(arg.name, value(given)) for arg, given in one.arguments]) for one in body if isinstance(one, model.Call)]

@@ -92,7 +92,7 @@ def _is_index(c: Lowering, value: SSAValue) -> bool:
 
 def _wasteful(dims: Shape) -> bool:
     """Whether tiles of a tensor would hold at least four times its elements."""
-    return len(dims) > 2 and _product(dims) > 4096 and _product(tile_padded(dims)) >= 4 * _product(dims)
+    return len(dims) > 2 and _product(dims) >= 4096 and _product(tile_padded(dims)) >= 4 * _product(dims)
 
 
 def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:

@@ -1,0 +1,68 @@
+"""Constants that most calls of a function give it alike become the defaults of its parameters, which calls leave out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from alchemist.program import model
+from alchemist.program.walk import mapped
+
+MIN_CALLS = 3
+"""Calls of a function that tell what is usual."""
+
+
+def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tuple[model.Function, ...]:
+    """by_name: calls may leave out any constant (Python); else the last ones alone, so that the most usual ones are put there (C++)."""
+    given: dict[str, dict[str, list[model.Value]]] = {}
+    for function in functions:
+        for statement in model.statements(function.body):
+            if isinstance(statement, model.CallFunction):
+                values = given.setdefault(statement.function, {})
+                for argument in statement.arguments:
+                    if isinstance(argument, model.NumberArgument):
+                        values.setdefault(argument.name, []).append(argument.value)
+    changed = {function.name: _with_defaults(function, given.get(function.name, {})) for function in functions}
+
+    def called(statement: model.Statement) -> model.Statement:
+        if not isinstance(statement, model.CallFunction) or statement.function not in changed:
+            return statement
+        arguments = _left(statement.arguments, changed[statement.function].parameters, by_name=by_name)
+        return replace(statement, arguments=arguments)
+
+    return tuple(replace(function, body=mapped(function.body, called)) for function in changed.values())
+
+
+def _with_defaults(function: model.Function, given: Mapping[str, Sequence[model.Value]]) -> model.Function:
+    usual = {name: found for name, values in given.items() if (found := _usual(values)) is not None}
+    with_default = [replace(one, default=usual[one.name][0]) for one in function.parameters if one.name in usual]
+    with_default.sort(key=lambda one: usual[one.name][1])
+    return replace(function, parameters=(*(one for one in function.parameters if one.name not in usual), *with_default))
+
+
+def _usual(values: Sequence[model.Value]) -> tuple[model.Value, int] | None:
+    """The constant that more than half of the calls give, and how many do."""
+    if len(values) < MIN_CALLS:
+        return None
+    shown, count = Counter(repr(value) for value in values).most_common(1)[0]  # repr: 1, 1.0 and True are equal
+    value = next(value for value in values if repr(value) == shown)
+    constant = isinstance(value, model.Literal | model.MemoryConfig | model.Layout | model.DType | model.ConstantRef)
+    return (value, count) if constant and 2 * count > len(values) else None
+
+
+def _left(arguments: Sequence[model.Argument], parameters: Sequence[model.Parameter], *, by_name: bool) -> tuple[model.Argument, ...]:
+    """What a call says: constants in the parameters' order, without defaults."""
+    defaults = {one.name: one.default for one in parameters if one.default is not None}
+    order = [one.name for one in parameters]
+    plain = [one for one in arguments if not isinstance(one, model.NumberArgument)]
+    constants = sorted((one for one in arguments if isinstance(one, model.NumberArgument)), key=lambda one: order.index(one.name))
+    if by_name:
+        return (*plain, *(one for one in constants if not _is(one.value, defaults.get(one.name))))
+    while constants and _is(constants[-1].value, defaults.get(constants[-1].name)):
+        constants.pop()
+    return (*plain, *constants)
+
+
+def _is(value: model.Value, default: model.Value | None) -> bool:
+    return default is not None and repr(value) == repr(default)
