@@ -92,6 +92,17 @@ def _settle(model: torch.nn.Module, kwargs: dict[str, Any]) -> None:
     model.eval()
 
 
+def mobilenet_v2() -> Built:
+    """With small last norms of its blocks, as training starts from: as drawn, the network multiplies rounding by 500 (PyTorch on operands cut to TF32: PCC 0.81)."""
+    model, args, kwargs = _of("MobileNetV2", {"depth_multiplier": 0.25}, pixel_values=lambda: image(64))()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if name.endswith("reduce_1x1.normalization.weight"):
+                weight.mul_(0.3)
+    _settle(model, kwargs)
+    return model, args, kwargs
+
+
 def ids() -> torch.Tensor:
     return torch.randint(3, 99, (2, 32))
 
@@ -211,7 +222,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "convnext": _of("ConvNext", STAGES, "ForImageClassification", pixel_values=lambda: image(64)),
     "resnet": _of("ResNet", {"embedding_size": 16, **STAGES}, "ForImageClassification", pixel_values=lambda: image(64)),
     "regnet": _of("RegNet", {"embedding_size": 16, **STAGES, "groups_width": 8}, pixel_values=lambda: image(64)),
-    "mobilenet_v2": _of("MobileNetV2", {"depth_multiplier": 0.25}, pixel_values=lambda: image(64)),
+    "mobilenet_v2": mobilenet_v2,
     "mobilevit": _of("MobileViT", MOBILEVIT, pixel_values=lambda: image(64)),
     "segformer": _of(
         "Segformer", {**STAGES, "num_attention_heads": [1, 1, 1, 1], "decoder_hidden_size": 32}, "ForSemanticSegmentation", pixel_values=lambda: image(64)
