@@ -111,7 +111,6 @@ class CompilerOptions:
     enable_trace: bool = option(
         False,
         "the program captures its forward function as a trace and replays it: inputs are copied to where the trace reads them at each call",
-        language="python",
         upstream=("enable-trace",),
     )
     experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))

@@ -157,15 +157,15 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
         program = build_program(lowered.module, captured, options, language)
     names = [argument.name for argument in captured.arguments]
     with progress.stage("emit"):
+        _check_trace(program, options)
         if language == "python":
             import emit_py
 
-            _check_trace(program, options)
             sources = emit_py.emit(program, module_arguments=names if options.target_module else None, trace=options.enable_trace)
         else:
             import emit_cpp
 
-            sources = emit_cpp.emit(program, module_arguments=names if options.target_dylib else None)
+            sources = emit_cpp.emit(program, module_arguments=names if options.target_dylib else None, trace=options.enable_trace)
     return Compiled(
         captured=captured,
         ttnn=lowered.module,

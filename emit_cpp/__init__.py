@@ -37,10 +37,15 @@ GENERATION = ("generate.hpp", "generate.cpp")
 """Files that are the same in every program that generates text."""
 
 
-def emit(program: model.Program, module_arguments: Sequence[str] | None = None) -> dict[str, str]:
+TRACE = ("traced.hpp", "traced.cpp")
+"""Files that are the same in every program that captures its forward function."""
+
+
+def emit(program: model.Program, module_arguments: Sequence[str] | None = None, *, trace: bool = False) -> dict[str, str]:
     """Formatted source, built with language="cpp". `consteval.*` only when something is computed from weights.
 
     module_arguments: names of all arguments in order; the project then also builds a shared library with `setDevice` and `forward`.
+    trace: `main` captures the forward function and replays it.
 
     Raises:
         EmitError: a value, or a call, without C++ form.
@@ -85,12 +90,12 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None) 
         )
     # Only what this program's names and numbers are in: the others are the simulator's sources to the byte, so that it brings them built.
     generates = program.generation is not None
-    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else []), *(GENERATION if generates else [])]
+    same_in_all = ["main.cpp", *SUPPORT, *(["consteval.hpp"] if separate else []), *(GENERATION if generates else []), *(TRACE if trace else [])]
     return {
         **{name: wrapped(text) for name, text in files.items()},
         **{name: template_text(f"cpp/{name}") for name in same_in_all},
-        **({"main.cpp": wrapped(_main(program))} if generates or program.entries else {}),
-        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None, generation=generates),
+        **({"main.cpp": wrapped(_main(program, trace=trace))} if generates or program.entries or trace else {}),
+        "CMakeLists.txt": render_template("cpp/CMakeLists.txt.j2", consteval=separate, module=module_arguments is not None, generation=generates, trace=trace),
         ".clang-format": template_text("cpp/clang-format"),
     }
 
@@ -115,7 +120,7 @@ def _entry(entry: model.EntryPoint, program: model.Program) -> dict[str, object]
     return {"struct": struct, "function": function, "load": load, "inputs": inputs, "outputs": outputs}
 
 
-def _main(program: model.Program) -> str:
+def _main(program: model.Program, *, trace: bool) -> str:
     generation, called = program.generation, _entries(program)
     used = {generation.step.entry, *([generation.prompt.entry] if generation.prompt else [])} if generation else set()
     calls = [
@@ -124,7 +129,12 @@ def _main(program: model.Program) -> str:
         if (entry.name or FORWARD) in used
     ]
     entries = [{"quoted": quoted(entry.name), "struct": _names(entry)[0], "function": entry.name} for entry in program.entries]
-    return render_template("cpp/main_of_entries.cpp.j2", generation=calls, entries=entries)
+    traced = {
+        "loads": [f"utils::load_on_host({quoted(variable.name)})" for variable in program.inputs],
+        "slots": [f"slots[{place}]" for place in range(len(program.inputs))],
+        "state": any(isinstance(variable.place, model.WeightRef) for variable in program.outputs),
+    }
+    return render_template("cpp/main_of_entries.cpp.j2", generation=calls, entries=entries, trace=traced if trace else None)
 
 
 def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:

@@ -188,6 +188,12 @@ Tensor placed(Tensor tensor, const Json& entry, ttnn::MeshDevice* device) {
     return tensor.storage_type() == ttnn::StorageType::DEVICE ? tensor : tensor.to_device(device);
 }
 
+// Whether the program captures its forward function.
+bool traced_program() {
+    const Json& all = manifest();
+    return all.has("options") && all.at("options").has("enable_trace") && all.at("options").at("enable_trace").boolean;
+}
+
 // Own input from --inputs, on the host.
 std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
     const fs::path directory = inputs_directory();
@@ -240,6 +246,8 @@ Args parse_args(int argc, char** argv) {
             }
         } else if (option == "--partial-inputs") {
             args.partial_inputs = true;
+        } else if (option == "--trace") {
+            args.trace = true;
         } else if (option == "--inputs") {
             args.inputs = value();
         } else if (option == "--outputs") {
@@ -268,9 +276,12 @@ Args parse_args(int argc, char** argv) {
         } else {
             refuse(
                 "unknown option " + option +
-                "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --estimate --json --entry "
-                "--generate --prompt-ids");
+                "; known: --check --tolerance --inputs --partial-inputs --outputs --loops --trace --estimate --json "
+                "--entry --generate --prompt-ids");
         }
+    }
+    if (args.trace && !traced_program()) {
+        refuse("--trace needs an export with the option enable_trace");
     }
     if ((args.generate > 0) == args.prompt_ids.empty()) {
         refuse("--generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both");
@@ -362,7 +373,7 @@ Weights Weights::scope(const std::string& name) const {
     return narrowed;
 }
 
-Tensor load(const Name& asked, const Device& device) {
+static Tensor load(const Name& asked, ttnn::MeshDevice* device) {
     const std::string& name = asked.text;
     const Json& tensors = manifest().at("tensors");
     if (!tensors.has(name)) {
@@ -373,11 +384,12 @@ Tensor load(const Name& asked, const Device& device) {
         throw_unknown(asked, known);
     }
     const Json& entry = tensors.at(name);
+    const auto on_device = [&](const Tensor& tensor) { return device == nullptr ? tensor : tensor.to_device(device); };
     if (const std::optional<Tensor> own = own_input(name, entry)) {
-        return own->to_device(device.get());
+        return on_device(*own);
     }
     if (entry.has("file")) {
-        return ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string(), device.get());
+        return ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string(), device);
     }
     Array ones;  // exported with export_tensors=False
     ones.shape = entry.extents("shape");
@@ -389,8 +401,12 @@ Tensor load(const Name& asked, const Device& device) {
         throw std::runtime_error("manifest.json: " + name + ": its shape has more values than fit into memory");
     }
     ones.values.assign(static_cast<std::size_t>(count), 1.0);
-    return to_tensor(ones, entry, name).to_device(device.get());
+    return on_device(to_tensor(ones, entry, name));
 }
+
+Tensor load(const Name& name, const Device& device) { return load(name, device.get()); }
+
+Tensor load_on_host(const Name& name) { return load(name, static_cast<ttnn::MeshDevice*>(nullptr)); }
 
 Tensor whole_numbers(const Name& name, const std::vector<double>& values, const Device& device) {
     const Json& entry = manifest().at("tensors").at(name.text);
@@ -489,6 +505,16 @@ Loops loops(const Args& args, const Device& device, const std::string& entry) {
 long long device_ns() { return measured().device_ns.value_or(0); }
 
 bool chosen(const Args& args, const std::string& entry) { return args.entry.empty() || args.entry == entry; }
+
+std::vector<Tensor> caches(const Weights& weights) {
+    std::vector<Tensor> found;
+    for (const auto& [name, output] : manifest().at("outputs").fields) {
+        if (output.has("written")) {
+            found.push_back(weights[output.word("written")]);
+        }
+    }
+    return found;
+}
 
 void restore(const Weights& weights, const Device& device) {
     for (const auto& [name, output] : manifest().at("outputs").fields) {

@@ -24,6 +24,7 @@ struct Args {
     bool check = false;
     bool estimate = false;
     bool partial_inputs = false;
+    bool trace = false;
     int loops = 1;
     int generate = 0;                   // tokens
     double tolerance = 4.0;             // errors of the unedited program that --check allows
@@ -96,6 +97,8 @@ private:
 
 // The tensor `name` on the device: own input of --inputs, or the exported file.
 ttnn::Tensor load(const Name& name, const Device& device);
+// The same on the host.
+ttnn::Tensor load_on_host(const Name& name);
 // A caller's tensor for input `name`: in the layout of manifest.json and on the device. Throws std::invalid_argument
 // when it has another shape or data type.
 ttnn::Tensor input(const Name& name, const ttnn::Tensor& tensor, const Device& device);
@@ -145,6 +148,8 @@ long long device_ns();
 
 // Whether an entry point of several is to run.
 bool chosen(const Args& args, const std::string& entry);
+// What the program writes in place: outputs that are weights.
+std::vector<ttnn::Tensor> caches(const Weights& weights);
 // Puts what an entry point wrote in place back to what the export has.
 void restore(const Weights& weights, const Device& device);
 void append(

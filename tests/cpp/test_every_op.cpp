@@ -247,15 +247,61 @@ void add_tensor(Arguments& arguments, shim_device* device, const std::vector<uin
     }
 }
 
-/// Reads a result's values back; an error counts as fine, the sanitizers look at the rest.
-void read(const shim_tensor* tensor) {
+/// A result's values; none after an error, which counts as fine: the sanitizers look at the rest.
+std::vector<float> read(const shim_tensor* tensor) {
     shim_tensor_info info;
     if (shim_tensor_get_info(tensor, &info) != 0 || info.volume > (1U << 22)) {
-        return;
+        return {};
     }
     std::vector<float> values(info.volume);
     shim_tensor_read(tensor, 1, values.data(), values.size() * sizeof(float));
+    return values;
 }
+
+std::vector<std::vector<float>> taken(shim_result& result) {
+    std::vector<std::vector<float>> values;
+    for (int i = 0; i < result.n_tensors; ++i) {
+        if (result.tensors[i] == nullptr) continue;
+        values.push_back(read(result.tensors[i]));
+        shim_tensor_free(result.tensors[i]);
+    }
+    return values;
+}
+
+bool same_bits(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+               return x.size() == y.size() && (x.empty() || std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0);
+           });
+}
+
+/// One random call: its tensors and its arguments, the same each time that it is made from one seed.
+class RandomCall {
+public:
+    RandomCall(shim_device* device, const Attributes& attributes, unsigned seed) {
+        Arguments arguments(seed);
+        const bool plain = arguments.chance(60);
+        const auto shape = arguments.shape();
+        for (int i = 0; i < 4; ++i) {
+            add_tensor(arguments, device, plain || arguments.chance(60) ? shape : arguments.shape(), plain, inputs_);
+        }
+        const std::string blob = arguments.blob(attributes, static_cast<unsigned>(inputs_.tensors.size()));
+        CHECK_EQ(shim_attrs_new(blob.data(), blob.size(), &attrs_), 0);
+        device_ = arguments.chance(90) ? device : nullptr;
+    }
+    ~RandomCall() { shim_attrs_free(attrs_); }
+    RandomCall(const RandomCall&) = delete;
+    RandomCall& operator=(const RandomCall&) = delete;
+
+    bool has_tensors() const { return !inputs_.tensors.empty(); }
+    bool run(int op, shim_result& result) {
+        return shim_invoke(op, inputs_.tensors.data(), static_cast<int>(inputs_.tensors.size()), device_, attrs_, &result) == 0;
+    }
+
+private:
+    Handles inputs_;
+    shim_attrs* attrs_ = nullptr;
+    shim_device* device_ = nullptr;
+};
 
 }  // namespace
 
@@ -280,33 +326,18 @@ TEST(every_op_survives_hostile_arguments) {
         CHECK_EQ(shim_op_find(name.c_str(), &op), 0);
         ++ops;
         for (unsigned round = 0; round < rounds; ++round) {
-            Arguments arguments(round * 7919 + static_cast<unsigned>(std::hash<std::string>()(name)));
-            Handles inputs;
-            const bool plain = arguments.chance(60);
-            const auto shape = arguments.shape();
-            for (int i = 0; i < 4; ++i) {
-                add_tensor(arguments, device, plain || arguments.chance(60) ? shape : arguments.shape(), plain, inputs);
-            }
-            if (inputs.tensors.empty()) {
-                continue;
-            }
-            const std::string blob = arguments.blob(signatures.of(name), static_cast<unsigned>(inputs.tensors.size()));
             if (std::getenv("SHIM_FUZZ_TRACE") != nullptr) {
                 std::cerr << name << " " << round << "\n";
             }
-            shim_attrs* attrs = nullptr;
-            CHECK_EQ(shim_attrs_new(blob.data(), blob.size(), &attrs), 0);
+            RandomCall call(device, signatures.of(name), round * 7919 + static_cast<unsigned>(std::hash<std::string>()(name)));
+            if (!call.has_tensors()) {
+                continue;
+            }
             shim_result result{};
-            const int count = static_cast<int>(inputs.tensors.size());
-            if (shim_invoke(op, inputs.tensors.data(), count, arguments.chance(90) ? device : nullptr, attrs, &result) == 0) {
+            if (call.run(op, result)) {
                 ++results;
                 answered.insert(name);
-                for (int i = 0; i < result.n_tensors; ++i) {
-                    if (result.tensors[i] != nullptr) {
-                        read(result.tensors[i]);
-                        shim_tensor_free(result.tensors[i]);
-                    }
-                }
+                (void)taken(result);
             } else {
                 ++errors;
                 if (shim_error_code() == 5) {
@@ -314,7 +345,6 @@ TEST(every_op_survives_hostile_arguments) {
                 }
                 harness::report(shim_error_message()[0] != '\0', __FILE_NAME__, __LINE__, name + ": an error without a message");
             }
-            shim_attrs_free(attrs);
         }
     }
     for (const auto& [where, message] : internal) {
@@ -325,4 +355,52 @@ TEST(every_op_survives_hostile_arguments) {
     if (only == nullptr) {
         CHECK(answered.size() * 2 > ops);  // the arguments reach the kernels of most ops
     }
+}
+
+TEST(every_op_replays_what_it_computes) {
+    const Signatures signatures;
+    // Numbers of their own at each call, a file, and values that Python computed.
+    const std::set<std::string> others{"ttnn.rand",   "ttnn.randn", "ttnn.uniform", "ttnn.bernoulli", "ttnn.experimental.dropout",
+                                       "ttnn_jit.jit"};
+    shim_device* device = nullptr;
+    CHECK_EQ(shim_device_open("n150", 32768, 0, 0, &device), 0);
+    shim_events_enable(device, 0);
+    std::istringstream names(shim_op_names());
+    std::map<std::string, std::string> refused;
+    std::set<std::string> answered, replayed;
+    for (std::string name; std::getline(names, name);) {
+        int op = -1;
+        if (others.contains(name) || shim_op_find(name.c_str(), &op) != 0) continue;
+        for (unsigned round = 0; round < 12; ++round) {
+            const unsigned seed = round * 7919 + static_cast<unsigned>(std::hash<std::string>()(name));
+            shim_result result{};
+            RandomCall eager(device, signatures.of(name), seed);
+            if (!eager.has_tensors() || !eager.run(op, result)) continue;
+            const auto wanted = taken(result);
+            if (wanted.empty()) continue;
+            answered.insert(name);
+            RandomCall captured(device, signatures.of(name), seed);
+            uint64_t trace = 0;
+            CHECK_EQ(shim_trace_begin(device), 0);
+            const bool accepted = captured.run(op, result);
+            if (!accepted) refused.emplace(name, shim_error_message());
+            CHECK_EQ(shim_trace_end(device, &trace), 0);
+            if (accepted) {
+                const bool ran = shim_trace_replay(device, trace, 0) == 0;  // once: some write into their inputs
+                const bool same = ran && same_bits(taken(result), wanted);
+                harness::report(
+                    same, __FILE_NAME__, __LINE__,
+                    name + " round " + std::to_string(round) + ": " + (ran ? "other values" : shim_error_message()));
+                replayed.insert(name);
+            }
+            CHECK_EQ(shim_trace_release(device, trace), 0);
+        }
+    }
+    std::cout << "every_op in a trace: " << replayed.size() << " of " << answered.size() << " ops replayed\n";
+    for (const auto& [name, why] : refused) {
+        if (!replayed.contains(name)) std::cout << "  " << name << ": " << why << "\n";
+    }
+    CHECK(replayed.size() * 10 > answered.size() * 8);
+    CHECK_EQ(shim_device_close(device), 0);
+    shim_device_free(device);
 }

@@ -58,8 +58,6 @@ TEST(cpp_trace_on_the_clock) {
     execute_trace(device.get(), trace, std::nullopt, false);
     release_trace(device.get(), trace);
     CHECK_THROWS(InvalidArgument, "trace", execute_trace(device.get(), ttnn::MeshTraceId(99), std::nullopt, false));
-    const Chip computing;
-    CHECK_THROWS(NotSupported, "ESTIMATE", (void)begin_trace_capture(computing.device.get()));
 }
 
 TEST(gradient_of_an_embedding_and_sums) {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from alchemist import codegen_py
+from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import OptionError
-from tests.e2e.test_codegen import check, run
+from tests.e2e.test_codegen import check, copy_of, run
 from tests.e2e.test_generate import Writer
 
 TRACE = {"enable_trace": True}
@@ -28,13 +28,16 @@ class Gated(torch.nn.Module):
         return self.down(torch.nn.functional.silu(self.up(mixed))), mixed.mean(-1)
 
 
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+CODEGEN = {"python": codegen_py, "cpp": codegen_cpp}
+
+
+@pytest.fixture(scope="module", params=CODEGEN)
+def exports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     torch.manual_seed(0)
     folder, model = tmp_path_factory.mktemp("trace"), Gated().eval()
     inputs = torch.randn(32, 64), torch.randint(0, 20, (32,))
     for name, options in (("traced", TRACE), ("eager", {})):
-        codegen_py(model, *inputs, export_path=folder / name, compiler_options=options)
+        CODEGEN[request.param](model, *inputs, export_path=folder / name, compiler_options=options)
     return {name: folder / name for name in ("traced", "eager")}
 
 
@@ -59,14 +62,11 @@ def test_two_inputs(exports: dict[str, Path], tmp_path: Path) -> None:
 
 def test_check_finds_a_replay_of_old_inputs(exports: dict[str, Path], tmp_path: Path) -> None:
     """tt-mlir's wrapper forgets to copy the inputs of later calls."""
-    folder = tmp_path / "broken"
-    folder.mkdir()
-    for path in exports["traced"].iterdir():
-        (folder / path.name).symlink_to(path) if path.name not in ("utils.py", "main.py", "run") else (folder / path.name).write_bytes(path.read_bytes())
-    (folder / "run").chmod(0o755)
-    text = (folder / "utils.py").read_text()
-    assert text.count("        self._write(inputs)\n") == 2
-    (folder / "utils.py").write_text(text.replace("        self._write(inputs)\n", ""))
+    folder = copy_of(exports["traced"], tmp_path / "broken")
+    file, line, count = ("traced.cpp", "    write(inputs);\n", 1) if (folder / "main.cpp").exists() else ("utils.py", "        self._write(inputs)\n", 2)
+    text = (folder / file).read_text()
+    assert text.count(line) == count
+    (folder / file).write_text(text.replace(line, ""))
     done = run(folder, "--check")
     assert done.returncode == 1 and "check: FAILED" in done.stdout
 
@@ -77,7 +77,7 @@ def test_wall_times(exports: dict[str, Path]) -> None:
     assert found is not None, done.stderr
     assert float(found[1]) < float(found[2])
     refused = run(exports["eager"], "--trace")
-    assert refused.returncode == 1 and "needs an export with the option enable_trace" in refused.stderr
+    assert refused.returncode in (1, 2) and "needs an export with the option enable_trace" in refused.stderr
 
 
 def test_profile_names_the_lines(exports: dict[str, Path], tmp_path: Path) -> None:
@@ -86,11 +86,22 @@ def test_profile_names_the_lines(exports: dict[str, Path], tmp_path: Path) -> No
     assert "ttnn.linear" in (tmp_path / "report" / "calls.json").read_text()
 
 
-def test_state(tmp_path: Path) -> None:
+def test_both_languages_show_the_same_times(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    shown = []
+    for language, codegen in CODEGEN.items():
+        codegen(Gated().eval(), torch.randn(32, 64), torch.randint(0, 20, (32,)), export_path=tmp_path / language, compiler_options=TRACE)
+        shown += re.findall(r"wall time of a call: .*", run(tmp_path / language, "--trace", "--estimate").stdout)
+    assert len(shown) == 2 and shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("language", CODEGEN)
+def test_state(language: str, tmp_path: Path) -> None:
     """Caches that a step writes in place: the warm-up and the capture leave no mark on them."""
     torch.manual_seed(1)
-    codegen_py(Writer(1).eval(), torch.ones(1, 1, dtype=torch.int64), torch.tensor([4]), export_path=tmp_path / "out", compiler_options=TRACE)
-    assert "state=utils.caches(weights)" in (tmp_path / "out" / "main.py").read_text()
+    CODEGEN[language](Writer(1).eval(), torch.ones(1, 1, dtype=torch.int64), torch.tensor([4]), export_path=tmp_path / "out", compiler_options=TRACE)
+    main = next((tmp_path / "out").glob("main.*")).read_text()
+    assert "state=utils.caches(weights)" in main or "utils::Traced step(device, forward, inputs, utils::caches(weights));" in main
     assert len(check(tmp_path / "out", "--loops", "2")["outputs"]) == 3
 
 
@@ -100,7 +111,8 @@ class Counter(torch.nn.Module):
         return keys.sum(-1)
 
 
-def test_inputs_written_in_place_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", CODEGEN)
+def test_inputs_written_in_place_are_refused(language: str, tmp_path: Path) -> None:
     inputs = torch.zeros(1, 2, 32, 32), torch.tensor([3]), torch.randn(1, 2, 1, 32)
     with pytest.raises(OptionError, match="writes inputs in place"):
-        codegen_py(Counter(), *inputs, export_path=tmp_path / "out", compiler_options=TRACE)
+        CODEGEN[language](Counter(), *inputs, export_path=tmp_path / "out", compiler_options=TRACE)

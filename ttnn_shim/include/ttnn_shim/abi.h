@@ -161,7 +161,7 @@ int shim_clock_host_ns(shim_device* device, int64_t* out);
    runs the clock through them, its events with call_id. Trace 0 is the one that is being captured. cores: of all its programs together. */
 int shim_trace_begin(shim_device* device);
 int shim_trace_end(shim_device* device, uint64_t* trace);
-int shim_trace_size(shim_device* device, uint64_t trace, uint64_t* programs, uint64_t* cores);
+int shim_trace_bytes(shim_device* device, uint64_t trace, uint64_t* bytes);
 int shim_trace_replay(shim_device* device, uint64_t trace, uint64_t call_id);
 int shim_trace_release(shim_device* device, uint64_t trace);
 /* The program cache: distinct programs that ran since the last clear. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "tt-metalium/mesh_device.hpp"
@@ -24,5 +25,13 @@ ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device);
 void record_events(tt::tt_metal::distributed::MeshDevice& device, bool on);
 /// The recorded device programs as JSON (the format of shim_events_json).
 std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device);
+
+/// Wall time in ns of what `call` does on a card with a host, modelled: replayed from a trace (the device alone), and launched program by
+/// program. The clock starts anew.
+struct WallTimes {
+    double traced_ns = 0;
+    double eager_ns = 0;
+};
+WallTimes wall_times(tt::tt_metal::distributed::MeshDevice& device, const std::function<void()>& call);
 
 }  // namespace ttnn_shim

@@ -232,9 +232,9 @@ def latest() -> MeshDevice | None:
     return next(reversed(_open.values()), None)
 
 
-def private_device(with_values: bool, like: MeshDevice | None = None) -> MeshDevice:
-    """A device of the run's card that no program sees, with the L1 of `like`; its maker closes it with `shim_device_close`."""
-    device = MeshDevice._create(0, like._l1_small_bytes if like is not None else 0, 0)
+def private_device(with_values: bool) -> MeshDevice:
+    """A device of the run's card that no program sees; its maker closes it with `shim_device_close`."""
+    device = MeshDevice._create(0, 0, 0)
     if not with_values:
         _core.check(lib.shim_device_set_estimate(device._handle, 1))
     return device

@@ -1,8 +1,7 @@
 """Traces: `begin_trace_capture` to `release_trace`, with the rules of the real package.
 
 A capture checks and prices calls, and allocates their results, but computes nothing and stands outside the clock. A replay runs the clock
-through the captured programs and computes their values anew from what their inputs hold by then: the calls are made again on a device of
-their own, and what they return goes to the captured tensors, whose addresses stay.
+through the captured programs and computes their values anew from what their inputs hold by then, into the captured tensors, whose addresses stay.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from itertools import count
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, ShimError
-from ttnn_shim.nested import leaves, replaced
+from ttnn_shim.nested import leaves
 
 from ttnn import _core, _device
 from ttnn._binding import api_class, api_function
@@ -29,41 +28,20 @@ _logger = logging.getLogger("ttnn")
 _WRITES = ("ttnn.to_device", "ttnn.copy_host_to_device_tensor")
 _READS = ("ttnn.from_device", "ttnn.copy_device_to_host_tensor")
 _FROM_HOST = ("ttnn.zeros", "ttnn.ones", "ttnn.full", "ttnn.arange", "ttnn.rand", "ttnn.eye")  # filled on the host, then written
-_OUTPUTS = ("output_tensor", "optional_output_tensor", "output", "out")
-# Bytes of a captured program's commands and of each core's arguments: an estimate, the real size is that of its dispatch commands.
-_PROGRAM_BYTES, _CORE_BYTES = 1024, 96
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A tensor of a captured call, by its number."""
-
-    number: int
-
-
-@dataclass(slots=True)
-class _Call:
-    operation: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    results: tuple[int | None, ...]
 
 
 @dataclass(slots=True)
 class _Trace:
-    """externals: tensors from before the capture; results: made in it; written: externals that calls wrote into."""
+    """externals: tensors from before the capture; results: made in it."""
 
     device: Any
     number: int
     queue: int
     core_trace: int = 0
-    calls: list[_Call] = field(default_factory=list)
     externals: dict[int, Any] = field(default_factory=dict)
     results: dict[int, weakref.ref[Any]] = field(default_factory=dict)
-    written: set[int] = field(default_factory=set)
     places: set[tuple[str, int, int]] = field(default_factory=set)  # memory of its results: kind, first and last address
     told: bool = False
-    replayed_on: Any = None
 
 
 call_ids = count(1)
@@ -158,8 +136,6 @@ def execute_trace(mesh_device: Any, trace_id: MeshTraceId, cq_id: Any = None, bl
     _check_places(trace)
     call_id = next(call_ids) if session.recording() else 0
     start = time.perf_counter()
-    if not session.settings.estimate:
-        _compute(trace)
     _core.check(lib.shim_trace_replay(mesh_device._handle, trace.core_trace, call_id), "ttnn.execute_trace")
     if call_id:
         session.record_call(call_id, "ttnn.execute_trace", (("trace_id", repr(trace_id)),), time.perf_counter() - start)
@@ -190,8 +166,6 @@ def device_closed(device: Any) -> None:
 
 def _forget(trace: _Trace) -> None:
     _traces.pop(trace.number, None)
-    if trace.replayed_on is not None:
-        _core.check(lib.shim_device_close(trace.replayed_on._handle))
     _watch()
 
 
@@ -218,9 +192,9 @@ def _check_region(trace: _Trace) -> None:
 
 
 def _size(trace: _Trace) -> int:
-    programs, cores = ffi.new("uint64_t *"), ffi.new("uint64_t *")
-    _core.check(lib.shim_trace_size(trace.device._handle, trace.core_trace, programs, cores), "ttnn.end_trace_capture")
-    return int(programs[0]) * _PROGRAM_BYTES + int(cores[0]) * _CORE_BYTES
+    size = ffi.new("uint64_t *")
+    _core.check(lib.shim_trace_bytes(trace.device._handle, trace.core_trace, size), "ttnn.end_trace_capture")
+    return int(size[0])
 
 
 # --- calls while a trace is captured or lives ---
@@ -277,47 +251,19 @@ def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict
         check_write(name)
     if not on_device and not names_device:
         return operation.run(args, kwargs)  # on the host
-    if name == "ttnn.deallocate":
-        return operation.run(args, kwargs)
-    numbers = [_number(trace, tensor) for tensor in on_device]
-    recorded_args, recorded_kwargs = replaced((args, kwargs), lambda leaf: _Value(_id(leaf)) if _is_tensor(leaf) else leaf)
-    buffers = {int(tensor._info().buffer_id): _id(tensor) for tensor in on_device}
-    estimate = int(session.settings.estimate)
-    _core.check(lib.shim_device_set_estimate(trace.device._handle, 1))
-    try:
-        result = operation.run(args, kwargs)
-    finally:
-        _core.check(lib.shim_device_set_estimate(trace.device._handle, estimate))
-    results: list[int | None] = []
+    for tensor in on_device:
+        number = int(tensor._fixed().id)
+        if number not in trace.results:
+            trace.externals.setdefault(number, tensor)
+    result = operation.run(args, kwargs)
     for leaf in leaves(result):
         if not _is_tensor(leaf):
-            results.append(None)
             continue
         info = leaf._info()
-        number = int(info.id)
-        results.append(number)
-        if int(info.buffer_id) in buffers:
-            trace.written.add(buffers[int(info.buffer_id)])
-        if number not in trace.externals:
-            trace.results[number] = weakref.ref(leaf)
-            if info.on_device:
-                trace.places.add((BufferType(info.buffer_type).name, int(info.address), int(info.address + info.bytes_per_bank)))
-    if not any(number is not None for number in results):
-        trace.written.update(numbers)  # a call for its effect: caches
-    trace.written.update(_id(value) for key, value in kwargs.items() if key in _OUTPUTS and _is_tensor(value))
-    trace.calls.append(_Call(operation, recorded_args, recorded_kwargs, tuple(results)))
+        if info.on_device and int(info.id) not in trace.externals:
+            trace.results[int(info.id)] = weakref.ref(leaf)
+            trace.places.add((BufferType(info.buffer_type).name, int(info.address), int(info.address + info.bytes_per_bank)))
     return result
-
-
-def _id(tensor: Any) -> int:
-    return int(tensor._fixed().id)
-
-
-def _number(trace: _Trace, tensor: Any) -> int:
-    number = _id(tensor)
-    if number not in trace.results:
-        trace.externals.setdefault(number, tensor)
-    return number
 
 
 # --- replay ---
@@ -356,46 +302,6 @@ def _living(trace: _Trace) -> dict[int, Any]:
         if tensor is not None and tensor.is_allocated():
             found[number] = tensor
     return found
-
-
-def _compute(trace: _Trace) -> None:
-    """The captured calls on a device of their own; what they made or wrote goes to the captured tensors."""
-    living = _living(trace)
-    for tensor in trace.externals.values():
-        if not tensor.is_allocated():
-            raise _refuse(f"trace {trace.number} reads a tensor of shape {list(tensor.shape)} that was deallocated", "ttnn.execute_trace",
-                          "keep the inputs of a trace allocated until it is released")  # fmt: skip
-    if trace.replayed_on is None:
-        trace.replayed_on = _device.private_device(with_values=True, like=trace.device)
-    to_device, from_device, write = (_operation(name) for name in ("to_device", "from_device", "copy_host_to_device_tensor"))
-    values: dict[int, Any] = {}
-    for number, tensor in trace.externals.items():
-        values[number] = to_device.run((from_device.run((tensor,), {}), trace.replayed_on), {"memory_config": tensor.memory_config()})
-    last_use = {value.number: place for place, each in enumerate(trace.calls) for value in leaves((each.args, each.kwargs)) if isinstance(value, _Value)}
-    wanted = trace.written | set(living) - set(trace.externals)
-
-    def actual(leaf: Any) -> Any:
-        if isinstance(leaf, _Value):
-            return values[leaf.number]
-        return trace.replayed_on if isinstance(leaf, _device.MeshDevice) else leaf
-
-    for place, each in enumerate(trace.calls):
-        args, kwargs = replaced(each.args, actual), replaced(each.kwargs, actual)
-        result = each.operation.run(args, kwargs)
-        made = zip(each.results, leaves(result), strict=True)
-        values |= {number: tensor for number, tensor in made if number is not None}
-        del args, kwargs, result
-        for number in [number for number in values if last_use.get(number, -1) <= place and number not in wanted]:
-            del values[number]
-    for number in wanted:
-        if number in living:
-            write.run((from_device.run((values[number],), {}), living[number]), {})
-
-
-def _operation(name: str) -> Any:
-    import ttnn
-
-    return getattr(ttnn, name)
 
 
 def _is_tensor(value: Any) -> bool:

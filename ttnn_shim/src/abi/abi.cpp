@@ -404,11 +404,8 @@ int shim_trace_end(shim_device* device, uint64_t* trace) {
     return guard([&] { *trace = end_trace(device_behind(device)); });
 }
 
-int shim_trace_size(shim_device* device, uint64_t trace, uint64_t* programs, uint64_t* cores) {
-    return guard([&] {
-        *programs = trace_programs(device_behind(device), trace);
-        *cores = trace_cores(device_behind(device), trace);
-    });
+int shim_trace_bytes(shim_device* device, uint64_t trace, uint64_t* bytes) {
+    return guard([&] { *bytes = trace_bytes(device_behind(device), trace); });
 }
 
 int shim_trace_replay(shim_device* device, uint64_t trace, uint64_t call_id) {

@@ -91,6 +91,8 @@ void begin_trace(Device& device) {
     ClockState& clock = clock_of(device);
     SHIM_CHECK(!clock.capture, "a trace is being captured already");
     clock.capture.emplace();
+    if (!clock.traced_values) clock.traced_values = std::make_unique<TracedValues>(device);
+    clock.traced_values->begin();
 }
 
 uint64_t end_trace(Device& device) {
@@ -99,31 +101,30 @@ uint64_t end_trace(Device& device) {
     SHIM_CHECK(clock.capture, "no trace is being captured");
     clock.traces.emplace(++clock.last_trace, std::move(*clock.capture));
     clock.capture.reset();
+    clock.traced_values->end(clock.last_trace);
     return clock.last_trace;
 }
 
 namespace {
 const TracedPrograms& traced(const ClockState& clock, uint64_t trace) {
-    if (trace == 0 && clock.capture) return *clock.capture;
     const auto found = clock.traces.find(trace);
     SHIM_CHECK(found != clock.traces.end(), "there is no trace {}", trace);
     return found->second;
 }
 }  // namespace
 
-size_t trace_programs(Device& device, uint64_t trace) {
+uint64_t trace_bytes(Device& device, uint64_t trace) {
+    // Of a captured program's commands and of each core's arguments: an estimate, the real size is that of its dispatch commands.
+    constexpr uint64_t PROGRAM_BYTES = 1024, CORE_BYTES = 96;
     const std::lock_guard lock(clock_mutex());
-    return traced(clock_of(device), trace).size();
-}
-
-size_t trace_cores(Device& device, uint64_t trace) {
-    const std::lock_guard lock(clock_mutex());
-    size_t cores = 0;
-    for (const TracedProgram& program : traced(clock_of(device), trace)) cores += static_cast<size_t>(program.event.cores);
-    return cores;
+    uint64_t bytes = 0;
+    for (const TracedProgram& program : traced(clock_of(device), trace))
+        bytes += PROGRAM_BYTES + CORE_BYTES * static_cast<uint64_t>(program.event.cores);
+    return bytes;
 }
 
 void replay_trace(Device& device, uint64_t trace, uint64_t call_id) {
+    if (TracedValues* values = traced_values(device)) values->replay(trace);  // kernels lock nothing of the clock
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(device);
     for (const TracedProgram& program : traced(clock, trace)) {
@@ -138,6 +139,7 @@ void replay_trace(Device& device, uint64_t trace, uint64_t call_id) {
 }
 
 void release_trace(Device& device, uint64_t trace) {
+    if (TracedValues* values = traced_values(device)) values->release(trace);
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(device);
     (void)traced(clock, trace);

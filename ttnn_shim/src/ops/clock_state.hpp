@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ops/launch.hpp"
+#include "ops/trace_values.hpp"
 #include "sim/engine.hpp"
 
 namespace ttnn_shim {
@@ -70,6 +71,7 @@ struct ClockState final : DeviceState {
     std::optional<TracedPrograms> capture;  ///< while a trace is captured
     std::map<uint64_t, TracedPrograms> traces;
     uint64_t last_trace = 0;
+    std::unique_ptr<TracedValues> traced_values;  ///< once a trace was captured
 };
 
 /// Ops may run on several threads; their programs queue up on the one device as on the chip.

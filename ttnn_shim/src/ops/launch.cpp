@@ -12,6 +12,7 @@
 
 #include "ops/block_rounding.hpp"
 #include "ops/clock_state.hpp"
+#include "ops/trace_values.hpp"
 #include "strategy/config_json.hpp"
 
 namespace ttnn_shim {
@@ -451,6 +452,20 @@ int64_t launched_block_k() { return running_block_k; }
 
 void set_call(uint64_t call_id) { running_call = call_id; }
 
+void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, int64_t block_k) {
+    running_block_k = block_k;
+    forget_rounded_blocks();
+    if (kernel) {
+        kernel(outputs);
+    }
+    for (const Tensor& output : outputs) {
+        ensure_values(output);
+        if (is_block_float(output.dtype()) && !blocks_are_rounded(output)) {
+            block_round(output);
+        }
+    }
+}
+
 std::vector<Tensor> launch(
     const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs, const Kernel& kernel,
     const std::vector<OptionalTensor>& preallocated) {
@@ -482,20 +497,13 @@ std::vector<Tensor> launch_on(
         room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
     account(machine, program, inputs, output_specs, outputs, room);
 
-    if (!machine.estimate()) {
+    if (is_recording(machine)) {
+        traced_values(machine)->keep(kernel, inputs, outputs, running_block_k);
+    } else if (!machine.estimate()) {
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
-        forget_rounded_blocks();
-        if (kernel) {
-            kernel(outputs);
-        }
-        for (const Tensor& output : outputs) {
-            ensure_values(output);
-            if (is_block_float(output.dtype()) && !blocks_are_rounded(output)) {
-                block_round(output);
-            }
-        }
+        run_kernel(kernel, outputs, running_block_k);
     }
     return outputs;
 }

@@ -5,7 +5,7 @@
 //     return launch(
 //         {.op = strategy::Softmax{.dim = -1}, .compute = config},
 //         {input}, {output_spec},
-//         [&](std::span<const Tensor> outputs) { ... fill outputs[0] ... })[0];
+//         [=](std::span<const Tensor> outputs) { ... fill outputs[0] ... })[0];
 #pragma once
 
 #include <cstdint>

@@ -13,11 +13,9 @@ namespace ttnn_shim {
 void begin_trace(Device& device);
 /// Ends the capture; returns the number by which its programs are replayed. Throws when none is under way.
 uint64_t end_trace(Device& device);
-/// Programs of a trace, or of the capture under way for number 0.
-size_t trace_programs(Device& device, uint64_t trace);
-/// Core count of those programs together, for the size of the trace's commands.
-size_t trace_cores(Device& device, uint64_t trace);
-/// The clock runs through the trace's programs; events carry `call_id`.
+/// Bytes of the trace's commands (estimated).
+uint64_t trace_bytes(Device& device, uint64_t trace);
+/// Computes what the trace's programs make from what its inputs hold now; the clock runs through them; events carry `call_id`.
 void replay_trace(Device& device, uint64_t trace, uint64_t call_id);
 void release_trace(Device& device, uint64_t trace);
 

@@ -31,6 +31,7 @@ void write_f32(const Tensor& tensor, std::span<const float> values) {
 }
 
 Tensor from_host_values(const void* values, DataType dtype, const TensorSpec& spec, MeshDevice* device) {
+    if (device != nullptr) check_not_captured(*device, "Writes");
     auto stored = new_values(spec);
     const auto* source = static_cast<const std::byte*>(values);
     const size_t source_bytes = stored_bytes(dtype);

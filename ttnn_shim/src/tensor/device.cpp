@@ -7,7 +7,8 @@ namespace ttnn_shim {
 Device::Device(const DeviceOptions& options)
     : machine_(machine_memory(options.card)),
       allocator_(machine_, options.l1_small_bytes, options.trace_region_bytes),
-      estimate_(options.estimate) {}
+      estimate_(options.estimate),
+      trace_region_bytes_(options.trace_region_bytes) {}
 
 std::shared_ptr<tt::tt_metal::distributed::MeshDevice> open_device(const DeviceOptions& options) {
     auto handle = std::make_shared<tt::tt_metal::distributed::MeshDevice>(std::make_unique<Device>(options));

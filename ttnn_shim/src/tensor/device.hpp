@@ -24,18 +24,45 @@ struct DeviceState {
     virtual ~DeviceState() = default;
 };
 
+struct TensorAttributes;
+
+/// Who holds tensors of a device without holding their memory (traces).
+class TensorKeeper {
+public:
+    virtual ~TensorKeeper() = default;
+    virtual bool capturing() const = 0;
+    /// A tensor was made on the device.
+    virtual void made(const std::shared_ptr<TensorAttributes>& tensor) = 0;
+    /// Frees the memory of tensors that nobody else holds.
+    virtual void give_back() = 0;
+    /// How many handles to the tensor are the keeper's.
+    virtual long references(const TensorAttributes& tensor) const = 0;
+    /// The device is closed: its tensors are held no longer.
+    virtual void device_closed() = 0;
+};
+
 class Device {
 public:
     explicit Device(const DeviceOptions& options);
 
     const MachineMemory& machine() const { return machine_; }
-    Allocator& allocator() { return allocator_; }
+    Allocator& allocator() {
+        if (keeper_ != nullptr) keeper_->give_back();
+        return allocator_;
+    }
     CoreCoord grid() const { return machine_.grid; }
     tt::ARCH arch() const { return machine_.arch; }
     bool estimate() const { return estimate_; }
     void set_estimate(bool on) { estimate_ = on; }
     bool is_open() const { return open_; }
-    void close() { open_ = false; }
+    void close() {
+        open_ = false;
+        if (keeper_ != nullptr) keeper_->device_closed();
+    }
+    /// Bytes that open_device reserved for traces; 0: they lie in DRAM as they come.
+    uint64_t trace_region_bytes() const { return trace_region_bytes_; }
+    TensorKeeper* keeper() const { return keeper_; }
+    void set_keeper(TensorKeeper* keeper) { keeper_ = keeper; }
 
     /// The public handle of this device.
     tt::tt_metal::distributed::MeshDevice* handle() const { return handle_; }
@@ -47,7 +74,9 @@ private:
     MachineMemory machine_;
     Allocator allocator_;
     bool estimate_;
+    uint64_t trace_region_bytes_;
     bool open_ = true;
+    TensorKeeper* keeper_ = nullptr;
     tt::tt_metal::distributed::MeshDevice* handle_ = nullptr;
 };
 

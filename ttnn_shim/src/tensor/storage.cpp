@@ -219,7 +219,22 @@ Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) 
         std::make_shared<TensorAttributes>(TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
 }
 
+void check_not_captured(const MeshDevice& device, const char* what) {
+    const TensorKeeper* keeper = device.shim().keeper();
+    if (keeper == nullptr || !keeper->capturing()) return;
+    fail(
+        ErrorCode::InvalidArgument, text("{} are not supported during trace capture.", what),
+        std::string_view(what) == "Writes" ? "make the tensor before begin_trace_capture, and keep it" : "read after execute_trace");
+}
+
 namespace {
+Tensor on_device(const TensorSpec& spec, std::shared_ptr<Buffer> buffer) {
+    auto attributes = std::make_shared<TensorAttributes>(TensorAttributes{spec, std::move(buffer), next_tensor_id()});
+    const auto& device = attributes->buffer->device();
+    if (device && device->shim().keeper() != nullptr) device->shim().keeper()->made(attributes);
+    return Tensor(std::move(attributes));
+}
+
 /// DRAM banks are one row: shards may lie on cores (x, 0) only. Cores of a block grid that get no shard do not count.
 void check_dram_shards(const Shape& padded, const MemoryConfig& config, uint64_t banks) {
     const auto& shard = *config.shard_spec();
@@ -248,20 +263,18 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
         "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}", config);
     if (config.buffer_type() == BufferType::DRAM && config.shard_spec())
         check_dram_shards(spec.padded_shape(), config, device->shim().machine().dram_banks);
-    return Tensor(std::make_shared<TensorAttributes>(
-        TensorAttributes{spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)), next_tensor_id()}));
+    return on_device(spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)));
 }
 
 Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec) {
-    return Tensor(std::make_shared<TensorAttributes>(
-        TensorAttributes{spec, std::make_shared<Buffer>(tensor.shim().buffer, spec, nullptr), next_tensor_id()}));
+    return on_device(spec, std::make_shared<Buffer>(tensor.shim().buffer, spec, nullptr));
 }
 
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {
     SHIM_CHECK(
         spec.logical_shape().volume() == tensor.logical_volume(), "cannot view shape {} as {}: the volumes differ", tensor.logical_shape(),
         spec.logical_shape());
-    return Tensor(std::make_shared<TensorAttributes>(TensorAttributes{spec, tensor.shim().buffer, next_tensor_id()}));
+    return on_device(spec, tensor.shim().buffer);
 }
 
 bool is_on_device(const Tensor& tensor) { return tensor.shim().buffer->device() != nullptr; }

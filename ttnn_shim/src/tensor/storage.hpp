@@ -61,6 +61,9 @@ public:
     uint64_t address() const { return address_; }
     uint64_t bytes_per_bank() const { return bytes_per_bank_; }
 
+    /// Whose memory this is, when it is another's.
+    const std::shared_ptr<Buffer>& place() const { return place_; }
+
     const std::shared_ptr<Values>& values() const { return values_; }
     void set_values(std::shared_ptr<Values> values) { values_ = std::move(values); }
     /// Bytes for writing: made at the first call, copied first when another buffer shares them. Null in estimate mode.
@@ -83,6 +86,8 @@ struct TensorAttributes {
     uint64_t id;  ///< unique, for reports
 };
 
+/// Throws Error(InvalidArgument) while a trace is captured: the host writes to the device, or reads from it. what: "Writes" or "Reads".
+void check_not_captured(const MeshDevice& device, const char* what);
 /// A host tensor; `values` may be null (no data).
 Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values);
 /// A device tensor: allocates device memory. `values` null: made when first written (never in estimate mode).

@@ -50,7 +50,8 @@ std::vector<T> Tensor::to_vector(std::optional<QueueId> cq_id) const {
     SHIM_CHECK(
         stores<T>(dtype()) || (is_floating_point(dtype_of<T>()) && is_floating_point(dtype())), "a {} tensor cannot be read as {}", dtype(),
         dtype_of<T>());
-    SHIM_CHECK(has_values(*this), "the tensor has no values (estimate mode)");
+    if (is_on_device(*this)) check_not_captured(*device(), "Reads");
+    SHIM_CHECK(has_values(*this), "the tensor has no values: the device is in estimate mode, or the trace that makes it has not run");
     std::vector<T> result(logical_volume());
     convert_on_host(dtype(), raw_data(*this), dtype_of<T>(), result.data(), result.size());
     return result;
@@ -107,6 +108,7 @@ Tensor Tensor::to_device(
             "the tensor is already on the device with another memory config; use ttnn::to_memory_config");
         return *this;
     }
+    check_not_captured(*device, "Writes");
     const auto& spec = tensor_spec();
     return make_device_tensor(device, memory_config ? spec.with_memory_config(*memory_config) : spec, shim().buffer->values());
 }
@@ -118,6 +120,7 @@ Tensor Tensor::cpu(bool blocking, std::optional<QueueId> cq_id) const {
     if (!is_on_device(*this)) {
         return *this;
     }
+    check_not_captured(*device(), "Reads");
     return make_host_tensor(tensor_spec(), shim().buffer->values());
 }
 
@@ -136,7 +139,9 @@ void Tensor::deallocate(bool force) {
     if (!attributes_) {
         return;
     }
-    if (force || (attributes_.use_count() <= 1 + ttnn_shim::DoorCopies::now() && attributes_->buffer.use_count() == 1)) {
+    const TensorKeeper* keeper = is_on_device(*this) ? device()->shim().keeper() : nullptr;
+    const long kept = keeper == nullptr ? 0 : keeper->references(*attributes_);
+    if (force || (attributes_.use_count() <= 1 + ttnn_shim::DoorCopies::now() + kept && attributes_->buffer.use_count() == 1)) {
         attributes_->buffer->release();
     }
 }

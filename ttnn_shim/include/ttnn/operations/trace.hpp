@@ -1,5 +1,5 @@
-// Traces: programs that are captured once and replayed. Replays run on the clock; they do not compute values again, so a device that
-// computes values (not TTNN_SHIM_ESTIMATE=1) refuses them. Traces of Python programs do.
+// Traces: programs that are captured once and replayed. A capture computes nothing; a replay computes what the captured programs make from
+// what their inputs hold by then, into the captured tensors. The host neither writes nor reads while a trace is captured.
 #pragma once
 
 #include <cstdint>

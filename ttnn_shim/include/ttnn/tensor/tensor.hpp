@@ -104,6 +104,8 @@ private:
 
 bool is_cpu_tensor(const Tensor& tensor);
 bool is_device_tensor(const Tensor& tensor);
+/// Values of a host tensor to a device tensor of the same shape, dtype and layout.
+void copy_to_device(const Tensor& host_tensor, Tensor& device_tensor, std::optional<QueueId> cq_id = std::nullopt);
 Tensor create_device_tensor(
     const TensorSpec& spec, MeshDevice* device, std::optional<tt::tt_metal::TensorTopology> tensor_topology = std::nullopt);
 

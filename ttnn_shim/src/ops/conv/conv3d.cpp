@@ -148,7 +148,7 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
         {.op = strategy::Conv3d{.window = {kernel[0], kernel[1], kernel[2]}},
          .compute = args.compute_kernel_config,
          .name = "Conv3dDeviceOperation"},
-        inputs, {spec}, [&](std::span<const Tensor> outputs) {
+        inputs, {spec}, [=](std::span<const Tensor> outputs) {
             const F32Values values(input), weights(weight);
             const TensixMath math = tensix_math(matmul_compute_config(input, weight, args.compute_kernel_config));
             std::optional<F32Values> shifts;

@@ -8,6 +8,7 @@
 #include "ops/conv/shards.hpp"
 #include "ops/conv/values.hpp"
 #include "ops/data_movement/strided_copy.hpp"
+#include "ops/trace_values.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
@@ -265,7 +266,7 @@ Tensor folded(const Tensor& input, const Window& w) {
     const size_t bytes = stored_bytes(input.dtype());
     return launch(
         {.op = strategy::Unmodelled{"fold"}, .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
-        [&](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
+        [=](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
 }
 
 /// Where an interleaved activation goes when no sharding is asked for: the one that needs the least L1.
@@ -477,7 +478,9 @@ Outcome convolve(
     Tensor halo;  // TT-NN holds it until the result lies where memory_config says
     const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
     if (plan) {
-        const Tensor values = without_place(input, held == w.channels ? std::nullopt : std::optional(w.channels));
+        const auto fewer = held == w.channels ? std::nullopt : std::optional(w.channels);
+        const Tensor values = without_place(input, fewer);
+        const std::optional<Tensor> captured = is_recording(device->shim()) ? std::optional(input) : std::nullopt;  // has none yet
         if (input.logical_shape() != flat_in) input = ttnn::reshape(input, flat_in);
         Tensor source = on_plan(input, *plan, settings, pointwise);
         input = Tensor();  // a host activation's shards are held by nobody else
@@ -488,7 +491,10 @@ Outcome convolve(
             output = convolve_shards(
                 std::move(source), halo, weight, bias, conv, run_as(conv).window, *plan,
                 make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute, settings,
-                [&](std::span<const Tensor> outputs) { compute_conv(values, weight, bias, conv, steps, math, outputs[0]); });
+                [=](std::span<const Tensor> outputs) {
+                    const Tensor& read = captured ? without_place(*captured, fewer) : values;
+                    compute_conv(read, weight, bias, conv, steps, math, outputs[0]);
+                });
         }
     } else if (as_matmul) {
         const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));
@@ -518,7 +524,7 @@ Outcome convolve(
         const Convolution as_run = run_as(conv);
         const Layout layout = settings.config.output_layout;
         const TensixMath math = tensix_math(matmul_compute_config(input, weight, settings.compute));
-        const Kernel kernel = [&](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
+        const Kernel kernel = [=](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
         const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
         const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
                                            : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram, unit);
@@ -544,7 +550,7 @@ Outcome convolve(
                 output = launch(
                     {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output},
                     {make_spec(flat_out, dtype, layout, dram())},
-                    [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+                    [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
             }
         }
     }

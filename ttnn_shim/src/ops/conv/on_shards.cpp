@@ -54,7 +54,7 @@ Tensor on_plan(const Tensor& input, const ShardPlan& plan, const Settings& setti
         moved = launch(
             {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {source},
             {make_spec(source.logical_shape(), source.dtype(), source.layout(), plan.input)},
-            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(source.shim().buffer->values()); })[0];
+            [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(source.shim().buffer->values()); })[0];
     }
     if (settings.config.deallocate_activation && !source.memory_config().is_dram()) {
         free_activation(source, settings);

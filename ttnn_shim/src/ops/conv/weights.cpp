@@ -72,6 +72,7 @@ Tensor prepare_weights(
     padded[2] = std::max(padded[2], rows);
     padded[3] = std::max(padded[3], columns);
     const TensorSpec spec = dense.with_padded_shape(padded);
+    check_not_captured(*device, "Writes");
     if (device->shim().estimate() || !has_values(weight)) {
         return make_device_tensor(device, spec);
     }
@@ -111,6 +112,7 @@ Tensor prepare_bias(const Tensor& bias, uint32_t out_channels, DataType dtype, M
     Shape padded = spec.padded_shape();
     padded[3] = std::max(padded[3], columns);
     spec = spec.with_padded_shape(padded);
+    check_not_captured(*device, "Writes");
     if (device->shim().estimate() || !has_values(bias)) {
         return make_device_tensor(device, spec);
     }

@@ -290,7 +290,7 @@ Tensor gather_halo(
         sharded = launch(
             {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {input},
             {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
-            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+            [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
     }
     const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const auto& own = input.memory_config().shard_spec();  // shards keep their width

@@ -34,7 +34,7 @@ Tensor run(const Tensor& input, const Relayout& to) {
         spec = spec.with_padded_shape(*to.padded);
     }
     return launch(
-        {.op = to.op, .name = to.name}, {input}, {spec}, [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+        {.op = to.op, .name = to.name}, {input}, {spec}, [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
 /// Block floats have no row-major form: the program unpacks them to bfloat16, but only knows BFLOAT8_B.

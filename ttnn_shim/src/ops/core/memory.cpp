@@ -25,7 +25,7 @@ Tensor move_program(
     const std::optional<Tensor>& output) {
     return launch(
         {.op = op, .name = name}, {input}, {spec_like(input, dtype, memory_config)},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {output})[0];
+        [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {output})[0];
 }
 
 void check_sharded(const MemoryConfig& config, const char* what) {
@@ -170,7 +170,7 @@ Tensor clone(
     }
     return launch(
         {.op = strategy::Clone{}, .compute = compute_kernel_config, .name = "CloneOperation"}, {input},
-        {spec_like(input, dtype, memory_config)}, [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+        {spec_like(input, dtype, memory_config)}, [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
 Tensor copy(const Tensor& src_tensor, const Tensor& dst_tensor) {
@@ -200,6 +200,18 @@ Tensor assign(const Tensor& input_a, const Tensor& input_b) {
     return copy(input_a, input_b);
 }
 
+void copy_to_device(const Tensor& host_tensor, Tensor& device_tensor, std::optional<QueueId>) {
+    OpScope scope("ttnn.copy_host_to_device_tensor");
+    SHIM_CHECK(!is_on_device(host_tensor), "host_tensor must be on the host");
+    check_device_tensor(device_tensor, "device_tensor");
+    check_not_captured(*device_tensor.device(), "Writes");
+    SHIM_CHECK(
+        host_tensor.logical_shape() == device_tensor.logical_shape() && host_tensor.dtype() == device_tensor.dtype() &&
+            host_tensor.layout() == device_tensor.layout(),
+        "expected equal shape, dtype and layout, got {} and {}", host_tensor.tensor_spec(), device_tensor.tensor_spec());
+    device_tensor.shim().buffer->set_values(host_tensor.shim().buffer->values());
+}
+
 Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.move");
     check_device_tensor(input_tensor, "input_tensor");
@@ -218,7 +230,9 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     input_tensor.shim().buffer->release();
     return launch_on(
         device, {.op = strategy::Move{}, .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec},
-        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(values); })[0];
+        [=](std::span<const Tensor> outputs) {
+            outputs[0].shim().buffer->set_values(values ? values : input_tensor.shim().buffer->values());  // a replay has new ones
+        })[0];
 }
 
 namespace core {
@@ -308,20 +322,15 @@ SHIM_OP("ttnn.assign", [](const arguments::assign& args) {
 SHIM_OP("ttnn.move", [](const arguments::move& args) { return ttnn::move(args.input_tensor, args.memory_config); });
 SHIM_OP("ttnn.reallocate", [](const arguments::reallocate& args) { return ttnn::reallocate(args.tensor, args.memory_config); });
 SHIM_OP("ttnn.copy_host_to_device_tensor", [](const arguments::copy_host_to_device_tensor& args) {
-    const Tensor& host = args.host_tensor;
-    const Tensor& device = args.device_tensor;
-    SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
-    check_device_tensor(device, "device_tensor");
-    SHIM_CHECK(
-        host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype() && host.layout() == device.layout(),
-        "expected equal shape, dtype and layout, got {} and {}", host.tensor_spec(), device.tensor_spec());
-    device.shim().buffer->set_values(host.shim().buffer->values());
+    Tensor device = args.device_tensor;
+    ttnn::copy_to_device(args.host_tensor, device);
 });
 SHIM_OP("ttnn.copy_device_to_host_tensor", [](const arguments::copy_device_to_host_tensor& args) {
     const Tensor& device = args.device_tensor;
     const Tensor& host = args.host_tensor;
     SHIM_CHECK(!is_on_device(host), "host_tensor must be on the host");
     check_device_tensor(device, "device_tensor");
+    check_not_captured(*device.device(), "Reads");
     SHIM_CHECK(
         host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype(), "expected equal shape and dtype, got {} and {}",
         host.tensor_spec(), device.tensor_spec());

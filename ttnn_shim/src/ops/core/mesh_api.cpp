@@ -103,36 +103,83 @@ Tensor fused_rms_minimal(
 namespace operations::trace {
 namespace {
 
-Device& replaying(MeshDevice* device) {
+Device& machine_behind(MeshDevice* device) {
     SHIM_CHECK(device != nullptr, "device: expected one, got none");
-    SHIM_SUPPORTED(
-        device->shim().estimate(),
-        "traces of C++ programs do not compute values again: run with TTNN_SHIM_ESTIMATE=1 for their time, or call the function itself");
     return device->shim();
 }
 
-/// Numbers of the device's traces by the ids that begin_trace_capture gave out before there was one.
+int number_of(const std::optional<QueueId>& queue) { return queue ? static_cast<int>(**queue) : 0; }
+
+/// Traces by the ids that begin_trace_capture gives out before there is one.
 class Captures {
 public:
-    uint32_t begin() {
+    struct Capture {
+        std::weak_ptr<MeshDevice> device;
+        uint32_t id;
+        int queue;
+    };
+
+    uint32_t begin(MeshDevice* device, int queue) {
         const std::lock_guard lock(mutex_);
-        return ++last_;
+        Device& machine = machine_behind(device);
+        if (under_way_ && is(under_way_->device, device))
+            fail(
+                ErrorCode::InvalidArgument, text("CQ {} is already being used for tracing tid {}", queue, under_way_->id),
+                "end_trace_capture ends it, also after an error in the captured calls");
+        begin_trace(machine);
+        under_way_ = {device->weak_from_this(), next_++, queue};
+        return under_way_->id;
     }
-    void end(uint32_t id, uint64_t number) {
+    void end(MeshDevice* device, uint32_t id, int queue) {
         const std::lock_guard lock(mutex_);
-        numbers_[id] = number;
+        Device& machine = machine_behind(device);
+        SHIM_CHECK(
+            under_way_ && is(under_way_->device, device) && under_way_->id == id && under_way_->queue == queue,
+            "CQ {} is not being used for tracing tid {}", queue, id);
+        under_way_.reset();
+        const uint64_t trace = end_trace(machine);
+        uint64_t bytes = trace_bytes(machine, trace);
+        for (const auto& [other, found] : traces_) bytes += is(found.first, device) ? trace_bytes(machine, found.second) : 0;
+        if (const uint64_t region = machine.trace_region_bytes(); region != 0 && bytes > region) {
+            ttnn_shim::release_trace(machine, trace);
+            fail(
+                ErrorCode::InvalidArgument,
+                text(
+                    "Creating trace buffers of size {}B on MeshDevice {}, but only {}B is allocated for trace region.", bytes, device->id(),
+                    region),
+                "open the device with a larger trace_region_size, or with 0; the size is an estimate");
+        }
+        traces_[id] = {device->weak_from_this(), trace};
     }
-    uint64_t number(uint32_t id) const {
+    uint64_t find(MeshDevice* device, uint32_t id) const {
         const std::lock_guard lock(mutex_);
-        const auto found = numbers_.find(id);
-        SHIM_CHECK(found != numbers_.end(), "trace_id: {} is no captured trace", id);
-        return found->second;
+        const auto found = traces_.find(id);
+        if (found == traces_.end() || !is(found->second.first, device))
+            fail(
+                ErrorCode::InvalidArgument, text("Trace instance {} must exist on device {}", id, device == nullptr ? 0 : device->id()),
+                "it was released, or never captured to its end");
+        return found->second.second;
+    }
+    void forget(uint32_t id) {
+        const std::lock_guard lock(mutex_);
+        traces_.erase(id);
+    }
+    bool active(const MeshDevice* device) const {
+        const std::lock_guard lock(mutex_);
+        return under_way_ && is(under_way_->device, device);
     }
 
 private:
+    using Handle = std::weak_ptr<MeshDevice>;  // a closed device's traces are gone
+    static bool is(const Handle& handle, const MeshDevice* device) {
+        const auto open = handle.lock();
+        return open.get() == device && open && open->shim().is_open();
+    }
+
     mutable std::mutex mutex_;
-    uint32_t last_ = 0;
-    std::map<uint32_t, uint64_t> numbers_;
+    uint32_t next_ = 0;
+    std::optional<Capture> under_way_;
+    std::map<uint32_t, std::pair<Handle, uint64_t>> traces_;
 };
 
 Captures& captures() {
@@ -142,22 +189,24 @@ Captures& captures() {
 
 }  // namespace
 
-MeshTraceId begin_trace_capture(MeshDevice* device, std::optional<QueueId>) {
+MeshTraceId begin_trace_capture(MeshDevice* device, std::optional<QueueId> cq_id) {
     const OpScope scope("ttnn.begin_trace_capture");
-    begin_trace(replaying(device));
-    return MeshTraceId(captures().begin());
+    return MeshTraceId(captures().begin(device, number_of(cq_id)));
 }
-void end_trace_capture(MeshDevice* device, MeshTraceId trace_id, std::optional<QueueId>) {
+void end_trace_capture(MeshDevice* device, MeshTraceId trace_id, std::optional<QueueId> cq_id) {
     const OpScope scope("ttnn.end_trace_capture");
-    captures().end(*trace_id, end_trace(replaying(device)));
+    captures().end(device, *trace_id, number_of(cq_id));
 }
 void execute_trace(MeshDevice* device, MeshTraceId trace_id, std::optional<QueueId>, bool) {
     const OpScope scope("ttnn.execute_trace");
-    replay_trace(replaying(device), captures().number(*trace_id), 0);
+    const uint64_t trace = captures().find(device, *trace_id);
+    SHIM_CHECK(!captures().active(device), "Traces cannot be executed during trace capture.");
+    replay_trace(machine_behind(device), trace, 0);
 }
 void release_trace(MeshDevice* device, MeshTraceId trace_id) {
     const OpScope scope("ttnn.release_trace");
-    ttnn_shim::release_trace(replaying(device), captures().number(*trace_id));
+    ttnn_shim::release_trace(machine_behind(device), captures().find(device, *trace_id));
+    captures().forget(*trace_id);
 }
 
 }  // namespace operations::trace

@@ -35,7 +35,7 @@ Tensor typecast(
     }
     return launch(
         {.op = strategy::Typecast{}, .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
+        [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
 }
 
 Tensor typecast(

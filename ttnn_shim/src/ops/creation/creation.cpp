@@ -36,6 +36,7 @@ TensorSpec spec_of(const Shape& shape, const Where& where) {
 }
 
 Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
+    if (device != nullptr) check_not_captured(*device, "Writes");
     const bool estimate = device != nullptr && device->shim().estimate();
     std::shared_ptr<Values> values;
     if (device != nullptr && !estimate) {
@@ -60,9 +61,9 @@ Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
 
 Tensor filled(const char* name, const Shape& shape, double value, const Where& where, const std::optional<Tensor>& output = std::nullopt) {
     OpScope scope(name);
+    const bool written = !std::string_view(name).starts_with("ttnn.empty");
     SHIM_CHECK(
-        where.dtype != DataType::FP8_E4M3 || std::string_view(name).starts_with("ttnn.empty"),
-        "dtype: FP8_E4M3 tensors cannot be made by filling, make them with ttnn.to_dtype");
+        where.dtype != DataType::FP8_E4M3 || !written, "dtype: FP8_E4M3 tensors cannot be made by filling, make them with ttnn.to_dtype");
     if (output) {
         SHIM_CHECK(output->logical_shape() == shape, "optional_tensor: expected shape {}, got {}", shape, output->logical_shape());
         if (has_values(*output))
@@ -71,6 +72,8 @@ Tensor filled(const char* name, const Shape& shape, double value, const Where& w
                 encode_value(output->dtype(), value).data());
         return *output;
     }
+    if (!written && where.device != nullptr && where.device->shim().estimate())
+        return make_device_tensor(where.device, spec_of(shape, where));
     return place(spec_of(shape, where), where.device, value);
 }
 
@@ -103,6 +106,7 @@ Tensor range(int64_t start, int64_t end, int64_t step, const Where& where) {
     const TensorSpec spec = spec_of(Shape({static_cast<uint32_t>(count)}), where);
     if (where.memory_config)
         (void)make_spec(spec.logical_shape(), spec.data_type(), spec.layout(), *where.memory_config);  // checked on the host too
+    if (where.device != nullptr) check_not_captured(*where.device, "Writes");
     auto values = new_values(spec);
     const DataType dtype = spec.data_type();
     parallel_for(count, 65536, [&](size_t begin, size_t last) {
@@ -209,7 +213,7 @@ Tensor filled_by_program(const char* name, const Shape& shape, double value, con
     SHIM_CHECK(shape.rank() > 1 && shape.volume() > 0, "shape: expected at least two extents, none of them 0, got {}", shape);
     const TensorSpec spec = make_spec(shape, dtype, *where.layout, *where.memory_config);
     return launch_on(
-        where.device, {.op = strategy::Fill{}, .name = "FullDeviceOperation"}, {}, {spec}, [&](std::span<const Tensor> outputs) {
+        where.device, {.op = strategy::Fill{}, .name = "FullDeviceOperation"}, {}, {spec}, [=](std::span<const Tensor> outputs) {
             fill_elements(stored_bytes(dtype), mutable_raw_data(outputs[0]), shape.volume(), encode_value(dtype, value).data());
         })[0];
 }

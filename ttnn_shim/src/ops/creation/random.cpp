@@ -48,7 +48,7 @@ Tensor rand(
     const DataType drawn = dtype == DataType::BFLOAT16 ? dtype : DataType::FLOAT32;  // what the program knows
     Tensor made = launch_on(
         &device, {.op = strategy::Fill{}, .name = "RandDeviceOperation"}, {}, {make_spec(shape, drawn, Layout::TILE, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return low + (high - low) * uniform_at(stream, i); });
         })[0];
     if (dtype != drawn) made = ttnn::typecast(made, dtype);
@@ -63,7 +63,7 @@ Tensor randn(
     const uint64_t stream = sequence(seed.value_or(0));
     return launch_on(
         &device, {.op = strategy::Fill{}, .compute = compute, .name = "RandnDeviceOperation"}, {},
-        {make_spec(shape, dtype, layout, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {make_spec(shape, dtype, layout, memory_config)}, [=](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) {  // Box and Muller; 1 - u is never 0
                 const float radius = std::sqrt(-2.0F * std::log(1.0F - uniform_at(stream, 2 * i)));
                 return radius * std::cos(6.28318531F * uniform_at(stream, 2 * i + 1));
@@ -83,7 +83,7 @@ Tensor uniform(
     const uint64_t stream = sequence(seed);
     return launch(
         {.op = strategy::Fill{}, .compute = compute, .name = "UniformDeviceOperation"}, {input}, {input.tensor_spec()},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             generate(outputs[0], [&](size_t i) { return from + (to - from) * uniform_at(stream, i); });
         },
         {input})[0];
@@ -99,7 +99,7 @@ Tensor bernoulli(
     return launch(
         {.op = strategy::Unary{.ops = {"BERNOULLI"}}, .compute = compute, .name = "BernoulliDeviceOperation"}, {input},
         {spec_like(input, dtype.value_or(DataType::FLOAT32), memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values chance(input);
             generate(outputs[0], [&](size_t i) { return uniform_at(stream, i) < chance[i] ? 1.0F : 0.0F; });
         },
@@ -121,7 +121,7 @@ Tensor experimental::dropout(
     return launch(
         {.op = strategy::Unary{.ops = {"DROPOUT"}}, .name = "DropoutDeviceOperation"}, {input},
         {spec_like(input, std::nullopt, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             generate(outputs[0], [&](size_t i) { return uniform_at(uint64_t{seed} + 1, i) < probability ? 0.0F : values[i] * scale; });
         },

@@ -86,7 +86,7 @@ inline Tensor moved(
     const size_t bytes = stored_bytes(input.dtype());
     return launch(
         program, {input}, {make_spec(shape, input.dtype(), input.layout(), output ? output->memory_config() : memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             strided_copy(bytes, raw_data(input) + source_offset * static_cast<int64_t>(bytes), target, dims);
         },

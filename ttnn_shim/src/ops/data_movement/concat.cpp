@@ -163,7 +163,7 @@ Tensor concat(
     const Shape result = shape_of(extents);
     return launch(
         {.op = strategy::Concat{.dim = axis}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             std::byte* target = mutable_raw_data(outputs[0]);
             const size_t bytes = stored_bytes(first.dtype());
             const auto strides = signed_strides(result);

@@ -98,7 +98,7 @@ Tensor scattered(
     const DataType dtype = inside && is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
     return launch(
         {.op = strategy::Scatter{.dim = axis}, .name = "ScatterDeviceOperation"}, {input, index, source},
-        {spec_like(input, dtype, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(input, dtype, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];
             const auto source_strides = strides_of(ss), index_strides = strides_of(is);
@@ -157,7 +157,7 @@ Tensor gather(
     return launch(
         {.op = strategy::Gather{.dim = axis}, .name = "GatherDeviceOperation"}, {input, index},
         {make_spec(is, input.dtype(), input.layout(), output ? output->memory_config() : memory_config.value_or(input.memory_config()))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];
             const size_t bytes = stored_bytes(input.dtype());
@@ -203,7 +203,7 @@ Tensor indexed_fill(
         batch_id.logical_volume() == sb[at(axis)], "batch_id: expected {} indices, got shape {}", sb[at(axis)], batch_id.logical_shape());
     return launch(
         {.op = strategy::Unmodelled{"indexed_fill"}, .name = "IndexedFillDeviceOperation"}, {batch_id, a, b},
-        {spec_like(a, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(a, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(batch_id, sa[at(axis)], "batch_id");
             const size_t bytes = stored_bytes(a.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
@@ -233,7 +233,7 @@ Tensor index_fill(
     const double number = std::visit([](auto v) { return static_cast<double>(v); }, value);
     return launch(
         {.op = strategy::Unmodelled{"index_fill"}, .name = "IndexFillDeviceOperation"}, {input, index},
-        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const size_t bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);

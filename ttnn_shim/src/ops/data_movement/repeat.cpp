@@ -62,7 +62,7 @@ Tensor sticks_of(const Tensor& input) {
     if (input.dtype() != DataType::BFLOAT16) return ttnn::to_layout(input, Layout::ROW_MAJOR);
     return launch(
         {.op = strategy::Untilize{}}, {input}, {make_spec(input.logical_shape(), input.dtype(), Layout::ROW_MAJOR, input.memory_config())},
-        [&](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+        [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
 }
 
 /// Whether TT-NN repeats shards where they are: one dimension of even shards in L1, whole groups of whose rows lie on each core.

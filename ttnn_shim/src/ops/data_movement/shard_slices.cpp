@@ -96,7 +96,7 @@ Tensor padded_slice(const arguments::experimental::padded_slice& args) {
         {.op = strategy::PaddedSlice{.padded_slice_start = listed(first), .padded_slice_end = listed(last)},
          .name = "PaddedSliceDeviceOperation"},
         {input}, {make_spec(Shape({1, 1, rows, width}), dtype, Layout::ROW_MAJOR, *memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             clear(outputs[0]);  // columns that a shard has beyond the slice are zero
             const auto at = [&](size_t i) { return static_cast<size_t>(first[i]); };
             const auto clipped = [&](size_t i) {  // what a tiled input has beyond its shape is padding
@@ -177,7 +177,7 @@ Tensor interleaved_to_sharded_partial(const arguments::interleaved_to_sharded_pa
     return launch(
         {.op = strategy::Unmodelled{"interleaved_to_sharded_partial"}, .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, slice.rows, width}), args.output_dtype.value_or(input.dtype()), Layout::TILE, memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             clear(outputs[0]);
             const size_t row = input.logical_shape()[-1];
             for_real_rows(input, slice, [&](size_t whole, size_t part, size_t rows) {
@@ -203,7 +203,7 @@ Tensor sharded_to_interleaved_partial(const arguments::sharded_to_interleaved_pa
     return launch(
         {.op = strategy::Unmodelled{"sharded_to_interleaved_partial"}, .name = "ShardedToInterleavedPartialDeviceOperation"},
         {input, cache}, {cache.tensor_spec()},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t row = cache.logical_shape()[-1];
             for_real_rows(cache, slice, [&](size_t whole, size_t part, size_t rows) {
                 copy_rows(input, s[3], outputs[0], row, {part, whole, rows, 0, row});
@@ -236,7 +236,7 @@ Tensor convert_to_chw(const arguments::experimental::convert_to_chw& args) {
         {make_spec(
             Shape({1, 1, s[3], s[2]}), dtype, Layout::ROW_MAJOR,
             MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(), shard))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             std::vector<float> turned(values.size());
             const size_t channels = s[3], pixels = s[2];
@@ -282,7 +282,7 @@ Tensor convert_to_hwc(const arguments::experimental::convert_to_hwc& args) {
     SHIM_CHECK(dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "dtype: expected BFLOAT16 or FLOAT32, got {}", dtype);
     return launch(
         {.op = strategy::ConvertToHwc{}, .name = "ConvertToHWCDeviceOperation"}, {input},
-        {make_spec(Shape({1, 1, s[1] * s[3], channels}), dtype, Layout::ROW_MAJOR, *memory)}, [&](std::span<const Tensor> outputs) {
+        {make_spec(Shape({1, 1, s[1] * s[3], channels}), dtype, Layout::ROW_MAJOR, *memory)}, [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t pixels = s[3], real = s[2];
             std::vector<float> turned(outputs[0].logical_volume(), 0.0F);
@@ -320,6 +320,7 @@ void copy_some_shards(const arguments::copy_host_to_device_tensor_partial& args)
         host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype() && host.layout() == device.layout(),
         "host_tensor: expected the shape, dtype and layout of device_tensor, got {} and {}", host.tensor_spec(), device.tensor_spec());
     const CoreRangeSet filter = args.logical_core_filter;
+    check_not_captured(*device.device(), "Writes");
     if (filter.empty()) return;
     const MemoryConfig& memory = device.memory_config();
     SHIM_CHECK(memory.is_sharded() && memory.shard_spec(), "device_tensor: expected sharded memory, got {}", memory);

@@ -195,7 +195,7 @@ Tensor sliced(
     const Tensor part = launch(
         {.op = strategy::Slice{.begins = b.begins, .ends = b.ends, .step = b.steps}}, {source},
         {make_spec(result, source.dtype(), source.layout(), untilized || !output ? resolved(source) : output->memory_config())},
-        [&](std::span<const Tensor> outputs) { cut.copy(source, mutable_raw_data(outputs[0]), result.volume()); },
+        [=](std::span<const Tensor> outputs) { cut.copy(source, mutable_raw_data(outputs[0]), result.volume()); },
         {untilized ? std::nullopt : output})[0];
     if (!untilized && output) return part;
     const bool widened = part.layout() == Layout::ROW_MAJOR && part.padded_shape()[-1] != result[-1];  // asked-for shards of other rows
@@ -273,7 +273,7 @@ Tensor experimental::slice_write(
     }
     return launch(
         {.op = strategy::SliceWrite{.begins = b.begins, .ends = b.ends}}, {input, output}, {output.tensor_spec()},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto bytes = static_cast<int64_t>(stored_bytes(input.dtype()));
             strided_copy(static_cast<size_t>(bytes), raw_data(input), mutable_raw_data(outputs[0]) + offset * bytes, dims);
         },

@@ -51,7 +51,7 @@ std::vector<Tensor> nonzero(const arguments::nonzero& args) {
         {.op = strategy::Unmodelled{"nonzero"}, .name = "NonZeroIndicesDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, 1, COUNT_ROW}), DataType::UINT32, Layout::ROW_MAJOR, memory),
          make_spec(Shape({1, 1, 1, volume * DIMENSIONS}), DataType::UINT32, Layout::ROW_MAJOR, memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             auto counts = mutable_data<uint32_t>(outputs[0]), places = mutable_data<uint32_t>(outputs[1]);
             std::fill(counts.begin(), counts.end(), 0U);
@@ -81,7 +81,7 @@ Tensor plus_one(const arguments::plus_one& args) {
     const bool skip = args.skip_negative_entries && input.dtype() == DataType::INT32;
     return launch(
         {.op = strategy::Unary{.ops = {"ADD_UNARY_SFPU"}}, .name = "PlusOneDeviceOperation"}, {input}, {input.tensor_spec()},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             auto values = integers(input);
             for (int64_t& value : values) value += skip && value < 0 ? 0 : 1;
             store_i64(outputs[0].dtype(), values.data(), mutable_raw_data(outputs[0]), values.size());
@@ -101,7 +101,7 @@ Tensor fill_corner(const auto& args, float high, float low) {
     return launch(
         {.op = strategy::Fill{}, .name = "FillRmDeviceOperation"}, {any},
         {make_spec(shape, DataType::BFLOAT16, Layout::ROW_MAJOR, args.memory_config.value_or(any.memory_config()))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             auto values = mutable_data<bfloat16>(outputs[0]);
             for (size_t i = 0; i < values.size(); ++i)
                 values[i] = bfloat16(i % shape[3] < columns && i / shape[3] % shape[2] < rows ? high : low);
@@ -118,7 +118,7 @@ Tensor isin(const arguments::experimental::isin& args) {
     const bool invert = args.invert;
     return launch(
         {.op = strategy::Gather{}, .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(elements), known(tests);
             const bool exact = is_integer(elements.dtype());
             std::unordered_set<float> reals;
@@ -166,7 +166,7 @@ Tensor tosa(const auto& args) {
     if (scatter) operation = strategy::Scatter{.dim = 1};
     return launch(
         {.op = operation}, inputs, {make_spec(scatter ? shape : rows, input.dtype(), input.layout(), memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t run = shape[2] * stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
             const std::byte* source = scatter ? raw_data(inputs[2]) : raw_data(input);
@@ -190,7 +190,7 @@ Tensor integral_image(const arguments::experimental::intimg& args) {
     SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16, got {}", input.dtype());
     return launch(
         {.op = strategy::Accumulation{.dim = 1, .op = "SUM"}, .name = "IntImgDeviceOperation"}, {input}, {spec_like(input)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values given(input);
             std::vector<float> sums(given.data(), given.data() + given.size());
             const size_t columns = shape[2], channels = shape[3], line = columns * channels;

@@ -172,7 +172,7 @@ std::vector<Tensor> split(
         const Shape part = shape_of(extents);
         return launch(
             {.op = strategy::Split{.dim = axis}, .name = "SplitDeviceOperation"}, {input},
-            std::vector<TensorSpec>(count, make_spec(part, input.dtype(), Layout::TILE, memory)), [&](std::span<const Tensor> outputs) {
+            std::vector<TensorSpec>(count, make_spec(part, input.dtype(), Layout::TILE, memory)), [=](std::span<const Tensor> outputs) {
                 const auto strides = signed_strides(shape);
                 const size_t bytes = stored_bytes(input.dtype());
                 for (size_t i = 0; i < count; ++i)
@@ -273,7 +273,7 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
     const Shape result = shape_of(extents);
     return launch(
         {.op = strategy::Slice{}}, {input}, {make_spec(result, input.dtype(), input.layout(), memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto strides = signed_strides(input.logical_shape());
             const size_t bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
@@ -315,7 +315,7 @@ Tensor pad(
     }
     if (!any) return memory_config && *memory_config != input.memory_config() ? ttnn::to_memory_config(input, *memory_config) : input;
     const Shape result = shape_of(extents);
-    const auto fill = [&](std::byte* target) {
+    const auto fill = [=](std::byte* target) {
         const size_t bytes = stored_bytes(input.dtype());
         fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), value).data());
         const auto strides = signed_strides(result), own = signed_strides(shape);
@@ -349,7 +349,7 @@ Tensor pad(
         rest.back() = {};
         return pad(pad(input, first, value, true, std::nullopt, grids), rest, value, true, memory, grids);
     }
-    const auto write = [&](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
+    const auto write = [=](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
         return launch({.op = strategy::Pad{.padding = flat}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
     };
@@ -365,7 +365,7 @@ Tensor pad(
         const TensorSpec spec = make_spec(filled, dtype, Layout::TILE, source.memory_config());
         current = packed(launch(
             {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {source}, {spec},
-            [&](std::span<const Tensor> outputs) {
+            [=](std::span<const Tensor> outputs) {
                 if (inside) write(outputs);
             },
             {inside ? make_in_place(source, spec) : source})[0]);
@@ -417,7 +417,7 @@ Tensor roll(
             const Tensor source = result;
             result = launch(
                 {.op = strategy::Roll{.dim = turn.axis}, .name = "RollDeviceOperation"}, {source}, {source.tensor_spec()},
-                [&](std::span<const Tensor> outputs) {
+                [=](std::span<const Tensor> outputs) {
                     const int64_t inner = strides[turn.axis], run = shape[at(turn.axis)] * inner, head = turn.shift * inner;
                     const auto bytes = static_cast<int64_t>(stored_bytes(source.dtype()));
                     std::byte* target = mutable_raw_data(outputs[0]);

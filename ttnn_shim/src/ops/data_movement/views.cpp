@@ -5,6 +5,7 @@
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
+#include "ops/trace_values.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
@@ -147,7 +148,7 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     const auto one_program = [&](const Tensor& from, const MemoryConfig& to) {
         return launch(
             {.op = strategy::Reshape{}, .name = "ReshapeViewDeviceOperation"}, {from}, {make_spec(shape, from.dtype(), from.layout(), to)},
-            [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(from.shim().buffer->values()); })[0];
+            [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(from.shim().buffer->values()); })[0];
     };
     const auto interleaved = [](const MemoryConfig& config) { return MemoryConfig(config.buffer_type()); };
     const MemoryConfig target = reshaped_memory(tensor, memory, memory_config.has_value(), shape);
@@ -190,6 +191,7 @@ Tensor with_other_values(const Tensor& tensor, const Shape& shape, const Shape& 
     SHIM_CHECK(
         spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
         "logical_shape: {} needs more pages than {} has", shape, own);
+    check_known_values(tensor, "a reshape to another number of values");
     if (!has_values(tensor)) return is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, nullptr);
     // Row by row of the padded matrix, which both have.
     const size_t bytes = stored_bytes(tensor.dtype()), width = back(own, -1), wanted = back(shape, -1);

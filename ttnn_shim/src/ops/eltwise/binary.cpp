@@ -280,7 +280,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, float rtol, float atol, bool eq
     const Tensor result = launch(
         {.op = strategy::Binary{.op = "ISCLOSE", .broadcast = broadcast_kind(a.logical_shape(), b.logical_shape()), .is_sfpu = true},
          .name = "BinaryNgDeviceOperation"},
-        {x, y}, {spec}, [&](std::span<const Tensor> outputs) {
+        {x, y}, {spec}, [=](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];
             std::byte* target = mutable_raw_data(out);
             const BlockReader<float> read_a(x, shape), read_b(y, shape);

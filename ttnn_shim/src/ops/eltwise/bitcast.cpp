@@ -21,7 +21,7 @@ Tensor bitcast(
     check_unary_shards(input, spec.memory_config());
     return launch(
         {.op = strategy::Unary{.ops = {"BITCAST"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             // Each element's low bits: of wider dtypes the rest is cut, narrower ones are extended by zeros.
             std::byte* target = mutable_raw_data(outputs[0]);
             const std::byte* source = raw_data(input);

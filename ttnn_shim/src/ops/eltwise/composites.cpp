@@ -78,7 +78,7 @@ Tensor bcast(const arguments::bcast& args) {
         {.op = strategy::Binary{.op = math, .broadcast = dim == "H" ? "ROW_B" : (dim == "W" ? "COL_B" : "SCALAR_B")},
          .name = "BcastDeviceOperation"},
         {a, b}, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(b);
             const auto last = [](const Shape& s, size_t back) -> size_t { return s.rank() >= back ? s[-static_cast<int32_t>(back)] : 1U; };
             const size_t width = last(shape, 1), height = last(shape, 2), width_b = last(other, 1), height_b = last(other, 2);
@@ -126,7 +126,7 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
                                    : make_spec(shape, input.dtype(), input.layout(), args.memory_config.value_or(input.memory_config()));
     return launch(
         {.op = strategy::Unary{.ops = {"ALT_COMPLEX_ROTATE90"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t width = shape[-1];
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {
                 for (size_t i = 0; i + 1 < width; i += 2) {
@@ -171,7 +171,7 @@ Tensor snake_beta(const arguments::snake_beta& args) {
     return launch(
         {.op = strategy::Ternary{.op = "SNAKE_BETA"}, .name = "TernaryDeviceOperation"}, {input, alpha, beta},
         {spec_like(input, std::nullopt, args.memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values a(alpha), b(beta);
             const size_t width = shape[-1];
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {

@@ -25,7 +25,7 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     check_unary_shards(input, spec.memory_config());
     return launch(
         {.op = strategy::Unary{.ops = names, .approx = options.approx}}, {input}, {spec},
-        [&](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
+        [=](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
 }
 
 namespace {
@@ -251,6 +251,7 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     const bool fpu = (op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL) && lead.dtype() != DataType::FLOAT32 &&
                      !is_integer(lead.dtype());
     const std::string kind = ta != nullptr && tb != nullptr ? broadcast_kind(ta->logical_shape(), tb->logical_shape()) : "NONE";
+    const auto owned = [](UnarySteps steps) { return std::vector<UnaryStep>(steps.begin(), steps.end()); };
     const Tensor result = launch(
         {.op =
              strategy::Binary{
@@ -262,7 +263,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
                  .post_ops = post},
          .name = "BinaryNgDeviceOperation"},
         inputs, {spec},
-        [&](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {options.left, options.right, options.post}, integer); },
+        [a, b, op, integer, left = owned(options.left), right = owned(options.right),
+         post = owned(options.post)](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {left, right, post}, integer); },
         {options.output})[0];
     return rows && sharded ? ttnn::to_layout(result, Layout::ROW_MAJOR) : result;
 }

@@ -35,7 +35,7 @@ Tensor fused_eltwise(const Call& call) {
     compute.math_fidelity = parse_math_fidelity(call.text("math_fidelity", "HiFi4"));
     return launch(
         {.op = strategy::Unary{.ops = parts_of(call.required_text("functions"))}, .compute = compute, .name = "GenericOpDeviceOperation"},
-        inputs, {spec}, [&](std::span<const Tensor> outputs) {
+        inputs, {spec}, [=](std::span<const Tensor> outputs) {
             SHIM_CHECK(values && has_values(*values), "values are absent although the device computes values");
             std::memcpy(mutable_raw_data(outputs[0]), raw_data(*values), values->logical_volume() * stored_bytes(values->dtype()));
         })[0];

@@ -92,7 +92,7 @@ Tensor gradient_program(
     return launch(
         {.op = op, .name = device_operation}, {grad, input},
         {output ? output->tensor_spec() : make_spec(input.logical_shape(), input.dtype(), input.layout(), memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const BlockReader<float> g(grad, input.logical_shape()), x(input, input.logical_shape());
             std::byte* bytes = mutable_raw_data(outputs[0]);
             const DataType dtype = outputs[0].dtype();

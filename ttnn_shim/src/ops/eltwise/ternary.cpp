@@ -128,7 +128,7 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
     const TensorSpec spec = result_spec(call, a, tb, tc, dtype);
     return launch(
         program_of(call.op, inputs.size()), inputs, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             if (integer) {
                 run_ternary<int64_t>(a, b, c, outputs[0], function);
             } else {

@@ -7,6 +7,7 @@
 #include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
+#include "ops/trace_values.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/data_movement/slice/slice.hpp"
@@ -95,6 +96,7 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
     OpScope scope("ttnn.sigmoid");
     SHIM_CHECK(
         vector_mode == 1 || vector_mode == 2 || vector_mode == 4, "vector_mode: expected 1 (R), 2 (C) or 4 (RC), got {}", vector_mode);
+    if (vector_mode != 4) check_known_values(input, "sigmoid of some faces");
     // Holding the input's values makes an in-place result a copy, so that the faces left out can be taken from them.
     const auto before = vector_mode != 4 && input.is_allocated() && has_values(input) ? input.shim().buffer->values() : nullptr;
     const Tensor result =
@@ -197,7 +199,7 @@ Tensor triangle(const char* name, const Tensor& given, int diagonal, bool lower,
     const Tensor input = to_layout(given, Layout::TILE);
     return launch(
         {.op = strategy::Binary{.op = "MUL", .broadcast = "NONE"}, .name = "BinaryNgDeviceOperation"}, {input, mask},
-        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const size_t rows = shape[-2], columns = shape[-1], bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
             const std::byte* source = raw_data(input);

@@ -73,7 +73,7 @@ Tensor embedding(
     const Tensor looked_up = launch(
         {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
             const bool wide = rows.dtype() == DataType::UINT32;
             const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
@@ -135,7 +135,7 @@ Tensor embedding_bw(
     return launch(
         {.op = strategy::Unmodelled{"embedding_backward"}, .name = "EmbeddingBackwardDeviceOperation"}, {input, gradient},
         {output ? output->tensor_spec() : make_spec(shape, result_dtype, Layout::TILE, memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values gradients(gradient), indices(input);
             std::vector<float> sums(shape.volume(), 0.0F);
             for (size_t i = 0; i < input.logical_volume(); ++i) {

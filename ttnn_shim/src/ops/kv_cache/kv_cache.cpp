@@ -55,7 +55,7 @@ Tensor write_cache(
         {.op = strategy::UpdateCache{.op = op, .positions = inputs.size() > 2},
          .compute = compute,
          .name = inputs.size() > 1 && inputs[1].is_sharded() ? "PagedUpdateCacheDeviceOperation" : "UpdateKVCacheOperation"},
-        inputs, {cache.tensor_spec()}, [&](std::span<const Tensor>) { write(); }, {cache})[0];
+        inputs, {cache.tensor_spec()}, [=](std::span<const Tensor>) { write(); }, {cache})[0];
 }
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
@@ -185,7 +185,7 @@ Tensor fill_cache(const Tensor& cache, const Tensor& input, uint32_t batch_idx, 
         "input: expected the cache's dtype, FLOAT32, BFLOAT16 or BFLOAT8_B, got {} for {}", input.dtype(), cache.dtype());
     SHIM_CHECK(update_idx % 32 == 0, "update_idx: expected a multiple of 32, got {}", update_idx);
     SHIM_CHECK(uint64_t{update_idx} + si[2] <= sc[2], "input: {} rows from {} do not fit a cache of {}", si[2], update_idx, sc[2]);
-    return write_cache("FILL", cache, {cache, input}, [&] {
+    return write_cache("FILL", cache, {cache, input}, [=] {
         const RowWriter writer(input, cache);
         for (size_t h = 0; h < sc[1]; ++h) writer.copy(h * si[2], (size_t{batch_idx} * sc[1] + h) * sc[2] + update_idx, si[2]);
     });
@@ -211,7 +211,7 @@ Tensor update_cache(
         uint64_t{batch_offset} + sc[0] <= users, "input: {} users from offset {} do not cover the cache's {}", users, batch_offset, sc[0]);
     return write_cache(
         "UPDATE", cache, {cache, input},
-        [&] {
+        [=] {
             const RowWriter writer(input, cache);
             for (size_t b = 0; b < sc[0]; ++b) {
                 for (size_t h = 0; h < sc[1]; ++h) {
@@ -263,7 +263,7 @@ Tensor paged_update_cache(
     if (table) inputs.push_back(*table);
     return write_cache(
         "UPDATE", cache, inputs,
-        [&] {
+        [=] {
             Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
             if (positions) tokens.positions = integers_of(*positions);
             tokens.read_pages(table);
@@ -319,7 +319,7 @@ Tensor paged_fill_cache(
             "valid_seq_len_tensor: expected one integer, with cache_position_modulo only");
         inputs.push_back(*valid_seq_len_tensor);
     }
-    return write_cache("FILL", cache, inputs, [&] {
+    return write_cache("FILL", cache, inputs, [=] {
         const auto pages = integers_of(page_table);
         const auto users = batch_tensor ? integers_of(*batch_tensor) : std::vector<int64_t>{batch_idx};
         const int64_t end = valid_seq_len_tensor ? std::clamp<int64_t>(integers_of(*valid_seq_len_tensor)[0], 0, si[2]) : si[2];
@@ -389,7 +389,7 @@ std::vector<Tensor> write_pair(
     return launch(
         {.op = strategy::UpdateCache{.op = "UPDATE", .positions = !extra.empty()}, .name = name}, inputs,
         {pair.caches[0].tensor_spec(), pair.caches[1].tensor_spec()},
-        [&](std::span<const Tensor>) {
+        [=](std::span<const Tensor>) {
             for (size_t i = 0; i < 2; ++i) write(pair.caches[i], pair.inputs[i]);
         },
         {pair.caches[0], pair.caches[1]});
@@ -423,7 +423,7 @@ std::vector<Tensor> fused_update(const arguments::experimental::paged_fused_upda
     std::vector<Tensor> extra;
     if (given) extra.push_back(*given);
     if (table) extra.push_back(*table);
-    return write_pair("PagedFusedUpdateCacheDeviceOperation", pair, extra, [&](const Tensor& cache, const Tensor& input) {
+    return write_pair("PagedFusedUpdateCacheDeviceOperation", pair, extra, [=](const Tensor& cache, const Tensor& input) {
         Tokens tokens{.positions = {listed.begin(), listed.end()}, .share = share};
         if (given) tokens.positions = integers_of(*given);
         tokens.read_pages(table);
@@ -464,7 +464,7 @@ std::vector<Tensor> indexed_update(const arguments::experimental::indexed_fused_
     SHIM_CHECK(
         listed.rank() == 2 && listed[0] == 1 && listed[1] >= pair.inputs[0].logical_shape()[2] && listed[1] <= MOST_ROWS,
         "physical_update_idxs_tensor: expected shape [1, {} to {}], got {}", pair.inputs[0].logical_shape()[2], MOST_ROWS, listed);
-    return write_pair("IndexedFusedUpdateCacheDeviceOperation", pair, {indices}, [&](const Tensor& cache, const Tensor& input) {
+    return write_pair("IndexedFusedUpdateCacheDeviceOperation", pair, {indices}, [=](const Tensor& cache, const Tensor& input) {
         const auto rows = integers_of(indices);
         const Shape &sc = cache.logical_shape(), &si = input.logical_shape();
         const int64_t page = sc[2], all = page * sc[0];

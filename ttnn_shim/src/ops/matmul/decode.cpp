@@ -98,7 +98,7 @@ Tensor matmul_decode(const arguments::experimental::matmul_decode& args) {
     return launch(
         {.op = strategy::MatmulDecode{.m = fold.m, .k = fold.k, .n = fold.n}, .name = "MatmulDecodeDeviceOperation"}, {a, b},
         {make_spec(Shape(std::span<const uint32_t>(extents)), args.dtype.value_or(a.dtype()), Layout::TILE, memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values left(a), right(b);
             const TensixMath math = tensix_math(matmul_compute_config(a, b, std::nullopt));
             const size_t columns = size_t{fold.n} * fold.blocks, per_block = fold.batch / (fold.partial ? 1 : fold.blocks);

@@ -299,7 +299,7 @@ Tensor ttnn_shim::multiply_tensors(
     const auto target = last ? options.output : std::nullopt;
     Tensor result = launch(
         program, inputs, {result_spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, matmul_math(compute));
         },
         {target})[0];

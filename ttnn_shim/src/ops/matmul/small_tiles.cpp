@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ops/trace_values.hpp"
 #include "tensor/access.hpp"
 
 namespace ttnn_shim {
@@ -62,6 +63,7 @@ Tensor in_full_tiles(const Tensor& tensor, bool bias) {
     shape[-2] = bias ? 1 : spread(dense.rows, tile.get_height());
     shape[-1] = spread(dense.columns, tile.get_width());
     const Tensor full = make_in_place(tensor, make_spec(shape, tensor.dtype(), Layout::TILE, in_full_tiles(tensor.memory_config(), tile)));
+    check_known_values(tensor, "a product of small tiles");
     if (!has_values(tensor)) return full;
     std::byte* target = mutable_raw_data(full);
     const size_t bytes = stored_bytes(tensor.dtype());

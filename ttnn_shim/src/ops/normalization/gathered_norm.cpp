@@ -64,7 +64,7 @@ Tensor statistics(
     check_accumulation(program, input, "input_tensor");
     const size_t width = input.logical_shape()[-1], out = rms ? TILE : 2 * TILE;
     const Shape shape = with_width(input.logical_shape(), static_cast<uint32_t>(out));
-    return launch(std::move(program), {input}, {make_spec(shape, dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+    return launch(std::move(program), {input}, {make_spec(shape, dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
         const F32Values values(input);
         std::vector<float> sums(shape.volume(), 0.0F);
         const auto& kernel = kernels::kernel_set();
@@ -107,7 +107,7 @@ Tensor normalised(
     check_accumulation(program, input, "input_tensor");
     check_accumulation(program, stats, "stats");
     TensorSpec spec = spec_like(input, dtype ? std::optional<DataType>(*dtype) : std::nullopt, memory_config);
-    return launch(std::move(program), inputs, {std::move(spec)}, [&](std::span<const Tensor> outputs) {
+    return launch(std::move(program), inputs, {std::move(spec)}, [=](std::span<const Tensor> outputs) {
         const F32Values sums(stats);
         std::optional<F32Values> gamma, beta;
         if (weight) gamma.emplace(*weight);

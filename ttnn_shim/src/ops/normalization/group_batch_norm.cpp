@@ -70,7 +70,7 @@ Tensor batch_norm(
     return launch(
         {.op = strategy::BatchNorm{.training = training}, .compute = compute, .name = "BatchNormOperation"}, inputs,
         {spec_like(input, std::nullopt, memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t batch = shape[0], plane = size_t{shape[2]} * shape[3];
             std::optional<F32Values> mean, variance, gamma, beta;
@@ -169,7 +169,7 @@ Tensor group_norm(
         memory);
     return launch(
         program, inputs, {make_spec(shape, dtype.value_or(input.dtype()), layout, preallocated[0] ? input.memory_config() : memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             std::optional<F32Values> gamma, beta;
             if (weight) gamma.emplace(*weight);

@@ -173,7 +173,7 @@ Tensor normalize(
     Program program{.op = norm, .compute = compute_config, .name = "LayerNormDeviceOperation"};
     return launch(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto& kernel = kernels::kernel_set();
             const auto gamma = values_of(weight, width), beta = values_of(bias, width);
             const float* w = gamma ? gamma->data() : nullptr;

@@ -40,7 +40,7 @@ Tensor moved_pages(const Tensor& input, const Shape& shape) {
         "input_tensor: expected BFLOAT16, or FLOAT32 in TILE layout, got {}", input.dtype());
     return launch(
         {.op = strategy::Reshape{}, .name = "ReshapeDeviceOperation"}, {input},
-        {make_spec(shape, input.dtype(), input.layout(), input.memory_config())}, [&](std::span<const Tensor> outputs) {
+        {make_spec(shape, input.dtype(), input.layout(), input.memory_config())}, [=](std::span<const Tensor> outputs) {
             const Shape& held = input.logical_shape();
             const size_t bytes = stored_bytes(input.dtype()), width = size_t{held[3]} * bytes, padded_width = size_t{from[3]} * bytes;
             std::byte* target = mutable_raw_data(outputs[0]);

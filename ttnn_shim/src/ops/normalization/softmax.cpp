@@ -229,7 +229,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     }
     return launch(
         program, inputs, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto& kernel = kernels::kernel_set();
             const size_t size = shape[static_cast<int32_t>(dim)];
             size_t inner = 1;

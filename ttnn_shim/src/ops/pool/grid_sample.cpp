@@ -146,7 +146,7 @@ Tensor grid_sample(const arguments::grid_sample& args) {
          .compute = args.compute_kernel_config,
          .name = "GridSampleOperation"},
         {input, grid}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, sampled_memory(input, grid, how, asked, folded, in_channels))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values values(input), places(grid);
             const auto stored = how.prepared ? data<bfloat16>(grid) : std::span<const bfloat16>{};
             const auto height = static_cast<float>(shape[1]), width = static_cast<float>(shape[2]);
@@ -244,7 +244,7 @@ Tensor deformable_attention(const arguments::experimental::multi_scale_deformabl
     const bool corners = args.align_corners;
     return launch(
         {.op = strategy::GridSample{}, .name = "MultiScaleDeformableAttnDeviceOperation"}, {value, grid, attn},
-        {make_spec(result, DataType::BFLOAT16, Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
+        {make_spec(result, DataType::BFLOAT16, Layout::ROW_MAJOR, memory)}, [=](std::span<const Tensor> outputs) {
             const F32Values values(value), places(grid), weights(attn);
             const size_t channels = sv[3], samples = sa[2], queries = sa[1];
             std::vector<float> out(result.volume(), 0.0F);
@@ -280,7 +280,7 @@ Tensor rotate(const arguments::rotate& args) {
     const MemoryConfig memory = args.memory_config.value_or(MemoryConfig(input.memory_config().buffer_type()));
     return launch(
         {.op = strategy::GridSample{}, .name = "RotateDeviceOperation"}, {input},
-        {make_spec(shape, input.dtype(), Layout::ROW_MAJOR, memory)}, [&](std::span<const Tensor> outputs) {
+        {make_spec(shape, input.dtype(), Layout::ROW_MAJOR, memory)}, [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const float cosine = std::cos(angle), sine = std::sin(angle);
             const size_t channels = shape[3], per_image = size_t{shape[1]} * shape[2];

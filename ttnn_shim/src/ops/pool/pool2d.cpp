@@ -253,7 +253,7 @@ Tensor pool_slices(const Tensor& input, const Window& window, const PoolSettings
                 {make_spec(piece.logical_shape(), settings.dtype, settings.layout, dram)}, nothing)[0];
         const bool last = end == extent;
         const Shape made = last ? (tiled ? image : flat) : piece.logical_shape();
-        const Kernel whole = [&](std::span<const Tensor> outputs) { pool_kernel(input, window, settings, outputs); };
+        const Kernel whole = [=](std::span<const Tensor> outputs) { pool_kernel(input, window, settings, outputs); };
         output = launch(
             {.op = strategy::SliceWrite{}, .name = "SliceWriteDeviceOperation"}, {piece},
             {make_spec(made, settings.dtype, settings.layout, dram)}, last ? whole : nothing)[0];
@@ -342,7 +342,7 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
                : place_pool({window, settings, input.layout() == Layout::TILE, settings.layout == Layout::TILE}, machine_of(input).grid());
     const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram, true);
     auto outputs =
-        run_pool(halo, window, settings, placement, [&](std::span<const Tensor> made) { pool_kernel(input, window, settings, made); });
+        run_pool(halo, window, settings, placement, [=](std::span<const Tensor> made) { pool_kernel(input, window, settings, made); });
     if (settings.memory_config) {
         for (Tensor& output : outputs) {
             if (*settings.memory_config != output.memory_config()) output = ttnn::to_memory_config(output, *settings.memory_config);

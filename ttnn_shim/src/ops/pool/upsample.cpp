@@ -194,7 +194,7 @@ Tensor upsample(
          .compute = nearest ? std::nullopt : compute,
          .name = "UpsampleOperation"},
         {source}, {make_spec(result, dtype, Layout::ROW_MAJOR, memory)},
-        [&](std::span<const Tensor> outputs) { upsample_kernel(input, outputs[0], shape, scales, nearest); })[0];
+        [=](std::span<const Tensor> outputs) { upsample_kernel(input, outputs[0], shape, scales, nearest); })[0];
 }
 
 }  // namespace ttnn::operations::upsample

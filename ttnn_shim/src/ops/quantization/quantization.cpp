@@ -66,7 +66,7 @@ Tensor run(
     return launch(
         {.op = strategy::Binary{.op = common.op, .broadcast = "NONE", .is_sfpu = true}, .name = "BinaryNgDeviceOperation"}, inputs,
         {make_spec(input.logical_shape(), common.dtype, input.layout(), common.memory_config.value_or(input.memory_config()))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const Tensor& out = outputs[0];
             const Shape& shape = out.logical_shape();
             const auto rs = reader(scale, shape, common.axis, "scale"), rz = reader(zero, shape, common.axis, "zero_point");

@@ -59,7 +59,7 @@ Tensor topk_large_indices(const arguments::experimental::topk_large_indices& arg
     return launch(
         {.op = strategy::TopkLargeIndices{.k = k}, .name = "TopkLargeIndicesDeviceOperation"}, inputs,
         {make_spec(Shape(std::span<const uint32_t>(extents)), DataType::UINT32, Layout::ROW_MAJOR, input.memory_config())},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             uint64_t searched = length.value_or(width);
             if (length_tensor) searched = uint64_t{bound_of(*length_tensor)} + offset;
             if (end_tensor) searched = std::min<uint64_t>(searched, (uint64_t{bound_of(*end_tensor)} + TILE - 1) / TILE * TILE);
@@ -113,7 +113,7 @@ std::vector<Tensor> fast_reduce_nc_split(const arguments::experimental::fast_red
     };
     return launch(
         {.op = strategy::Reduce{.op = "SUM", .dim = "NC"}, .compute = args.compute_kernel_config, .name = "FastReduceNCDeviceOperation"},
-        {input}, {spec(first), spec(width - first)}, [&](std::span<const Tensor> outputs) {
+        {input}, {spec(first), spec(width - first)}, [=](std::span<const Tensor> outputs) {
             const F32Values values(input);
             const size_t kept = dim == 0 ? shape[1] : shape[0], count = shape[dim];
             const size_t matrix = size_t{shape[2]} * width, step = dim == 0 ? shape[1] * matrix : matrix,

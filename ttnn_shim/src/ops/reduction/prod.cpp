@@ -32,7 +32,7 @@ Tensor product_of_all(const Tensor& input, const Shape& result, const MemoryConf
     (void)make_spec(Shape({1, 1, 1, tt::constants::TILE_HW}), dtype, Layout::TILE, memory);
     const Tensor product = launch(
         {.op = strategy::Reduce{.op = "PROD", .dim = "HW"}, .name = "ProdAllDeviceOperation"}, {value},
-        {make_spec(result, dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+        {make_spec(result, dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
             reduce_values(value, outputs[0], {.outer = 1, .size = value.logical_volume(), .inner = 1}, Kind::Prod, 1.0F);
         })[0];
     return blocks ? ttnn::typecast(product, value.dtype()) : product;
@@ -50,7 +50,7 @@ Tensor product_outer(const Tensor& input, uint32_t axis, const MemoryConfig& mem
     check_result_cores(input, memory, spec.padded_shape().volume() / tt::constants::TILE_HW);
     return launch(
         {.op = strategy::Reduce{.op = "PROD", .dim = "NC"}, .name = "ProdNcDeviceOperation"}, {value}, {spec},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             reduce_values(value, outputs[0], middle_of(value.logical_shape(), axis), Kind::Prod, 1.0F);
         })[0];
 }

@@ -78,7 +78,7 @@ Tensor reduce_program(
          .compute = r.compute,
          .name = "ReduceDeviceOperation"},
         {input}, {reduced_spec(input, shape_of(extents), dtype, layout.value_or(input.layout()), memory)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const Middle m = middle_of(input.logical_shape(), dim == "W" ? 3 : 2, dim == "HW" ? 2 : 1);
             if (r.accumulates() && !is_integer(input.dtype())) return sum_values(input, outputs[0], m, factor, r.math());
             reduce_values(input, outputs[0], m, r.kind, factor);
@@ -143,7 +143,7 @@ Tensor reduce_matrix(
                  .compute = r.compute,
                  .name = "ReduceDeviceOperation"},
                 {value}, {make_spec(shape_of(extents), partial, Layout::ROW_MAJOR, memory)},
-                [&](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r); })[0];
+                [=](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r); })[0];
             return reduce_program(parts, dim, r, factor, result, memory, sticks ? layout : Layout::TILE);
         }
     }
@@ -167,7 +167,7 @@ Tensor sum_outer(
         const DataType dtype = !last_dtype ? input.dtype() : (i > 0 ? DataType::FLOAT32 : *last_dtype);
         value = launch(
             {.op = strategy::Reduce{.op = "SUM", .dim = "NC"}, .compute = r.compute, .name = "FastReduceNCDeviceOperation"}, {value},
-            {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+            {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
                 sum_values(value, outputs[0], middle_of(value.logical_shape(), axes[i]), 1.0F, r.math());
             })[0];
     }
@@ -179,7 +179,7 @@ Tensor sum_outer(
     return launch(
         {.op = strategy::Slice{.begins = begins, .ends = ends, .step = step}, .name = "SliceDeviceOperation"}, {value},
         {value.tensor_spec()},
-        [&](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(value.shim().buffer->values()); })[0];
+        [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(value.shim().buffer->values()); })[0];
 }
 
 /// The result for a tensor without values: no program, every element the neutral one.
@@ -239,7 +239,7 @@ Tensor spread_program(const Tensor& input, const std::vector<uint32_t>& axes, co
         {.op = strategy::Reduce{.op = root ? "STD" : "VAR", .dim = columns ? "H" : "W"},
          .compute = r.compute,
          .name = "WelfordReduceDeviceOperation"},
-        {input}, {reduced_spec(input, result, input.dtype(), Layout::TILE, memory)}, [&](std::span<const Tensor> outputs) {
+        {input}, {reduced_spec(input, result, input.dtype(), Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
             // bring the reduced dimensions innermost
             const F32Values values(input);
             std::vector<StridedDim> kept, reduced;

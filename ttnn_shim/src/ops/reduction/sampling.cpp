@@ -69,7 +69,7 @@ Tensor sampling(
     return launch(
         {.op = strategy::TopK{.k = 32, .dim = 3}, .name = "SamplingDeviceOperation"}, {values, indices, k, p, temperature},
         {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const F32Values scores(values), shares(p), scales(temperature);
             const auto counts = integers(k), labels = integers(indices);
             auto chosen = mutable_data<uint32_t>(outputs[0]);

@@ -200,7 +200,7 @@ Tensor accumulated(
     return launch(
         {.op = strategy::Accumulation{.dim = axis, .op = product ? "PROD" : "SUM"}, .name = "AccumulationDeviceOperation"}, {input},
         {spec_like(input, result, out ? std::optional<MemoryConfig>(out->memory_config()) : memory_config)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             if (is_integer(input.dtype()) && is_integer(result)) {
                 accumulate<int64_t>(input, outputs[0], axis, product, reverse);
             } else {
@@ -268,7 +268,7 @@ Tensor argmax(
         {make_spec(
             shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR,
             memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             auto target = mutable_data<uint32_t>(outputs[0]);
             auto run = [&](auto zero, auto load) {
                 using T = decltype(zero);
@@ -348,7 +348,7 @@ std::vector<Tensor> topk(
         {.op = strategy::TopK{.k = k, .dim = axis}, .name = "TopKDeviceOperation"}, {input},
         {make_spec(result, input.dtype(), Layout::TILE, memory),
          make_spec(result, index_dtype(input, shape[at(axis)]), Layout::TILE, memory)},
-        [&](std::span<const Tensor> made) {
+        [=](std::span<const Tensor> made) {
             sort_lines(input, axis, k, largest, made[0], made[1], indices_tensor ? &*indices_tensor : nullptr);
         },
         outputs);
@@ -396,7 +396,7 @@ std::vector<Tensor> sort(
     }
     return launch(
         {.op = strategy::Sort{.dim = axis}, .name = "SortDeviceOperation"}, {input}, specs,
-        [&](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
+        [=](std::span<const Tensor> made) { sort_lines(input, axis, shape[at(axis)], descending, made[0], made[1], nullptr); }, outputs);
 }
 
 Tensor cumsum(

@@ -112,7 +112,7 @@ std::tuple<Tensor, Tensor, Tensor> experimental::nlp_create_qkv_heads_decode(
     const auto parts = launch(
         {.op = strategy::CreateHeads{.num_heads = num_heads, .num_kv_heads = kv}, .name = "NLPCreateQKVHeadsDecodeDeviceOperation"}, inputs,
         {spec(num_heads, first), spec(kv, keys), spec(kv, first)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t bytes = stored_bytes(input.dtype());
             const uint32_t from = batch_offset ? data<uint32_t>(*batch_offset)[0] : 0;
             SHIM_CHECK(from <= shape[2] - users, "batch_offset: {} users from {} are beyond the {}", users, from, shape[2]);
@@ -168,7 +168,7 @@ Tensor experimental::nlp_concat_heads_decode(
     return launch(
         {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDecodeDeviceOperation"}, {input},
         {output ? output->tensor_spec() : make_spec(result, input.dtype(), Layout::TILE, memory)},
-        [&](std::span<const Tensor> outputs) {  // rows beyond the users are zero
+        [=](std::span<const Tensor> outputs) {  // rows beyond the users are zero
             const size_t bytes = stored_bytes(input.dtype());
             std::byte* target = mutable_raw_data(outputs[0]);
             std::memset(target, 0, result.volume() * bytes);

@@ -89,7 +89,7 @@ std::vector<Tensor> make_heads(
     if (pairs) inputs.push_back(*pairs);
     return launch(
         program, inputs, specs,
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const Tensor& kv = pairs ? *pairs : input;
             copy_heads(input, outputs[0], heads.q_columns, false, batch);
             copy_heads(kv, outputs[1], heads.k_columns, heads.transpose_key, batch);
@@ -279,7 +279,7 @@ std::vector<Tensor> split_queries(const arguments::experimental::nlp_create_q_he
     const auto spec = [&](uint32_t width) { return make_spec(Shape({s[0], heads, s[2], width}), input.dtype(), Layout::TILE, memory); };
     return launch(
         {.op = strategy::CreateHeads{.num_heads = heads}, .name = "NlpCreateHeadsDeviceOperation"}, {input},
-        {spec(first), spec(depth - first)}, [&](std::span<const Tensor> outputs) {
+        {spec(first), spec(depth - first)}, [=](std::span<const Tensor> outputs) {
             copy_heads(input, outputs[0], left, false, s[0]);
             copy_heads(input, outputs[1], right, false, s[0]);
         });
@@ -348,7 +348,7 @@ std::vector<Tensor> pair_heads(const arguments::experimental::nlp_create_qkv_hea
     return launch(
         heads_program("NlpCreateHeadsBoltzDeviceOperation", heads), inputs,
         {spec(heads.q, false), spec(heads.kv, heads.transpose_key), spec(heads.kv, false)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const Tensor& kv = pairs ? *pairs : input;
             copy_heads(input, outputs[0], heads.q_columns, false, 1);
             heads.transpose_key ? copy_pair_keys(kv, outputs[1], heads.k_columns) : copy_heads(kv, outputs[1], heads.k_columns, false, 1);

@@ -46,7 +46,7 @@ std::tuple<Tensor, Tensor, Tensor> split_heads(
         {.op = strategy::CreateHeads{.num_heads = s.heads, .num_kv_heads = s.kv_heads, .transpose_k_heads = s.transpose_key},
          .name = "NlpCreateHeadsDeviceOperation"},
         inputs, {spec(q), spec(k), spec(v)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const int64_t width = int64_t{s.heads} * s.depth, kv = int64_t{s.kv_heads} * s.depth;
             const Tensor& pairs = input_kv ? *input_kv : input;
             const int64_t row = input.logical_shape()[-1], kv_row = pairs.logical_shape()[-1], start = input_kv ? 0 : width;

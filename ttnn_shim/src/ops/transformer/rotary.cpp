@@ -116,7 +116,7 @@ Tensor rotary_embedding(
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingDeviceOperation"},
         {input, cos_cache, sin_cache}, {spec_like(input, std::nullopt, rotary_memory(input, memory_config))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const size_t rows = shape[2];
             turn_halves(input, outputs[0], cos_cache, sin_cache, [&](size_t index) { return token_index ? *token_index : index % rows; });
         })[0];
@@ -157,7 +157,7 @@ Tensor rotary_embedding_llama(
         {.op = strategy::Rotary{.llama = true, .decode = is_decode_mode},
          .compute = compute ? std::optional<ComputeKernelConfig>(*compute) : std::nullopt,
          .name = "RotaryEmbeddingLlamaDeviceOperation"},
-        {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {input, cos_cache, sin_cache, trans_mat}, {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const size_t rows = shape[2], heads = shape[1];
             turn_tiles(input, outputs[0], {cos_cache, sin_cache, trans_mat}, [&](size_t index) {
                 const size_t head = index / rows % heads, r = index % rows;
@@ -176,7 +176,7 @@ Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memor
         shape);
     return launch(
         {.op = strategy::Unmodelled{"rotate_half"}, .name = "RotateHalfDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, memory_config)}, [&](std::span<const Tensor> outputs) {
+        {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const size_t width = shape[-1], half = width / 2;
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {
                 for (size_t i = 0; i < half; ++i) {
@@ -225,7 +225,7 @@ static auto run_rotary_embedding_hf(const arguments::experimental::rotary_embedd
     }
     return launch(
         {.op = strategy::Rotary{.decode = decode}, .compute = args.compute_kernel_config, .name = "RotaryEmbeddingHfDeviceOperation"},
-        {input, cosine, sine}, {spec_like(input, std::nullopt, memory)}, [&](std::span<const Tensor> outputs) {
+        {input, cosine, sine}, {spec_like(input, std::nullopt, memory)}, [=](std::span<const Tensor> outputs) {
             const size_t rows = shape[2], users = shape[1];
             turn_halves(input, outputs[0], cosine, sine, [&](size_t index) {  // a user's first row, or the row of the position
                 return decode ? index / rows % users * cache[2] : index % rows;
@@ -277,7 +277,7 @@ static auto run_rotary_embedding_llama_fused_qk(const arguments::experimental::r
          .compute = args.compute_kernel_config,
          .name = "RotaryEmbeddingLlamaFusedQKDeviceOperation"},
         {q, cosine, sine, args.trans_mat, k}, {spec_like(q, std::nullopt, std::nullopt), spec_like(k, std::nullopt, std::nullopt)},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const auto turn = [&](const Tensor& input, const Tensor& output, size_t first) {
                 const size_t heads = input.logical_shape()[2], users = input.logical_shape()[1];
                 turn_tiles(input, output, {cosine, sine, args.trans_mat}, [&, heads, users, first](size_t index) {

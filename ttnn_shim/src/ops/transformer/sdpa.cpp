@@ -115,7 +115,7 @@ Tensor scaled_dot_product_attention(
     const Shape shape = output_concat_heads ? Shape({sq[0], 1, sq[2], sq[1] * sv[3]}) : Shape({sq[0], sq[1], sq[2], sv[3]});
     return launch(
         program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
             const std::byte* added = mask ? raw_data(*mask) : nullptr;
             const int64_t mask_batches = mask ? mask->logical_shape()[0] : 1, mask_heads = mask ? mask->logical_shape()[1] : 1;
@@ -189,7 +189,7 @@ std::vector<Tensor> joint_attention(const arguments::transformer::joint_scaled_d
     program.compute = ttnn::init_device_compute_kernel_config(device_of(in[0])->arch(), std::nullopt, ttnn::MathFidelity::HiFi2, true);
     if (const auto compute = args.compute_kernel_config) program.compute = compute;
     const auto spec = [&](const Shape& shape) { return make_spec(shape, in[0].dtype(), Layout::TILE, MemoryConfig{}); };
-    return launch(program, in, {spec(first), spec(second)}, [&](std::span<const Tensor> outputs) {
+    return launch(program, in, {spec(first), spec(second)}, [=](std::span<const Tensor> outputs) {
         const size_t depth = first[3], bytes = stored_bytes(in[0].dtype()), heads = size_t{first[0]} * first[1];
         const size_t run = first[2] * depth * bytes, joint = second[2] * depth * bytes;
         const auto joined = [&](const Tensor& a, const Tensor& b) {  // [B, H, N + L, D]

@@ -174,7 +174,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     add_sdpa_config(attention, d.program_config);
     const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(
-        program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), q.layout(), memory)}, [&](std::span<const Tensor> outputs) {
+        program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), q.layout(), memory)}, [=](std::span<const Tensor> outputs) {
             auto positions = d.listed;
             if (d.positions) positions = integers_of(*d.positions);
             SHIM_CHECK(!d.causal || positions.size() >= users, "cur_pos_tensor: expected {} positions, got {}", users, positions.size());
@@ -263,7 +263,7 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     return launch(
         program, {q, k, v, table},
         {make_spec(Shape({sq[0], sq[1], sq[2], sv[3]}), q.dtype(), Layout::TILE, chunk.memory_config.value_or(MemoryConfig{}))},
-        [&](std::span<const Tensor> outputs) {
+        [=](std::span<const Tensor> outputs) {
             const int64_t start = chunk.start_tensor ? integers_of(*chunk.start_tensor).at(0) : chunk.start;
             const auto pages = integers_of(table);
             const size_t per_user = table.logical_shape()[-1];

@@ -1,0 +1,177 @@
+#include "ops/trace_values.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/clock_state.hpp"
+
+namespace ttnn_shim {
+
+namespace {
+/// Puts a device into another mode for a while.
+class EstimateMode {
+public:
+    EstimateMode(Device& device, bool on) : device_(device), before_(device.estimate()) { device.set_estimate(on); }
+    ~EstimateMode() { device_.set_estimate(before_); }
+    EstimateMode(const EstimateMode&) = delete;
+    EstimateMode& operator=(const EstimateMode&) = delete;
+
+private:
+    Device& device_;
+    bool before_;
+};
+}  // namespace
+
+TracedValues::~TracedValues() { device_.set_keeper(nullptr); }
+
+void TracedValues::begin() {
+    const std::lock_guard lock(mutex_);
+    if (device_.estimate()) return;
+    capture_ = std::make_unique<Trace>();
+    device_.set_estimate(true);
+    device_.set_keeper(this);
+}
+
+void TracedValues::made(const std::shared_ptr<TensorAttributes>& tensor) {
+    const std::lock_guard lock(mutex_);
+    if (capture_) capture_->living.push_back(tensor);
+}
+
+void TracedValues::keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, int64_t block_k) {
+    const std::lock_guard lock(mutex_);
+    Trace& trace = *capture_;
+    std::erase_if(trace.living, [](const auto& tensor) { return tensor.expired(); });
+    std::vector<std::pair<std::shared_ptr<TensorAttributes>, long>> before;
+    for (const auto& tensor : trace.living) {
+        auto alive = tensor.lock();
+        const long count = alive.use_count();
+        before.emplace_back(std::move(alive), count);
+    }
+    trace.steps.push_back({kernel, outputs, block_k});
+    const size_t step = trace.steps.size() - 1;
+    for (const auto& [tensor, count] : before) {
+        if (const long added = tensor.use_count() - count; added > 0) {
+            Held& held = trace.held[tensor.get()];
+            held.owner = tensor;
+            held.references += added;
+            held.last_step = step;
+        }
+    }
+    const auto is_new = [&](const Tensor& tensor) {
+        const auto same = [&](const auto& of) { return of.shim_pointer() == tensor.shim_pointer(); };
+        return !trace.held.contains(tensor.shim_pointer().get()) && std::none_of(trace.inputs.begin(), trace.inputs.end(), same) &&
+               std::none_of(before.begin(), before.end(), [&](const auto& made) { return made.first == tensor.shim_pointer(); });
+    };
+    for (const auto* tensors : {&inputs, &outputs}) {
+        for (const Tensor& tensor : *tensors) {
+            if (is_new(tensor)) trace.inputs.push_back(tensor);
+        }
+    }
+}
+
+void TracedValues::end(uint64_t trace) {
+    const std::lock_guard lock(mutex_);
+    if (!capture_) return;
+    device_.set_estimate(false);
+    give_back();
+    traces_[trace] = std::move(capture_);
+}
+
+void TracedValues::replay(uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = traces_.find(number);
+    if (found == traces_.end()) return;  // captured in estimate mode
+    Trace& trace = *found->second;
+    for (const Tensor& input : trace.inputs) {
+        if (!input.is_allocated()) {
+            fail(
+                ErrorCode::InvalidArgument, text("the trace reads a tensor of shape {} that was deallocated", input.logical_shape()),
+                "keep the inputs of a trace allocated until it is released");
+        }
+    }
+    // Values of what was given back live until the last step that reads them; several tensors may be views of one buffer.
+    std::unordered_map<Buffer*, size_t> last_step;
+    for (const auto& [tensor, held] : trace.held) {
+        Buffer* buffer = tensor->buffer.get();
+        if (held.given_back) last_step[buffer] = std::max(last_step[buffer], held.last_step);
+    }
+    std::vector<std::vector<Buffer*>> last(trace.steps.size());
+    for (const auto& [buffer, step] : last_step) last[step].push_back(buffer);
+    const EstimateMode computing(device_, false);
+    for (size_t i = 0; i < trace.steps.size(); ++i) {
+        run_kernel(trace.steps[i].kernel, trace.steps[i].outputs, trace.steps[i].block_k);
+        for (Buffer* buffer : last[i]) buffer->set_values(nullptr);
+    }
+}
+
+void TracedValues::release(uint64_t trace) {
+    const std::lock_guard lock(mutex_);
+    const auto released = traces_.extract(trace);
+    if (traces_.empty() && !capture_) device_.set_keeper(nullptr);
+}
+
+void TracedValues::device_closed() {
+    const std::lock_guard lock(mutex_);
+    const auto traces = std::exchange(traces_, {});  // their tensors are freed without the lists that hold them
+    const auto capture = std::exchange(capture_, nullptr);
+    device_.set_keeper(nullptr);
+}
+
+std::vector<TracedValues::Trace*> TracedValues::all() {
+    std::vector<Trace*> found;
+    for (auto& [number, trace] : traces_) found.push_back(trace.get());
+    if (capture_) found.push_back(capture_.get());
+    return found;
+}
+
+void TracedValues::give_back() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(giving_back_, true)) return;  // giving memory back asks for it again
+    for (Trace* trace : all()) give_back(*trace);
+    giving_back_ = false;
+}
+
+void TracedValues::give_back(Trace& trace) {
+    // A buffer is given back when only tensors refer to it that nobody but the kernels holds, or a buffer in its place of such tensors.
+    std::unordered_map<const Buffer*, long> dropped;
+    std::vector<std::pair<TensorAttributes*, Held*>> candidates;
+    for (auto& [tensor, held] : trace.held) {
+        if (held.given_back || held.owner.use_count() > held.references) continue;
+        candidates.emplace_back(tensor, &held);
+        ++dropped[tensor->buffer.get()];
+    }
+    for (auto& [tensor, held] : candidates) {
+        Buffer& buffer = *tensor->buffer;
+        if (tensor->buffer.use_count() > dropped[&buffer]) continue;
+        held->given_back = true;
+        if (buffer.place() && buffer.place().use_count() > dropped[buffer.place().get()] + 1) continue;  // it is another tensor's yet
+        buffer.release();
+    }
+}
+
+long TracedValues::references(const TensorAttributes& tensor) const {
+    const std::lock_guard lock(mutex_);
+    long count = 0;
+    const auto add = [&](const Trace& trace) {
+        const auto found = trace.held.find(const_cast<TensorAttributes*>(&tensor));
+        if (found != trace.held.end()) count += found->second.references;
+    };
+    for (const auto& [number, trace] : traces_) add(*trace);
+    if (capture_) add(*capture_);
+    return count;
+}
+
+TracedValues* traced_values(Device& device) { return static_cast<TracedValues*>(device.keeper()); }
+
+bool is_recording(Device& device) {
+    const TracedValues* values = traced_values(device);
+    return values != nullptr && values->recording();
+}
+
+void check_known_values(const Tensor& tensor, const char* what) {
+    SHIM_SUPPORTED(
+        !is_on_device(tensor) || has_values(tensor) || !is_recording(machine_of(tensor)),
+        "{} in a trace: its values are not those of a device program", what);
+}
+
+}  // namespace ttnn_shim
