@@ -46,7 +46,7 @@ def _shorten(op: Operation) -> None:
     b = Builder.before(op)
     b.source = tuple(dict.fromkeys(source for one in chain for source in sources_of(one))) or None
     made = _made_behind(view.root, value := view.emit(b))
-    if _tiles(made) < _tiles(chain):
+    if tiles_moved(made) < tiles_moved(chain):
         replace(op, [value])
         for one in reversed(chain[:-1]):
             erase(one)
@@ -74,12 +74,12 @@ def _made_behind(root: SSAValue, value: SSAValue) -> list[Operation]:
     return found[::-1]
 
 
-def _tiles(ops: Iterable[Operation]) -> int:
+def tiles_moved(ops: Iterable[Operation]) -> int:
     """Tiles that the ops read and write. A reshape that leaves every row in its place moves none."""
     total = 0
     for op in ops:
         before, after = shape(op.operands[0]), shape(op.results[0])
-        if op.name == "ttir.permute" or not _keeps_rows(before, after):
+        if op.name != "ttir.reshape" or not _keeps_rows(before, after):
             total += _tiles_of(before) + _tiles_of(after)
     return total
 

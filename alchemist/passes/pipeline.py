@@ -43,6 +43,7 @@ TTIR_PIPELINE = (
     "scale-queries",
     "fuse-concat-heads",
     "undo-rows",
+    "heads-of-rows",
     "users-as-rows",
     "shared-factors",
     "batches-as-rows",

@@ -14,7 +14,8 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, single_use
+from alchemist.passes.fewer_moves import tiles_moved
+from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, single_use
 from alchemist.passes.views import View, joined, view_of
 
 _ROWWISE = frozenset({"ttir.linear", "ttir.matmul", "ttir.layer_norm", "ttir.rms_norm", *ELEMENTWISE})
@@ -22,7 +23,10 @@ _ROWWISE = frozenset({"ttir.linear", "ttir.matmul", "ttir.layer_norm", "ttir.rms
 
 @register("undo-rows", fusing=True)
 class UndoRows(Pass):
-    """back(f(there(x))) becomes f(x) where `there` and `back` permute rows and f works on the last dim alone: linear, norms, elementwise."""
+    """back(f(there(x))) becomes f(back(there(x))) where `back` permutes rows and f works on the last dim alone: linear, norms, elementwise.
+
+    Where both permute rows that is f(x); heads that are joined and turned in front of a projection are turned once.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -42,7 +46,7 @@ def _undo(back: Operation) -> bool:
     after, behind = view_of(last)
     work: list[Operation] = []
     value = after.root
-    while single_use(value) and (op := _rowwise(value)) is not None:
+    while single_use(value) and (op := row_wise(value)) is not None:
         work.append(op)
         value = op.operands[0]
         before, ahead = view_of(value)
@@ -50,12 +54,19 @@ def _undo(back: Operation) -> bool:
             break
     else:
         return False
-    rows, result = _rows(after), _rows(before)
+    rows, result = rows_of(after), rows_of(before)
     whole = rows.over(result) if rows is not None and result is not None else None
     moves = [*ahead, *behind[:-1]]
-    if whole is None or whole.parts != joined([(math.prod(whole.shape), 1)]) or not all(single_use(op.results[0]) for op in moves):
+    if not all(single_use(op.results[0]) for op in moves):
         return False
-    source = before.root
+    b = Builder.before(work[-1])
+    b.source = tuple(dict.fromkeys(source for op in ahead for source in sources_of(op))) or None
+    if whole is not None and whole.parts == joined([(math.prod(whole.shape), 1)]):
+        source = before.root
+    elif rows is None or (made := _moved_ahead(b, rows, before, work[-1].operands[0], [*ahead, *behind])) is None:
+        return False
+    else:
+        source = made
     for op in reversed(work):
         op.operands[0] = source
         dims = (*shape(source)[:-1], shape(op.results[0])[-1])
@@ -71,7 +82,30 @@ def _undo(back: Operation) -> bool:
     return True
 
 
-def _rowwise(value: SSAValue) -> Operation | None:
+def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: list[Operation]) -> SSAValue | None:
+    """What the work would read if the rows were put back in front of it, with what rearranges them there; None where that moves no less.
+
+    rows: how the results are put back. before: how `value`, which the work reads now, is made.
+    """
+    width = shape(value)[-1]
+    back = View(value, (*(tuple((size, stride * width) for size, stride in axis) for axis in rows.axes), joined([(width, 1)])))
+    whole = back.over(before)
+    if whole is None or whole.offset:
+        return None
+    made = whole.emit(b)
+    new: list[Operation] = []
+    end = made
+    while end is not whole.root and isinstance(end.owner, Operation):
+        new.append(end.owner)
+        end = end.owner.operands[0]
+    if tiles_moved(new) < tiles_moved(moves):
+        return made
+    for op in new:
+        erase(op)
+    return None
+
+
+def row_wise(value: SSAValue) -> Operation | None:
     op = defining(value, *_ROWWISE)
     if op is None:
         return None
@@ -82,7 +116,7 @@ def _rowwise(value: SSAValue) -> Operation | None:
     return op
 
 
-def _rows(view: View) -> View | None:
+def rows_of(view: View) -> View | None:
     """The view with rows for elements; None where it rearranges anything inside its last dim."""
     width = shape(view.root)[-1] if shape(view.root) else 1
     if not view.axes or view.axes[-1] != (((width, 1),) if width > 1 else ()) or view.offset:

@@ -139,6 +139,53 @@ class View:
         axes = tuple(joined(part for outer in axis for part in found.axes[place_of[outer]]) for axis in self.axes)
         return View(found.root, axes, found.offset)
 
+    def through(self, inner: View) -> View | None:
+        """This view when its root is `inner`, read from the root of `inner`; of a part of its root, too."""
+        walk = [part for axis in inner.axes for part in axis]
+        places = [math.prod(size for size, _ in walk[index + 1 :]) for index in range(len(walk))]
+        digits: list[int] = []
+        rest, offset = self.offset, inner.offset
+        for place, (_, stride) in zip(places, walk, strict=True):
+            digit, rest = divmod(rest, place)
+            digits.append(digit)
+            offset += digit * stride
+        axes: list[Axis] = []
+        for axis in self.axes:
+            found: list[Part] = []
+            for size, stride in axis:
+                steps = _steps(size, stride, walk, places, digits)
+                if steps is None:
+                    return None
+                found += steps
+            axes.append(joined(found))
+        return View(inner.root, tuple(axes), offset)
+
+    def cut(self, b: Builder) -> SSAValue | None:
+        """The view as a slice of the root and what `emit` makes of it; None where the elements are no such block of the root."""
+        dims = shape(self.root)
+        strides = [math.prod(dims[place + 1 :]) for place in range(len(dims))]
+        begins = [self.offset // stride % size for size, stride in zip(dims, strides, strict=True)]
+        walk = list(zip(dims, strides, strict=True))
+        parts: list[list[tuple[int, int, int]]] = []  # of each axis: (dim, size, step in the dim)
+        for axis in self.axes:
+            parts.append([])
+            for size, stride in axis:
+                for count_, step in _steps(size, stride, walk, strides, begins) or [(0, 1)]:
+                    place = next(index for index in range(len(dims)) if strides[index] <= step)
+                    parts[-1].append((place, count_, step // strides[place]))
+        sizes = [1] * len(dims)
+        for place, count_, step in sorted((part for axis in parts for part in axis), key=lambda part: part[2]):
+            if count_ == 0 or step != sizes[place]:
+                return None
+            sizes[place] *= count_
+        value = self.root
+        if tuple(sizes) != dims:
+            ends = [begin + size for begin, size in zip(begins, sizes, strict=True)]
+            attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
+            value = b.op("ttir.slice_static", [value], attributes, [tensor(tuple(sizes), element_type(value))])
+        inside = [math.prod(sizes[place + 1 :]) for place in range(len(dims))]
+        return View(value, tuple(joined((count_, step * inside[place]) for place, count_, step in axis) for axis in parts)).emit(b)
+
     def emit(self, b: Builder) -> SSAValue:
         """The view as at most reshape, permute, reshape. It has to show the whole root, each element once."""
         order = [part for axis in self.axes for part in axis]
@@ -149,6 +196,27 @@ class View:
             dims = [size for size, _ in order]
             value = b.op("ttir.permute", [value], {"permutation": permutation}, [tensor(tuple(dims), element_type(value))])
         return _reshaped(b, value, self.shape)
+
+
+def _steps(size: int, stride: int, walk: Sequence[Part], places: Sequence[int], digits: Sequence[int]) -> list[Part] | None:
+    """`size` steps of `stride` elements of what `walk` visits in order, as steps in its root; None where they do not fall on it evenly.
+
+    places: elements that one step of each part of the walk takes. digits: where on each part the first step is.
+    """
+    found: list[Part] = []
+    while size > 1:
+        index = next((index for index, place in enumerate(places) if place <= stride and walk[index][0] > 1), None)
+        if index is None or stride % places[index]:
+            return None
+        step, (extent, root_stride) = stride // places[index], walk[index]
+        if extent % step or step >= extent:
+            return None
+        taken = min(size, extent // step)
+        if size % taken or digits[index] + (taken - 1) * step >= extent or (taken < size and digits[index]):
+            return None
+        found.append((taken, root_stride * step))
+        size, stride = size // taken, places[index] * extent
+    return found[::-1]
 
 
 def _reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:

@@ -459,8 +459,8 @@ class Naming:
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         own = _last_word(leaf.path) if leaf is not None else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
-        module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in _PRODUCTS else [])
         role = computed_role(item, self._names)
+        module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in _PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, *([] if role else [result_name(item.spec.target)])]
 
     def _moved_names(self, node: Node) -> tuple[list[str], list[str]]:

@@ -160,13 +160,13 @@ def _leads_to_softmax(value: Value) -> bool:
 
 
 def _is_scores(value: Value) -> bool:
-    """Whether a matrix product of two computed values is behind it."""
+    """Whether a matrix product of two values that are no weights' matrices is behind it."""
     for _ in range(_MOST_STEPS):
         node = value.node
         if node is None or not node.inputs():
             return False
         if node.spec.name == "ttnn.matmul":
-            return not any(one.key for one in node.inputs())
+            return not any(one.key and len(one.type.shape) <= 2 for one in node.inputs())
         if node.spec.name not in _TO_SCORES:
             return False
         value = next((one for one in node.inputs() if not one.key), node.inputs()[0])

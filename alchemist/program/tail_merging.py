@@ -60,7 +60,7 @@ def share_tails(functions: Sequence[model.Function], taken: set[str], *, rebind_
 def _best(group: Sequence[model.Function]) -> _Tail | None:
     best: _Tail | None = None
     for index, first in enumerate(group):
-        for start in _paragraphs(first.body):
+        for start in _starts(first.body):
             lines = sum(_lines(statement) for statement in first.body[start:])
             if lines < MIN_LINES or not _calls(first.body[:start]):
                 continue
@@ -69,7 +69,7 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
                 continue
             found = _Tail([first], [start], [inputs], 0)
             for other in group[index + 1 :]:
-                match = _match(first, start, other)
+                match = _match(first, start, inputs, other)
                 if match is not None and other.returns == first.returns:
                     found.members.append(other)
                     found.starts.append(match[0])
@@ -81,30 +81,39 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
     return best
 
 
-def _paragraphs(body: Sequence[model.Statement]) -> list[int]:
-    """Where a blank line stands; nothing before it may be a loop's or a list's beginning that goes on behind it."""
-    return [index for index, one in enumerate(body) if isinstance(one, model.Blank) and index]
+def _starts(body: Sequence[model.Statement]) -> list[int]:
+    """Where an end may begin: with a paragraph, or with any call of the last one, which is all that some functions have."""
+    blanks = [index for index, one in enumerate(body) if isinstance(one, model.Blank) and index]
+    behind = blanks[-1] if blanks else 0
+    return blanks + [index for index, one in enumerate(body) if isinstance(one, model.Call | model.CallFunction) and index > behind + 1]
 
 
 def _calls(body: Sequence[model.Statement]) -> int:
     return sum(isinstance(statement, model.Call | model.CallFunction | model.Loop) for statement in body)
 
 
-def _match(first: model.Function, start: int, other: model.Function) -> tuple[int, dict[str, str]] | None:
-    """(where the same end starts in `other`, names of its inputs by those of `first`)."""
-    size = len(first.body) - start
-    there = len(other.body) - size
-    if there <= 0 or not isinstance(other.body[there], model.Blank) or not _calls(other.body[:there]):
-        return None
-    names = Renaming(open_=True)
-    try:
-        made = names.block(other.body[there:], first.body[start:])
-    except Mismatch:
-        return None
-    if not _same(made, first.body[start:]):
-        return None
-    inverse = {two: one for one, two in names.inputs.items()}
-    return there, inverse
+def _match(first: model.Function, start: int, inputs: Sequence[str], other: model.Function) -> tuple[int, dict[str, str]] | None:
+    """(where the same end starts in `other`, names of its inputs by those of `first`). What either gives up of its inputs is no difference."""
+    wanted = _as_function(_behind(first.body, start), inputs)
+    for there in _starts(other.body):
+        rest = _behind(other.body, there)
+        if len(rest) < len(wanted):
+            break
+        own = _inputs(rest, other.body[:there]) if _calls(other.body[:there]) and _calls(rest) == _calls(wanted) else None
+        stripped = _as_function(rest, own or ())
+        names = Renaming(open_=True)
+        try:
+            made = names.block(stripped, wanted)
+        except Mismatch:
+            continue
+        if own is not None and _same(made, wanted):
+            return there, {two: one for one, two in names.inputs.items()}
+    return None
+
+
+def _behind(body: Sequence[model.Statement], start: int) -> Sequence[model.Statement]:
+    """The end that starts there, without the empty line in front of it."""
+    return body[start + isinstance(body[start], model.Blank) :]
 
 
 def _same(made: Sequence[model.Statement], body: Sequence[model.Statement]) -> bool:
@@ -142,8 +151,9 @@ def _parameter(one: model.Parameter) -> model.Value:
 
 def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
     first = tail.members[0]
-    body = first.body[tail.starts[0] + 1 :]
-    name = unique([f"{first.name}_tail", f"{first.name}_end"], lambda name: name not in taken)
+    body = (*_quoted(first.body[: tail.starts[0] + 1]), *_behind(first.body, tail.starts[0]))
+    shortest = min((function.name for function in tail.members), key=len)
+    name = unique([f"{shortest}_tail", f"{shortest}_end"], lambda name: name not in taken)
     taken.add(name)
     constants = _constants(body, first.parameters)
     body, inputs = _as_function(body, tail.inputs[0]), tail.inputs[0]
@@ -167,13 +177,29 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
         arguments += [model.ScopeArgument("weights")] if weighted else []
         arguments += [model.NumberArgument(one.name, _parameter(one)) for one in constants]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
-        head = member.body[:start]
+        head = _without_comments_behind(member.body[:start])
         if not _reads_device(head):
             head = tuple(statement for statement in head if not isinstance(statement, model.GetDevice))
         index = next(i for i, one in enumerate(shared.functions) if one.name == member.name)
         shared.functions[index] = replace(member, body=(*head, model.Blank(), call))
         shared.tails[member.name] = name
     shared.functions.insert(place, made)
+
+
+def _quoted(body: Sequence[model.Statement]) -> list[model.Statement]:
+    """Comments of the paragraph in which the last statement stands."""
+    found: list[model.Statement] = []
+    for one in body:
+        found = [] if isinstance(one, model.Blank) else [*found, one] if isinstance(one, model.Comment) else found
+    return found
+
+
+def _without_comments_behind(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+    """The statements without comments on what followed."""
+    end = len(body)
+    while end and isinstance(body[end - 1], model.Comment | model.Blank):
+        end -= 1
+    return tuple(body[:end])
 
 
 def _as_function(body: Sequence[model.Statement], inputs: Sequence[str]) -> tuple[model.Statement, ...]:

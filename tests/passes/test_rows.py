@@ -40,6 +40,39 @@ def chain(start: Dims, *steps: tuple[str, Dims]) -> ModuleOp:
     return build(net, (start, F, "input"))
 
 
+def projected(*, parts: int = 1, heads: bool = True) -> ModuleOp:
+    """Tokens [2, 20, 64] by position, times a matrix, cut into parts and heads by samples, as `nn.MultiheadAttention` does it."""
+
+    def net(g: Graph, x: Any, w: Any) -> Any:
+        y = g("matmul", g("permute", x, out=(20, 2, 64), permutation=[1, 0, 2]), w, out=(20, 2, 32), transpose_b=True)
+        if not heads:
+            return g("exp", y)
+        width = 32 // parts
+        split = (20, 2, parts, width)
+        y = g("permute", g("reshape", y, out=split, shape=split), out=(parts, 20, 2, width), permutation=[2, 0, 1, 3])
+        found = []
+        for part in range(parts):
+            bounds = {"begins": [part, 0, 0, 0], "ends": [part + 1, 20, 2, width], "step": [1] * 4}
+            each = y if parts == 1 else g("slice_static", y, out=(1, 20, 2, width), **bounds)
+            dims, turned, last = (20, 8, width // 4), (8, 20, width // 4), (2, 4, 20, width // 4)
+            each = g("permute", g("reshape", each, out=dims, shape=dims), out=turned, permutation=[1, 0, 2])
+            found.append(g("exp", g("reshape", each, out=last, shape=last)))
+        return found[0] if parts == 1 else g("add", *found)
+
+    return build(net, ((2, 20, 64), F, "input"), W)
+
+
+def joined_heads() -> ModuleOp:
+    """Heads [2, 4, 20, 16] joined by position, times a matrix, by samples again."""
+
+    def net(g: Graph, x: Any, w: Any) -> Any:
+        y = g("permute", x, out=(20, 2, 4, 16), permutation=[2, 0, 1, 3])
+        y = g("matmul", g("reshape", y, out=(20, 2, 64), shape=(20, 2, 64)), w, out=(20, 2, 32), transpose_b=True)
+        return g("exp", g("permute", y, out=(2, 20, 32), permutation=[1, 0, 2]))
+
+    return build(net, ((2, 4, 20, 16), F, "input"), W)
+
+
 BLOCK = ["reshape", "exp", "matmul", "tanh", "linear", "add", "reshape"]
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "samples of whole tiles": ("batches-as-rows", samples((3, 32, 64)), BLOCK),
@@ -49,6 +82,13 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ["exp", "reshape", "matmul", "reshape", "tanh", "reshape", "linear", "reshape", "add"],
     ),
     "a table that samples share": ("batches-as-rows", samples((3, 32, 64), table=(1, 32, 64)), ["exp", "full", "add", "reshape", *BLOCK[2:]]),
+    "heads of tokens by position": ("heads-of-rows", projected(), ["matmul", "reshape", "permute", "exp"]),
+    "keys and values of such tokens": (
+        "heads-of-rows",
+        projected(parts=2),
+        ["matmul", *["slice_static", "reshape", "permute"] * 2, "exp", "exp", "add"],
+    ),
+    "heads that are joined by position": ("undo-rows", joined_heads(), ["permute", "reshape", "matmul", "exp"]),
     "heads with one matrix": ("shared-factors", shared((2, 4, 32, 16), (2, 1, 16, 8), (2, 4, 32, 8)), ["reshape", "reshape", "matmul", "reshape"]),
     "heads of a row": (
         "shared-factors",
@@ -64,6 +104,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "there and back": ("fewer-moves", chain((4, 32, 8), ("permute", (0, 2, 1)), ("reshape", (4, 8, 32, 1)), ("permute", (0, 2, 1, 3))), ["reshape", "exp"]),
 }
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "tokens by position that nothing rearranges": ("heads-of-rows", projected(heads=False)),
     "one sample": ("batches-as-rows", samples((1, 32, 64))),
     "samples that end within a tile": ("batches-as-rows", samples((3, 30, 64))),
     "samples without a product": ("batches-as-rows", build(lambda g, x: g("tanh", g("exp", x)), ((3, 32, 64), F, "input"))),

@@ -113,6 +113,19 @@ def test_ends_are_shared(rebind: bool) -> None:
     assert tail.doc == "Layer from line 9 on, the same in one and two."
 
 
+def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
+    """What one form gives up of its own and the other has from its caller is no difference; the comment above stands above the end, too."""
+    steps = [f"z = {op} z" for op in ("exp", "sin", "cos", "relu") * 6]
+    one = function("one", "x", "# 7: all", "y = relu x", "z = add y x", *steps, "return exp z")
+    two = function("two_long", "x", "# 7: all", "w = sin x", "y = relu w", "z = add y w", "del y w", *steps, "return exp z")
+    shared = share_tails([one, two, entry(one, two)], set(), rebind_parameters=True)
+    tail, short, _, _ = shared.functions
+    assert tail.name == "one_tail"
+    assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
+    assert tail.body[0] == one.body[0]
+    assert short.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
+
+
 def test_ends_of_other_classes_and_short_ones_stay() -> None:
     one, two, _ = forms()
     two = function("two", "x", "q = relu x", *end("q", "x"), module="Other")
