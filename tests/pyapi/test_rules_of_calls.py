@@ -117,3 +117,44 @@ def test_padding_with_a_value(device: Any) -> None:
     assert list(padded.shape) == [32, 32]
     assert (padded[3, 5], padded[0, 5], padded[2, 4]) == (7, 7, 1)
     assert torch.equal(ttnn.to_torch(ttnn.from_torch(x, layout=ttnn.TILE_LAYOUT, dtype=ttnn.bfloat16, pad_value=7.0, device=device)).float(), x)
+
+
+@pytest.mark.parametrize(("operands", "bound"), [((3, 0), (1, 1)), ((0, 3), (1, 3)), ((2, 0, 3), (1,)), ((0,), (1,))])
+def test_nothing_stretches_to_no_values(operands: tuple[int, ...], bound: tuple[int, ...], device: Any) -> None:
+    """`clamp` by one bound is a `where`."""
+    x, limit = (ttnn.ones(list(shape), layout=ttnn.TILE_LAYOUT, device=device) for shape in (operands, bound))
+    with pytest.raises(InvalidArgument, match="do not broadcast in a pattern"):
+        ttnn.clamp(x, min=limit)
+
+
+@pytest.mark.parametrize(("last", "taken"), [((1, 0), True), ((7, 0), True), ((0, 1), False), ((1, 1), False)])
+def test_old_broadcast_on_shards(last: tuple[int, int], taken: bool, device: Any) -> None:
+    """Its arguments go to the first cores, row by row, wherever the shards lie."""
+    cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(*last))})
+    width = 256 // cores.num_cores()
+    shards = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [32, width], ttnn.ShardOrientation.ROW_MAJOR))
+    (a, ta), (b, tb) = tensor(device, 1, 1, 32, 256, memory=shards), tensor(device, 1, 1, 1, 256)
+    if taken:
+        assert torch.equal(ttnn.to_torch(ttnn.bcast(ta, tb, ttnn.BcastOpMath.ADD, ttnn.BcastOpDim.H)).float(), a + b)
+    else:
+        with pytest.raises(InvalidArgument, match="first cores, row by row"):
+            ttnn.bcast(ta, tb, ttnn.BcastOpMath.ADD, ttnn.BcastOpDim.H)
+
+
+@pytest.mark.parametrize("side", ["a", "b"])
+@pytest.mark.parametrize(("memory", "extent", "taken"), [("DRAM", 96, True), ("L1", 128, True), ("L1", 96, False)])
+def test_transposed_operand_in_l1_with_bias(side: str, memory: str, extent: int, taken: bool, device: Any) -> None:
+    """The real package transposes it first and holds the bias against the shapes before that."""
+    place = getattr(ttnn, f"{memory}_MEMORY_CONFIG")
+    (a, ta), (b, tb) = (
+        tensor(device, *((extent, 128) if side == "a" else (128, extent)), memory=place),
+        tensor(device, *((extent, 128) if side == "a" else (128, extent))),
+    )
+    bias, on_device = tensor(device, 128)
+    options = {f"transpose_{side}": True, "bias": on_device}
+    if taken:
+        wanted = (a.T @ b if side == "a" else a @ b.T) + bias
+        assert torch.allclose(ttnn.to_torch(ttnn.linear(ta, tb, **options)).float(), wanted, rtol=0.02, atol=8)
+    else:
+        with pytest.raises(InvalidArgument, match="Broadcast error: Invalid dimension"):
+            ttnn.linear(ta, tb, **options)

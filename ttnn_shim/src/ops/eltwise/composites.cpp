@@ -58,6 +58,14 @@ Tensor bcast(const arguments::bcast& args) {
                      : layout == target_memory.memory_layout() &&
                            (layout == TensorMemoryLayout::INTERLEAVED || layout == TensorMemoryLayout::HEIGHT_SHARDED),
         "input_a: memory layout {} is not supported along {} with a result in {}", layout, dim, target_memory.memory_layout());
+    if (a.is_sharded() && dim == "H") {  // the program is placed on the shards' cores, its arguments on as many from the first on
+        const CoreRangeSet& cores = a.memory_config().shard_spec()->grid;
+        const CoreCoord grid = device_of(a)->shim().grid();
+        for (uint32_t i = 0; i < cores.num_cores(); ++i)
+            SHIM_CHECK(
+                cores.contains(CoreCoord(i % grid.x, i / grid.x)),
+                "input_a: shards must lie on the first cores, row by row, got {} without core {}-{}", cores.str(), i % grid.x, i / grid.x);
+    }
     const Shape &shape = a.logical_shape(), &other = b.logical_shape();
     const auto matrices = [](const Shape& padded) {
         uint64_t count = 1;

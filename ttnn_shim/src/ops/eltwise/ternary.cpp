@@ -202,6 +202,17 @@ Tensor where(
         check_where_pair(predicate.dtype(), ty != nullptr ? ty->dtype() : tn->dtype(), ty != nullptr ? no : yes);
     }
     const bool pair = ty != nullptr && tn != nullptr;
+    if (pair) {
+        const Shape &one = predicate.logical_shape(), &two = ty->logical_shape(), &three = tn->logical_shape();
+        for (size_t back = 1; back <= 2; ++back) {  // nothing stretches to no rows or no columns
+            const auto has = [&](uint32_t extent) {
+                const auto is = [&](const Shape& s) { return (s.rank() < back ? 1U : s[-static_cast<int32_t>(back)]) == extent; };
+                return is(one) || is(two) || is(three);
+            };
+            SHIM_CHECK(
+                !has(0) || !has(1), "shapes {}, {} and {} do not broadcast in a pattern the ternary kernel supports", one, two, three);
+        }
+    }
     // An integer predicate of real values is converted by a program of its own.
     const bool converts = (ty != nullptr || tn != nullptr) && is_integer(predicate.dtype()) &&
                           (ty == nullptr || !is_integer(ty->dtype())) && (tn == nullptr || !is_integer(tn->dtype()));

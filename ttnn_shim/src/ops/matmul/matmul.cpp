@@ -273,6 +273,12 @@ Tensor ttnn_shim::multiply_tensors(
     SHIM_CHECK(  // one program reads a single A for all matrices of B
         config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
         "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
+    // Operands that are not all in DRAM are transposed by programs of their own; the bias is then held against the shapes before that.
+    SHIM_CHECK(
+        !bias || config || options.core_grid || options.minimal || all_dram ||
+            (shape_a[-2] == static_cast<uint32_t>(g.m) && shape_b[-1] == static_cast<uint32_t>(g.n)),
+        "Broadcast error: Invalid dimension: bias {} beside a transposed operand of another extent, {} and {}, not all in DRAM",
+        bias ? bias->logical_shape() : Shape(), shape_a, shape_b);
     if (adds_bias) {
         fused.bias = bias;
         if (bias->logical_shape().rank() > g.shape.rank())  // a bias of more dimensions gives them to the result
