@@ -54,7 +54,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             call=_call(program, program.entry, [variable.identifier for variable in program.inputs]),
             module=_module(program, module_arguments),
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
-            results=", ".join(variable.identifier for variable in program.returned),
+            results="outputs" if _many(program) else ", ".join(variable.identifier for variable in program.returned),
             report=_report(program),
             generation=_generation(program),
             entries=[_entry(program, entry) for entry in program.entries],
@@ -127,10 +127,17 @@ def _trace(program: model.Program) -> dict[str, str]:
 
 def _report(program: model.Program) -> str:
     """Arguments of utils.report behind the first: what is returned, inputs that are written in place, weights that are."""
+    if _many(program):
+        return ", **utils.named(outputs)"
     held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
     named = [variable for variable in program.outputs if not isinstance(variable.place, model.WeightRef)]
     shown = [_reported(replace(one, identifier=one.place.name) if isinstance(one.place, model.TensorRef) else one) for one in named]
     return "".join(f", {text}" for text in [*shown, *(["**utils.caches(weights)"] if held else [])])
+
+
+def _many(program: model.Program) -> bool:
+    """Whether main() keeps the outputs together, to be named by their places."""
+    return len(program.returned) == len(program.outputs) > model.MANY_OUTPUTS
 
 
 def _reported(variable: model.Variable) -> str:

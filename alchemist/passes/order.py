@@ -31,7 +31,7 @@ class OrderByModule(Pass):
 
     def run(self, module: ModuleOp) -> None:
         if self.recover_structure:
-            _reorder(module, _by_module)
+            reorder(module, _by_module)
 
 
 @register("order-joined")
@@ -42,10 +42,10 @@ class OrderJoined(Pass):
 
     def run(self, module: ModuleOp) -> None:
         if self.recover_structure:
-            _reorder(module, _forms_at_makers)
+            reorder(module, _forms_at_makers)
 
 
-class _Body:
+class Body:
     """The ops of a function that run, in order: all but handles, literals, prepared weights and the return."""
 
     def __init__(self, func: FuncOp) -> None:
@@ -90,11 +90,11 @@ def written(op: Operation) -> Sequence[SSAValue]:
     return op.operands[:1] if not op.results or op.name in IN_PLACE else ()
 
 
-def _reorder(module: ModuleOp, arrange: Callable[[_Body], list[Operation]]) -> None:
+def reorder(module: ModuleOp, arrange: Callable[[Body], list[Operation]]) -> None:
     for func in functions(module):
         if is_const_eval(func):
             continue
-        body = _Body(func)
+        body = Body(func)
         order = arrange(body)
         if order != body.ops and body.keeps_meaning(order):
             end = func.body.block.last_op
@@ -107,7 +107,7 @@ def _reorder(module: ModuleOp, arrange: Callable[[_Body], list[Operation]]) -> N
 # ------------------------------------------------------------------------------------------------------------- by module
 
 
-def _by_module(body: _Body) -> list[Operation]:
+def _by_module(body: Body) -> list[Operation]:
     chains = assign_chains(
         body.ops,
         sources_of,
@@ -168,7 +168,7 @@ def _ops(item: Operation | Group[Operation]) -> Iterator[Operation]:
 # --------------------------------------------------------------------------------------------------------- parts of joins
 
 
-def _forms_at_makers(body: _Body) -> list[Operation]:
+def _forms_at_makers(body: Body) -> list[Operation]:
     """Where the first part is the value before the loop, each form stands before the op that makes the next part from it."""
     behind: dict[Operation, list[Operation]] = {}
     before: dict[Operation, list[Operation]] = {}
@@ -195,7 +195,7 @@ def _forms_at_makers(body: _Body) -> list[Operation]:
     return [one for op in body.ops if op not in moved for one in (*before.get(op, []), op, *behind.get(op, []))]
 
 
-def _next_makers(body: _Body, forms: Sequence[Operation], sources: Sequence[SSAValue]) -> list[Operation]:
+def _next_makers(body: Body, forms: Sequence[Operation], sources: Sequence[SSAValue]) -> list[Operation]:
     """The op that makes the next part of each source: the first one of the first source that all others have too. Empty if there is none."""
     rows = [[user for user in body.readers(value) if user is not form] for form, value in zip(forms, sources, strict=True)]
     for first in rows[0]:
@@ -206,5 +206,5 @@ def _next_makers(body: _Body, forms: Sequence[Operation], sources: Sequence[SSAV
     return []
 
 
-def _is_form(body: _Body, op: Operation, joined: Operation) -> bool:
+def _is_form(body: Body, op: Operation, joined: Operation) -> bool:
     return op.name in SHAPING and len(body.inputs(op)) == 1 and all(use.operation is joined for use in op.results[0].uses)

@@ -52,7 +52,7 @@ TTIR_PIPELINE = (
     "fewer-moves",
     "position-tables",
 )
-_ORDER, _PLACES = ("fuse-roll", "order-joined", "order-by-module"), ("optimize", "deallocate")
+_ORDER, _PLACES = ("fuse-roll", "order-joined", "order-by-module", "order-updates"), ("optimize", "deallocate")
 ORDER_PIPELINE = (*_ORDER, *_PLACES)
 """What decides the statements of the program, their order and lifetimes."""
 TTNN_PIPELINE = (

@@ -295,6 +295,8 @@ def _entry_doc(function: model.Function, root: Definition, outputs: Sequence[mod
     if len(outputs) < 2:
         return function
     head = function.doc.partition(". ")[0] + ". " if ". " in function.doc else ""
+    if len(outputs) > model.MANY_OUTPUTS:
+        return replace(function, doc=f"{head}Returns the {len(outputs)} outputs of the header, one layer after the other.")
     parts = [f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)]
     doc = f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}."
     return replace(function, doc=doc, brief=doc)
@@ -403,6 +405,16 @@ def _has_line_comments(functions: Sequence[model.Function]) -> bool:
     return any(isinstance(statement, model.Comment) and statement.text[:1].isdigit() for function in functions for statement in model.statements(function.body))
 
 
+def _listed(rows: Sequence[tuple[str, str]]) -> str:
+    """Names and what they are; of many, those that differ in a number alone are one: `blocks.{0..3}.mlp.w`."""
+    if len(rows) <= model.MANY_OUTPUTS:
+        return ", ".join(name + what for name, what in rows) or "none"
+    by_type: dict[str, list[str]] = {}
+    for name, what in rows:
+        by_type.setdefault(what, []).append(name)
+    return ", ".join(name + what for what, names in by_type.items() for name in compress(names))
+
+
 def _facts(root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]) -> tuple[tuple[str, str], ...]:
     """Rows of the header; shapes and dtypes as on the device."""
 
@@ -417,7 +429,7 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
     rows = [
         ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
         ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
-        ("Outputs", ", ".join(spelled(one.name, value.type) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None) or "none"),
+        ("Outputs", _listed([(one.name, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
     ]
     if state := _state_row(outputs, graph, spelled):
         rows.append(("State", f"{state}: written in place"))

@@ -13,9 +13,14 @@ from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.state import lists_of
+from alchemist.program.updates import note_parts, updates_in
 
+MAX_TENSORS = 48
+"""Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
+_UPDATE = "update"
+"""What an optimizer does to a parameter."""
 ROUND = re.compile(r"@\d{7,}")
 """What a scope's path shows of iterations of a loop that the front end unrolled."""
 
@@ -28,7 +33,7 @@ def step_of(chain: Chain) -> str | None:
 
 @dataclass(eq=False, slots=True)
 class Definition:
-    """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances.
+    """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances. takes_weights: they are parameters, too.
 
     chain: modules around the first instance (the last one is its own); method: set when it is a method of that module.
     """
@@ -42,6 +47,7 @@ class Definition:
     name: str = ""
     base_name: str = ""
     is_root: bool = False
+    takes_weights: bool = False
 
     @property
     def class_name(self) -> str:
@@ -59,7 +65,7 @@ class Definition:
 
     def covers(self, value: Value) -> bool:
         """Whether a value is a weight of the function's scope: its name, what it is made from, all that use it."""
-        if not value.key or INITIAL.fullmatch(value.key):
+        if self.takes_weights or not value.key or INITIAL.fullmatch(value.key):
             return False
         if self.path and value.home is not None and not f"{value.home}.".startswith(f"{self.path}."):
             return False
@@ -205,11 +211,24 @@ class Recovery:
     def root(self, tree: Group[Node]) -> Definition:
         """The entry function; every other one is reached from it."""
         self._note_rounds(tree)
-        items = self._items(tree)
+        items = self._with_updates(self._items(tree), tree)
         parameters = [value for value in self._graph.inputs if value.users or value.returned]
         returned = [value for value in self._graph.outputs if not value.written]
         definition = Definition(tree.chain, items, parameters, returned, paths=[tree.path], is_root=True)
         return definition
+
+    def _with_updates(self, items: list[Item], tree: Group[Node]) -> list[Item]:
+        """What the optimizer does to every parameter alike is a function, which gets the parameter as a tensor."""
+        out: list[Item] = []
+        end = 0
+        for run in updates_in(items):
+            nodes = [item for index in run if isinstance(item := items[index], Node)]
+            positions = [node.position for node in nodes]
+            method = _Method(_UPDATE, Group(tree.chain, list(nodes), min(positions), max(positions) + 1))
+            note_parts(nodes)
+            out += [*items[end : run.start], self._call(method, self._probe(method, list(nodes)))]
+            end = run.stop
+        return [*out, *items[end:]]
 
     def _note_rounds(self, tree: Group[Node]) -> None:
         """What one iteration of a loop returns, every other one returns too, though nobody may want it."""
@@ -238,10 +257,11 @@ class Recovery:
                 flat.append(item)
                 continue
             inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
-            if len(inner) == 1 or all(isinstance(part, CallItem) for part in inner):
+            probe = self._probe(item, inner)
+            if len(inner) == 1 or _is_wide(probe) or all(isinstance(part, CallItem) for part in inner):
                 flat.extend(inner)
             else:
-                flat.append(self._call(item, inner))
+                flat.append(self._call(item, probe))
         return flat
 
     def _method_groups(self, tree: Group[Node]) -> Iterator[Node | Group[Node] | _Method]:
@@ -276,9 +296,10 @@ class Recovery:
             return None  # a module of its own, whose ops have other scopes
         return statement
 
-    def _call(self, item: Group[Node] | _Method, inner: list[Item]) -> CallItem:
+    def _probe(self, item: Group[Node] | _Method, inner: list[Item]) -> Definition:
+        """The function that the items would be."""
         tree, method = (item.group, item.method) if isinstance(item, _Method) else (item, "")
-        probe = Definition(tree.chain, inner, [], [], method)
+        probe = Definition(tree.chain, inner, [], [], method, takes_weights=isinstance(item, _Method) and item.method == _UPDATE)
         seen: set[int] = set()
         for part in inner:
             for value in reads(part):
@@ -289,6 +310,10 @@ class Recovery:
                     probe.parameters.append(value)
         for part in inner:
             probe.returns.extend(value for value in writes(part) if self._escapes(value, tree.hi))
+        return probe
+
+    def _call(self, item: Group[Node] | _Method, probe: Definition) -> CallItem:
+        tree, inner = item.group if isinstance(item, _Method) else item, probe.items
         definition = self._by_key.setdefault(self._key(probe), probe)
         definition.paths.append(tree.path)
         source = _first_source(tree)
@@ -337,6 +362,13 @@ class Recovery:
     def recipe_of(self, value: Value) -> Hashable:
         """How a prepared weight is made, None for a tensor that is used as stored."""
         return self._recipes.get(id(value))
+
+
+def _is_wide(function: Definition) -> bool:
+    """Whether it takes and returns too many tensors, those of a list being one."""
+    lists = lists_of(function.parameters)
+    listed = sum(len(group.values) - 1 for group in lists.values())
+    return len(function.parameters) + len(function.returns) - listed > MAX_TENSORS
 
 
 @dataclass(slots=True)

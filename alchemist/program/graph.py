@@ -37,7 +37,8 @@ class Value:
 
     name: exact source name of an argument. key: full weight key ("" = computed in the forward pass). made_from: names of the
     tensor files that a weight is made from. home: parameter path of the module around all users of a weight, None if unknown.
-    written: an argument that ops change in place. group: the list that it is in, at `place`.
+    written: an argument that ops change in place. group: the list that it is in, at `place`. part: what it is to a weight, as the beginning of
+    a name and the weight's: ("d_", "layers.0.w") is that one's gradient.
     """
 
     type: TensorType
@@ -51,6 +52,7 @@ class Value:
     written: bool = False
     group: ValueList | None = None
     place: int = 0
+    part: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
         return f"Value({self.key or self.name or '%'}, {self.type.shape})"

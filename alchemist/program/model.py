@@ -390,6 +390,8 @@ class Step:
     same_value: bool = False
 
 
+MANY_OUTPUTS = 16
+"""Outputs that a program names one by one at most; those of more are named by their place."""
 FORWARD = "forward"
 """What the only entry point of a program is called where it has no name of its own."""
 

@@ -18,6 +18,7 @@ from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, s
 from alchemist.program.roles import ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
+from alchemist.program.updates import update_role, updated
 
 _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
 """Names that statements read, but not for their value."""
@@ -112,6 +113,8 @@ class Naming:
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
+            if value.part is not None or definition.takes_weights:
+                first.append(self._part(value) if not definition.takes_weights else update_role(value, updated(definition.parameters)))
             if role := argument_role(value):
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
             if unnamed:
@@ -284,6 +287,7 @@ class Naming:
             names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else [value_name(item)] if isinstance(item, Node) else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names[:0] = self._placed_name(item)
+            names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
             names += [*first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
@@ -322,6 +326,18 @@ class Naming:
                         if value.node.spec.name not in SHAPING or len(inputs) != 1:
                             break
                         value = inputs[0]
+
+    def _part(self, value: Value) -> str:
+        """What a value is to a weight of the function: `d_mlp_w` is the gradient of `mlp.w`; "" for one of other functions."""
+        if value.part is None:
+            return ""
+        before, path = value.part
+        if self._definition.takes_weights:
+            return "new_weight" if before == "new_" else before.rstrip("_")
+        own = self._definition.path
+        if own and not path.startswith(f"{own}."):
+            return ""
+        return identifier(before + self._definition.relative(path).replace(".", "_"))
 
     def _gradient(self, value: Value, statement: Statement | None, definition: Definition) -> str:
         nodes = (item for item in flat_items(definition.items) if isinstance(item, Node))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -75,13 +76,14 @@ def compress(paths: Sequence[str]) -> tuple[str, ...]:
     """encoder.layer.0 ... encoder.layer.11 -> encoder.layer.{0..11}."""
     found: dict[tuple[str, str], list[int]] = {}
     plain: list[str] = []
-    for path in dict.fromkeys(paths):
-        parts = path.split(".")
-        places = [index for index, part in enumerate(parts) if part.isascii() and part.isdigit()]
-        if not places:
+    split = {path: path.split(".") for path in paths}
+    places = {path: [index for index, part in enumerate(parts) if part.isascii() and part.isdigit()] for path, parts in split.items()}
+    alike = Counter((tuple(split[path][:place]), tuple(split[path][place + 1 :])) for path, found in places.items() for place in found)
+    for path, parts in split.items():
+        if not places[path]:
             plain.append(path)
             continue
-        place = places[0]
+        place = max(places[path], key=lambda place: alike[tuple(parts[:place]), tuple(parts[place + 1 :])])
         head = "".join(f"{part}." for part in parts[:place])
         tail = "".join(f".{part}" for part in parts[place + 1 :])
         found.setdefault((head, tail), []).append(int(parts[place]))

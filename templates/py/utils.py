@@ -407,6 +407,11 @@ def to_numpy(tensor: ttnn.Tensor) -> np.ndarray:
     return np.asarray(host.to_numpy()).reshape(tuple(tensor.shape))
 
 
+def named(tensors: Iterable[ttnn.Tensor]) -> dict[str, ttnn.Tensor]:
+    """What the program returned, by the names of its outputs."""
+    return dict(zip(MANIFEST["outputs"], tensors, strict=True))
+
+
 def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
     """Prints one line per output, next to the framework's own in golden/. Returns the exit code."""
     rows = []

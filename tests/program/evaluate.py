@@ -97,6 +97,7 @@ def run(files: Mapping[str, str], loops: int = 1, library: type[Name] = Name) ->
         stored_weights=lambda device, keep=False: Weights({}, stored=True),
         load=lambda name, device: symbol(("input", name)),
         loops=lambda args: range(loops),
+        named=lambda tensors: {str(place): tensor for place, tensor in enumerate(tensors)},
         report=lambda args, /, **outputs: reported.update(outputs) or 0,
     )
     names = {"ttnn": library("ttnn"), "utils": utils}

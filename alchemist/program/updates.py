@@ -1,0 +1,77 @@
+"""Finds what an optimizer does to one parameter after the other: equal runs of ops that share no value which they make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+from alchemist.program.graph import Node, Value
+
+MIN_OPS = 4
+MIN_UPDATES = 3
+_Item = TypeVar("_Item")
+
+
+def updates_in(items: Sequence[_Item]) -> list[range]:
+    """Places of the runs behind the last other item, each of at least MIN_OPS ops that MIN_UPDATES runs have alike."""
+    start = next((index + 1 for index in range(len(items) - 1, -1, -1) if not isinstance(items[index], Node) or is_gradient(items[index])), 0)
+    runs: list[range] = []
+    made: dict[int, int] = {}  # a value's identity -> the run that makes it
+    for index in range(start, len(items)):
+        node = items[index]
+        assert isinstance(node, Node)
+        joined = min((made[id(value)] for value in node.inputs() if id(value) in made), default=len(runs))
+        runs[joined:] = [range(runs[joined].start if joined < len(runs) else index, index + 1)]
+        made = {value: min(run, joined) for value, run in made.items()}
+        made.update((id(value), joined) for value in node.results)
+    shapes = Counter(_shape(items, run) for run in runs)
+    return [run for run in runs if len(run) >= MIN_OPS and shapes[_shape(items, run)] >= MIN_UPDATES]
+
+
+def note_parts(nodes: Sequence[Node]) -> None:
+    """Names what goes in and out of the update of one weight: its gradient, moments, new value."""
+    inputs = _inputs(nodes)
+    gradients = [value for value in inputs if not value.key and value.node is not None]
+    weight = updated(inputs)
+    if weight is None or len(gradients) != 1:
+        return
+    gradients[0].part = ("d_", weight.key)
+    inside = {id(node) for node in nodes}
+    for node in nodes:
+        for value in node.results:
+            if value.returned or any(id(user) not in inside for user in value.users):
+                before = next((one for one in node.inputs() if one.key), None)
+                word = update_role(before, weight) if before is not None else ""
+                value.part = ("new_" if word == "weight" else f"{word.removesuffix('_scaled')}_", weight.key) if word else None
+
+
+def updated(values: Sequence[Value]) -> Value | None:
+    """The weight that an update is about: the last one that it reads as it is stored."""
+    return next((value for value in reversed(values) if value.key and value.key == value.name), None)
+
+
+def update_role(value: Value, weight: Value | None) -> str:
+    """What the update of any weight calls a tensor that it gets: moments have the weight's path in their own, `state.mu.layers.0.w`."""
+    if not value.key:
+        return "gradient"
+    words = weight.key.split(".") if weight is not None else []
+    for start in range(len(words)):
+        before, found, behind = f".{value.key}".partition(f".{'.'.join(words[start:])}")
+        if found:
+            role = [word for word in before.split(".") if word and not word.isdigit()]
+            return (role[-1] if role and value is not weight else "weight") + behind
+    return value.key.rpartition(".")[2]
+
+
+def _inputs(nodes: Sequence[Node]) -> list[Value]:
+    made = {id(value) for node in nodes for value in node.results}
+    return list({id(value): value for node in nodes for value in node.inputs() if id(value) not in made}.values())
+
+
+def is_gradient(item: object) -> bool:
+    return isinstance(item, Node) and bool(item.sources) and item.sources[-1].is_gradient
+
+
+def _shape(items: Sequence[object], run: range) -> Hashable:
+    return tuple(node.spec.name for index in run if isinstance(node := items[index], Node))
