@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation
 
 from alchemist import codegen_py
 from alchemist.codegen import codegen_mlir
+from alchemist.frontends.torch import capture
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
@@ -23,6 +24,8 @@ from alchemist.optimizer.graph import forward_of, l1_bytes
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.sharded import is_whole
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
 
 
@@ -248,3 +251,13 @@ BLOCK = Memory("L1", "BLOCK_SHARDED", ((64, 96), (((0, 0), (1, 1)),), "ROW_MAJOR
 )
 def test_l1_of_a_tensor(dims: tuple[int, ...], dtype: str, page: str, memory: Memory, cores: int, size_bytes: int) -> None:
     assert l1_bytes(Spec(dims, dtype, page), memory, cores) == size_bytes
+
+
+def test_tiles_lie_where_their_rows_did() -> None:
+    """The library's to_layout keeps the memory of its operand, and so does its type."""
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 768, 16, 16), torch.nn.Flatten(2)).to(torch.bfloat16).eval()
+    captured = capture(model, (torch.zeros(8, 3, 224, 224, dtype=torch.bfloat16),), {})
+    module = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=2)).module
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    tiled = [(layout_of(op.operands[0].type), layout_of(op.results[0].type)) for op in forward.body.block.ops if op.name == "ttnn.to_layout"]
+    assert [(before and before.buffer, after and after.buffer) for before, after in tiled] == [("l1", "l1")]
