@@ -350,7 +350,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     // The library sizes them by the cache's own shape: a page where there are pages.
     const std::int64_t held = std::min<std::int64_t>(ceil_div(dim(key, 1), 32), asked_chunk > 0 ? asked_chunk : 16);
     const std::int64_t cached = std::max<std::int64_t>(1, dim(key, 3) * kv_heads);
-    const std::int64_t helpers = std::max<std::int64_t>(1, arch.cores() / cached) - 1;
+    const std::int64_t helpers = std::max<std::int64_t>(1, available / cached) - 1;
     if (op.v_width) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
         const std::int64_t v = ceil_div(*op.v_width, 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
                                                                          c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
@@ -360,9 +360,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
             {"q", heads * d * page},
             {"k and v", 2 * held * (d + v) * key.tile_bytes()},
             {"scores", 2 * heads * held * 2048},
-            {"scalers", 5 * 2048},
+            {"scalers", 2048 + 2 * page + 2 * heads * page},
             {"statistics", 9 * heads * page},
-            {"out", 6 * heads * v * page},
+            {"out", heads * (5 * v + d) * page},
             {"partial", helpers * heads * (v + 2) * page}};
         return p;
     }
