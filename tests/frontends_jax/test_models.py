@@ -93,6 +93,15 @@ def test_attention_functions(masked: bool) -> None:
     assert counts["matmul"] == counts["softmax"] == counts["exp"] == 0
 
 
+def test_attention_of_a_training_step_keeps_its_probabilities() -> None:
+    """The backward pass reads them, so one op for all would compute them twice."""
+    x = jax.random.normal(KEY, (2, 8, 2, 16))
+    result = check(jax.grad(lambda x: jnp.sum(jax.nn.dot_product_attention(x, x[:, ::-1], x) ** 2)), (x,))
+    counts = op_counts(result)
+    assert "scaled_dot_product_attention" not in counts
+    assert counts["softmax"] == 1
+
+
 def test_sources() -> None:
     """Scopes say which module an op belongs to, frames which line of the model; both also without weights."""
     graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))

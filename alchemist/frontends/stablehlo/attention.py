@@ -121,6 +121,16 @@ def _sides(op: Operation) -> tuple[SSAValue, SSAValue, bool, bool]:
     )
 
 
+def _is_read_besides(weights: SSAValue, root: SSAValue) -> bool:
+    """Whether anything but the product reads the probabilities, as a backward pass does: they are computed in any case then."""
+    while len(list(weights.uses)) == 1:
+        if weights is root:
+            return False
+        assert isinstance(weights.owner, Operation)
+        weights = weights.owner.operands[0]
+    return True
+
+
 def attention(op: Operation, r: Replace) -> SSAValue | None:
     """`op` is the product of probabilities and values, in either order."""
     left, right, flip_left, flip_right = _sides(op)
@@ -132,7 +142,7 @@ def attention(op: Operation, r: Replace) -> SSAValue | None:
     ):
         path = trace(weights)
         soft = softmax_input(path.root)
-        if soft is None:
+        if soft is None or _is_read_besides(weights, path.root):
             continue
         x, dim = soft
         scores = scores_of(x)
