@@ -59,7 +59,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
             if len(members) == 1:
                 final[first.name] = first
                 continue
-            made = _align(members, taken)
+            made = align(members, taken)
             final[first.name] = made.function
             for index, member in enumerate(members):
                 calls[member.name] = _Call(first.name, tuple(model.NumberArgument(name, values[index]) for name, values in made.added.items()))
@@ -137,7 +137,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
         for cluster in near:
             try:
                 alike = renamed_like(function, cluster[0])
-                made = _align([*cluster[:MAX_COMPARED], alike], taken)
+                made = align([*cluster[:MAX_COMPARED], alike], taken)
             except Mismatch:
                 continue
             if made.is_readable():
@@ -148,7 +148,7 @@ def _clusters(functions: Sequence[model.Function], taken: set[str]) -> list[list
             clusters.append(near[-1])
     out: list[list[model.Function]] = []
     for cluster in clusters:
-        gains = len(cluster) == 1 or _saves(cluster, _align(cluster, taken))
+        gains = len(cluster) == 1 or _saves(cluster, align(cluster, taken))
         out += [cluster] if gains else [[original[function.name]] for function in cluster]
     return out
 
@@ -179,7 +179,7 @@ def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | N
     return tuple(None if isinstance(result, str) else result for result in call.results)
 
 
-def _saves(members: Sequence[model.Function], made: _Aligned) -> bool:
+def _saves(members: Sequence[model.Function], made: Aligned) -> bool:
     lines = 4 + sum(_lines(statement) for statement in model.statements(members[0].body))
     return made.is_readable() and (len(members) - 1) * lines > len(members) * (len(made.added) + 1)
 
@@ -192,7 +192,7 @@ def _lines(statement: model.Statement) -> int:
 
 
 @dataclass(slots=True)
-class _Aligned:
+class Aligned:
     """The function that stands for several. added: its new parameters, with the value for each of them."""
 
     function: model.Function
@@ -204,7 +204,7 @@ class _Aligned:
         return numbers <= MAX_PARAMETERS and len(self.added) - numbers <= MAX_CONSTANTS
 
 
-def _align(members: Sequence[model.Function], taken: set[str]) -> _Aligned:
+def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     """The function that stands for all.
 
     Raises:
@@ -227,7 +227,7 @@ def _align(members: Sequence[model.Function], taken: set[str]) -> _Aligned:
     parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
     parameters += [model.Parameter(name, _kind_of(values)) for name, values in constants.items()]
     added: dict[str, tuple[model.Value, ...]] = {name: tuple(model.Literal(number) for number in vector) for vector, name in numbers.items()}
-    return _Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
+    return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
 
 
 _CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, Renaming
+from alchemist.program.merge import align
 from alchemist.program.names import unique
 from alchemist.program.walk import bound_by, read_by
 
@@ -33,11 +34,15 @@ class Shared:
 
 @dataclass(slots=True)
 class _Tail:
-    """Ends of functions that are alike. starts: where they begin in each member's body; inputs: tensors by each member's names."""
+    """Ends of functions that are alike. starts: where they begin in each member's body; inputs: tensors by each member's names.
+
+    bodies: their statements with the names of the first one's, without what they give up of their inputs; they may differ in constants.
+    """
 
     members: list[model.Function]
     starts: list[int]
     inputs: list[list[str]]
+    bodies: list[model.Function]
     gain: int
 
 
@@ -67,15 +72,18 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
             inputs = _inputs(first.body[start:], first.body[:start])
             if inputs is None:
                 continue
-            found = _Tail([first], [start], [inputs], 0)
+            wanted = replace(first, body=_as_function(_behind(first.body, start), inputs))
+            found = _Tail([first], [start], [inputs], [wanted], 0)
             for other in group[index + 1 :]:
-                match = _match(first, start, inputs, other)
-                if match is not None and other.returns == first.returns:
+                match = _match(found, other) if other.returns == first.returns else None
+                if match is not None:
                     found.members.append(other)
                     found.starts.append(match[0])
                     found.inputs.append([match[1][name] for name in found.inputs[0]])
+                    found.bodies.append(match[2])
             count = len(found.members)
-            found.gain = (count - 1) * lines - 7 - 2 * count - 2 * max(len(found.inputs[0]) - 3, 0)
+            numbers = len(align(found.bodies, set()).added)
+            found.gain = (count - 1) * lines - 7 - 2 * count - 2 * max(len(found.inputs[0]) - 3, 0) - (count + 1) * numbers
             if count > 1 and found.gain >= MIN_GAIN and (best is None or found.gain > best.gain):
                 best = found
     return best
@@ -92,37 +100,46 @@ def _calls(body: Sequence[model.Statement]) -> int:
     return sum(isinstance(statement, model.Call | model.CallFunction | model.Loop) for statement in body)
 
 
-def _match(first: model.Function, start: int, inputs: Sequence[str], other: model.Function) -> tuple[int, dict[str, str]] | None:
-    """(where the same end starts in `other`, names of its inputs by those of `first`). What either gives up of its inputs is no difference."""
-    wanted = _as_function(_behind(first.body, start), inputs)
+def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], model.Function] | None:
+    """(where the same end starts in `other`, names of its inputs by those of the first member, its statements with the first one's names).
+
+    What either gives up of its inputs is no difference; integers and other constants become parameters.
+    """
+    wanted = tail.bodies[0].body
     for there in _starts(other.body):
         rest = _behind(other.body, there)
         if len(rest) < len(wanted):
             break
-        own = _inputs(rest, other.body[:there]) if _calls(other.body[:there]) and _calls(rest) == _calls(wanted) else None
+        if not _calls(other.body[:there]) or _calls(rest) != _calls(wanted):
+            continue
+        own = _inputs(rest, other.body[:there])
         stripped = _as_function(rest, own or ())
+        if own is None or [_code(one) for one in stripped] != [_code(one) for one in wanted]:
+            continue
         names = Renaming(open_=True)
         try:
-            made = names.block(stripped, wanted)
+            made = replace(other, body=names.block(stripped, wanted))
+            aligned = align([*tail.bodies, made], set())
         except Mismatch:
             continue
-        if own is not None and _same(made, wanted):
-            return there, {two: one for one, two in names.inputs.items()}
+        if aligned.is_readable() and set(names.inputs.values()) == set(tail.inputs[0]):
+            return there, {two: one for one, two in names.inputs.items()}, made
     return None
+
+
+def _code(statement: model.Statement) -> object:
+    match statement:
+        case model.Call():
+            return statement.spec.name
+        case model.CallFunction():
+            return statement.function
+        case _:
+            return type(statement)
 
 
 def _behind(body: Sequence[model.Statement], start: int) -> Sequence[model.Statement]:
     """The end that starts there, without the empty line in front of it."""
     return body[start + isinstance(body[start], model.Blank) :]
-
-
-def _same(made: Sequence[model.Statement], body: Sequence[model.Statement]) -> bool:
-    """Equal but for the shapes in comments; 1, 1.0 and True differ."""
-
-    def plain(statements: Sequence[model.Statement]) -> list[str]:
-        return [repr(replace(statement, note="") if isinstance(statement, model.Call | model.CallFunction) else statement) for statement in statements]
-
-    return plain(made) == plain(body)
 
 
 def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) -> list[str] | None:
@@ -151,18 +168,20 @@ def _parameter(one: model.Parameter) -> model.Value:
 
 def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
     first = tail.members[0]
-    body = (*_quoted(first.body[: tail.starts[0] + 1]), *_behind(first.body, tail.starts[0]))
+    variables = {name for one in model.statements(first.body) for name in bound_by(one)}
+    aligned = align(tail.bodies, variables | {parameter.name for parameter in first.parameters})
+    body = (*_quoted(first.body[: tail.starts[0] + 1]), *aligned.function.body)
     shortest = min((function.name for function in tail.members), key=len)
     name = unique([f"{shortest}_tail", f"{shortest}_end"], lambda name: name not in taken)
     taken.add(name)
     constants = _constants(body, first.parameters)
-    body, inputs = _as_function(body, tail.inputs[0]), tail.inputs[0]
+    inputs = tail.inputs[0]
     if not rebind_parameters:
         body, inputs = _constant_parameters(body, inputs)
     parameters = [model.Parameter(name) for name in inputs]
     weighted = _weights(body)
     parameters += [parameter for parameter in first.parameters if parameter.kind == "weights" and weighted]
-    parameters += constants
+    parameters += [*constants, *(parameter for parameter in aligned.function.parameters if parameter.name in aligned.added)]
     if _reads_device(body):
         body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
     line = next((statement.text.partition(":")[0] for statement in body if isinstance(statement, model.Comment)), "")
@@ -172,10 +191,11 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     scopes = tuple(dict.fromkeys(scope for function in tail.members for scope in function.scopes))
     made = model.Function(name, tuple(parameters), body, first.returns, f"{first.module}{where}, the same in {text}.", first.module, scopes, first.source)
     place = min(index for index, one in enumerate(shared.functions) if one.name in members)
-    for member, start, inputs in zip(tail.members, tail.starts, tail.inputs, strict=True):
+    for place_of, (member, start, inputs) in enumerate(zip(tail.members, tail.starts, tail.inputs, strict=True)):
         arguments: list[model.Argument] = [model.TensorRef(name) for name in inputs]
         arguments += [model.ScopeArgument("weights")] if weighted else []
         arguments += [model.NumberArgument(one.name, _parameter(one)) for one in constants]
+        arguments += [model.NumberArgument(name, values[place_of]) for name, values in aligned.added.items()]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
         head = _without_comments_behind(member.body[:start])
         if not _reads_device(head):

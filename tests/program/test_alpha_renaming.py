@@ -126,6 +126,26 @@ def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
     assert short.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
 
 
+def test_ends_that_differ_in_integers_take_them() -> None:
+    """Each form hands over its own; another number than an integer is another end."""
+    spec = TTNN_OPS["ttnn.reshape"]
+
+    def form(name: str, start: str, size: int) -> model.Function:
+        made = function(name, "x", f"y = {start} x", *end("y", "x"))
+        shaped = model.Call(spec, ((spec.args[0], model.TensorRef("y")), (spec.args[1], model.Items((model.Literal(size), model.Literal(32))))), ("y",))
+        return model.Function(name, made.parameters, (*made.body[:-2], shaped, *made.body[-2:]), 1, module="Layer")
+
+    given = [form("one", "exp", 64), form("two", "relu", 128), form("three", "sin", 64)]
+    shared = share_tails([*given, entry(*given)], set(), rebind_parameters=True)
+    tail = shared.functions[0]
+    (size,) = (parameter.name for parameter in tail.parameters if parameter.kind == "number")
+    handed = {one.name: one.body[-1].arguments[-1] for one in shared.functions[1:4] if isinstance(one.body[-1], model.CallFunction)}
+    assert handed == {name: model.NumberArgument(size, model.Literal(value)) for name, value in (("one", 64), ("two", 128), ("three", 64))}
+    assert [value for one in tail.body if isinstance(one, model.Call) and one.spec is spec for _, value in one.arguments][1] == model.Items(
+        (model.NumberRef(size), model.Literal(32))
+    )
+
+
 def test_ends_of_other_classes_and_short_ones_stay() -> None:
     one, two, _ = forms()
     two = function("two", "x", "q = relu x", *end("q", "x"), module="Other")
