@@ -127,17 +127,24 @@ def test_nothing_stretches_to_no_values(operands: tuple[int, ...], bound: tuple[
         ttnn.clamp(x, min=limit)
 
 
-@pytest.mark.parametrize(("last", "taken"), [((1, 0), True), ((7, 0), True), ((0, 1), False), ((1, 1), False)])
-def test_old_broadcast_on_shards(last: tuple[int, int], taken: bool, device: Any) -> None:
-    """Its arguments go to the first cores, row by row, wherever the shards lie."""
-    cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(*last))})
-    width = 256 // cores.num_cores()
-    shards = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [32, width], ttnn.ShardOrientation.ROW_MAJOR))
-    (a, ta), (b, tb) = tensor(device, 1, 1, 32, 256, memory=shards), tensor(device, 1, 1, 1, 256)
+@pytest.mark.parametrize(
+    ("layout", "first", "last", "taken"),
+    [
+        ("WIDTH", (0, 0), (1, 0), True), ("WIDTH", (0, 0), (7, 0), True), ("WIDTH", (0, 0), (0, 1), False), ("WIDTH", (0, 0), (1, 1), False),
+        ("BLOCK", (0, 0), (0, 1), True), ("BLOCK", (0, 0), (1, 1), True), ("BLOCK", (1, 0), (2, 1), False),
+    ],
+)  # fmt: skip
+def test_old_broadcast_on_shards(layout: str, first: tuple[int, int], last: tuple[int, int], taken: bool, device: Any) -> None:
+    """Its arguments go to the first cores, wherever the shards lie: row by row, of block shards column by column."""
+    cores = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(*first), ttnn.CoreCoord(*last))})
+    columns, rows = (last[0] - first[0] + 1, last[1] - first[1] + 1) if layout == "BLOCK" else (cores.num_cores(), 1)
+    spec = ttnn.ShardSpec(cores, [32, 256 // columns], ttnn.ShardOrientation.ROW_MAJOR)
+    shards = ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, f"{layout}_SHARDED"), ttnn.BufferType.L1, spec)
+    (a, ta), (b, tb) = tensor(device, 1, 1, 32 * rows, 256, memory=shards), tensor(device, 1, 1, 1, 256)
     if taken:
         assert torch.equal(ttnn.to_torch(ttnn.bcast(ta, tb, ttnn.BcastOpMath.ADD, ttnn.BcastOpDim.H)).float(), a + b)
     else:
-        with pytest.raises(InvalidArgument, match="first cores, row by row"):
+        with pytest.raises(InvalidArgument, match=r"first cores, (row by row|column by column)"):
             ttnn.bcast(ta, tb, ttnn.BcastOpMath.ADD, ttnn.BcastOpDim.H)
 
 

@@ -58,13 +58,17 @@ Tensor bcast(const arguments::bcast& args) {
                      : layout == target_memory.memory_layout() &&
                            (layout == TensorMemoryLayout::INTERLEAVED || layout == TensorMemoryLayout::HEIGHT_SHARDED),
         "input_a: memory layout {} is not supported along {} with a result in {}", layout, dim, target_memory.memory_layout());
-    if (a.is_sharded() && dim == "H") {  // the program is placed on the shards' cores, its arguments on as many from the first on
+    if (a.is_sharded() && dim == "H") {
+        // The program is placed on the shards' cores, its arguments on as many from the first on: row by row, block shards by columns.
         const CoreRangeSet& cores = a.memory_config().shard_spec()->grid;
-        const CoreCoord grid = device_of(a)->shim().grid();
-        for (uint32_t i = 0; i < cores.num_cores(); ++i)
+        const bool block = layout == TensorMemoryLayout::BLOCK_SHARDED;
+        const size_t line = block ? cores.ranges().front().end_coord.y + 1 : device_of(a)->shim().grid().x;
+        for (size_t i = 0; i < cores.num_cores(); ++i) {
+            const CoreCoord core = block ? CoreCoord(i / line, i % line) : CoreCoord(i % line, i / line);
             SHIM_CHECK(
-                cores.contains(CoreCoord(i % grid.x, i / grid.x)),
-                "input_a: shards must lie on the first cores, row by row, got {} without core {}-{}", cores.str(), i % grid.x, i / grid.x);
+                cores.contains(core), "input_a: shards must lie on the first cores, {}, got {} without core {}-{}",
+                block ? "column by column" : "row by row", cores.str(), core.x, core.y);
+        }
     }
     const Shape &shape = a.logical_shape(), &other = b.logical_shape();
     const auto matrices = [](const Shape& padded) {
