@@ -11,6 +11,7 @@ import csv
 import gzip
 import hashlib
 import io
+import json
 import math
 import sys
 from collections.abc import Sequence
@@ -341,6 +342,31 @@ def cross_validate(problem: Problem, parameters: Sequence[Parameter], verbose: b
     return out, values
 
 
+def predict_by_folds(problem: Problem, parameters: Sequence[Parameter], folds: Sequence[Vector]) -> Vector:
+    """Out-of-fold predictions from the constants of each fold."""
+    fold = np.array([fold_of(o.group) for o in problem.observations])
+    out = np.full(len(fold), np.nan)
+    for k, values in enumerate(folds):
+        problem.set(parameters, values)
+        out[fold == k] = problem.predict(problem.jobs_of(fold == k))[fold == k]
+    return out
+
+
+def write_folds(path: Path, parameters: Sequence[Parameter], folds: Sequence[Vector]) -> None:
+    """The constants of each fold, by label."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([{p.label: float(v) for p, v in zip(parameters, values, strict=True)} for values in folds], indent=1), encoding="utf-8")
+
+
+def read_folds(path: Path, parameters: Sequence[Parameter]) -> list[Vector]:
+    """What `write_folds` wrote. ValueError where other constants were fitted."""
+    folds = json.loads(path.read_text(encoding="utf-8"))
+    labels = {p.label for p in parameters}
+    if len(folds) != FOLDS or any(set(values) != labels for values in folds):
+        raise ValueError(f"{path}: not the fitted constants of {FOLDS} folds; run calibrate --write-folds again")
+    return [np.array([values[p.label] for p in parameters]) for values in folds]
+
+
 def quantile(values: Sequence[float], q: float) -> float:
     """Linear-interpolated quantile."""
     return float(np.quantile(np.array(values), q)) if len(values) else math.nan
@@ -482,6 +508,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")
     parser.add_argument("--keep", action="store_true", help="no full fit: the committed constants are judged")
+    folds_of = parser.add_mutually_exclusive_group()
+    folds_of.add_argument("--write-folds", type=Path, help="write the constants fitted without each fold here")
+    folds_of.add_argument("--folds", type=Path, help="read them from here, instead of fitting them")
     args = parser.parse_args(argv)
     sim = simulator()
     problem = load(args.data, sim, calls=True)
@@ -497,7 +526,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for table in NOISE:
         print(f"in sample  {table:24s} {score(problem, full.predictions, mask_of(problem, table=table))}")
     if not args.quick:
-        out_of_fold, folds = cross_validate(problem, parameters, verbose=True)
+        if args.folds:
+            folds = read_folds(args.folds, parameters)
+            out_of_fold = predict_by_folds(problem, parameters, folds)
+            reset(problem, constants)
+        else:
+            out_of_fold, folds = cross_validate(problem, parameters, verbose=True)
+        if args.write_folds:
+            write_folds(args.write_folds, parameters, folds)
         for table in NOISE:
             print(f"out of fold {table:23s} {score(problem, out_of_fold, mask_of(problem, table=table))}")
         if args.predictions:

@@ -81,7 +81,7 @@ def out_of_fold(
             answer = answers[row["id"] + suffix]
             if "ns" in answer:
                 config = json.loads(row[column])
-                fold = fold_of(group_of(str(config.get("op") or row.get("op") or ""), row["arch"], config))
+                fold = fold_of(group_of(str(row.get("op") or config.get("op") or ""), row["arch"], config))
                 waiting.setdefault(fold, []).append((row["id"] + suffix, answer["gap_ns"] * len(answer["configs"]), parts_of(answer, sim)))
     by_family: dict[str, list[int]] = {}
     for (card, *_), handle in sim.archs.items():

@@ -89,6 +89,16 @@ def priced_singles(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen:
     return out
 
 
+def line_through(rows: Sequence[Row]) -> tuple[float, float]:
+    """Constant and ns per byte with the least relative error: the normal equations of ns / truth = 1."""
+    a = sum(1 / r.truth_ns**2 for r in rows)
+    b = sum(r.size_bytes / r.truth_ns**2 for r in rows)
+    c = sum(r.size_bytes**2 / r.truth_ns**2 for r in rows)
+    p, q = sum(1 / r.truth_ns for r in rows), sum(r.size_bytes / r.truth_ns for r in rows)
+    det = a * c - b * b
+    return ((p * c - q * b) / det, (a * q - b * p) / det) if det > 1e-9 * a * c else (p / a, 0.0)
+
+
 def least_squares(rows: Sequence[Row], folds: int = 5) -> dict[str, float]:
     """Out-of-fold predictions of a line (constant and bytes, relative error) per family and chip."""
     out: dict[str, float] = {}
@@ -99,15 +109,34 @@ def least_squares(rows: Sequence[Row], folds: int = 5) -> dict[str, float]:
             train = [r for r in mine if fold[r.row_id] != k]
             if not train:
                 continue
-            # Normal equations of ns / truth = 1 in (constant, bytes).
-            a = sum(1 / r.truth_ns**2 for r in train)
-            b = sum(r.size_bytes / r.truth_ns**2 for r in train)
-            c = sum(r.size_bytes**2 / r.truth_ns**2 for r in train)
-            p, q = sum(1 / r.truth_ns for r in train), sum(r.size_bytes / r.truth_ns for r in train)
-            det = a * c - b * b
-            constant, slope = ((p * c - q * b) / det, (a * q - b * p) / det) if det > 1e-9 * a * c else (p / a, 0.0)
+            constant, slope = line_through(train)
             out |= {r.row_id: max(constant + slope * r.size_bytes, 100.0) for r in mine if fold[r.row_id] == k}
     return out
+
+
+class LinePerOp:
+    """A simple predictor: constant and bytes per device operation and chip, fitted to the priced singles (relative error). An operation that none of
+    them runs gets the line of the chip."""
+
+    def __init__(self, singles: Sequence[Row], answers: Mapping[str, Mapping[str, Any]]) -> None:
+        self.lines: dict[tuple[str, str], tuple[float, float]] = {}
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for row in singles:
+            groups.setdefault((main_operation(answers[row.row_id]), row.arch), []).append(row)
+            groups.setdefault(("", row.arch), []).append(row)
+        for key, mine in groups.items():
+            self.lines[key] = line_through(mine)
+
+    def ns(self, answer: Mapping[str, Any], arch: str) -> float:
+        """Predicted ns of a call."""
+        constant, slope = self.lines.get((main_operation(answer), arch)) or self.lines["", arch]
+        return max(constant + slope * float(answer["bytes"]), 100.0)
+
+
+def main_operation(answer: Mapping[str, Any]) -> str:
+    """The device operation that takes most of a call's time."""
+    times = [float(text.split()[-2]) for text in answer["programs"]]
+    return str(answer["ops"][times.index(max(times))][0])
 
 
 def errors_text(pairs: Iterable[tuple[float, float]]) -> str:
@@ -138,44 +167,54 @@ def singles_lines(rows: Rows, priced: Sequence[Row]) -> list[str]:
     return lines
 
 
-def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float]) -> list[str]:
+def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float], line: LinePerOp) -> list[str]:
     """Signs and log ratio errors of pairs that are not rows of the calibration tables."""
     lines = [
         f"| pairs above {WORTH_DECIDING} | rows | priced | right sign in sample | out of fold | median of the log ratio's error | out of fold "
-        "| right sign by roofline |",
-        "|---|---|---|---|---|---|---|---|",
+        "| roofline: right sign | its log error | least squares: right sign | its log error |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for rebuildable in ("yes", "partial"):
         chosen = []
         for row in rows:
             ratio = float(row["time_b_us"]) / float(row["time_a_us"])
             if row["rebuildable"] == rebuildable and not row["derived_from_train"] and max(ratio, 1 / ratio) > WORTH_DECIDING:
-                chosen.append((row["id"], ratio))
-        both = [(i, answers[i + "a"], answers[i + "b"], ratio) for i, ratio in chosen if "ns" in answers[i + "a"] and "ns" in answers[i + "b"]]
+                chosen.append((row["id"], ratio, row["arch"]))
+        both = [(i, answers[i + "a"], answers[i + "b"], ratio, arch) for i, ratio, arch in chosen if "ns" in answers[i + "a"] and "ns" in answers[i + "b"]]
         cells = []
-        for times in ([(a["ns"], b["ns"]) for _, a, b, _ in both], [(unseen.get(i + "a", math.nan), unseen.get(i + "b", math.nan)) for i, *_ in both]):
-            known = [(a, b, ratio) for (a, b), (*_, ratio) in zip(times, both, strict=True) if not math.isnan(a + b)]
+        for times in (
+            [(a["ns"], b["ns"]) for _, a, b, *_ in both],
+            [(unseen.get(i + "a", math.nan), unseen.get(i + "b", math.nan)) for i, *_ in both],
+            [(max(a["floor_ns"], 100.0), max(b["floor_ns"], 100.0)) for _, a, b, *_ in both],
+            [(line.ns(a, arch), line.ns(b, arch)) for _, a, b, _, arch in both],
+        ):
+            known = [(a, b, ratio) for (a, b), (*_, ratio, _) in zip(times, both, strict=True) if not math.isnan(a + b)]
             right = sum((b > a) == (ratio > 1) for a, b, ratio in known)
             logs = [abs(math.log(b / a / ratio)) for a, b, ratio in known]
             cells.append((str(right) if known else "-", f"{statistics.median(logs):.2f}" if logs else "-"))
-        roof = sum((b["floor_ns"] > a["floor_ns"]) == (ratio > 1) for _, a, b, ratio in both)
-        (sign, error), (sign_unseen, error_unseen) = cells
-        lines.append(f"| rebuildable: {rebuildable} | {len(chosen)} | {len(both)} | {sign} | {sign_unseen} | {error} | {error_unseen} | {roof} |")
+        (sign, error), (sign_unseen, error_unseen), *simple = cells
+        rest = " | ".join(" | ".join(cell) for cell in simple)
+        lines.append(f"| rebuildable: {rebuildable} | {len(chosen)} | {len(both)} | {sign} | {sign_unseen} | {error} | {error_unseen} | {rest} |")
     return lines
 
 
-def layer_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int]) -> list[str]:
-    """Totals of the priced ops of each layer."""
-    lines = ["| layer | ops | priced | share of the time | total / published |", "|---|---|---|---|---|"]
+def layer_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int], line: LinePerOp) -> list[str]:
+    """Totals of the priced ops of each layer, beside what simple predictors make of them."""
+    lines = ["| layer | ops | priced | share of the time | total / published | roofline | least squares |", "|---|---|---|---|---|---|---|"]
+    priced = {r["id"]: r for r in rows if "ns" in answers[r["id"]]}
+    predictors = {
+        "clock": {i: answers[i]["ns"] * counts[i] / 1000 for i in priced},
+        "roofline": {i: max(answers[i]["floor_ns"], 100.0) * counts[i] / 1000 for i in priced},
+        "least squares": {i: line.ns(answers[i], r["arch"]) * counts[i] / 1000 for i, r in priced.items()},
+    }
     for key in dict.fromkeys((r["model"], r["variant"], r["chip"]) for r in rows):
         mine = [r for r in rows if (r["model"], r["variant"], r["chip"]) == key and r["op"] != "TOTAL"]
-        priced = [r for r in mine if "ns" in answers[r["id"]]]
-        whole, part = sum(float(r["time_us"]) for r in mine), sum(float(r["time_us"]) for r in priced)
-        made = sum(answers[r["id"]]["ns"] * counts[r["id"]] / 1000 for r in priced)
-        ratio = f"{made / part:.2f}" if part else "-"
-        lines.append(f"| {key[0]}, {key[1]} | {len(mine)} | {len(priced)} | {100 * part / whole:.0f} % | {ratio} |")
-    each = [(answers[r["id"]]["ns"] * counts[r["id"]] / 1000, float(r["time_us"])) for r in rows if "ns" in answers[r["id"]]]
-    return [*lines, "", f"Single rows of these layers ({len(each)} priced): median / p90 of the error {errors_text(each)} %."]
+        known = [r for r in mine if r["id"] in priced]
+        whole, part = sum(float(r["time_us"]) for r in mine), sum(float(r["time_us"]) for r in known)
+        ratios = " | ".join(f"{sum(made[r['id']] for r in known) / part:.2f}" if part else "-" for made in predictors.values())
+        lines.append(f"| {key[0]}, {key[1]} | {len(mine)} | {len(known)} | {100 * part / whole:.0f} % | {ratios} |")
+    single = ", ".join(f"{name} {errors_text((made[i], float(r['time_us'])) for i, r in priced.items())}" for name, made in predictors.items())
+    return [*lines, "", f"Single rows of these layers ({len(priced)} priced), median / p90 of the error in %: {single}."]
 
 
 def worst_lines(priced: Sequence[Row], most: int = 25) -> list[str]:
@@ -221,7 +260,10 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
 
         for name, columns in (("singles", {"": "config"}), ("pairs", {"a": "variant_a", "b": "variant_b"})):
             unseen[name] = out_of_fold(tables[name], columns, answers[name], simulator(), parameters, folds)
+        # A side of a pair that is a single too was left out with that single.
+        unseen["pairs"] |= {i: ns for i, ns in unseen["singles"].items() if i in unseen["pairs"]}
     priced = priced_singles(tables["singles"], answers["singles"], unseen["singles"])
+    line = LinePerOp(priced, answers["singles"])
     return "\n".join(
         [
             START,
@@ -235,9 +277,11 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             "",
             "Roofline: bytes at the peak of DRAM or the matrix engine's cycles. Least squares: constant and bytes per family and chip, out of fold.",
             "",
-            *pair_lines(tables["pairs"], answers["pairs"], unseen["pairs"]),
+            *pair_lines(tables["pairs"], answers["pairs"], unseen["pairs"], line),
             "",
-            *layer_lines(tables["layers"], answers["layers"], counts),
+            "Here and below, least squares: constant and bytes per device operation and chip, fitted to the priced singles.",
+            "",
+            *layer_lines(tables["layers"], answers["layers"], counts, line),
             "",
             "Largest errors first (families by the sum of their rows' log errors).",
             "",
