@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ttnn_shim.error_bands import ANY, CHIPS, GAP_BAND, UNMODELLED_BAND, bands, relative_error, total_error
+from ttnn_shim.error_bands import ANY, CHIPS, GAP_BAND, UNMEASURED_BAND, UNMODELLED_BAND, bands, is_measured, relative_error, total_error
 from ttnn_shim.program_query import query_program
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError
 
@@ -596,7 +596,11 @@ def test_error_bands() -> None:
     assert all(0 < band.band < 2 and band.rows >= 0 for band in known.values())
     assert relative_error("matmul", "n150") == relative_error("matmul", "wormhole_b0") == known["matmul", "wormhole_b0"].band
     assert relative_error("matmul", "p150") == known["matmul", "blackhole"].band
-    assert relative_error("no such operation", "p150") == known[ANY, "blackhole"].band
+    assert relative_error("no such operation", "p150") == UNMEASURED_BAND > known[ANY, "blackhole"].band
+    assert not is_measured("no such operation")
+    assert is_measured("topk")
+    assert relative_error("topk", "n150") == known[ANY, "wormhole_b0"].band  # shown on the other chip
+    assert relative_error("", "p150") == known[ANY, "blackhole"].band
     assert relative_error("matmul", "n150", modelled=False) == UNMODELLED_BAND
     assert relative_error("program_gap", "n150") == GAP_BAND
     assert total_error([]) == 0

@@ -33,10 +33,9 @@ EXPLAINED: Mapping[str, str] = {
     "94eddd52b335": _FEW_NORMS,
     "9b62e9dacf7f": "windows of four input channels: a read is 48 bytes at most, and beside what else the program does the measured time leaves some 30 cycles "
     "more per read than the model has, whose cost per read is that of longer lines",
-    "ad264c3faf18": "activation reuse, which fetches each row of the image once for all windows that cover it, is not modelled: every window is priced",
+    "ad264c3faf18": "with activation reuse a core gathers each line of the image once and sets its units up once per line: reader (117 us) and "
+    "compute (115 us) are priced per row of tiles, each alone above the measured time",
     "2ef35a4474ef": "the time is that of 18 tiles per core, one entry of the batch on each of 32 cores; the package spreads the 576 tiles over 70",
-    "cd532d513a2c": "the call is nine programs; those beside the two reductions of 1024 tiles are right (one tile: 12.8 us, priced 11.9), so these two take "
-    "half as long again as their reads; which part of the kernel it is was not found",
     "9c2f4f07a971": "the same call is published at 2.49 and 2.61 us in the layers of the same models",
     "7a0e5f5a1124": "the mask is inferred by the table: its shape and whether it is read for every head are not stated",
     "4f06b571d04f": _OWN_ROWS,

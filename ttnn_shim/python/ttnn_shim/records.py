@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ttnn_shim.error_bands import GAP, total_error
+from ttnn_shim.error_bands import GAP, is_measured, total_error
 from ttnn_shim.host_time import eager_error, eager_wall_ns
 
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
@@ -129,6 +129,11 @@ class Profile:
         """Relative band of `device_ns` (`error_bands`)."""
         parts = [(program.kernel_ns, program.op, self.arch, program.modelled) for program in self.programs]
         return total_error([*parts, (sum(program.gap_ns for program in self.programs), GAP, self.arch, True)])
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Operations priced by a model of their kernels that no measured row shows."""
+        return sorted({program.op for program in self.programs if program.modelled and not is_measured(program.op)})
 
     @property
     def traced_wall_ns(self) -> float:

@@ -12,108 +12,108 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 648.27, 201.32},  // cycles
-  {"launch_compute", 837.16, 460.16},  // cycles
-  {"launch_move_sharded", 300, 243.92},  // cycles
-  {"launch_compute_sharded", 176.68, 492.24},  // cycles
-  {"skew_core", 0.7, 5.8691},  // cycles/core
-  {"skew_core_sharded", 8.3882, 2.5051},  // cycles/core
+  {"launch_move", 630.62, 187.89},  // cycles
+  {"launch_compute", 831.56, 457.21},  // cycles
+  {"launch_move_sharded", 300, 244.45},  // cycles
+  {"launch_compute_sharded", 172.9, 495.54},  // cycles
+  {"skew_core", 0.7, 5.8292},  // cycles/core
+  {"skew_core_sharded", 8.4541, 2.5019},  // cycles/core
   {"skew_trace", 0, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 5.0044},  // 1
-  {"read_dram", 412.81, 412.81},  // cycles
-  {"read_dram_byte", 0.0335, 0.073828},  // cycles/B
-  {"read_l1", 350, 360.46},  // cycles
+  {"stage_exponent", 8, 5.5542},  // 1
+  {"read_dram", 411.36, 411.36},  // cycles
+  {"read_dram_byte", 0.0335, 0.073999},  // cycles/B
+  {"read_l1", 350, 361.78},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 135.93},  // cycles
+  {"second_operand", 130, 139.35},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 59.162, 55},  // cycles
-  {"write_core_rate", 20, 16.402},  // B/cycle
-  {"write_barrier", 300, 382.98},  // cycles
+  {"write_issue", 64.648, 55},  // cycles
+  {"write_core_rate", 20, 16.574},  // B/cycle
+  {"write_barrier", 300, 383.28},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 14.23, 51.791},  // GB/s
-  {"dram_write_bank", 13.467, 39.295},  // GB/s
-  {"dram_turnaround", 0.011414, 0},  // ns/B
-  {"dram_write_aligned", 0.48334, 0.79088},  // 1
+  {"dram_read_bank", 14.201, 51.727},  // GB/s
+  {"dram_write_bank", 13.443, 39.252},  // GB/s
+  {"dram_turnaround", 0.01116, 0},  // ns/B
+  {"dram_write_aligned", 0.4842, 0.79186},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 50.629, 50.629},  // B/cycle
-  {"bank_start_write", 50.629, 50.629},  // B/cycle
+  {"bank_start_read", 50.568, 50.568},  // B/cycle
+  {"bank_start_write", 50.568, 50.568},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.15601, 0.46324},  // 1
-  {"throttle_tau", 28.765, 40000},  // us
-  {"launch_gap", 2702.4, 1535.5},  // ns
+  {"throttle", 0.14455, 0.59345},  // 1
+  {"throttle_tau", 23.642, 19120},  // us
+  {"launch_gap", 2746.5, 1548.5},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 261.11, 249.14},  // cycles
-  {"unary_byte", 0.010427, 0.0},  // cycles/B
-  {"tile_32bit", 123.78, 119},  // cycles
-  {"sfpu_exp", 1543.1, 1220},  // cycles
+  {"unary_tile", 261.63, 247.44},  // cycles
+  {"unary_byte", 0.010663, 0.0},  // cycles/B
+  {"tile_32bit", 123.13, 119},  // cycles
+  {"sfpu_exp", 1542.3, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.811},  // 1
+  {"sfpu_scale", 1, 0.81507},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.4906},  // cycles
+  {"binary_tile", 20, 8.4346},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.817, 96},  // B/cycle
-  {"unpack_b_rate", 69.708, 80},  // B/cycle
-  {"unpack_overlap", 0.84049, 1},  // 1
-  {"fpu_overhead", 1.0021, 1.0021},  // 1
-  {"mac_overhead", 2.0054, 1.5157},  // cycles
-  {"subblock_sync", 12.847, 10},  // cycles
-  {"subblock_tile", 11.205, 2},  // cycles
-  {"subblock_min", 103.08, 90},  // cycles
-  {"subblock_pack", 35.8, 18.5},  // cycles
-  {"mm_block_end", 362.33, 362.33},  // cycles
-  {"mm_issue", 52.379, 37.361},  // cycles
-  {"mm_read_rate", 34.077, 50.709},  // B/cycle
-  {"mm_mcast_rate", 26.739, 45.597},  // B/cycle
-  {"mm_mcast_1d", 0.74911, 0.74911},  // 1
-  {"mm_handshake", 305.81, 761.3},  // cycles
+  {"unpack_a_rate", 57.773, 96},  // B/cycle
+  {"unpack_b_rate", 69.812, 80},  // B/cycle
+  {"unpack_overlap", 0.84799, 1},  // 1
+  {"fpu_overhead", 1.0033, 1.0033},  // 1
+  {"mac_overhead", 2.0222, 1.5009},  // cycles
+  {"subblock_sync", 12.855, 10},  // cycles
+  {"subblock_tile", 11.136, 2},  // cycles
+  {"subblock_min", 103.07, 90},  // cycles
+  {"subblock_pack", 35.839, 18.5},  // cycles
+  {"mm_block_end", 362.18, 362.18},  // cycles
+  {"mm_issue", 52.546, 37.489},  // cycles
+  {"mm_read_rate", 33.512, 50.083},  // B/cycle
+  {"mm_mcast_rate", 27.104, 45.841},  // B/cycle
+  {"mm_mcast_1d", 0.70882, 0.70882},  // 1
+  {"mm_handshake", 310.35, 768.24},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.27162, 0.14243},  // 1
+  {"mm_both_operands", 0.25573, 0.14206},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 85.824, 185.48},  // B/cycle
-  {"mm_write_1d", 0.4722, 0.4722},  // 1
-  {"dram_run", 1.5672, 1.5672},  // tiles
-  {"mm_fill", 791.35, 654.69},  // cycles
+  {"mm_write_rate", 53.802, 96.365},  // B/cycle
+  {"mm_write_1d", 1, 1},  // 1
+  {"dram_run", 1.5833, 1.5833},  // tiles
+  {"mm_fill", 790.64, 560.4},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
   {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.073311, 0.073311},  // cycles/B
-  {"stick_loop", 72.958, 72.958},  // cycles
+  {"stick_byte", 0.074978, 0.074978},  // cycles/B
+  {"stick_loop", 73.732, 73.732},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.05, 374.05},  // cycles
-  {"untilize_tile", 56.653, 56.653},  // cycles
-  {"untilize_start", 628.99, 628.99},  // cycles
-  {"stick_write", 80.963, 80.963},  // cycles
+  {"untilize_block", 374.15, 374.15},  // cycles
+  {"untilize_tile", 56.548, 56.548},  // cycles
+  {"untilize_start", 627.48, 627.48},  // cycles
+  {"stick_write", 81.128, 81.128},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.625, 48.625},  // cycles
+  {"write_stick", 48.565, 48.565},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 348.89, 348.89},  // cycles
-  {"i2s_tile", 50.026, 50.026},  // cycles
-  {"i2s_tile_byte", 0.041938, 0.041938},  // cycles/B
+  {"s2i_start", 349.1, 349.1},  // cycles
+  {"i2s_tile", 50.359, 50.359},  // cycles
+  {"i2s_tile_byte", 0.041991, 0.041991},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
-  {"slice_stick", 109.65, 109.65},  // cycles
+  {"slice_stick", 109.67, 109.67},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.43, 105.43},  // cycles
+  {"slice_tile", 105.41, 105.41},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.506, 23.506},  // cycles
-  {"put_stick", 128.49, 128.49},  // cycles
+  {"slice_copy_row", 23.532, 23.532},  // cycles
+  {"put_stick", 128.52, 128.52},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 63.999, 63.999},  // cycles
+  {"face_line", 63.902, 63.902},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1292.1, 1292.1},  // cycles
-  {"reshape_segment", 66.008, 66.008},  // cycles
-  {"reshape_page", 125.73, 125.73},  // cycles
+  {"reshape_tile", 1293.5, 1293.5},  // cycles
+  {"reshape_segment", 66.009, 66.009},  // cycles
+  {"reshape_page", 126.37, 126.37},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
@@ -123,30 +123,30 @@ constexpr ConstantRow kConstants[] = {
   {"halo_run", 26.9, 26.9},  // cycles
   {"halo_pad_rate", 40, 40},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 778.75, 778.75},  // cycles
-  {"conv_mac", 18.724, 18.724},  // cycles
+  {"conv_start", 781.58, 781.58},  // cycles
+  {"conv_mac", 18.759, 18.759},  // cycles
   {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 28.036, 28.036},  // cycles
+  {"conv_accumulate", 28.114, 28.114},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 74.001, 74.001},  // cycles
-  {"conv_weight_byte", 0.016202, 0.016202},  // cycles/B
-  {"conv_stick", 12.175, 12.175},  // cycles
-  {"conv_stick_byte", 0.018856, 0.018856},  // cycles/B
+  {"conv_weight_tile", 73.974, 73.974},  // cycles
+  {"conv_weight_byte", 0.016199, 0.016199},  // cycles/B
+  {"conv_stick", 12.18, 12.18},  // cycles
+  {"conv_stick_byte", 0.018897, 0.018897},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 206.79, 206.79},  // cycles
-  {"conv_mcast_block", 289.22, 289.22},  // cycles
+  {"conv_untilize", 206.98, 206.98},  // cycles
+  {"conv_mcast_block", 288.9, 288.9},  // cycles
   {"conv_mcast_tile", 18, 18},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 1977, 1977},  // cycles
+  {"norm_row", 1946.7, 1946.7},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3116.3, 3116.3},  // cycles
+  {"softmax_row", 3119.6, 3119.6},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12472, 12472},  // cycles
-  {"groupnorm_tile", 709.91, 709.91},  // cycles
-  {"groupnorm_group_tile", 774.11, 774.11},  // cycles
-  {"drain_rate", 4.1113, 4.1113},  // B/cycle
+  {"groupnorm_start", 12468, 12468},  // cycles
+  {"groupnorm_tile", 710.94, 710.94},  // cycles
+  {"groupnorm_group_tile", 774.33, 774.33},  // cycles
+  {"drain_rate", 4.1109, 4.1109},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

@@ -148,13 +148,15 @@ Stats Engine::run(const Workload& work) const {
     out.dram_utilisation = out.dram_bytes / (arch_.dram_banks * k.dram_peak_bank * out.ns);
     out.noc_utilisation = static_cast<double>(out.noc_cycles) / cycles;
 
-    // Math thread only, and the traced wall time per call (GEMM tables): launch gap, and a slow-down of long FPU-heavy programs.
+    // Math thread only, and the traced wall time per call (GEMM tables): launch gap, and the lower clock under power. Firmware follows the
+    // power, averaged over the calls of a batch, with a clock that itself settles: a response of second order, whose mean counts.
     out.math_window_cycles = work.math_window_cycles > 0 ? std::llround(work.math_window_cycles) : out.cycles;
     const double math_ns = static_cast<double>(out.math_window_cycles) / arch_.clock_ghz;
-    const double util = work.cores > 0 ? std::min(1.0, work.math_cycles / std::max(1.0, static_cast<double>(out.math_window_cycles))) : 0.0;
-    const double settled =
-        math_ns / (k.throttle_tau * 1000.0);  // the slow-down at the end is 1 - exp(-settled) of the full one, the mean less
-    const double throttle = 1 + k.throttle * util * (1 - (1 - std::exp(-settled)) / std::max(settled, 1e-9));
+    const double power =
+        work.cores > 0 ? std::min(1.0, work.math_cycles / std::max(1.0, static_cast<double>(out.math_window_cycles))) : 0.0;
+    const double s = std::max(1e-6, math_ns / (k.throttle_tau * 1000.0));
+    const double settled = s < 1e-3 ? s * s / 3 : 1 - 2 * (1 - std::exp(-s)) / s + (1 - std::exp(-2 * s)) / (2 * s);
+    const double throttle = 1 + k.throttle * power * settled;
     out.wall_ns = math_ns * throttle + work.tail_cycles / arch_.clock_ghz + k.launch_gap;
 
     const double dominant =

@@ -56,6 +56,14 @@ double multicast(const Arch& arch, double tiles, double bytes, int destinations)
     return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
 }
 
+/// Share of the output that the busier NoC carries to DRAM. A 2-D program whose A is not resident gives the cores right of the middle, but
+/// for the first row, to the other NoC; all other programs write through one.
+double write_noc_share(const OpConfig& c, const MatmulProgram& p) {
+    if (p.kind != MatmulKind::Mcast2D || resident(c.inputs[0]) || p.grid_x <= 2 || p.grid_y <= 1) return 1;
+    const double other = static_cast<double>(p.grid_x - p.grid_x / 2 - 1) * (p.grid_y - 1) / (p.grid_x * p.grid_y);
+    return std::max(other, 1 - other);
+}
+
 /// Zeros that the reader of A stores, element by element, behind the last column (transposed: the last row) of a K that is no multiple of
 /// 32. Block formats are padded when they are made.
 double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, const MatmulProgram& p) {
@@ -108,17 +116,22 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
 }
 
-/// How the writes of all cores fall on the banks of DRAM: rows of output blocks that begin on one bank walk all of them in step.
+/// How the writes of all cores fall on the banks of DRAM: all write their subblocks at the same time, so those whose tiles lie on few banks
+/// walk the banks in step.
 double write_spread(const Arch& arch, const MatmulShape& s, const MatmulProgram& p) {
     const std::int64_t rows = p.kind == MatmulKind::Mcast1DIn0 ? 1 : p.kind == MatmulKind::Mcast1DIn1 ? p.cores : std::max(1, p.grid_y);
     const std::int64_t columns = ceil_div(p.cores, rows);
-    std::vector<int> starts(static_cast<std::size_t>(arch.dram_banks), 0);
+    std::vector<double> starts(static_cast<std::size_t>(arch.dram_banks), 0), tiles = starts;
     for (std::int64_t y = 0; y < rows; ++y)
         for (std::int64_t x = 0; x < columns; ++x) ++starts[static_cast<std::size_t>((y * p.m * s.n + x * p.n) % arch.dram_banks)];
+    for (std::int64_t h = 0; h < p.sub_h; ++h)
+        for (std::int64_t w = 0; w < p.sub_w; ++w)
+            for (std::size_t bank = 0; bank < starts.size(); ++bank)
+                tiles[(bank + static_cast<std::size_t>(h * s.n + w)) % starts.size()] += starts[bank];
     double sum = 0, squares = 0;
-    for (const int n : starts) {
+    for (const double n : tiles) {
         sum += n;
-        squares += static_cast<double>(n) * n;
+        squares += n * n;
     }
     return std::pow(sum * sum / squares, costs(arch).mm_write_spread);
 }
@@ -191,12 +204,12 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     }
     double tail = 0;
     if (!resident(out)) {
-        const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
         const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
         const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
         // DRAM: all cores together walk the banks in step; L1: each core for itself.
-        const double write =
-            std::max(in_dram(out) ? all / (k.mm_write_rate * one_d * write_spread(arch, s, p)) : 0.0, block_bytes / k.write_core_rate);
+        const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
+        const double dram_rate = k.mm_write_rate / write_noc_share(c, p) * one_d * write_spread(arch, s, p);
+        const double write = std::max(in_dram(out) ? all / dram_rate : 0.0, block_bytes / k.write_core_rate);
         const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
         tail = std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
         if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
@@ -225,7 +238,8 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     program.work.cores = p.cores;
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
-    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.ideal;
+    // What the clock under power follows: the unpackers draw power too, also where the FPU waits for them.
+    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.math * (resident(c.inputs[0]) ? 1 : costs(arch).power_streamed);
     program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * k.fpu_tile * phases(c);
     sim::Engine engine(arch);
     program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill +

@@ -353,10 +353,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     const double bytes = static_cast<double>(in.tile_bytes());
     const std::string& dim = op.dim;
     const bool product = op.op == "PROD", variance = op.op == "VAR" || op.op == "STD";
-    // A product over everything waits for each tile; the other readers keep a second read under way.
+    // Every tile is waited for, but for Welford's and for leading dimensions, whose readers keep a second read under way.
+    const bool waits = !c.table_era && (product || (!variance && dim != "NC"));
+    // The smallest is the largest of what is negated: per tile a pass that negates it, and one that adds it to the partial result.
+    const double negated = op.op == "MIN" && !c.table_era ? arch.k.unary_tile + sfpu_cycles(arch, c, "NEG", false) : 0;
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, bytes) * (product && !c.table_era ? 1 : arch.k.row_read_share), 0, 2},
-        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c), 0, 2}};
+        {Unit::Reader, page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share), 0, 2},
+        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c) + negated, 0, 2}};
     dram_traffic(phase, c);
     if (variance && !c.table_era) {
         // Column by column: the RISC divides by the count in software before each step. Over both dimensions every row of tiles leaves a

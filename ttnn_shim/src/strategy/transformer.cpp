@@ -124,14 +124,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
-        {Unit::Compute, tiles * (4 * (turned_at_once > 1 || fused ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
         {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
-    if (fused) {  // on resident shards; the sine waits for the rotated row, the sum for both products
+    // On resident shards each of the four passes over a row waits for the pass before. In the fused form two of them wait, for the packer
+    // alone: the sine for the rotated row, the sum for both products.
+    if (local && !c.table_era) {
+        const double turns = fused ? 2 * k.unary_tile : 4 * costs(arch).pass_turn;
         phase.stages = {phase.stages[1]};
-        phase.stages[0].cycles += 2 * k.unary_tile;
-    } else if (local && !c.table_era) {  // each pass over a row waits for the pass before
-        phase.stages = {phase.stages[1]};
-        phase.stages[0].cycles = 4 * (costs(arch).pass_turn + tiles * costs(arch).tile_pass) + tiles * k.fpu_tile * phases(c);
+        phase.stages[0].cycles = turns + tiles * (4 * costs(arch).tile_pass + k.fpu_tile * phases(c));
     }
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head

@@ -99,5 +99,6 @@ def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -
         "ops": len(profile.programs),
         "card": profile.card,
         "unmodelled": sum(not program.modelled for program in profile.programs),
+        "unmeasured": profile.unmeasured,
     }
     (directory / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")

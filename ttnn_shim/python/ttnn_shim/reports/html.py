@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from ttnn_shim.error_bands import UNMEASURED_BAND
 from ttnn_shim.records import BOUNDS, Profile, ProgramRecord
 from ttnn_shim.reports import charts
 from ttnn_shim.reports.answers import Answer, batch_lines
@@ -79,6 +80,9 @@ def _header(profile: Profile, model: str) -> str:
         (duration(best_ns), f"best case: {read_bytes / 1e6:,.1f} MB of weights and inputs at {profile.dram_peak_gb_s:.0f} GB/s"),
     ]
     warning = f'<p class="soft">{unmodelled} programs have no timing model; a roofline stands in for them.</p>' if unmodelled else ""
+    if profile.unmeasured:
+        names = escape(", ".join(profile.unmeasured))
+        warning += f'<p class="soft">No measured row of {names}: priced by what the kernels do (+- {UNMEASURED_BAND:.0%}).</p>'
     return (
         f'<h1>{escape(model)}</h1><p class="soft">simulated {escape(profile.card)}, {profile.grid[0]} x {profile.grid[1]} cores,'
         f" {profile.clock_ghz:g} GHz</p>{tiles(boxes)}{warning}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ttnn_shim.error_bands import UNMEASURED_BAND
 from ttnn_shim.records import Profile
 from ttnn_shim.reports.summary import BOUND_TEXT, Group, by_line, by_op, longest_by_line, verdict
 
@@ -27,6 +28,8 @@ def table(profile: Profile) -> str:
     unmodelled = sum(not program.modelled for program in profile.programs)
     if unmodelled:
         lines += ["", f"{unmodelled} programs have no timing model; a roofline stands in for them"]
+    if profile.unmeasured:
+        lines += ["", f"no measured row of {', '.join(profile.unmeasured)}: priced by what the kernels do (+- {UNMEASURED_BAND:.0%})"]
     return "\n".join(lines)
 
 
