@@ -18,7 +18,7 @@ EPSILON = 2.0**-8
 def attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, seen: torch.Tensor | None, added: torch.Tensor | None, sink: torch.Tensor | None
 ) -> torch.Tensor:
-    """Plain attention in float64; `seen` [q, k] hides keys, `added` joins the scaled scores, `sink` (one per head) the denominator."""
+    """Plain attention in float64; `seen` [q, k] hides keys, `added` joins the scaled scores, `sink` (one per head, scaled as scores are) the denominator."""
     groups = q.shape[1] // k.shape[1]
     q, k, v = q.double(), k.double().repeat_interleave(groups, 1), v.double().repeat_interleave(groups, 1)
     scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
@@ -27,7 +27,7 @@ def attention(
     if seen is not None:
         scores = scores.masked_fill(~seen, -math.inf)
     if sink is not None:
-        scores = torch.cat([scores, sink.double().reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)], -1)
+        scores = torch.cat([scores, (sink.double() / math.sqrt(q.shape[-1])).reshape(1, -1, 1, 1).expand(*scores.shape[:3], 1)], -1)
     return torch.softmax(scores, -1)[..., : k.shape[2]] @ v
 
 
@@ -57,7 +57,7 @@ def test_attention_blocks(heads: tuple[int, int], queries: int, keys: int, kind:
         assert seen is not None
         seen = seen.triu(-199)
     if kind == "sink":
-        sink = random((1, heads[0], 1, 1), 0, 4, torch.bfloat16, 5)
+        sink = random((1, heads[0], 1, 1), 0, 32, torch.bfloat16, 5)
         options["attention_sink"] = put(sink, device)
     result = ttnn.transformer.scaled_dot_product_attention(put(q, device), put(k, device), put(v, device), **options)
     near(result, attention(q, k, v, seen, added, sink), scale)

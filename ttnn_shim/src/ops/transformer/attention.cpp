@@ -201,7 +201,8 @@ void attend(
             running.assign(static_cast<size_t>(lines), {});
             if (o.sink != nullptr) {
                 for (int64_t line = 0; line < lines; ++line) {
-                    const float value = o.sink[(first_row + line) / s.queries % s.heads] / (scales_first(o) ? 1.0F : o.scale);
+                    // The kernel scales sinks as it scales scores.
+                    const float value = o.sink[(first_row + line) / s.queries % s.heads] * (scales_first(o) ? o.scale : 1.0F);
                     running[static_cast<size_t>(line)] = {value, value == -INFINITY ? 0.0F : 1.0F};
                 }
             }

@@ -65,7 +65,7 @@ public:
         call.b.data = ones.data();
         tensix_matmul(call, math_, sums.data());
         if (sink != nullptr) {
-            const float logit = static_cast<float>(bfloat16(*sink / scale_));
+            const float logit = static_cast<float>(bfloat16(*sink));
             Values32 shrink(rows_);
             for (size_t row = 0; row < rows_; ++row) {
                 const float before = peak_[row];
