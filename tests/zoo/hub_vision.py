@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import transformers
 
-from tests.zoo.hub import SEQ2SEQ, SIZES, STAGES, SWIN, TEXT, VISION, WAV2VEC2, Built, _of, _settle, ids, image, mask, redraw
+from tests.zoo.hub import SEQ2SEQ, SIZES, STAGES, SWIN, TEXT, VISION, WAV2VEC2, Built, _of, _settle, ids, image, mask, redraw, steady
 
 POINTS: dict[str, Any] = {"pixel_values": lambda: image(64)}
 SPEECH: dict[str, Any] = {"input_values": lambda: torch.randn(1, 400)}
@@ -128,12 +128,12 @@ MODELS: dict[str, Callable[[], Built]] = {
     "convnext_bf16": _of("ConvNext", STAGES, "ForImageClassification", bf16=True, **POINTS),
     "swin_bf16": _of("Swin", SWIN, "ForImageClassification", bf16=True, pixel_values=image),
     "swin2sr": _of("Swin2SR", {"image_size": 16, "embed_dim": 24, "depths": [2], "num_heads": [2], "window_size": 4, "upscale": 2}, "ForImageSuperResolution", pixel_values=lambda: image(16)),
-    "mobilenet_v1": _of("MobileNetV1", {"depth_multiplier": 0.25}, "ForImageClassification", **POINTS),
-    "efficientnet": _of("EfficientNet", {"image_size": 64, "hidden_dim": 320, "width_coefficient": 0.25, "depth_coefficient": 0.1, "depthwise_padding": []}, redrawn=True, **POINTS),
-    "mobilevit_v2": _of("MobileViTV2", {"image_size": 64, "width_multiplier": 0.25}, **POINTS),
+    "mobilenet_v1": steady(_of("MobileNetV1", {"depth_multiplier": 0.25}, "ForImageClassification", **POINTS), "normalization", shift=2.0),
+    "efficientnet": steady(_of("EfficientNet", {"image_size": 64, "hidden_dim": 320, "width_coefficient": 0.25, "depth_coefficient": 0.1, "depthwise_padding": []}, redrawn=True, **POINTS), "project_bn", scale=0.3),
+    "mobilevit_v2": steady(_of("MobileViTV2", {"image_size": 64, "width_multiplier": 0.25}, **POINTS), "reduce_1x1.normalization", scale=0.3),
     "bit": _of("Bit", {"embedding_size": 16, "num_groups": 4, **STAGES}, "ForImageClassification", **POINTS),
     "cvt": _of("Cvt", {"embed_dim": [16, 32, 32], "num_heads": [1, 1, 2], "depth": [1, 2, 3]}, **POINTS),
-    "levit": _of("Levit", {"image_size": 64, "hidden_sizes": [32, 48, 64], "num_attention_heads": [2, 3, 4], "depths": [1, 1, 1], "key_dim": [16, 16, 16]}, **POINTS),
+    "levit": steady(_of("Levit", {"image_size": 64, "hidden_sizes": [32, 48, 64], "num_attention_heads": [2, 3, 4], "depths": [1, 1, 1], "key_dim": [16, 16, 16]}, **POINTS), ("projection.batch_norm", "linear_down.batch_norm"), scale=0.3),
     "poolformer": _of("PoolFormer", {"hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1]}, **POINTS),
     "pvt": _of("Pvt", {**PYRAMID, "image_size": 64, "mlp_ratios": [2, 2, 2, 2]}, "ForImageClassification", **POINTS),
     "pvt_v2": _of("PvtV2", {"image_size": 64, "hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "mlp_ratios": [2, 2, 2, 2]}, "ForImageClassification", **POINTS),
