@@ -33,7 +33,7 @@ def write_program(folder: Path, language: str, model: str = "original") -> Path:
     for name in ("utils", "check", "files", "show"):
         for suffix in ("hpp", "cpp"):
             (folder / f"{name}.{suffix}").write_text(template_text(f"cpp/{name}.{suffix}"))
-    (folder / "CMakeLists.txt").write_text(render("cpp/CMakeLists.txt.j2", consteval=False, module=False, generation=False))
+    (folder / "CMakeLists.txt").write_text(render("cpp/CMakeLists.txt.j2", consteval=False, module=False, generation=False, trace=False))
     (folder / "run").write_text(_run_script("python" if language == "py" else "cpp", CompilerOptions(), standalone=False))
     (folder / ".interpreter").write_text(f"{sys.executable}\n")
     (folder / "run").chmod(0o755)

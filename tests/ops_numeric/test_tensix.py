@@ -103,15 +103,17 @@ def test_linear_adds_its_bias_in_the_fpu(dtype: str, fp32_dest: bool, device: An
         assert_same(result, expected)
 
 
-def test_a_program_config_alone_means_lofi(device: Any) -> None:
-    """tt-metal issue 55889: with a program config of its own and no compute config a bfloat16 product falls from HiFi2 to LoFi."""
+def test_a_program_config_or_a_grid_alone_means_lofi(device: Any) -> None:
+    """tt-metal issue 55889: with a program config or a grid of its own and no compute config a bfloat16 product falls from HiFi2 to LoFi."""
     a, x = operand((64, 256), "bfloat16", 14, device)
     b, w = operand((256, 64), "bfloat16", 15, device)
     program = ttnn.MatmulMultiCoreReuseProgramConfig(
         compute_with_storage_grid_size=(1, 1), in0_block_w=8, out_subblock_h=1, out_subblock_w=2, per_core_M=2, per_core_N=2
     )
-    for program_config, compute, fidelity in ((None, None, "HiFi2"), (program, None, "LoFi"), (program, config("HiFi2", False), "HiFi2")):
-        result = ttnn.matmul(a, b, program_config=program_config, compute_kernel_config=compute)
+    hifi2 = {"compute_kernel_config": config("HiFi2", False)}
+    on_grid, configured = {"core_grid": ttnn.CoreGrid(x=1, y=1)}, {"program_config": program}
+    for options, fidelity in (({}, "HiFi2"), (configured, "LoFi"), (on_grid, "LoFi"), (configured | hifi2, "HiFi2"), (on_grid | hifi2, "HiFi2")):
+        result = ttnn.matmul(a, b, **options)
         errors = [np.abs(ttnn.to_torch(result).float().numpy() - model.pack(model.matmul(x, w, f, False), "bfloat16")).max() for f in ("LoFi", "HiFi2")]
         assert ("LoFi", "HiFi2")[int(np.argmin(errors))] == fidelity
 

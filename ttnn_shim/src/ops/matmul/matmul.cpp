@@ -227,7 +227,7 @@ Tensor ttnn_shim::multiply_tensors(
     const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
     const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-    const auto compute = matmul_compute_config(a, b, options.compute, dtype, options.program_config.has_value());
+    const auto compute = matmul_compute_config(a, b, options.compute, dtype, options.program_config || options.core_grid);
     Fused fused;
     strategy::Matmul matmul{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
     if (options.core_grid) matmul.core_grid = pair_of(*options.core_grid);

@@ -24,7 +24,7 @@ TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute);
 TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute);
 
 /// The compute config a matmul runs with when the caller gives none, or the caller's.
-/// A program_config gets LoFi unless the call says otherwise (a core_grid keeps HiFi2 here); a float32 result accumulates in float32.
+/// A program_config or a core_grid (`configured`) means LoFi unless the call says otherwise; a float32 result accumulates in float32.
 ttnn::ComputeKernelConfig matmul_compute_config(
     const Tensor& a, const Tensor& b, const std::optional<ttnn::ComputeKernelConfig>& given, std::optional<DataType> output = std::nullopt,
     bool configured = false);
