@@ -63,8 +63,8 @@ WEAK = """## Where it is weak, and why
 - **gemm wall above 10 ms on p150**: 130 cores slow down by 18 and 33 % in two runs of 50 ms, 110 cores by 4 % in 19 ms; the model has one curve.
 - **gemm out of box, 1-D, bfloat16** (n150, 512 x 1024 x 1024 and x 2048): one core sends A to all others 10 % slower than its reads and multicasts explain.
 - Ops without a row in the first tables (sdpa, sdpa_decode, pad, repeat, rotary beyond one row ...) follow published kernel timings.
-- Ops with a model but without any row (fill, repeat, convert_to_hwc ...) are priced by what their kernels do; reports name them and give them a band of 50 %.
-  Those that `operations.hpp` marks UNMODELLED (gather, scatter, conv3d, fold ...) are priced by their bytes and reported as unmodelled.
+- Ops without any row (gather, scatter, conv3d, fold, index_fill ...) are priced by what their kernels do, at the cost that the same step has in
+  measured programs; reports name them and give them a band of 50 %. A device operation without even that is priced by its bytes and reported as unmodelled.
 """
 
 

@@ -107,4 +107,58 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pool2d& op) {
     return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
 }
 
+/// conv3d, without a measured row: per output block a core gathers the sticks of every window, tilizes them, multiplies by the weights that
+/// it holds for its blocks of channels, untilizes and writes. Blocks of input channels on several cores are added up by one of them.
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv3d& op) {
+    const Constants& k = arch.k;
+    if (c.inputs.size() < 2) throw std::invalid_argument(c.label() + "needs two inputs");
+    const TensorDesc &in = c.inputs[0], &weight = c.inputs[1], &out = c.outputs[0];
+    double window = 1;
+    for (const std::int64_t size : op.window) window *= static_cast<double>(size);
+    const std::int64_t in_blocks = std::max<std::int64_t>(1, op.blocks_c_in), out_blocks = std::max<std::int64_t>(1, op.blocks_c_out);
+    const std::int64_t patches = std::max<std::int64_t>(1, op.patches), pixels = ceil_div(std::max<std::int64_t>(1, out.rows()), patches);
+    const std::int64_t deep = std::max<std::int64_t>(1, ceil_div(ceil_div(weight.rows(), 32), in_blocks));
+    const std::int64_t wide = std::max<std::int64_t>(1, ceil_div(ceil_div(weight.width(), 32), out_blocks)), high = ceil_div(patches, 32);
+    // Cores go to blocks of input channels first, then to those of the output, then to pixels.
+    const std::int64_t in_cores = std::min<std::int64_t>(in_blocks, arch.cores());
+    const std::int64_t out_cores = std::min(out_blocks, arch.cores() / in_cores);
+    const std::int64_t pixel_cores =
+        std::max<std::int64_t>(1, std::min(pixels, arch.cores() / in_cores / std::max<std::int64_t>(1, out_cores)));
+    const std::int64_t cores = in_cores * out_cores * pixel_cores;
+    const double stick = static_cast<double>(in.stick_bytes()) / static_cast<double>(in_blocks);
+    const double sticks = static_cast<double>(patches) * window;
+    const auto tiles = [&](std::int64_t h, std::int64_t w) { return static_cast<double>(h * w); };
+    const double gather = sticks * std::max(k.stick_issue, stick / k.mm_read_rate) + page_read(arch, in, 0);
+    const double multiply = tiles(high, deep * wide) * (k.conv_mac + k.conv_mac_phase * (phases(c) - 1));
+    const double tilized = tiles(high, 1) * k.tilize_block + tiles(high, deep) * k.tilize_tile;
+    const double untilized = tiles(high, 1) * k.untilize_block + tiles(high, wide) * k.untilize_tile;
+    const double added =
+        in_cores > 1 ? tiles(high, wide) * (static_cast<double>(in_cores - 1) * (k.unary_tile + page_read(arch, false, 4096))) : 0;
+    const double row = static_cast<double>(out.stick_bytes()) / static_cast<double>(out_blocks);
+    Phase phase;
+    phase.items = ceil_div(in_blocks, in_cores) * ceil_div(out_blocks, out_cores) * ceil_div(pixels, pixel_cores);
+    phase.coupling = k.stage_exponent;
+    phase.stages = {
+        {Unit::Reader, gather, 0, 2},
+        {Unit::Compute, tilized + multiply + untilized + added + k.conv_block, 0, 2},
+        {Unit::Writer, static_cast<double>(patches) * page_write(arch, row) + k.write_barrier, 0, 2}};
+    phase.extra_cycles =
+        tiles(deep, wide) * std::max(k.mm_issue, static_cast<double>(weight.tile_bytes()) / k.mm_read_rate) + page_read(arch, weight, 0);
+    if (in_dram(in)) {
+        phase.shared.dram_read_bytes = sticks * stick * static_cast<double>(pixels * in_blocks * out_cores);
+        phase.shared.dram_requests = sticks * static_cast<double>(pixels * in_blocks * out_cores);
+    }
+    add_dram(phase.shared, weight, static_cast<double>(weight.bytes() * pixel_cores), false);
+    add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
+    DeviceProgram p = one_phase("Conv3dProgramFactory", arch, static_cast<int>(cores), std::move(phase), true, false);
+    p.circular_buffers = {
+        {"sticks", high * deep * bytes_per_tile(in.dtype)},
+        {"tiles", high * deep * bytes_per_tile(in.dtype)},
+        {"weights", deep * wide * weight.tile_bytes()},
+        {"sums", high * wide * (c.compute.fp32_dest_acc ? 4096 : 2048)},
+        {"rows", high * wide * bytes_per_tile(out.dtype)}};
+    p.work.total_math_cycles = static_cast<double>(pixels * high * weight.tiles()) * k.fpu_tile * phases(c);
+    return p;
+}
+
 }  // namespace ttnn_shim::strategy

@@ -2,6 +2,7 @@
 // block.
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 #include "strategy/matmul_config.hpp"
 #include "strategy/program_costs.hpp"
@@ -287,6 +288,36 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
     };
     program.work.extra_cycles +=
         std::max(chain(p.grid_x, p.block_h * p.block_k, c.inputs[0]), chain(p.grid_y, p.block_w * p.block_k, c.inputs[1]));
+    return program;
+}
+
+/// Decode: B stays in the cores that hold its columns; the cores that hold parts of A multicast them to all of these, each to a place of
+/// its own, and all multiply. No measured row.
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const MatmulDecode& op) {
+    if (c.inputs.size() < 2) throw std::invalid_argument(c.label() + "needs two inputs");
+    const TensorDesc &a = c.inputs[0], &b = c.inputs[1];
+    const int senders = shard_cores(arch, a), cores = shard_cores(arch, b);
+    MatmulProgram p;
+    p.kind = MatmulKind::Mcast1DIn0;
+    p.m = p.block_h = std::max<std::int64_t>(1, ceil_div(op.m, 32));
+    p.n = p.block_w = std::max<std::int64_t>(1, ceil_div(ceil_div(op.n, 32), cores));
+    p.block_k = std::max<std::int64_t>(1, ceil_div(op.k, 32));
+    p.cores = cores;
+    pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
+    Phase phase;
+    phase.items = std::min<std::int64_t>(senders, p.block_k);
+    phase.coupling = arch.k.mm_coupling;
+    // Sums stay in the destination registers: one block of all of K, whose parts are multiplied as they arrive.
+    double ideal = 0, drain = 0;
+    const double parts = static_cast<double>(phase.items), math = math_block(arch, c, p, 1, ideal, drain) / parts;
+    const double tiles = static_cast<double>(p.block_h * p.block_k) / parts, bytes = static_cast<double>(a.tile_bytes());
+    phase.stages = {{Unit::Sender, multicast(arch, tiles, bytes, cores), arch.k.mm_handshake_local, 2}, {Unit::Compute, math, 0, 2}};
+    phase.extra_cycles = arch.k.mm_fill + drain;
+    DeviceProgram program = one_phase("MatmulDecodeProgramFactory", arch, cores, std::move(phase), true, true);
+    program.circular_buffers = {{"in0", p.m * p.block_k * a.tile_bytes()}};
+    program.block_k = p.block_k;
+    program.work.math_cycles = ideal;
+    program.work.total_math_cycles = program.work.math_cycles * cores;
     return program;
 }
 

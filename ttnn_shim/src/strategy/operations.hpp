@@ -153,7 +153,6 @@ struct Sort {
 };
 
 struct TopkLargeIndices {
-    UNMODELLED
     std::int64_t k = 0;
     OPERATION(TopkLargeIndices, "topk_large_indices", k)
 };
@@ -215,22 +214,48 @@ struct Embedding {
     OPERATION(Embedding, "embedding", tilized)
 };
 
+/// Within shards.
 struct Roll {
-    UNMODELLED
     std::int64_t dim = 0;
     OPERATION(Roll, "roll", dim)
 };
 
+// --- indexing: elements and rows that are picked one by one
+// --------------------------------------------------------------------------------
+
 struct Gather {
-    UNMODELLED
     OptionalInteger dim{};
     OPERATION(Gather, "gather", dim)
 };
 
 struct Scatter {
-    UNMODELLED
     OptionalInteger dim{};
     OPERATION(Scatter, "scatter", dim)
+};
+
+/// Inputs: elements, what is looked for.
+struct IsIn {
+    OPERATION(IsIn, "isin")
+};
+
+/// Inputs: batches to replace, A, their replacements.
+struct IndexedFill {
+    OPERATION(IndexedFill, "indexed_fill")
+};
+
+/// Inputs: rows, indices.
+struct IndexFill {
+    bool last_dim = false;  ///< elements of each row, instead of whole rows
+    OPERATION(IndexFill, "index_fill", last_dim)
+};
+
+struct NonZero {
+    OPERATION(NonZero, "nonzero")
+};
+
+/// Inputs: indices, gradient.
+struct EmbeddingBackward {
+    OPERATION(EmbeddingBackward, "embedding_backward")
 };
 
 // --- page layout -----------------------------------------------------------------------------------------------------------------------
@@ -281,6 +306,16 @@ struct ConvertToHwc {
     OPERATION(ConvertToHwc, "convert_to_hwc")
 };
 
+/// Pixels in height shards -> planes in width shards.
+struct ConvertToChw {
+    OPERATION(ConvertToChw, "convert_to_chw")
+};
+
+/// Blocks of pixels -> wider pixels.
+struct Fold {
+    OPERATION(Fold, "fold")
+};
+
 /// Shards into part of an interleaved image.
 struct SliceWrite {
     std::optional<Integers> begins{}, ends{};
@@ -309,8 +344,8 @@ struct MinimalMatmul {
     OPERATION(MinimalMatmul, "minimal_matmul", M_block_size, N_block_size, K_block_size)
 };
 
+/// Both operands in width shards, each core with its columns of B.
 struct MatmulDecode {
-    UNMODELLED
     std::int64_t m = 0, k = 0, n = 0;
     OPERATION(MatmulDecode, "matmul_decode", m, k, n)
 };
@@ -348,10 +383,12 @@ struct Conv2d {
         out_width, dilation_w, groups)
 };
 
+/// Inputs: image, W (tiles, [K, N])[, bias].
 struct Conv3d {
-    UNMODELLED
     Integers window{};
-    OPERATION(Conv3d, "conv3d", window)
+    std::int64_t patches = 1;                        ///< results of an output block
+    std::int64_t blocks_c_in = 1, blocks_c_out = 1;  ///< blocks of channels
+    OPERATION(Conv3d, "conv3d", window, patches, blocks_c_in, blocks_c_out)
 };
 
 struct Pool2d {
@@ -378,6 +415,16 @@ struct Rotary {
     OptionalFlag llama{}, decode{};
     OptionalFlag fused_qk{};  ///< queries and keys in one launch, on cores of their own: a second input and output
     OPERATION(Rotary, "rotary", llama, decode, fused_qk)
+};
+
+/// [a, b] -> [-b, a] along the last dimension.
+struct RotateHalf {
+    OPERATION(RotateHalf, "rotate_half")
+};
+
+/// State-space models: each element of A times a run of elements of B.
+struct RepeatMultiply {
+    OPERATION(RepeatMultiply, "repeat_and_interleave_eltwise_mul")
 };
 
 struct UpdateCache {
@@ -417,9 +464,10 @@ struct Unmodelled {
 using Operation = std::variant<
     Unmodelled, Unary, Binary, Ternary, Typecast, Copy, Clone, Fill, BatchNorm, Softmax, LayerNorm, GroupNorm, Reduce, Accumulation, IntImg,
     FillPad, ArgMax, TopK, Sort, TopkLargeIndices, Transpose, Permute, Reshape, Slice, Concat, Split, Pad, Repeat, Upsample, GridSample,
-    Embedding, Roll, Gather, Scatter, Tilize, TilizeWithValPadding, Untilize, UntilizeWithUnpadding, ShardedToInterleaved,
-    InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, ConvertToHwc, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d,
-    Pool2d, CreateHeads, ConcatHeads, Rotary, UpdateCache, Sdpa, SdpaDecode>;
+    Embedding, Roll, Gather, Scatter, IsIn, IndexedFill, IndexFill, NonZero, EmbeddingBackward, Tilize, TilizeWithValPadding, Untilize,
+    UntilizeWithUnpadding, ShardedToInterleaved, InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, ConvertToHwc, ConvertToChw,
+    Fold, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d, Pool2d, CreateHeads, ConcatHeads, Rotary, RotateHalf, RepeatMultiply,
+    UpdateCache, Sdpa, SdpaDecode>;
 
 // --- what reports, keys and JSON use -----------------------------------------------------------------------------------------------------
 

@@ -81,4 +81,18 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
         Unit::Compute);
 }
 
+/// Long lists of the largest: a core has whole rows and merges each run of k values into those that it holds. No measured row.
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopkLargeIndices& op) {
+    const TensorDesc& in = c.inputs[0];
+    const std::int64_t rows = std::max<std::int64_t>(
+        1, in.layout == PageLayout::Tile ? in.tiles() / std::max<std::int64_t>(1, ceil_div(in.width(), 32)) : in.rows());
+    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(logical_width(in), in.layout == PageLayout::Tile ? 32 : 1024));
+    const std::int64_t k = std::max<std::int64_t>(1, ceil_div(op.k, in.layout == PageLayout::Tile ? 32 : 1024));
+    const std::int64_t cores = std::min<std::int64_t>(rows, arch.cores());
+    const double levels = 1 + std::ceil(std::log2(static_cast<double>(k)));
+    return named(
+        arch, c, "TopkLargeIndicesProgramFactory", cores, (2 * w + 4 * k) * bytes_per_tile(DType::BFloat16),
+        static_cast<double>(ceil_div(rows, cores) * w) * levels * costs(arch).sort_tile, Unit::Compute);
+}
+
 }  // namespace ttnn_shim::strategy

@@ -145,7 +145,12 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
         spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
     return launch(
-        {.op = strategy::Conv3d{.window = {kernel[0], kernel[1], kernel[2]}},
+        {.op =
+             strategy::Conv3d{
+                 .window = {kernel[0], kernel[1], kernel[2]},
+                 .patches = int64_t{config.T_out_block} * config.H_out_block * config.W_out_block,
+                 .blocks_c_in = aligned / block,
+                 .blocks_c_out = config.C_out_block == 0 ? 1 : (outs + config.C_out_block - 1) / config.C_out_block},
          .compute = args.compute_kernel_config,
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [=](std::span<const Tensor> outputs) {

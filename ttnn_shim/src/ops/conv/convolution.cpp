@@ -265,7 +265,7 @@ Tensor folded(const Tensor& input, const Window& w) {
         Shape({w.batch * rows, columns, w.kernel_h, stick}), {line * w.kernel_h, static_cast<int64_t>(stick), line, int64_t{1}});
     const size_t bytes = stored_bytes(input.dtype());
     return launch(
-        {.op = strategy::Unmodelled{"fold"}, .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
+        {.op = strategy::Fold{}, .name = "Fold"}, {image}, {make_spec(result, input.dtype(), Layout::ROW_MAJOR, dram())},
         [=](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
 }
 

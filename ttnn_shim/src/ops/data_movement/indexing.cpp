@@ -202,7 +202,7 @@ Tensor indexed_fill(
     SHIM_CHECK(
         batch_id.logical_volume() == sb[at(axis)], "batch_id: expected {} indices, got shape {}", sb[at(axis)], batch_id.logical_shape());
     return launch(
-        {.op = strategy::Unmodelled{"indexed_fill"}, .name = "IndexedFillDeviceOperation"}, {batch_id, a, b},
+        {.op = strategy::IndexedFill{}, .name = "IndexedFillDeviceOperation"}, {batch_id, a, b},
         {spec_like(a, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(batch_id, sa[at(axis)], "batch_id");
             const size_t bytes = stored_bytes(a.dtype());
@@ -232,7 +232,7 @@ Tensor index_fill(
     const uint32_t axis = normalize_dim(dim, shape.rank());
     const double number = std::visit([](auto v) { return static_cast<double>(v); }, value);
     return launch(
-        {.op = strategy::Unmodelled{"index_fill"}, .name = "IndexFillDeviceOperation"}, {input, index},
+        {.op = strategy::IndexFill{.last_dim = axis + 1 == shape.rank()}, .name = "IndexFillDeviceOperation"}, {input, index},
         {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const size_t bytes = stored_bytes(input.dtype());

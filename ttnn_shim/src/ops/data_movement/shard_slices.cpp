@@ -175,7 +175,7 @@ Tensor interleaved_to_sharded_partial(const arguments::interleaved_to_sharded_pa
         row_wise ? tt::tt_metal::ShardOrientation::ROW_MAJOR : tt::tt_metal::ShardOrientation::COL_MAJOR);
     const MemoryConfig memory(layout, BufferType::L1, shard);
     return launch(
-        {.op = strategy::Unmodelled{"interleaved_to_sharded_partial"}, .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
+        {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedPartialDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, slice.rows, width}), args.output_dtype.value_or(input.dtype()), Layout::TILE, memory)},
         [=](std::span<const Tensor> outputs) {
             clear(outputs[0]);
@@ -193,6 +193,7 @@ Tensor sharded_to_interleaved_partial(const arguments::sharded_to_interleaved_pa
     check_device_tensor(cache, "cache_tensor", Layout::TILE);
     SHIM_CHECK(input.is_sharded(), "input_tensor: expected sharded memory, got {}", input.memory_config());
     const RowSlice slice = row_slice(args, cache, "cache_tensor");
+    const int32_t slices = args.num_slices;
     const Shape& s = input.logical_shape();
     SHIM_SUPPORTED(
         args.output_dtype.value_or(cache.dtype()) == cache.dtype() && is_floating_point(input.dtype()) == is_floating_point(cache.dtype()),
@@ -201,8 +202,8 @@ Tensor sharded_to_interleaved_partial(const arguments::sharded_to_interleaved_pa
         s.rank() == 4 && s.volume() == uint64_t{slice.rows} * s[3] && s[3] == cache.padded_shape()[3],
         "input_tensor: expected the {} x {} values of the slice, got shape {}", slice.rows, cache.padded_shape()[3], s);
     return launch(
-        {.op = strategy::Unmodelled{"sharded_to_interleaved_partial"}, .name = "ShardedToInterleavedPartialDeviceOperation"},
-        {input, cache}, {cache.tensor_spec()},
+        {.op = strategy::ShardedToInterleaved{.num_slices = slices}, .name = "ShardedToInterleavedPartialDeviceOperation"}, {input, cache},
+        {cache.tensor_spec()},
         [=](std::span<const Tensor> outputs) {
             const size_t row = cache.logical_shape()[-1];
             for_real_rows(cache, slice, [&](size_t whole, size_t part, size_t rows) {
@@ -232,7 +233,7 @@ Tensor convert_to_chw(const arguments::experimental::convert_to_chw& args) {
         dtype);
     const tt::tt_metal::ShardSpec shard(own.shard_spec()->grid, {s[3], own.shard_spec()->shape[0]}, own.shard_spec()->orientation);
     return launch(
-        {.op = strategy::Unmodelled{"convert_to_chw"}, .name = "ConvertToCHWDeviceOperation"}, {input},
+        {.op = strategy::ConvertToChw{}, .name = "ConvertToCHWDeviceOperation"}, {input},
         {make_spec(
             Shape({1, 1, s[3], s[2]}), dtype, Layout::ROW_MAJOR,
             MemoryConfig(TensorMemoryLayout::WIDTH_SHARDED, own.buffer_type(), shard))},

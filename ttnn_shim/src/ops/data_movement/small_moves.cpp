@@ -48,7 +48,7 @@ std::vector<Tensor> nonzero(const arguments::nonzero& args) {
     constexpr uint32_t COUNT_ROW = 8, DIMENSIONS = 4;
     const auto volume = static_cast<uint32_t>(input.logical_volume());
     return launch(
-        {.op = strategy::Unmodelled{"nonzero"}, .name = "NonZeroIndicesDeviceOperation"}, {input},
+        {.op = strategy::NonZero{}, .name = "NonZeroIndicesDeviceOperation"}, {input},
         {make_spec(Shape({1, 1, 1, COUNT_ROW}), DataType::UINT32, Layout::ROW_MAJOR, memory),
          make_spec(Shape({1, 1, 1, volume * DIMENSIONS}), DataType::UINT32, Layout::ROW_MAJOR, memory)},
         [=](std::span<const Tensor> outputs) {
@@ -117,7 +117,7 @@ Tensor isin(const arguments::experimental::isin& args) {
     SHIM_CHECK(elements.dtype() == tests.dtype(), "test_elements: expected {}, got {}", elements.dtype(), tests.dtype());
     const bool invert = args.invert;
     return launch(
-        {.op = strategy::Gather{}, .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
+        {.op = strategy::IsIn{}, .name = "IsInDeviceOperation"}, {elements, tests}, {spec_like(elements, DataType::UINT32)},
         [=](std::span<const Tensor> outputs) {
             const F32Values values(elements), known(tests);
             const bool exact = is_integer(elements.dtype());

@@ -38,10 +38,8 @@ Tensor repeat_and_interleave_mul(const arguments::experimental::repeat_and_inter
     ttnn::ComputeKernelConfig compute{};
     compute.math_fidelity = args.math_fidelity;
     return launch(
-        {.op = strategy::Unmodelled{"repeat_and_interleave_eltwise_mul"},
-         .compute = compute,
-         .name = "RepeatAndInterleaveEltwiseMulDeviceOperation"},
-        {a, b}, {make_spec(Shape({1, 1, a.padded_shape()[2], FULL}), dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
+        {.op = strategy::RepeatMultiply{}, .compute = compute, .name = "RepeatAndInterleaveEltwiseMulDeviceOperation"}, {a, b},
+        {make_spec(Shape({1, 1, a.padded_shape()[2], FULL}), dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
             const F32Values left(a), right(b);
             const size_t users = sa[2];
             std::vector<float> products(outputs[0].logical_volume(), 0.0F);

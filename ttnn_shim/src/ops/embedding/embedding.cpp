@@ -133,7 +133,7 @@ Tensor embedding_bw(
     const MemoryConfig memory = memory_config.value_or(gradient.memory_config());
     const Shape shape({1, 1, vocabulary, width});
     return launch(
-        {.op = strategy::Unmodelled{"embedding_backward"}, .name = "EmbeddingBackwardDeviceOperation"}, {input, gradient},
+        {.op = strategy::EmbeddingBackward{}, .name = "EmbeddingBackwardDeviceOperation"}, {input, gradient},
         {output ? output->tensor_spec() : make_spec(shape, result_dtype, Layout::TILE, memory)},
         [=](std::span<const Tensor> outputs) {
             const F32Values gradients(gradient), indices(input);

@@ -175,8 +175,8 @@ Tensor rotate_half(const Tensor& input, const std::optional<MemoryConfig>& memor
         shape.rank() == 4 && shape[-1] % 64 == 0, "input: expected rank 4 and a last dimension that is a multiple of 64, got shape {}",
         shape);
     return launch(
-        {.op = strategy::Unmodelled{"rotate_half"}, .name = "RotateHalfDeviceOperation"}, {input},
-        {spec_like(input, std::nullopt, memory_config)}, [=](std::span<const Tensor> outputs) {
+        {.op = strategy::RotateHalf{}, .name = "RotateHalfDeviceOperation"}, {input}, {spec_like(input, std::nullopt, memory_config)},
+        [=](std::span<const Tensor> outputs) {
             const size_t width = shape[-1], half = width / 2;
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {
                 for (size_t i = 0; i < half; ++i) {
