@@ -142,7 +142,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "hgnet_v2": _of("HGNetV2", {"embedding_size": 16, "stem_channels": [3, 8, 16], "stage_in_channels": [16, 32, 32, 32], "stage_mid_channels": [8, 8, 8, 8], "stage_out_channels": [32, 32, 32, 32], "stage_num_blocks": [1, 1, 1, 1], "stage_numb_of_layers": [2, 2, 2, 2], "hidden_sizes": [32, 32, 32, 32], "depths": [1, 1, 1, 1]}, "ForImageClassification", **POINTS),
     # The features: two logits of near zero are a difference of rounding.
     "swiftformer": _of("SwiftFormer", {"image_size": 64, "depths": [1, 1, 1, 1], "embed_dims": [16, 32, 32, 32]}, **POINTS),
-    "textnet": _of("TextNet", {}, "Model", **POINTS),
+    "textnet": steady(_of("TextNet", {}, "Model", **POINTS), ("main_batch_norm", "vertical_batch_norm", "horizontal_batch_norm"), shift=1.0),
     "imagegpt": _of("ImageGPT", {"n_embd": 64, "n_layer": 2, "n_head": 2, "vocab_size": 100}, input_ids=ids, use_cache=False),
     "videomae": _of("VideoMAE", {**VISION, "num_frames": 4, "tubelet_size": 2}, "ForVideoClassification", pixel_values=lambda: torch.randn(1, 4, 3, 32, 32)),
     "timesformer": _of("Timesformer", {**VISION, "num_frames": 2}, pixel_values=lambda: torch.randn(1, 2, 3, 32, 32)),
