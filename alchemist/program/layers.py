@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.names import RESERVED, unique
-from alchemist.program.walk import bound_by, mapped, names_of, with_arguments
+from alchemist.program.walk import bound_by, code_of, mapped, names_of, with_arguments
 
 VARIABLE = "layer"
 MAX_LOOPS = 24
@@ -26,7 +26,7 @@ def roll_layers(body: Body, constants: Collection[str]) -> Body:
     loops = [index for index, one in enumerate(body) if isinstance(one, model.Loop)]
     if len(loops) > MAX_LOOPS or VARIABLE in _names_in(body):
         return body
-    codes = [_code(one) for one in body]
+    codes = [code_of(one) for one in body]
     best: _Layers | None = None
     for place, first in enumerate(loops):
         for other in loops[place + 1 :]:
@@ -210,16 +210,6 @@ def _turn(block: Body, first: Body) -> _Turn | None:
 def _without(number: int, name: str) -> str:
     """`hidden_l0s` is hiddens."""
     return re.sub(rf"_l?{number}(?=s?(_|$))", "", name)
-
-
-def _code(statement: model.Statement) -> object:
-    match statement:
-        case model.Call():
-            return statement.spec.name
-        case model.CallFunction():
-            return statement.function
-        case _:
-            return type(statement)
 
 
 def _bound_in(statement: model.Statement) -> set[str]:

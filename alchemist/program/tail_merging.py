@@ -14,7 +14,7 @@ from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.merge import align
 from alchemist.program.names import unique
-from alchemist.program.walk import bound_by, read_by
+from alchemist.program.walk import bound_by, code_of, read_by
 
 MIN_LINES = 14
 """Lines that an end must have to be worth a function of its own."""
@@ -114,7 +114,7 @@ def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], mod
             continue
         own = _inputs(rest, other.body[:there])
         stripped = _as_function(rest, own or ())
-        if own is None or [_code(one) for one in stripped] != [_code(one) for one in wanted]:
+        if own is None or [code_of(one) for one in stripped] != [code_of(one) for one in wanted]:
             continue
         names = Renaming(open_=True)
         try:
@@ -125,16 +125,6 @@ def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], mod
         if aligned.is_readable() and set(names.inputs.values()) == set(tail.inputs[0]):
             return there, {two: one for one, two in names.inputs.items()}, made
     return None
-
-
-def _code(statement: model.Statement) -> object:
-    match statement:
-        case model.Call():
-            return statement.spec.name
-        case model.CallFunction():
-            return statement.function
-        case _:
-            return type(statement)
 
 
 def _behind(body: Sequence[model.Statement], start: int) -> Sequence[model.Statement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from alchemist.program.graph import Node, Value
@@ -16,15 +17,18 @@ _Item = TypeVar("_Item")
 def updates_in(items: Sequence[_Item]) -> list[range]:
     """Places of the runs behind the last other item, each of at least MIN_OPS ops that MIN_UPDATES runs have alike."""
     start = next((index + 1 for index in range(len(items) - 1, -1, -1) if not isinstance(items[index], Node) or is_gradient(items[index])), 0)
-    runs: list[range] = []
-    made: dict[int, int] = {}  # a value's identity -> the run that makes it
+    begins: list[int] = []  # of the runs; an op belongs to the run of the first op whose value it reads
+    made: dict[int, int] = {}  # a value's identity -> the place of the op that makes it
     for index in range(start, len(items)):
         node = items[index]
         assert isinstance(node, Node)
-        joined = min((made[id(value)] for value in node.inputs() if id(value) in made), default=len(runs))
-        runs[joined:] = [range(runs[joined].start if joined < len(runs) else index, index + 1)]
-        made = {value: min(run, joined) for value, run in made.items()}
-        made.update((id(value), joined) for value in node.results)
+        first = min((made[id(value)] for value in node.inputs() if id(value) in made), default=index)
+        while begins and begins[-1] > first:
+            begins.pop()
+        if first == index:
+            begins.append(index)
+        made.update((id(value), index) for value in node.results)
+    runs = [range(begin, end) for begin, end in pairwise([*begins, len(items)])]
     shapes = Counter(_shape(items, run) for run in runs)
     return [run for run in runs if len(run) >= MIN_OPS and shapes[_shape(items, run)] >= MIN_UPDATES]
 

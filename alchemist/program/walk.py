@@ -16,6 +16,17 @@ def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], 
     )
 
 
+def code_of(statement: model.Statement) -> object:
+    """Equal for statements that call the same, whatever they are given."""
+    match statement:
+        case model.Call():
+            return statement.spec.name
+        case model.CallFunction():
+            return statement.function
+        case _:
+            return type(statement)
+
+
 def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
     """What a statement itself reads, in order; lists are one argument."""
     match statement:
