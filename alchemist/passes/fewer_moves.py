@@ -13,7 +13,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, defining, erase, functions, register, replace, single_use
-from alchemist.passes.views import View, view_of
+from alchemist.passes.views import VIEWS, View, view_of
 
 _MOVES = ("ttir.reshape", "ttir.permute")
 _TILE = 32
@@ -45,7 +45,7 @@ def _shorten(op: Operation) -> None:
         return
     b = Builder.before(op)
     b.source = tuple(dict.fromkeys(source for one in chain for source in sources_of(one))) or None
-    made = _made_behind(view.root, value := view.emit(b))
+    made = made_between(view.root, value := view.emit(b))
     if tiles_moved(made) < tiles_moved(chain):
         replace(op, [value])
         for one in reversed(chain[:-1]):
@@ -66,9 +66,10 @@ def _shows_all(view: View) -> bool:
     return not view.offset and math.prod(view.shape) == math.prod(shape(view.root)) != 0
 
 
-def _made_behind(root: SSAValue, value: SSAValue) -> list[Operation]:
+def made_between(root: SSAValue, value: SSAValue) -> list[Operation]:
+    """The views that lead from one value to another, makers first."""
     found: list[Operation] = []
-    while value is not root and (op := defining(value, *_MOVES)) is not None:
+    while value is not root and (op := defining(value, *VIEWS)) is not None:
         found.append(op)
         value = op.operands[0]
     return found[::-1]

@@ -10,7 +10,7 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.passes.fewer_moves import tiles_moved
+from alchemist.passes.fewer_moves import made_between, tiles_moved
 from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, register, single_use
 from alchemist.passes.undo_rows import row_wise, rows_of
 from alchemist.passes.views import VIEWS, View, joined, view_of
@@ -92,10 +92,5 @@ def _leaves(forms: list[Operation]) -> list[Operation]:
 
 
 def _between(value: SSAValue, ends: list[SSAValue]) -> list[Operation]:
-    """The views from a value to these ends."""
-    found: list[Operation] = []
-    for end in ends:
-        while end is not value and isinstance(end.owner, Operation) and end.owner not in found:
-            found.append(end.owner)
-            end = end.owner.operands[0]
-    return found
+    """The views from a value to these ends, makers first, each once."""
+    return list(dict.fromkeys(op for end in ends for op in made_between(value, end)))

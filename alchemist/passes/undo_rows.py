@@ -14,7 +14,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.fewer_moves import tiles_moved
+from alchemist.passes.fewer_moves import made_between, tiles_moved
 from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, single_use
 from alchemist.passes.views import View, joined, view_of
 
@@ -93,14 +93,10 @@ def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: l
     if whole is None or whole.offset:
         return None
     made = whole.emit(b)
-    new: list[Operation] = []
-    end = made
-    while end is not whole.root and isinstance(end.owner, Operation):
-        new.append(end.owner)
-        end = end.owner.operands[0]
+    new = made_between(whole.root, made)
     if tiles_moved(new) < tiles_moved(moves):
         return made
-    for op in new:
+    for op in reversed(new):
         erase(op)
     return None
 
