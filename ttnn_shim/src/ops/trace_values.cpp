@@ -34,13 +34,20 @@ void TracedValues::begin() {
 
 void TracedValues::made(const std::shared_ptr<TensorAttributes>& tensor) {
     const std::lock_guard lock(mutex_);
-    if (capture_) capture_->living.push_back(tensor);
+    if (!capture_) return;
+    capture_->living.push_back(tensor);
+    capture_->known.insert(tensor.get());
 }
 
 void TracedValues::keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, int64_t block_k) {
     const std::lock_guard lock(mutex_);
     Trace& trace = *capture_;
-    std::erase_if(trace.living, [](const auto& tensor) { return tensor.expired(); });
+    // A kernel made now can only hold what somebody but kernels holds: what was given back is looked at no more.
+    std::erase_if(trace.living, [&](const auto& tensor) {
+        const auto alive = tensor.lock();
+        const auto found = trace.held.find(alive.get());
+        return alive == nullptr || (found != trace.held.end() && found->second.given_back);
+    });
     std::vector<std::pair<std::shared_ptr<TensorAttributes>, long>> before;
     for (const auto& tensor : trace.living) {
         auto alive = tensor.lock();
@@ -51,20 +58,17 @@ void TracedValues::keep(const Kernel& kernel, const std::vector<Tensor>& inputs,
     const size_t step = trace.steps.size() - 1;
     for (const auto& [tensor, count] : before) {
         if (const long added = tensor.use_count() - count; added > 0) {
-            Held& held = trace.held[tensor.get()];
+            const auto [found, is_new] = trace.held.try_emplace(tensor.get());
+            if (is_new) trace.kept.push_back(tensor.get());
+            Held& held = found->second;
             held.owner = tensor;
             held.references += added;
             held.last_step = step;
         }
     }
-    const auto is_new = [&](const Tensor& tensor) {
-        const auto same = [&](const auto& of) { return of.shim_pointer() == tensor.shim_pointer(); };
-        return !trace.held.contains(tensor.shim_pointer().get()) && std::none_of(trace.inputs.begin(), trace.inputs.end(), same) &&
-               std::none_of(before.begin(), before.end(), [&](const auto& made) { return made.first == tensor.shim_pointer(); });
-    };
     for (const auto* tensors : {&inputs, &outputs}) {
         for (const Tensor& tensor : *tensors) {
-            if (is_new(tensor)) trace.inputs.push_back(tensor);
+            if (trace.known.insert(tensor.shim_pointer().get()).second) trace.inputs.push_back(tensor);
         }
     }
 }
@@ -135,8 +139,9 @@ void TracedValues::give_back(Trace& trace) {
     // A buffer is given back when only tensors refer to it that nobody but the kernels holds, or a buffer in its place of such tensors.
     std::unordered_map<const Buffer*, long> dropped;
     std::vector<std::pair<TensorAttributes*, Held*>> candidates;
-    for (auto& [tensor, held] : trace.held) {
-        if (held.given_back || held.owner.use_count() > held.references) continue;
+    for (TensorAttributes* tensor : trace.kept) {
+        Held& held = trace.held.at(tensor);
+        if (held.owner.use_count() > held.references) continue;
         candidates.emplace_back(tensor, &held);
         ++dropped[tensor->buffer.get()];
     }
@@ -147,6 +152,7 @@ void TracedValues::give_back(Trace& trace) {
         if (buffer.place() && buffer.place().use_count() > dropped[buffer.place().get()] + 1) continue;  // it is another tensor's yet
         buffer.release();
     }
+    std::erase_if(trace.kept, [&](TensorAttributes* tensor) { return trace.held.at(tensor).given_back; });
 }
 
 long TracedValues::references(const TensorAttributes& tensor) const {

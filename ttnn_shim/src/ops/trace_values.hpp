@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ops/launch.hpp"
@@ -52,8 +53,10 @@ private:
     struct Trace {
         std::vector<Step> steps;
         std::vector<Tensor> inputs;                           ///< from before the capture
-        std::vector<std::weak_ptr<TensorAttributes>> living;  ///< made during the capture
+        std::unordered_set<TensorAttributes*> known;          ///< those, and what the capture made
+        std::vector<std::weak_ptr<TensorAttributes>> living;  ///< made during the capture, and held by more than kernels
         std::unordered_map<TensorAttributes*, Held> held;
+        std::vector<TensorAttributes*> kept;  ///< of `held`, what was not given back
     };
 
     void give_back(Trace& trace);
