@@ -21,9 +21,9 @@ ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::expe
 namespace {
 /// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
 void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, DataType output) {
-    const uint64_t m = args.config ? args.config->M_block_size : DEFAULT_BLOCK_TILES,
-                   k = args.config ? args.config->K_block_size : DEFAULT_BLOCK_TILES,
-                   n = args.config ? args.config->N_block_size : DEFAULT_BLOCK_TILES;
+    const auto config = args.config.value_or(ttnn::experimental::prim::MinimalMatmulConfig{
+        .M_block_size = DEFAULT_BLOCK_TILES, .K_block_size = DEFAULT_BLOCK_TILES, .N_block_size = DEFAULT_BLOCK_TILES});
+    const uint64_t m = config.M_block_size, k = config.K_block_size, n = config.N_block_size;
     uint64_t bytes = 2 * m * k * tile_bytes(a.dtype()) + 2 * k * n * tile_bytes(b.dtype()) + m * n * tile_bytes(DataType::FLOAT32) +
                      2 * m * n * tile_bytes(output);
     if (args.bias_tensor) bytes += n * tile_bytes(args.bias_tensor->dtype());
@@ -51,9 +51,7 @@ Tensor minimal(const auto& args, const Tensor& a, const char* name) {
     }
     return multiply_tensors(name, a, b, args.bias_tensor, options);
 }
-}  // namespace
 
-namespace {
 Tensor minimal_matmul(const arguments::experimental::minimal_matmul& args) {
     SHIM_SUPPORTED(args.input_tensor.size() == 1, "input_tensor: a list of tensors is not supported; concatenate them");
     return minimal(args, args.input_tensor[0], "ttnn.experimental.minimal_matmul");
