@@ -26,6 +26,7 @@ from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
+from alchemist.program.norm_functions import share_norms
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
@@ -107,7 +108,7 @@ def build_from_graph(
         tailed = share_tails(
             [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
         )
-        functions, tails = tailed.functions, tailed.tails
+        functions, tails = share_norms(tailed.functions, taken), tailed.tails
         if prepared.functions:
             names = {function.name for function in prepared.functions}
             alike = merge_functions(prepared.functions, names | context.functions)
