@@ -31,8 +31,10 @@ if not WHEEL:
     session.settings.card = os.environ["UNIT_CARD"]
     ttnn_shim.activate(explicit=True)
 
-import stand_ins  # noqa: E402  the shim goes first
+import random_draws  # noqa: E402  the shim goes first
+import stand_ins  # noqa: E402
 
+random_draws.install()
 stand_ins.install(TREE)
 if "ttnn.database" not in sys.modules:  # of the tree's release; neither the simulator nor ttnn 0.81.1 has it
     import types

@@ -337,12 +337,18 @@ uint32_t weight_rows(
     return placement.cores_c * shape.kernel_h * tiles(channels * shape.kernel_w);
 }
 
+/// Weights [O, I / groups, K] for an image of one row are those of a kernel of one row.
+Tensor flat_weight(const Tensor& weight, const Convolution& conv) {
+    const Shape& shape = weight.logical_shape();
+    return shape.rank() == 3 && conv.window.in_h == 1 ? weight.reshape(Shape({shape[0], shape[1], 1, shape[2]})) : weight;
+}
+
 /// Weights that are to be prepared, on the host: TT-NN fetches those of a device, and channels that they lack are 0 for windows wider than
 /// a pixel.
 Tensor raw_weights(const Tensor& given, const Convolution& conv) {
     const WeightShape& w = conv.weights;
     if (w.transposed) return given;
-    const Tensor weight = is_on_device(given) ? given.cpu() : given;
+    const Tensor weight = flat_weight(is_on_device(given) ? given.cpu() : given, conv);
     const Shape& shape = weight.logical_shape();
     if (shape.rank() != 4 || w.groups != 1 || conv.is_matmul() || shape[0] != w.out_channels || shape[1] >= w.in_channels ||
         shape[2] != w.kernel_h || shape[3] != w.kernel_w)
@@ -405,9 +411,7 @@ Outcome convolve(
     SHIM_CHECK(
         is_floating_point(input.dtype()) || input.dtype() == DataType::UINT32,
         "input_tensor: expected a floating point dtype or UINT32, got {}", input.dtype());
-    SHIM_SUPPORTED(
-        settings.config.padding_mode == ttnn::prim::PaddingMode::Zeros,
-        "padding_mode Replicate is not implemented here; implemented: Zeros");
+    conv.repeats_edges = settings.config.padding_mode == ttnn::prim::PaddingMode::Replicate;
     std::vector<UnaryStep> steps;
     if (settings.config.activation) {
         steps.emplace_back(*settings.config.activation);
@@ -612,7 +616,9 @@ Tensor ready_weights(
     SHIM_CHECK(format == expected, "weights_format: expected {}, got {}; permute the weights on the host", expected, format);
     conv.check();
     const DataType dtype = ready_dtype(weight, input.dtype, settings.config.weights_dtype);
-    return prepare_weights(weight, conv.weights, dtype, device, weight_rows(conv, input, dtype, settings, device));
+    ExpectedInput read = input;
+    if (read.layout == Layout::ROW_MAJOR && is_block_float(read.dtype)) read.dtype = DataType::BFLOAT16;  // rows have no shared exponents
+    return prepare_weights(flat_weight(weight, conv), conv.weights, dtype, device, weight_rows(conv, read, dtype, settings, device));
 }
 
 Tensor ready_bias(

@@ -14,6 +14,7 @@ struct Convolution {
     Window window;
     WeightShape weights;
     std::array<uint32_t, 2> output_padding{0, 0};
+    bool repeats_edges = false;  ///< padding is the nearest pixel instead of 0
 
     uint32_t out_h() const {
         return weights.transposed

@@ -1,8 +1,80 @@
 #include "ops/conv/values.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "tensor/gemm.hpp"
 
 namespace ttnn_shim {
+namespace {
+
+/// An image whose border is part of it: padding that repeats the nearest pixel, written out.
+struct Bordered {
+    std::vector<std::byte> pixels;
+    int64_t height = 0, width = 0;
+};
+
+/// One side of an image with its border: for each position the pixel that lies there, or -1 for the zeros between the pixels of a
+/// transposed convolution. Its border repeats what lies on the rectangle's edge.
+std::vector<int64_t> bordered_positions(int64_t extent, int64_t spacing, int64_t before, int64_t after) {
+    const int64_t reach = (extent - 1) * spacing + 1;
+    std::vector<int64_t> positions;
+    for (int64_t i = -before; i < reach + after; ++i) {
+        const int64_t nearest = std::clamp<int64_t>(i, 0, reach - 1);
+        positions.push_back(nearest % spacing == 0 ? nearest / spacing : -1);
+    }
+    return positions;
+}
+
+Bordered with_border(
+    const std::byte* image, const Window& w, size_t pixel_bytes, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns) {
+    Bordered result;
+    result.height = static_cast<int64_t>(rows.size());
+    result.width = static_cast<int64_t>(columns.size());
+    result.pixels.resize(w.batch * rows.size() * columns.size() * pixel_bytes);
+    parallel_for(w.batch * rows.size(), 1, [&](size_t begin, size_t end) {
+        for (size_t line = begin; line < end; ++line) {
+            const int64_t row = rows[line % rows.size()];
+            for (size_t column = 0; row >= 0 && column < columns.size(); ++column) {
+                if (columns[column] < 0) continue;
+                const size_t pixel =
+                    (line / rows.size() * w.in_h + static_cast<size_t>(row)) * w.in_w + static_cast<size_t>(columns[column]);
+                std::memcpy(
+                    result.pixels.data() + (line * columns.size() + column) * pixel_bytes, image + pixel * pixel_bytes, pixel_bytes);
+            }
+        }
+    });
+    return result;
+}
+
+/// The call over an image that holds its own border.
+Bordered repeat_edges(ConvCall& call, const Convolution& conv) {
+    const Window& w = conv.window;
+    const int64_t reach_h = int64_t{w.dilation_h} * (w.kernel_h - 1), reach_w = int64_t{w.dilation_w} * (w.kernel_w - 1);
+    const size_t pixel_bytes = stored_bytes(call.input.dtype) * w.channels;
+    const auto* image = static_cast<const std::byte*>(call.input.data);
+    Bordered result;
+    if (conv.weights.transposed) {
+        result = with_border(
+            image, w, pixel_bytes, bordered_positions(w.in_h, w.stride_h, reach_h - w.top, reach_h - w.bottom + conv.output_padding[0]),
+            bordered_positions(w.in_w, w.stride_w, reach_w - w.left, reach_w - w.right + conv.output_padding[1]));
+        call.stride_h = call.stride_w = 1;
+        call.pad_top = call.pad_bottom = reach_h;
+        call.pad_left = call.pad_right = reach_w;
+    } else {
+        result = with_border(
+            image, w, pixel_bytes, bordered_positions(w.in_h, 1, w.top, w.bottom), bordered_positions(w.in_w, 1, w.left, w.right));
+        call.pad_bottom -= w.bottom;
+        call.pad_right -= w.right;
+        call.pad_top = call.pad_left = 0;
+    }
+    call.in_h = result.height;
+    call.in_w = result.width;
+    call.input.data = result.pixels.data();
+    return result;
+}
+
+}  // namespace
 
 void compute_conv(
     const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
@@ -51,6 +123,8 @@ void compute_conv(
         load_f32(DataType::UINT32, dense->data(), factors.data(), factors.size());
         call.weight = {reinterpret_cast<const std::byte*>(factors.data()), DataType::FLOAT32, nullptr};
     }
+    Bordered image;
+    if (conv.repeats_edges) image = repeat_edges(call, conv);
     std::optional<F32Values> bias_values;
     if (bias) {
         bias_values.emplace(*bias);

@@ -142,6 +142,10 @@ Tensor group_norm(
     SHIM_CHECK(
         input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
         input.dtype());
+    // Each core reads whole rows of 32: its channels may be followed by padding up to the next row.
+    const auto& shards = input.memory_config().shard_spec();
+    const uint32_t part = shards ? std::min(shards->shape[1], channels) : channels;
+    const uint32_t parts = (channels + part - 1) / part, padded_part = (part + 31) / 32 * 32;
     std::vector<Tensor> inputs = {input};
     for (const auto* tensor : {&weight, &bias}) {
         if (!*tensor) continue;
@@ -149,10 +153,10 @@ Tensor group_norm(
         SHIM_CHECK(
             (*tensor)->logical_shape()[-1] == 32,
             "weight and bias: expected rows of 32 values (create_group_norm_weight_bias_rm), got shape {}", (*tensor)->logical_shape());
-        SHIM_SUPPORTED(
-            (*tensor)->logical_volume() == channels,
-            "weight and bias: expected {} values, got shape {}; padded per-core layouts are not supported", channels,
-            (*tensor)->logical_shape());
+        SHIM_CHECK(
+            (*tensor)->logical_volume() == channels || (*tensor)->logical_volume() == parts * padded_part,
+            "weight and bias: expected {} values, or {} of them for each of {} shards (create_group_norm_weight_bias_rm), got shape {}",
+            channels, padded_part, parts, (*tensor)->logical_shape());
         inputs.push_back(**tensor);
     }
     if (input_mask) inputs.push_back(*input_mask);
@@ -174,6 +178,9 @@ Tensor group_norm(
             std::optional<F32Values> gamma, beta;
             if (weight) gamma.emplace(*weight);
             if (bias) beta.emplace(*bias);
+            const auto of_channel = [=](const F32Values& given, size_t c) {
+                return given.size() == channels ? given[c] : given[c / part * padded_part + c % part];
+            };
             const size_t rows = shape[2], groups = static_cast<size_t>(num_groups), width = channels / groups;
             std::vector<float> scale(size_t{shape[0]} * channels), shift(scale.size());
             parallel_for(shape[0] * groups, 1, [&](size_t begin, size_t end) {
@@ -181,9 +188,9 @@ Tensor group_norm(
                     const size_t n = i / groups, g = i % groups;
                     const auto s = statistics(values.data() + n * rows * channels + g * width, rows, width, channels);
                     for (size_t c = g * width; c < (g + 1) * width; ++c) {
-                        const double factor = (gamma ? (*gamma)[c] : 1.0) / std::sqrt(s.variance + epsilon);
+                        const double factor = (gamma ? of_channel(*gamma, c) : 1.0) / std::sqrt(s.variance + epsilon);
                         scale[n * channels + c] = static_cast<float>(factor);
-                        shift[n * channels + c] = static_cast<float>((beta ? (*beta)[c] : 0.0) - s.mean * factor);
+                        shift[n * channels + c] = static_cast<float>((beta ? of_channel(*beta, c) : 0.0) - s.mean * factor);
                     }
                 }
             });
