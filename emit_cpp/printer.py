@@ -18,6 +18,7 @@ _PARAMETERS = {
     "weights": "const Weights&",
     "output": "const Weights&",
     "stored": "const Weights&",
+    "kept": "const Weights&",
     "device": "ttnn::MeshDevice*",
     "number": "int",
     "bool": "bool",
@@ -110,6 +111,8 @@ class _Printer:
             case model.NewList(name):
                 self._lists.add(name)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};"]
+            case model.NewCollection(name):
+                return [f"{pad}const Weights {name};"]
             case model.Gather(name, key, count):
                 self._lists.add(name)
                 filled = self._inner(f"for (int i = 0; i < {count}; ++i)", [model.Append(name, model.WeightRef(key))], pad)
@@ -118,7 +121,9 @@ class _Printer:
                 place = f"insert({name}.begin(), " if front else "push_back("
                 return [f"{pad}{name}.{place}{render(value)});"]
             case model.Store(target, value):
-                return [f"{pad}weights.set({render_key(target.key)}, {render(value)});"]
+                return [f"{pad}{target.collection}.set({render_key(target.key)}, {render(value)});"]
+            case model.Drop(place):
+                return [f"{pad}{render(place)};"]
             case model.Free(names):
                 lists = [name for name in names if name in self._lists]
                 tensors = [name for name in names if name not in lists]
@@ -172,7 +177,7 @@ class _Printer:
             return layout.lines(layout.Call(f"return {head}", arguments, tail), pad, note)
         if len(call.results) == 1 and isinstance(call.results[0], model.WeightRef):
             inner = layout.Call(head, arguments, tail.removesuffix(";"))
-            return layout.lines(layout.Call("weights.set", [render_key(call.results[0].key), inner], ";"), pad, note)
+            return layout.lines(layout.Call(f"{call.results[0].collection}.set", [render_key(call.results[0].key), inner], ";"), pad, note)
         before, target = self._targets(call.results, pad)
         if target.startswith("std::tie(") and adapter is not None and adapter.startswith("utils::unpack"):
             head, tail = f"std::tuple_cat({head}", f"){tail}"  # an array does not assign to a tuple of references

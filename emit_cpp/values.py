@@ -45,8 +45,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
             return f"{name}[{index.variable}{f' + {index.offset}' if index.offset > 0 else f' - {-index.offset}' if index.offset else ''}]"
         case model.NumberRef():
             return _number(value, arg)
-        case model.WeightRef(key, stored):
-            return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
+        case model.WeightRef(key, stored, collection, taken):
+            return f"{collection}.take({render_key(key)})" if taken else f"{'stored' if stored else collection}[{render_key(key)}]"
         case model.DeviceRef(stored):
             return "stored.device()" if stored else "device"
         case model.Literal(literal):

@@ -18,6 +18,7 @@ _ANNOTATIONS = {
     "weights": "Weights",
     "output": "Weights",
     "stored": "Weights",
+    "kept": "Weights",
     "device": "ttnn.MeshDevice",
     "number": "int",
     "bool": "bool",
@@ -111,12 +112,16 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}{name} = {render(value)}"]
         case model.NewList(name):
             return [f"{pad}{name} = []"]
+        case model.NewCollection(name):
+            return [f"{pad}{name} = Weights({{}})"]
         case model.Gather(name, key, count):
             return [f"{pad}{name} = [weights[{render_key(key)}] for i in range({count})]"]
         case model.Append(name, value, front):
             return [f"{pad}{name}.{'insert(0, ' if front else 'append('}{render(value)})"]
         case model.Store(target, value):
             return [f"{pad}{render(target)} = {render(value)}"]
+        case model.Drop(place):
+            return [f"{pad}{render(place)}"]
         case model.Free(names):
             return [f"{pad}del {', '.join(names)}"]
         case model.GetDevice(tensor):

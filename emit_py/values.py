@@ -29,8 +29,8 @@ def render(value: model.Value) -> str:
             return name
         case model.Element(name, index):
             return f"{name}[{index if isinstance(index, int) else counted(index)}]"
-        case model.WeightRef(key, stored):
-            return f"{'stored' if stored else 'weights'}[{render_key(key)}]"
+        case model.WeightRef(key, stored, collection, taken):
+            return f"{collection}.pop({render_key(key)})" if taken else f"{'stored' if stored else collection}[{render_key(key)}]"
         case model.DeviceRef(stored):
             return "stored.device" if stored else "device"
         case model.Literal(literal):

@@ -19,7 +19,9 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
-from alchemist.program.graph import Graph, TensorType, Value
+from alchemist.program.gradients import is_backward
+from alchemist.program.graph import Graph, Node, TensorType, Value
+from alchemist.program.kept import collections_of, keep_values, with_names
 from alchemist.program.layers import roll_layers
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
@@ -61,6 +63,8 @@ def build_from_graph(
     there = shared.settle(graph, result.model_name) if shared is not None else None
     chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
+    if structured:
+        keep_values(graph, chains)
     recovery = Recovery(graph, sources)
     if structured:
         root = recovery.root(module_runs(graph, chains))
@@ -82,7 +86,7 @@ def build_from_graph(
         main_file=main_file,
         typical=_typical(graph),
         root=root,
-        uses_weights=_uses_weights(definitions),
+        collections=_collections(definitions),
         flat=not structured,
         rolls_layers=structured and options.recover_loops,
     )
@@ -221,22 +225,24 @@ def _typical(graph: Graph) -> TensorType:
     return counts.most_common(1)[0][0] if counts else TensorType(())
 
 
-def _uses_weights(definitions: Sequence[Definition]) -> dict[int, bool]:
-    """Whether a function needs the weights collection, for callees first."""
-    uses: dict[int, bool] = {}
+def _collections(definitions: Sequence[Definition]) -> dict[int, tuple[str, ...]]:
+    """The collections that a function needs, for callees first."""
+    uses: dict[int, tuple[str, ...]] = {}
     for definition in definitions:
-        direct = any(
-            definition.holds(value) for item in definition.items for part in (item.body if isinstance(item, LoopItem) else [item]) for value in reads(part)
-        ) or any(definition.holds(value) for value in definition.returns)
-        called = any(uses[id(call.function)] for item in definition.items for call in calls_of(item))
-        uses[id(definition)] = direct or called
+        parts = [part for item in definition.items for part in (item.body if isinstance(item, LoopItem) else [item])]
+        values = [value for part in parts for value in reads(part) if definition.holds(value)]
+        values += [value for value in definition.returns if definition.holds(value)]
+        values += [one.copy for part in parts if isinstance(part, Node) for one in part.kept]
+        called = [name for item in definition.items for call in calls_of(item) for name in uses[id(call.function)]]
+        uses[id(definition)] = collections_of([value.collection for value in values] + called)
     return uses
 
 
 def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[model.Function], set[str]]:
     built: dict[int, model.Function] = {}
     local_names: set[str] = set()
-    for definition in reversed(definitions):  # callers first: they give hints for parameter names
+    callers_first = reversed(definitions)  # they give hints for parameter names
+    for definition in sorted(callers_first, key=lambda one: (not one.is_root, is_backward(one))):  # the forward pass names what it saves
         body = Body(definition, context)
         statements = body.build()
         if context.rolls_layers:
@@ -246,8 +252,9 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
         kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
         notes = _shapes_of_parameters(definition, context)
         parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]
-        if context.uses_weights[id(definition)]:
-            parameters.append(model.Parameter("weights", "weights"))
+        for name in context.collections[id(definition)]:
+            if name == "weights" or not definition.is_root:
+                parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
         file, line = context.sources.class_line(definition.class_name)
         found = context.sources.function_of_class(definition.class_name)
         line = found[1].line if found else line
@@ -263,7 +270,8 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
             f"{file}:{line}" if file else "",
             f"{head}Returns {outputs}" if outputs else head.removesuffix(". "),
         )
-    return [built[id(definition)] for definition in definitions], local_names
+    final = [built[id(definition)] for definition in definitions]
+    return [with_names(function, context.saved_names) for function in final] if context.saved_names else final, local_names
 
 
 def _head(definition: Definition, line: int) -> str:
@@ -368,7 +376,7 @@ def _program(
         inputs=inputs,
         outputs=outputs,
         entry=root.name,
-        has_weights=context.uses_weights[id(root)],
+        has_weights="weights" in context.collections[id(root)],
         split_prepare=options.split_consteval,
         source_file=context.main_file if _has_line_comments(functions) else "",
         typical=(typical.dtype, typical.layout, typical.config.buffer if typical.config else "host"),

@@ -339,7 +339,7 @@ class Recovery:
             if number is not None:
                 return number
             files = tuple(definition.relative(name) for name in value.made_from)
-            return ("weight", definition.relative(value.key), value.type, files, self.recipe_of(value))
+            return (value.collection, definition.relative(value.key), value.type, files, self.recipe_of(value))
 
         parts: list[Hashable] = []
         for item in definition.items:
@@ -355,6 +355,9 @@ class Recovery:
             for value in writes(item):
                 numbers[id(value)] = len(numbers)
             parts.append(tuple(sorted(numbers[id(value)] for value in frees(item) if value in own)))
+            parts.append(tuple(definition.relative(value.key) for value in frees(item) if definition.covers(value)))
+            if isinstance(item, Node):
+                parts.append(tuple((numbers.get(id(one.value), -1), one.copy.collection, definition.relative(one.copy.key)) for one in item.kept))
         types = tuple(value.type for value in definition.parameters)
         returns = tuple(numbers[id(value)] for value in definition.returns)
         return (definition.class_name, definition.method, types, tuple(parts), returns)

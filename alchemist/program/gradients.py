@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from alchemist.ops.spec import SHAPING
+from alchemist.program.functions import Definition
 from alchemist.program.graph import Node, Value
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier
@@ -16,6 +17,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def is_gradient(value: Value) -> bool:
     """Whether a backward pass makes the value."""
     return value.node is not None and bool(value.node.sources) and value.node.sources[-1].is_gradient
+
+
+def is_backward(definition: Definition) -> bool:
+    """Whether the function does some of a backward pass."""
+    return any(isinstance(item, Node) and any(map(is_gradient, item.results)) for item in definition.items)
 
 
 def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Node], names: Mapping[int, str]) -> str:

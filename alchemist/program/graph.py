@@ -38,7 +38,7 @@ class Value:
     name: exact source name of an argument. key: full weight key ("" = computed in the forward pass). made_from: names of the
     tensor files that a weight is made from. home: parameter path of the module around all users of a weight, None if unknown.
     written: an argument that ops change in place. group: the list that it is in, at `place`. part: what it is to a weight, as the beginning of
-    a name and the weight's: ("d_", "layers.0.w") is that one's gradient.
+    a name and the weight's: ("d_", "layers.0.w") is that one's gradient. collection: which one holds `key`, "weights" or one that the program fills.
     """
 
     type: TensorType
@@ -53,6 +53,7 @@ class Value:
     group: ValueList | None = None
     place: int = 0
     part: tuple[str, str] | None = None
+    collection: str = "weights"
 
     def __repr__(self) -> str:
         return f"Value({self.key or self.name or '%'}, {self.type.shape})"
@@ -65,6 +66,14 @@ class ValueList:
     name: str
     pattern: str
     values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kept:
+    """A value that is put into a collection. copy: what is read from there."""
+
+    value: Value
+    copy: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ Raw = Use | model.Value | tuple["Raw", ...]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One call. position: index in the graph's order. frees: values whose life ends behind it."""
+    """One call. position: index in the graph's order. frees: values whose life ends behind it. kept: of what it reads or makes."""
 
     spec: OpSpec
     arguments: tuple[tuple[Arg, Raw], ...]
@@ -89,6 +98,7 @@ class Node:
     note: str = ""
     position: int = -1
     frees: list[Value] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for value in self.results:

@@ -64,6 +64,8 @@ def _signature(
     places: list[tuple[str, int]] = []
     counts: list[int] = []
     names = [definition.relative(name) for value in weights for name in (value.key, *value.made_from)]
+    if isinstance(item, Node):
+        names += [definition.relative(one.copy.key) for one in item.kept]
     if isinstance(item, CallItem):
         code: Hashable = id(item.function)
         names.append(definition.relative(item.path) if item.path != definition.path else "")

@@ -44,10 +44,15 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class WeightRef:
-    """A prepared weight (`weights[key]`), or with `stored` a tensor file (`stored[key]`)."""
+    """A prepared weight (`weights[key]`), or with `stored` a tensor file (`stored[key]`), or what is kept in a `collection` of the program's own.
+
+    taken: it leaves the collection, `saved.pop(key)`.
+    """
 
     key: Key
     stored: bool = False
+    collection: str = "weights"
+    taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +207,9 @@ class CallFunction:
 
 @dataclass(frozen=True, slots=True)
 class ScopeArgument:
-    """The weights collection narrowed to a scope; an empty key passes it on as it is."""
+    """A collection narrowed to a scope; an empty key passes it on as it is."""
 
-    collection: str  # "weights" or "stored"
+    collection: str  # "weights", "stored" or one of the program's own
     key: Key = ()
 
 
@@ -236,6 +241,13 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Drop:
+    """Takes a tensor out of a collection of the program's own."""
+
+    place: WeightRef
+
+
+@dataclass(frozen=True, slots=True)
 class Free:
     """Drops the last references to these variables."""
 
@@ -245,6 +257,13 @@ class Free:
 @dataclass(frozen=True, slots=True)
 class NewList:
     """An empty list of tensors."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewCollection:
+    """An empty collection of tensors by name, as the weights are."""
 
     name: str
 
@@ -303,7 +322,9 @@ class GetDevice:
     tensor: Value
 
 
-Statement = Blank | Comment | Call | CallFunction | Assign | NewList | Gather | Append | Store | Free | Loop | NameLoop | Return | GetDevice
+Statement = (
+    Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | Return | GetDevice
+)  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------------- program
 
@@ -314,7 +335,8 @@ CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "device", "number".
+    """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "kept" (a collection
+    of the program's own), "device", "number".
 
     Other constants are of kind "bool", "float", "text", "dtype", "layout", "memory_config" or "conv2d_config".
     default: what calls leave out.

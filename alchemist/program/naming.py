@@ -12,6 +12,7 @@ from alchemist.ops.spec import COLUMN_MATRICES, MOVING, SHAPING
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value
+from alchemist.program.kept import SAVED, UNNAMED
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, nth, result_name, snake_case, unique
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
@@ -53,6 +54,7 @@ class Context:
     functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
     parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
     flat: one function for the whole program. rolls_layers: whether layers with loops become one. hints: what a function's first call gives its parameters.
+    collections: those that a function needs. saved_names: of activations, by their key behind kept.UNNAMED.
     """
 
     sources: Sources
@@ -61,10 +63,11 @@ class Context:
     main_file: str
     typical: TensorType
     root: Definition
-    uses_weights: Mapping[int, bool]
+    collections: Mapping[int, tuple[str, ...]]
     flat: bool = False
     rolls_layers: bool = False
     hints: dict[int, list[Hint]] = field(default_factory=dict)
+    saved_names: dict[str, str] = field(default_factory=dict)
 
     def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
         line = statement.line if statement else frame.line
@@ -108,7 +111,9 @@ class Naming:
             hint = hints[index] if index < len(hints) else Hint()
             exact = identifier(value.name, "arg") if value.name and not value.key else ""
             first = [exact] if self._context.root is definition else [value.group.name.removesuffix("s")] if value.group is not None else []
-            named = self._key_names(value.key) if value.key else []
+            named = self._key_names(value.key) if value.key and value.collection != SAVED else []
+            if unnamed_key := value.key.partition(UNNAMED)[2]:
+                first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
             # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
             read, used = self._read_as(value, forward)
@@ -204,7 +209,7 @@ class Naming:
         return [], []
 
     def _legal(self, name: str) -> bool:
-        return name not in RESERVED and name not in self._context.functions
+        return name not in RESERVED and name not in self._context.functions and name not in self._context.collections[id(self._definition)]
 
     # -------------------------------------------------------------------------------------------------------------- names
 
@@ -399,7 +404,8 @@ class Naming:
             return []
         noun = result_name(item.spec.target)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
-        bases = bases or [name for value in item.inputs() if (name := self._names.get(id(value), "")) and name.rstrip("_0123456789") not in self._made_up]
+        called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]
+        bases = bases or [name for name in called if name and name.rstrip("_0123456789") not in self._made_up]
         return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
 
     def _placed_name(self, item: Node | CallItem) -> list[str]:
@@ -471,7 +477,8 @@ class Naming:
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
         if column_matrix(item):
             return [name for name in module if name], [*others, result_name(item.spec.target)]
-        weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in item.inputs() if self._definition.covers(value)), "")
+        weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
+        weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
         own = _last_word(leaf.path) if leaf is not None else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]

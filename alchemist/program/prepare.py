@@ -127,7 +127,7 @@ class _Preparation:
         return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[Recipe]:
-        if value.key in seen or value.key in self._there:
+        if value.collection != "weights" or value.key in seen or value.key in self._there:
             return []
         seen.add(value.key)
         key = definition.relative(value.key)

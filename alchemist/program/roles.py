@@ -203,7 +203,7 @@ def column_matrix(node: Node) -> str:
 
 def parameter_name(node: Node) -> str:
     """Of a product with a parameter that stands in its module by itself, that parameter's name."""
-    names = [name for value in node.inputs() if value.key for name in value.made_from or (value.name, value.key)]
+    names = [name for value in node.inputs() if value.key and value.collection == "weights" for name in value.made_from or (value.name, value.key)]
     words = [name.rpartition(".")[2] for name in names]
     return next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
 

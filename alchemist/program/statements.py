@@ -12,7 +12,8 @@ from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.spec import RESHARD, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
-from alchemist.program.graph import Node, Raw, TensorType, Value, map_raw, values_of
+from alchemist.program.graph import Kept, Node, Raw, TensorType, Value, map_raw, values_of
+from alchemist.program.kept import UNNAMED
 from alchemist.program.loops import element_name
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
@@ -34,6 +35,7 @@ class Body(Naming):
         self._collected: dict[tuple[int, ...], str] = {}  # all values of such a list in an op's order, and its name
         self._at_front: set[int] = set()  # those of them that are put at the list's front
         self._constants: set[str] = set()  # names that may not be rebound
+        self._taken: set[int] = set()  # values that leave their collection with the present item
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
 
     def build(self) -> tuple[model.Statement, ...]:
@@ -48,6 +50,7 @@ class Body(Naming):
         device = self._device(definition.items)
         if definition.is_root:
             body[:0] = self._gathered()
+            body[:0] = [model.NewCollection(name) for name in self._context.collections[id(definition)] if name != "weights"]
         if device is not None:
             body.insert(0, model.GetDevice(device))
         self._return(body)
@@ -111,12 +114,12 @@ class Body(Naming):
                     statement = replace(statement, note=RESHARD + (statement.note.rpartition("] ")[2] or note.removeprefix(RESHARD)))
                 elif note:
                     out.append(model.Comment(note))
-                out.append(statement)
+                out += self._with_kept(item, statement)
                 for value in writes(item):
                     if id(value) in self._kept:
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             done = self._done(item, index, held, last, inherited)
-            freed = tuple(name for name, value in done.items() if value in frees(item))
+            freed = tuple(name for name, value in done.items() if value in frees(item) and not _only_kept(item, value))
             if freed and (repeats or index + 1 < len(items)):  # behind a function's last statement its variables go by themselves
                 out.append(model.Free(freed))
             for name in done:
@@ -166,6 +169,8 @@ class Body(Naming):
         for number, value in enumerate(writes(item)):
             if id(value) in preset:
                 name = preset[id(value)]
+            elif _only_kept(item, value):  # no variable holds it
+                name = unique(candidates[number], self._legal)
             elif len(writes(item)) > 1 and last.get(id(value), index) <= index:
                 name = "_"
             else:
@@ -177,8 +182,8 @@ class Body(Naming):
             self._names[id(value)] = name
             self.local_names.add(name)
         for value in writes(item):
-            name = self._names[id(value)]
-            held[name] = id(value)
+            if not _only_kept(item, value):
+                held[self._names[id(value)]] = id(value)
 
     def _loop(
         self,
@@ -245,7 +250,35 @@ class Body(Naming):
 
     # --------------------------------------------------------------------------------------------------------- statements
 
+    def _with_kept(self, item: Node | CallItem, statement: model.Statement) -> list[model.Statement]:
+        """The statement between those that put what it reads or makes into collections and those that drop from there what it read twice."""
+        before: list[model.Statement] = []
+        behind: list[model.Statement] = []
+        for one in item.kept if isinstance(item, Node) else ():
+            target = model.WeightRef(self._key(self._definition.relative(one.copy.key)), collection=one.copy.collection)
+            self._note_saved(one)
+            if _only_kept(item, one.value) and isinstance(statement, model.Call):
+                statement = replace(statement, results=(target,))
+            else:
+                (behind if one.value in writes(item) else before).append(model.Store(target, self._reference(one.value)))
+        for value in dict.fromkeys(frees(item)):
+            if value.collection != "weights" and id(value) not in self._taken and value in reads(item) and id(value) not in self._names:
+                place = self._reference(value)
+                assert isinstance(place, model.WeightRef)
+                behind.append(model.Drop(replace(place, taken=True)))
+        return [*before, statement, *behind]
+
+    def _note_saved(self, one: Kept) -> None:
+        """An activation gets the name of the variable that would hold it, in all functions of the class."""
+        number = one.copy.key.partition(UNNAMED)[2]
+        if not number or number in self._context.saved_names:
+            return
+        alike = f"{number.rpartition('/')[0]}/"
+        taken = {name for other, name in self._context.saved_names.items() if other.startswith(alike)}
+        self._context.saved_names[number] = unique([self._names[id(one.value)]], lambda name: name not in taken)
+
     def _statement(self, item: Node | CallItem) -> model.Statement:
+        self._taken = {id(value) for value in frees(item) if value.collection != "weights" and reads(item).count(value) == 1}
         results = tuple(self._names[id(value)] for value in writes(item))
         if isinstance(item, Node):
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
@@ -257,9 +290,8 @@ class Body(Naming):
             made = model.TensorRef(self._lists[value.group.name]) if together and value.group is not None else self._reference(value)
             if not (together and made in handed):
                 handed.append(made)
-        if self._context.uses_weights[id(item.function)]:
-            scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
-            handed.append(model.ScopeArgument("weights", self._key(scope)))
+        scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
+        handed += [model.ScopeArgument(name, self._key(scope)) for name in self._context.collections[id(item.function)]]
         hints = [self._hint(item, argument) for argument in handed]
         self._context.hints.setdefault(id(item.function), hints)
         return model.CallFunction(item.function.name, tuple(handed), results)
@@ -305,7 +337,7 @@ class Body(Naming):
         name = self._names.get(id(value))
         if name is not None:
             return model.TensorRef(name)
-        return model.WeightRef(self._key(self._definition.relative(value.key)))
+        return model.WeightRef(self._key(self._definition.relative(value.key)), collection=value.collection, taken=id(value) in self._taken)
 
     def _key(self, relative: str) -> model.Key:
         form = self._loop_keys.get(relative)
@@ -411,6 +443,11 @@ def _innermost(info: SourceInfo, sources: Sources) -> Frame:
     if chain and len(info.frames) == len(framed_scopes(info)):
         return frame_at(info, len(chain) - 1, sources) or info.frames[-1]
     return info.frames[-1]
+
+
+def _only_kept(item: Item, value: Value) -> bool:
+    """Whether the item makes the value for a collection alone."""
+    return isinstance(item, Node) and len(item.results) == 1 and any(one.value is value for one in item.kept) and value in item.results and value in item.frees
 
 
 def _ends(items: Sequence[Item], survivors: set[int]) -> dict[int, int]:

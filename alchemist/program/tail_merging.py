@@ -14,7 +14,7 @@ from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.merge import align
 from alchemist.program.names import unique
-from alchemist.program.walk import bound_by, code_of, read_by
+from alchemist.program.walk import bound_by, code_of, filled_by, read_by
 
 MIN_LINES = 14
 """Lines that an end must have to be worth a function of its own."""
@@ -169,8 +169,9 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     if not rebind_parameters:
         body, inputs = _constant_parameters(body, inputs)
     parameters = [model.Parameter(name) for name in inputs]
-    weighted = _weights(body)
-    parameters += [parameter for parameter in first.parameters if parameter.kind == "weights" and weighted]
+    read = _collections(body)
+    collections = [parameter for parameter in first.parameters if parameter.kind in ("weights", "kept") and parameter.name in read]
+    parameters += collections
     parameters += [*constants, *(parameter for parameter in aligned.function.parameters if parameter.name in aligned.added)]
     if _reads_device(body):
         body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
@@ -183,7 +184,7 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     place = min(index for index, one in enumerate(shared.functions) if one.name in members)
     for place_of, (member, start, inputs) in enumerate(zip(tail.members, tail.starts, tail.inputs, strict=True)):
         arguments: list[model.Argument] = [model.TensorRef(name) for name in inputs]
-        arguments += [model.ScopeArgument("weights")] if weighted else []
+        arguments += [model.ScopeArgument(parameter.name) for parameter in collections]
         arguments += [model.NumberArgument(one.name, _parameter(one)) for one in constants]
         arguments += [model.NumberArgument(name, values[place_of]) for name, values in aligned.added.items()]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
@@ -241,8 +242,10 @@ def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -
         return (*starts, *body), parameters
 
 
-def _weights(body: Sequence[model.Statement]) -> bool:
-    return any(isinstance(value, model.WeightRef | model.ScopeArgument) for value in read_by(body))
+def _collections(body: Sequence[model.Statement]) -> set[str]:
+    """Names of the collections that the statements read or fill."""
+    found = {value.collection for value in read_by(body) if isinstance(value, model.WeightRef | model.ScopeArgument)}
+    return found | {target.collection for one in model.statements(tuple(body)) for target in filled_by(one)}
 
 
 def _reads_device(body: Sequence[model.Statement]) -> bool:

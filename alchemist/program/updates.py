@@ -35,12 +35,10 @@ def updates_in(items: Sequence[_Item]) -> list[range]:
 
 def note_parts(nodes: Sequence[Node]) -> None:
     """Names what goes in and out of the update of one weight: its gradient, moments, new value."""
-    inputs = _inputs(nodes)
-    gradients = [value for value in inputs if not value.key and value.node is not None]
-    weight = updated(inputs)
-    if weight is None or len(gradients) != 1:
+    gradient, weight = parts_of(nodes)
+    if weight is None or gradient is None:
         return
-    gradients[0].part = ("d_", weight.key)
+    gradient.part = ("d_", weight.key)
     inside = {id(node) for node in nodes}
     for node in nodes:
         for value in node.results:
@@ -50,14 +48,21 @@ def note_parts(nodes: Sequence[Node]) -> None:
                 value.part = ("new_" if word == "weight" else f"{word.removesuffix('_scaled')}_", weight.key) if word else None
 
 
+def parts_of(nodes: Sequence[Node]) -> tuple[Value | None, Value | None]:
+    """(the gradient, the weight) of an update; None for what is not clear."""
+    inputs = _inputs(nodes)
+    gradients = [value for value in inputs if (value.node is not None and not value.key) or value.collection == "gradients"]
+    return gradients[0] if len(gradients) == 1 else None, updated(inputs)
+
+
 def updated(values: Sequence[Value]) -> Value | None:
     """The weight that an update is about: the last one that it reads as it is stored."""
-    return next((value for value in reversed(values) if value.key and value.key == value.name), None)
+    return next((value for value in reversed(values) if value.key and value.key == value.name and value.collection == "weights"), None)
 
 
 def update_role(value: Value, weight: Value | None) -> str:
     """What the update of any weight calls a tensor that it gets: moments have the weight's path in their own, `state.mu.layers.0.w`."""
-    if not value.key:
+    if not value.key or value.collection == "gradients":
         return "gradient"
     words = weight.key.split(".") if weight is not None else []
     for start in range(len(words)):

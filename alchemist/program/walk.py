@@ -101,10 +101,23 @@ def bound_by(statement: model.Statement) -> set[str]:
     match statement:
         case model.Call() | model.CallFunction():
             return {result for result in statement.results if isinstance(result, str)}
-        case model.Assign(name) | model.NewList(name) | model.Gather(name):
+        case model.Assign(name) | model.NewList(name) | model.NewCollection(name) | model.Gather(name):
             return {name}
         case _:
             return set()
+
+
+def filled_by(statement: model.Statement) -> list[model.WeightRef]:
+    """Places in collections that a statement sets or empties."""
+    match statement:
+        case model.Call() | model.CallFunction():
+            return [result for result in statement.results if isinstance(result, model.WeightRef)]
+        case model.Store():
+            return [statement.target]
+        case model.Drop():
+            return [statement.place]
+        case _:
+            return []
 
 
 def names_of(statement: model.Statement) -> set[str]:

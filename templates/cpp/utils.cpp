@@ -367,6 +367,12 @@ Tensor Weights::operator[](const Name& name) const {
     return read;
 }
 
+Tensor Weights::take(const Name& name) const {
+    Tensor tensor = (*this)[name];
+    state_->tensors.erase(prefix_ + name.text);
+    return tensor;
+}
+
 Weights Weights::scope(const std::string& name) const {
     Weights narrowed = *this;
     narrowed.prefix_ = prefix_ + (name.empty() ? "" : name + ".");

@@ -79,6 +79,8 @@ public:
     void set(const std::string& name, ttnn::Tensor tensor) const {
         state_->tensors[prefix_ + name] = std::move(tensor);
     }
+    // The tensor, which leaves the collection: its device memory is free when the caller drops it.
+    ttnn::Tensor take(const Name& name) const;
     Weights scope(const std::string& name) const;
     // Where tensor files are loaded to.
     ttnn::MeshDevice* device() const { return state_->device; }

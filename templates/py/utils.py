@@ -91,6 +91,12 @@ class Weights:
     def __setitem__(self, name: str, tensor: ttnn.Tensor) -> None:
         self._tensors[self._prefix + name] = tensor
 
+    def pop(self, name: str) -> ttnn.Tensor:
+        """The tensor, which leaves the collection: its device memory is free when the caller drops it."""
+        tensor = self[name]
+        del self._tensors[self._prefix + name]
+        return tensor
+
     def scope(self, name: str) -> "Weights":
         return Weights(self._tensors, f"{self._prefix}{name}." if name else self._prefix)
 

@@ -74,6 +74,9 @@ class Weights:
         assert not self.stored
         self.tensors[self.prefix + name] = tensor
 
+    def pop(self, name: str) -> Tensor:
+        return self.tensors.pop(self.prefix + name)
+
     def scope(self, name: str) -> Weights:
         return Weights(self.tensors, f"{self.prefix}{name}.", self.stored)
 

@@ -117,7 +117,15 @@ def flax_lstm() -> FrontendResult:
     return capture(layer, (jnp.ones((2, 5, 16)),), {}, "jax")
 
 
+def training_step() -> FrontendResult:
+    """Activations that the backward pass frees."""
+    functions = pytest.importorskip("tests.zoo.jax_functions")
+    model, args, kwargs = functions.transformer_training_step(3, 33)
+    return capture(model, args, kwargs, "jax")
+
+
 MODELS: dict[str, Callable[[], FrontendResult]] = {
+    "training step": training_step,
     "transformer": lambda: transformer(4),
     "transformer without const-eval": lambda: transformer(2, const_eval=False),
     "lstm": lambda: torch_model(States(nn.LSTM(32, 32, batch_first=True)), torch.randn(2, 6, 32)),

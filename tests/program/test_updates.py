@@ -19,7 +19,7 @@ from alchemist.program import build_program
 from alchemist.program.outline import compress
 from tests.program.evaluate import run
 
-LAYERS = 4
+LAYERS = 3
 OPTIMIZER = optax.adam(1e-3)
 
 
@@ -56,7 +56,7 @@ def test_one_function_updates_every_parameter(files: dict[str, str]) -> None:
     assert files["main.py"].count(" = update(") == 2 * LAYERS
 
 
-@pytest.mark.parametrize("name", ["d_0_w", "d_3_b", "mu_params_0_w", "nu_params_3_b"])
+@pytest.mark.parametrize("name", ["d_0_w", "d_2_b", "mu_params_0_w", "nu_params_2_b"])
 def test_what_belongs_to_a_parameter_is_called_after_it(files: dict[str, str], name: str) -> None:
     assert re.search(rf"\b{name}\b", files["main.py"])
 

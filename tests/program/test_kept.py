@@ -1,0 +1,80 @@
+"""A training step: layers are loops, forwards and backwards, which hand each other activations and gradients in collections."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import emit_cpp
+import emit_py
+from alchemist.frontends.jax import capture
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.program import build_program
+from tests.program.evaluate import run
+from tests.zoo.jax_functions import transformer_training_step
+
+DEPTH = 5
+
+
+def emitted(model: Any, args: tuple[Any, ...], language: str = "python", **options: object) -> dict[str, str]:
+    result = capture(model, args, {})
+    chosen = CompilerOptions.parse(options)
+    program = build_program(lower_to_ttnn(result.module, chosen).module, result, chosen, language)
+    return emit_py.emit(program) if language == "python" else emit_cpp.emit(program)
+
+
+def transformer(language: str = "python", **options: object) -> dict[str, str]:
+    model, args, _ = transformer_training_step(DEPTH, 33, returns_state=True)
+    return emitted(model, args, language, **options)
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    return transformer()
+
+
+def test_values_are_those_of_the_program_without_functions(files: dict[str, str]) -> None:
+    assert run(files) == run(transformer(recover_structure=False))
+
+
+@pytest.mark.parametrize("language", ["python", "cpp"])
+def test_layers_are_loops(files: dict[str, str], language: str) -> None:
+    text = files["main.py"] if language == "python" else transformer("cpp")["model.cpp"]
+    loops = {"python": rf"for i in range\({DEPTH - 1}, -1, -1\):", "cpp": rf"for \(int i = {DEPTH - 1}; i > -1; i \+= -1\)"}
+    assert len(re.findall(loops[language], text)) == 1
+    assert 'saved.scope(f"blocks.{i}")' in text or 'saved.scope("blocks." + std::to_string(i))' in text
+
+
+def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:
+    """By the name that the variable has; what a second module of the class saves is called alike."""
+    text = files["main.py"]
+    saved = set(re.findall(r"saved\[\"([\w.]+)\"\] = ", text))
+    assert {"q", "k", "v", "probabilities", "tanh", "qkv.x"} <= saved
+    taken = re.findall(r"saved\.pop\(\"([\w.]+)\"\)", text)
+    assert {name.rpartition(".")[2] for name in taken} == {name.rpartition(".")[2] for name in saved}
+    assert set(re.findall(r"gradients\[\"([\w.]+)\"\] = ", text)) >= {"w", "b", "g"}
+
+
+def square(params: Any, x: jax.Array) -> jax.Array:
+    """The derivative of the last layer reads its activation twice."""
+    for layer in params:
+        x = jnp.tanh(x @ layer["w"] + layer["b"])
+    return jnp.sum(x * x * x)
+
+
+def descend(params: Any, x: jax.Array) -> Any:
+    gradients = jax.grad(square)(params, x)
+    return jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient * gradient + 0.01 * weight, params, gradients)
+
+
+def test_without_modules_nothing_is_saved() -> None:
+    """The forward and the backward pass are one function."""
+    params = [{"w": jnp.full((32, 32), 0.1 * number), "b": jnp.ones(32)} for number in range(5)]
+    files = emitted(descend, (params, jnp.ones((8, 32))))
+    assert "saved" not in files["main.py"]
+    assert run(files) == run(emitted(descend, (params, jnp.ones((8, 32))), recover_structure=False))
