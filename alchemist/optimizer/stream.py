@@ -22,7 +22,7 @@ from alchemist.optimizer.machine import Machine
 
 CORES = (32, 16)
 """Numbers of cores of width shards that are tried: one of them divides the widths of usual decoders."""
-MOST_STEP = 8
+MOST_STEP = 16
 LOADED = "ttcore.load_cached"
 
 
@@ -85,7 +85,7 @@ def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list
         if c is None or c.shard is None:
             continue
         candidates = []
-        for inner in matmul.divisors(a.shard[0][1] // 32, MOST_STEP)[:2]:
+        for inner in matmul.divisors(a.shard[0][1] // 32, MOST_STEP)[:3]:
             fields = {"in0_block_w": inner, "per_core_m": 1, "per_core_n": c.shard[0][1] // 32, "fused_activation": fused}
             config = struct("ttnn.matmul_multi_core_reuse_multi_cast_dram_sharded_program_config", fields)
             label = f"weight in {machine.dram_banks} banks, 1x{c.shard[0][1] // 32} tiles on each of {8 * (a.shard[1][3] + 1)} cores"
