@@ -297,7 +297,8 @@ class LoadedProgram:
             what = "input" if entry["kind"] == "input" else "weight"
             raise InputError(f"{what} {name}", expected=f"shape {entry['shape']}", got=f"shape {list(value.shape)}")
         host = self.ttnn.Tensor(to_stored(value, entry["dtype"], name), getattr(self.ttnn, entry["dtype"]))
-        return self.ttnn.to_device(self.ttnn.to_layout(host, getattr(self.ttnn, entry["layout"])), self.device)
+        held = entry.get("device_dtype", entry["dtype"])
+        return self.ttnn.to_device(self.ttnn.to_dtype(self.ttnn.to_layout(host, getattr(self.ttnn, entry["layout"])), getattr(self.ttnn, held)), self.device)
 
     def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The entry function on device tensors, in the order of `self.inputs`."""

@@ -114,9 +114,15 @@ class CompilerOptions:
         upstream=("enable-trace",),
     )
     experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))
+    experimental_kv_cache_dtype: str = option(
+        "none",
+        "dtype of key and value caches that attention reads; none: the model's own, bfloat8_b with precision bfp8 and bfp8_lofi",
+        choices=("none", "bfp_bf8"),
+        upstream=("experimental-kv-cache-dtype",),
+    )
     precision: str = option(
         "model",
-        "bfloat16: float32 models compute in bfloat16; bfp8: also weights of matrix products and values between them in bfloat8_b, at HiFi2; "
+        "bfloat16: float32 models compute in bfloat16; bfp8: also weights of matrix products, values between them and caches in bfloat8_b, at HiFi2; "
         "bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream keep bfloat16",
         choices=("model", "bfloat16", "bfp8", "bfp8_lofi"),
     )
@@ -258,7 +264,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "enable_ttnn_decomposition_pass": None,
     "experimental_enable_fusing_conv2d_with_multiply_pattern": None,
     "experimental_enable_permute_matmul_fusion": None,
-    "experimental_kv_cache_dtype": "none",
     "export_model_name": None,
     "force": None,
     "max_fallback_attempts": None,

@@ -23,6 +23,7 @@ from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.export.unedited import measure_unedited
 from alchemist.frontends.base import Argument, Output
+from alchemist.ops.library_names import DTYPES
 from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled
 from alchemist.progress import Progress
@@ -184,6 +185,8 @@ def _write_arguments(
             "dtype": argument.dtype,
             "layout": "TILE_LAYOUT" if argument.tiled else "ROW_MAJOR_LAYOUT",
         }
+        if argument.block:
+            entry["device_dtype"] = DTYPES[argument.block]
         if argument.name in given:
             entry["model_dtype"] = given[argument.name].dtype
         place = next((i for i, one in enumerate(compiled.captured.arguments) if one.name == argument.name), None)

@@ -369,7 +369,8 @@ def result_attrs(func: Operation) -> list[dict[str, Value]]:
 class ForwardArgument:
     """One argument of the entry function.
 
-    dtype: numpy spelling ("bfloat16", "int32"); tiled: page layout of its TTNN type; used: some op reads it.
+    dtype: numpy spelling ("bfloat16", "int32"), as it is stored; tiled: page layout of its TTNN type; used: some op reads it.
+    block: element type of the block format that the program wants it in on the device ("bfp_bf8"), "" for `dtype`.
     """
 
     name: str
@@ -378,6 +379,7 @@ class ForwardArgument:
     dtype: str
     tiled: bool
     used: bool
+    block: str = ""
 
 
 def entry_function(module: ModuleOp) -> FuncOp:
@@ -416,6 +418,7 @@ def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
                 numpy_dtype(of).name,
                 layout is not None and layout.page == "tile",
                 bool(arg.uses),
+                of if of.startswith("bfp_") else "",
             )
         )
     return found

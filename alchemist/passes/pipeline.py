@@ -66,6 +66,7 @@ TTNN_PIPELINE = (
     "fuse-residual-norm",
     "returned-rows",
     "narrow-products",
+    "narrow-caches",
     "join-attention-heads",
     "place-conversions",
     "lift-constants",

@@ -60,13 +60,22 @@ std::vector<T> narrowed(const Array& array, const std::string& name) {
 }
 
 // The array as a host tensor of the manifest's dtype and layout.
+DataType known_type(const Json& entry, const std::string& field, const std::string& name) {
+    const std::optional<DataType> known = data_type(entry.word(field));
+    if (!known) {
+        throw std::runtime_error("manifest.json: " + name + ": unknown data type '" + entry.word(field) + "'");
+    }
+    return *known;
+}
+
+// A host tensor in the block format that the program wants it in, which its file does not have.
+Tensor in_block_format(const Tensor& host, const Json& entry, const std::string& name) {
+    return entry.has("device_dtype") ? ttnn::to_dtype(host, known_type(entry, "device_dtype", name)) : host;
+}
+
 Tensor to_tensor(const Array& array, const Json& entry, const std::string& name) {
     std::vector<uint32_t> extents(array.shape.begin(), array.shape.end());
-    const std::optional<DataType> known = data_type(entry.word("dtype"));
-    if (!known) {
-        throw std::runtime_error("manifest.json: " + name + ": unknown data type '" + entry.word("dtype") + "'");
-    }
-    const DataType dtype = *known;
+    const DataType dtype = known_type(entry, "dtype", name);
     const auto layout = entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     const ttnn::TensorSpec spec(
         ttnn::Shape(std::span<const uint32_t>(extents)),
@@ -180,12 +189,13 @@ std::string file_stem(const std::string& name, const Json& entry) {
 }
 
 // The tensor on the device, in the layout that the manifest says.
-Tensor placed(Tensor tensor, const Json& entry, ttnn::MeshDevice* device) {
+Tensor placed(Tensor tensor, const Json& entry, const std::string& name, ttnn::MeshDevice* device) {
     const auto layout = entry.word("layout") == "TILE_LAYOUT" ? ttnn::Layout::TILE : ttnn::Layout::ROW_MAJOR;
     if (tensor.layout() != layout) {
         tensor = ttnn::to_layout(tensor, layout);
     }
-    return tensor.storage_type() == ttnn::StorageType::DEVICE ? tensor : tensor.to_device(device);
+    return tensor.storage_type() == ttnn::StorageType::DEVICE ? tensor
+                                                              : in_block_format(tensor, entry, name).to_device(device);
 }
 
 // Whether the program captures its forward function.
@@ -390,12 +400,15 @@ static Tensor load(const Name& asked, ttnn::MeshDevice* device) {
         throw_unknown(asked, known);
     }
     const Json& entry = tensors.at(name);
-    const auto on_device = [&](const Tensor& tensor) { return device == nullptr ? tensor : tensor.to_device(device); };
+    const auto on_device = [&](const Tensor& tensor) {
+        const Tensor host = in_block_format(tensor, entry, name);
+        return device == nullptr ? host : host.to_device(device);
+    };
     if (const std::optional<Tensor> own = own_input(name, entry)) {
         return on_device(*own);
     }
     if (entry.has("file")) {
-        return ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string(), device);
+        return on_device(ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string()));
     }
     Array ones;  // exported with export_tensors=False
     ones.shape = entry.extents("shape");
@@ -441,7 +454,7 @@ Tensor input(const Name& name, const Tensor& tensor, const Device& device) {
     if (const std::string& wanted = entry.word("dtype"); wanted != spelled(tensor.dtype())) {
         refuse("data type", wanted, spelled(tensor.dtype()));
     }
-    return placed(tensor, entry, device.get());
+    return placed(tensor, entry, name.text, device.get());
 }
 
 Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std::string>& names, const Device& device) {
@@ -454,7 +467,7 @@ Weights given_tensors(const std::vector<Tensor>& tensors, const std::vector<std:
     for (std::size_t i = 0; i < names.size(); ++i) {
         Tensor tensor = tensors[i];
         if (entries.has(names[i])) {
-            tensor = placed(tensor, entries.at(names[i]), device.get());
+            tensor = placed(tensor, entries.at(names[i]), names[i], device.get());
         } else if (tensor.storage_type() != ttnn::StorageType::DEVICE) {
             tensor = tensor.to_device(device.get());
         }

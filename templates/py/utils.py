@@ -40,7 +40,7 @@ def read_manifest(file: Path) -> dict:
             files = [entry[key] for key in ("file", "golden", "unedited") if key in entry] if known else []
             if not known or not all(isinstance(text, str) for text in [*files, *(entry.get(word) for word in words)]):
                 sys.exit(f"run: manifest.json is damaged: {group}: bad entry {name[:200]!r}")
-            if group == "tensors" and not (hasattr(ttnn, entry["dtype"]) and hasattr(ttnn, entry["layout"])):
+            if group == "tensors" and not all(hasattr(ttnn, str(entry[key])) for key in ("dtype", "device_dtype", "layout") if key in entry):
                 sys.exit(f"run: manifest.json is damaged: {group}: unknown dtype or layout of {name[:200]!r}")
     if type(found["device"].get("l1_small_size")) is not int or not 0 <= found["device"]["l1_small_size"] < 2**31:
         sys.exit("run: manifest.json is damaged: device: bad 'l1_small_size'")
@@ -180,12 +180,16 @@ def load(name: str, device: ttnn.MeshDevice | None) -> ttnn.Tensor:
         raise UnknownTensor(name, "manifest.json", MANIFEST["tensors"])
     entry = MANIFEST["tensors"][name]
     own = own_input(name, entry) if entry["kind"] == "input" else None
-    if own is not None:
-        return own if device is None else ttnn.to_device(own, device)
-    if "file" not in entry:  # exported with export_tensors=False
-        dtype, layout = getattr(ttnn, entry["dtype"]), getattr(ttnn, entry["layout"])
+    block = entry.get("device_dtype")  # a block format, which files do not have
+    if own is None and "file" not in entry:  # exported with export_tensors=False
+        dtype, layout = getattr(ttnn, block or entry["dtype"]), getattr(ttnn, entry["layout"])
         return ttnn.ones(entry["shape"], dtype=dtype, layout=layout, device=device)
-    return ttnn.load_tensor(str(HERE / entry["file"]), device=device)
+    if own is None and block is None:
+        return ttnn.load_tensor(str(HERE / entry["file"]), device=device)
+    host = ttnn.load_tensor(str(HERE / entry["file"])) if own is None else own
+    if block is not None:
+        host = ttnn.to_dtype(host, getattr(ttnn, block))
+    return host if device is None else ttnn.to_device(host, device)
 
 
 def own_input(name: str, entry: dict) -> ttnn.Tensor | None:

@@ -77,13 +77,21 @@ def signatures(model: Writer, users: int) -> dict[str, Any]:
     return {"prefill": (prompt,), "decode": {"tokens": prompt[:, :1], "cache_position": torch.tensor([ROOM])}}
 
 
-@pytest.fixture(scope="module", params=[(1, torch.float32), (2, torch.bfloat16)], ids=["one user, float32", "two users, bfloat16"])
+PROGRAMS: dict[str, tuple[int, torch.dtype, dict[str, Any]]] = {
+    "one user, float32": (1, torch.float32, {}),
+    "two users, bfloat16": (2, torch.bfloat16, {}),
+    "caches in bfloat8_b": (1, torch.bfloat16, {"experimental_kv_cache_dtype": "bfp_bf8"}),
+}
+"""Users, type and compiler options."""
+
+
+@pytest.fixture(scope="module", params=PROGRAMS.values(), ids=list(PROGRAMS))
 def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Writer, int]:
-    users, dtype = request.param
+    users, dtype, options = request.param
     torch.manual_seed(1)
     model = Writer(users).eval().to(dtype)
     path = tmp_path_factory.mktemp("entries") / "out"
-    codegen_py(model, entry_points=signatures(model, users), export_path=path)
+    codegen_py(model, entry_points=signatures(model, users), export_path=path, compiler_options=options)
     return path, model, users
 
 
@@ -222,7 +230,8 @@ def test_cpp_has_a_function_for_each(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_cpp_writes_the_same_text(program: tuple[Path, Writer, int], tmp_path: Path) -> None:
     path, model, users = program
-    codegen_cpp(model, entry_points=signatures(model, users), export_path=tmp_path / "out")
+    options = json.loads((path / "manifest.json").read_text())["options"]
+    codegen_cpp(model, entry_points=signatures(model, users), export_path=tmp_path / "out", compiler_options=options)
     prompts = [[3, 14, 15], [9, 26, 5]][:users]
     wanted = same_but_for_ties(path, prompts, greedy(model, prompts, 6), tmp_path)
     found = same_but_for_ties(tmp_path / "out", prompts, greedy(model, prompts, 6), tmp_path)

@@ -166,12 +166,15 @@ def test_weights_of_now(consteval: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_static_cache_decode(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "caches_in", "close"), [(torch.float32, "none", 2e-2), (torch.bfloat16, "bfp_bf8", 6e-2)], ids=["float32", "caches in bfloat8_b"]
+)
+def test_static_cache_decode(dtype: torch.dtype, caches_in: str, close: float, tmp_path: Path) -> None:
     """Prefill by the model, then one token at a time through the program, which writes the caller's cache."""
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
     config = transformers.LlamaConfig(hidden_size=64, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1, intermediate_size=64, vocab_size=64)
-    model = transformers.LlamaForCausalLM(config).eval()
+    model = transformers.LlamaForCausalLM(config).eval().to(dtype)
     ids = torch.randint(0, 64, (1, 6))
     caches = [transformers.StaticCache(config=config, max_cache_len=32) for _ in range(3)]
 
@@ -181,13 +184,13 @@ def test_static_cache_decode(tmp_path: Path) -> None:
     with torch.no_grad():
         for cache in caches:
             model(ids[:, :3], past_key_values=cache, use_cache=True)
-        codegen_py(model, export_path=tmp_path / "out", **step(3, caches[0]))
+        codegen_py(model, export_path=tmp_path / "out", compiler_options={"experimental_kv_cache_dtype": caches_in}, **step(3, caches[0]))
         for position in range(3, 6):
             expected = model(**step(position, caches[1]))
             found = load_codegen_py(model, load_path=tmp_path / "out", **step(position, caches[2]))
-            torch.testing.assert_close(found.logits, expected.logits, rtol=2e-2, atol=2e-2)
+            torch.testing.assert_close(found.logits, expected.logits, rtol=close, atol=close)
             for written, wanted in zip(caches[2].layers, caches[1].layers, strict=True):
-                torch.testing.assert_close(written.keys, wanted.keys, rtol=2e-2, atol=2e-2)
+                torch.testing.assert_close(written.keys, wanted.keys, rtol=close, atol=close)
 
 
 # ---------------------------------------------------------------------------------------------------------------- JAX

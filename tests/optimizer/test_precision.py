@@ -154,3 +154,45 @@ def test_windows_side_by_side_read_no_shards() -> None:
     memories = [layout.data.memory for op in windows if (layout := layout_of(op.operands[0].type)) is not None]
     assert memories[-1] == "interleaved", memories
     assert "height_sharded" in memories[:-1], memories
+
+
+class Cached(torch.nn.Module):
+    """A step of attention over a static cache. read: something else reads the keys, too."""
+
+    def __init__(self, read: bool = False, dtype: torch.dtype = torch.bfloat16) -> None:
+        super().__init__()
+        self.read = read
+        self.register_buffer("keys", torch.zeros(1, 2, 64, 32, dtype=dtype))
+        self.register_buffer("values", torch.zeros(1, 2, 64, 32, dtype=dtype))
+
+    def forward(self, x: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        query, key, value = x.chunk(3)
+        self.keys.index_copy_(2, position, key)
+        self.values.index_copy_(2, position, value)
+        mask = torch.where(torch.arange(64)[None, None, None] <= position, 0.0, -1e9).to(x.dtype)
+        out = torch.nn.functional.scaled_dot_product_attention(query, self.keys, self.values, attn_mask=mask)
+        return out + self.keys.amax() if self.read else out
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "dtype"),
+    [
+        (Cached(), {}, "bf16"),
+        (Cached(), {"experimental_kv_cache_dtype": "bfp_bf8"}, "bfp_bf8"),
+        (Cached(), {"experimental-kv-cache-dtype": "bfp_bf8", "optimization_level": 2}, "bfp_bf8"),
+        (Cached(), {"precision": "bfp8"}, "bfp_bf8"),
+        (Cached(), {"precision": "bfloat16"}, "bf16"),
+        (Cached(read=True), {"experimental_kv_cache_dtype": "bfp_bf8"}, "bf16"),
+        (Cached(dtype=torch.float32), {"experimental_kv_cache_dtype": "bfp_bf8"}, "f32"),
+    ],
+    ids=["as the model", "asked for", "at level 2", "with narrow products", "bfloat16 alone", "read by another op", "float32"],
+)
+def test_types_of_caches(model: Cached, options: dict[str, object], dtype: str) -> None:
+    """Caches of keys and values that only attention reads are held as asked for, both alike; any other keeps its type."""
+    args = (torch.zeros(3, 2, 1, 32, dtype=model.keys.dtype), torch.tensor([3]))
+    module = capture(model.eval(), args, {}, detect_framework(model, args, {})).module
+    lowered = lower_to_ttnn(module, CompilerOptions.parse({"arch": "n150", **options})).module
+    (forward,) = [func for func in functions(lowered) if not is_const_eval(func)]
+    caches = [argument for argument in forward.args if access.shape(argument) == (1, 2, 64, 32)]
+    assert [layout.dtype for cache in caches if (layout := layout_of(cache.type)) is not None] == [dtype] * 2
+    assert [str(kind) for kind in forward.function_type.inputs] == [str(argument.type) for argument in forward.args]
