@@ -146,6 +146,17 @@ class _Printer:
                 out += [*self.block(body, pad + "    "), f"{pad}}}"]
                 self._declared.pop()
                 return out
+            case model.RowLoop(columns, rows, body):
+                types = [_PARAMETERS[column.kind].removeprefix("const ").removesuffix("&") for column in columns]
+                start_line = f"for (const auto& [{', '.join(column.name for column in columns)}] : std::vector<std::tuple<{', '.join(types)}>>"
+                out = layout.lines(layout.Call(start_line, [f"{{{', '.join(render(cell) for cell in row)}}}" for row in rows], ") {", "{", "}"), pad)
+                self._declared.append({column.name for column in columns})
+                out += [*self.block(body, pad + "    "), f"{pad}}}"]
+                self._declared.pop()
+                return out
+            case model.Extents(names, tensor):
+                extents = [(place, name) for place, name in enumerate(names) if name != "_"]
+                return [f"{pad}const int {name} = static_cast<int>({render(tensor)}.logical_shape()[{place}]);" for place, name in extents]
             case _:
                 raise EmitError("a statement without C++ form", got=type(statement).__name__)
 

@@ -134,6 +134,11 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             parts = [render_key(name) for name in names]
             header = call_lines(f"for {variable} in ", parts if len(parts) > 1 else [f"{parts[0]},"], pad)
             return [*header[:-1], f"{header[-1]}:", *block(body, depth + 1)]
+        case model.RowLoop(columns, rows, body):
+            cells = [f"{pad}    ({', '.join(render(cell) for cell in row)})," for row in rows]
+            return [f"{pad}for {', '.join(column.name for column in columns)} in (", *cells, f"{pad}):", *block(body, depth + 1)]
+        case model.Extents(names, tensor):
+            return [f"{pad}{', '.join(names)}{',' if len(names) == 1 else ''} = {render(tensor)}.shape"]
         case _:
             raise EmitError("a statement without Python form", got=type(statement).__name__)
 

@@ -23,17 +23,19 @@ from alchemist.program.gradients import is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.kept import collections_of, keep_values, with_names
 from alchemist.program.layers import roll_layers
+from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
+from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
-from alchemist.program.norm_functions import share_norms
 from alchemist.program.outline import class_label, compress, outline
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
+from alchemist.program.tables import tabulated
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.walk import bound_by
 from alchemist.program.weights import SharedWeights, name_prepared_weights
@@ -112,10 +114,14 @@ def build_from_graph(
         tailed = share_tails(
             [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
         )
-        functions, tails = share_norms(tailed.functions, taken), tailed.tails
+        functions, tails = share_module_calls(tailed.functions, taken), tailed.tails
         if prepared.functions:
             names = {function.name for function in prepared.functions}
             alike = merge_functions(prepared.functions, names | context.functions)
+            table = tabulated(prepared.functions, prepared.file_shapes, names | context.functions)
+            if table is not None:
+                shorter = merge_functions(table, {function.name for function in table} | context.functions)
+                alike = min(alike, shorter, key=lambda merged: lines_of_functions(merged.functions))
             prefix = "" if split else "prepare_"
             now = {prefix + before[id(definition)]: prefix + definition.name for definition in definitions if definition is not root}
             prepared.functions = tuple(_named_alike(alike, now))

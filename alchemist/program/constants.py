@@ -279,6 +279,10 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
             for argument in statement.arguments:
                 if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value)):
                     yield known[0], argument.value, known[1], ()
+        elif isinstance(statement, model.RowLoop):
+            for cell in (cell for row in statement.rows for cell in row):
+                if known := _config_name(cell):
+                    yield known[0], cell, known[1], ()
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
             yield _loop_name(statement), statement.stop, Kind.INT, ()
 
@@ -290,11 +294,16 @@ def _loop_name(loop: model.Loop) -> str:
 
 
 def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
+    def config(value: model.Value) -> model.Value:
+        known = _config_name(value)
+        return convert(known[0], value, known[1]) if known else value
+
     def passed(argument: model.Argument) -> model.Argument:
-        known = _config_name(argument.value) if isinstance(argument, model.NumberArgument) else None
-        return replace(argument, value=convert(known[0], argument.value, known[1])) if known and isinstance(argument, model.NumberArgument) else argument
+        return replace(argument, value=config(argument.value)) if isinstance(argument, model.NumberArgument) else argument
 
     def change(statement: model.Statement) -> model.Statement:
+        if isinstance(statement, model.RowLoop):
+            return replace(statement, rows=tuple(tuple(config(value) for value in row) for row in statement.rows))
         if isinstance(statement, model.Call):
             bases = [_base_name(arg, value, statement) for arg, value in statement.arguments]
             arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]

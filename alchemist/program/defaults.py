@@ -9,6 +9,8 @@ from dataclasses import replace
 from alchemist.program import model
 from alchemist.program.walk import mapped
 
+_SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size"})
+"""What every call says: a reader asks for it."""
 MIN_CALLS = 3
 """Calls of a function that tell what is usual."""
 
@@ -35,7 +37,7 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
 
 
 def _with_defaults(function: model.Function, given: Mapping[str, Sequence[model.Value]]) -> model.Function:
-    usual = {name: found for name, values in given.items() if (found := _usual(values)) is not None}
+    usual = {name: found for name, values in given.items() if name not in _SAID and (found := _usual(values)) is not None}
     with_default = [replace(one, default=usual[one.name][0]) for one in function.parameters if one.name in usual]
     with_default.sort(key=lambda one: usual[one.name][1])
     return replace(function, parameters=(*(one for one in function.parameters if one.name not in usual), *with_default))

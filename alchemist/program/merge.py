@@ -218,7 +218,7 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
         used |= bound_by(statement)
     numbers, texts = aligner.names(used)
     constants = aligner.constant_names(used | set(numbers.values()))
-    names = {f"#{index}": texts[vector] for index, vector in enumerate(aligner.uses)}
+    names = {f"#{index}": texts[numbers_of] for index, numbers_of in enumerate(aligner.uses)}
     body = _named(body, names | {f"#{index}c": name for index, name in enumerate(constants)})
     doc, brief = first.doc, first.brief
     if doc and any(function.doc != doc for function in members):
@@ -226,7 +226,7 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
     parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
     parameters += [model.Parameter(name, _kind_of(values)) for name, values in constants.items()]
-    added: dict[str, tuple[model.Value, ...]] = {name: tuple(model.Literal(number) for number in vector) for vector, name in numbers.items()}
+    added: dict[str, tuple[model.Value, ...]] = {name: tuple(model.Literal(number) for number in vector) for (vector, _), name in numbers.items()}
     return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
 
 
@@ -249,28 +249,41 @@ def constant_kind(value: model.Value) -> str:
     return _KINDS.get(type(value), "")
 
 
+_Numbers = tuple[tuple[int, ...], bool]
+"""Values of an integer (one per function), and whether they are paddings: these are no strides, even where they are equal."""
+
+
 class _Aligner:
-    """Walks equal functions side by side. uses: vector of values (one per function) -> arguments it is given to; constants: the same for no integers."""
+    """Walks equal functions side by side. uses: integers -> arguments they are given to; constants: the same for no integers."""
 
     def __init__(self) -> None:
-        self.uses: dict[tuple[int, ...], list[str]] = {}
+        self.uses: dict[_Numbers, list[str]] = {}
         self.constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.final_channels: tuple[int, ...] = ()  # those of the last convolution's result
 
-    def names(self, used: set[str]) -> tuple[dict[tuple[int, ...], str], dict[tuple[int, ...], str]]:
+    def names(self, used: set[str]) -> tuple[dict[_Numbers, str], dict[_Numbers, str]]:
         """(parameters, what stands for each number: a parameter, or an expression of parameters)."""
-        numbers: dict[tuple[int, ...], str] = {}
-        texts: dict[tuple[int, ...], str] = {}
+        numbers: dict[_Numbers, str] = {}
+        texts: dict[_Numbers, str] = {}
         taken = set(used)
-        for vector, uses in sorted(self.uses.items(), key=lambda item: all(use.startswith("dim") for use in item[1])):  # what follows from others last
-            text = "" if _KEPT & set(uses) else _expression(vector, numbers)
+        for key, uses in sorted(self.uses.items(), key=lambda item: all(use.startswith("dim") for use in item[1])):  # what follows from others last
+            vector, pads = key
+            text = self._half_kernel(vector, numbers) if pads else ""
+            text = text or ("" if _KEPT & set(uses) else _expression(vector, {known: name for (known, _), name in numbers.items()}))
             if not text:
                 words = _words(uses, final=vector == self.final_channels)
                 text = unique([identifier(name, "size") for name in words], lambda name: name not in taken)
                 taken.add(text)
-                numbers[vector] = text
-            texts[vector] = text
+                numbers[key] = text
+            texts[key] = text
         return numbers, texts
+
+    def _half_kernel(self, padding: tuple[int, ...], numbers: Mapping[_Numbers, str]) -> str:
+        """The padding that keeps an image's size, by the kernel's; "" for any other."""
+        for (sizes, _), name in numbers.items():
+            if "kernel_size" in self.uses.get((sizes, False), ()) and all(size // 2 == pad for size, pad in zip(sizes, padding, strict=True)):
+                return f"{name} // 2"
+        return ""
 
     def constant_names(self, used: set[str]) -> dict[str, tuple[model.Value, ...]]:
         """Parameters that are no integers, with their values."""
@@ -353,11 +366,12 @@ class _Aligner:
         integers = [value.value for value in values if isinstance(value, model.Literal) and type(value.value) is int]
         if len(integers) == len(values):
             vector = tuple(integers)
-            uses = self.uses.setdefault(vector, [])
+            key = (vector, use == "padding")
+            uses = self.uses.setdefault(key, [])
             uses.append(use)
             if use == "out_channels":
                 self.final_channels = vector
-            return model.NumberRef(f"#{list(self.uses).index(vector)}")
+            return model.NumberRef(f"#{list(self.uses).index(key)}")
         if _kind_of(values):
             self.constants.setdefault(tuple(values), []).append(use)
             return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")

@@ -311,6 +311,23 @@ class NameLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class RowLoop:
+    """for each of the rows: `columns` are its cells, texts or constants."""
+
+    columns: tuple[Parameter, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extents:
+    """Variables for a tensor's extents; "_" for one that nothing reads."""
+
+    names: tuple[str, ...]
+    tensor: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     values: tuple[Value, ...]
 
@@ -323,7 +340,8 @@ class GetDevice:
 
 
 Statement = (
-    Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | Return | GetDevice
+    Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | RowLoop
+    | Extents | Return | GetDevice
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------------- program
@@ -516,7 +534,7 @@ def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """All statements, those in loops included."""
     for statement in body:
         yield statement
-        if isinstance(statement, Loop | NameLoop):
+        if isinstance(statement, Loop | NameLoop | RowLoop):
             yield from statements(statement.body)
 
 

@@ -44,8 +44,11 @@ class _Plan:
 
 @dataclass(slots=True)
 class Prepared:
+    """file_shapes: of helpers of several modules, the shapes of the tensor files that they read."""
+
     functions: tuple[model.Function, ...] = ()
     names: set[str] = field(default_factory=set)
+    file_shapes: dict[str, dict[model.Key, tuple[int, ...]]] = field(default_factory=dict)
 
 
 def prepare_functions(
@@ -77,6 +80,7 @@ class _Preparation:
         self._main_file = main_file
         self._prefix = prefix
         self._helpers: dict[Hashable, model.Function] = {}
+        self._file_shapes: dict[str, dict[model.Key, tuple[int, ...]]] = {}
         self._plans: dict[int, _Plan] = {}
 
     def functions(self) -> Prepared:
@@ -90,7 +94,7 @@ class _Preparation:
         self._make_helpers(plans, taken)
         made = [self._function(plan) for plan in plans]
         functions = (*self._helpers.values(), *made)
-        return Prepared(functions, taken)
+        return Prepared(functions, taken, self._file_shapes)
 
     # ------------------------------------------------------------------------------------------------------------ planning
 
@@ -184,6 +188,7 @@ class _Preparation:
             return (model.Index(words[module], text=True), f".{leaf}")
 
         environment: dict[int, model.Value] = {id(leaf): model.WeightRef(place(file), stored=True) for file, leaf in zip(made.files, made.leaves, strict=True)}
+        self._file_shapes[name] = {place(file): leaf.type.shape for file, leaf in zip(made.files, made.leaves, strict=True)}
         targets = {value: model.WeightRef(place(key)) for value, key in made.outputs.items()}
         body = _steps(made, environment, set(), functions | set(words.values()), targets)
         doc = "Scales a convolution's weights and shifts its bias as the batch norm behind it would its result." if folds else ""
@@ -246,6 +251,10 @@ class _Preparation:
             return [model.Store(target, stored[[id(leaf) for leaf in made.leaves].index(id(made.output))])]
         helper = self._helpers.get(made.signature)
         if helper is not None and made.also:
+            shapes = self._file_shapes[helper.name]
+            for (place, shape), leaf in zip(list(shapes.items()), made.leaves, strict=True):
+                if shape != leaf.type.shape:
+                    del shapes[place]
             seen = dict(zip((*made.files, *made.outputs.values()), (*files, *keys), strict=True))
             modules = {name.rpartition(".")[0]: model.KeyText(module_of(key)) for name, key in seen.items()}
             return [model.CallFunction(helper.name, (_ALL_STORED, _ALL_WEIGHTS, *(modules[module] for module in made.modules)), ())]

@@ -14,6 +14,7 @@ from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.merge import align
 from alchemist.program.names import unique
+from alchemist.program.text import WIDTH
 from alchemist.program.walk import bound_by, code_of, filled_by, read_by
 
 MIN_LINES = 14
@@ -173,14 +174,16 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     collections = [parameter for parameter in first.parameters if parameter.kind in ("weights", "kept") and parameter.name in read]
     parameters += collections
     parameters += [*constants, *(parameter for parameter in aligned.function.parameters if parameter.name in aligned.added)]
-    if _reads_device(body):
+    if reads_device(body):
         body = (model.GetDevice(model.TensorRef(inputs[0])), *body)
     line = next((statement.text.partition(":")[0] for statement in body if isinstance(statement, model.Comment)), "")
     where = f" from line {line} on" if line.isdigit() else ""
     members = [function.name for function in tail.members]
     text = f"{', '.join(members[:-1])} and {members[-1]}"
+    doc = f"{first.module}{where}, the same in {text}."
+    doc = doc if len(doc) + 10 <= WIDTH else f"{first.module}{where}, the same in {len(members)} forms of it."
     scopes = tuple(dict.fromkeys(scope for function in tail.members for scope in function.scopes))
-    made = model.Function(name, tuple(parameters), body, first.returns, f"{first.module}{where}, the same in {text}.", first.module, scopes, first.source)
+    made = model.Function(name, tuple(parameters), body, first.returns, doc, first.module, scopes, first.source)
     place = min(index for index, one in enumerate(shared.functions) if one.name in members)
     for place_of, (member, start, inputs) in enumerate(zip(tail.members, tail.starts, tail.inputs, strict=True)):
         arguments: list[model.Argument] = [model.TensorRef(name) for name in inputs]
@@ -189,7 +192,7 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
         arguments += [model.NumberArgument(name, values[place_of]) for name, values in aligned.added.items()]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
         head = _without_comments_behind(member.body[:start])
-        if not _reads_device(head):
+        if not reads_device(head):
             head = tuple(statement for statement in head if not isinstance(statement, model.GetDevice))
         index = next(i for i, one in enumerate(shared.functions) if one.name == member.name)
         shared.functions[index] = replace(member, body=(*head, model.Blank(), call))
@@ -248,7 +251,7 @@ def _collections(body: Sequence[model.Statement]) -> set[str]:
     return found | {target.collection for one in model.statements(tuple(body)) for target in filled_by(one)}
 
 
-def _reads_device(body: Sequence[model.Statement]) -> bool:
+def reads_device(body: Sequence[model.Statement]) -> bool:
     return any(
         isinstance(value, model.DeviceRef)
         for statement in model.statements(tuple(body))

@@ -11,7 +11,7 @@ from alchemist.program import model
 def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], model.Statement]) -> tuple[model.Statement, ...]:
     """The statements as `change` makes them, those inside a loop before the loop."""
     return tuple(
-        change(replace(statement, body=mapped(statement.body, change)) if isinstance(statement, model.Loop | model.NameLoop) else statement)
+        change(replace(statement, body=mapped(statement.body, change)) if isinstance(statement, model.Loop | model.NameLoop | model.RowLoop) else statement)
         for statement in body
     )
 
@@ -38,7 +38,7 @@ def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
             return (statement.value,)
         case model.Return():
             return statement.values
-        case model.GetDevice():
+        case model.GetDevice() | model.Extents():
             return (statement.tensor,)
         case model.Loop():
             return (statement.stop,)
@@ -66,8 +66,8 @@ def with_arguments(statement: model.Statement, convert: Callable[[model.Value], 
             return replace(statement, value=value(statement.value))
         case model.Return():
             return model.Return(tuple(value(old) for old in statement.values))
-        case model.GetDevice():
-            return model.GetDevice(value(statement.tensor))
+        case model.GetDevice() | model.Extents():
+            return replace(statement, tensor=value(statement.tensor))
         case model.Loop():
             return replace(statement, stop=value(statement.stop))
         case _:

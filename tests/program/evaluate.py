@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 INTERNED: dict[tuple[Any, ...], Tensor] = {}
@@ -15,6 +15,7 @@ class Tensor:
 
     def __init__(self, term: tuple[Any, ...]) -> None:
         self.term = term
+        self.shape: tuple[int, ...] = ()
 
     def device(self) -> str:
         return "device"
@@ -62,13 +63,21 @@ class Name(types.ModuleType):
 
 
 class Weights:
-    def __init__(self, tensors: dict[str, Tensor], prefix: str = "", stored: bool = False) -> None:
-        self.tensors, self.prefix, self.stored = tensors, prefix, stored
+    """shapes: of tensor files, where the program asks for them."""
+
+    def __init__(
+        self, tensors: dict[str, Tensor], prefix: str = "", stored: bool = False, shapes: Mapping[str, Sequence[int]] = types.MappingProxyType({})
+    ) -> None:
+        self.tensors, self.prefix, self.stored, self.shapes = tensors, prefix, stored, shapes
         self.device = "device"
 
     def __getitem__(self, name: str) -> Tensor:
         full = self.prefix + name
-        return symbol(("file", full)) if self.stored else self.tensors[full]
+        if not self.stored:
+            return self.tensors[full]
+        made = symbol(("file", full))
+        made.shape = tuple(self.shapes.get(full, ()))
+        return made
 
     def __setitem__(self, name: str, tensor: Tensor) -> None:
         assert not self.stored
@@ -78,7 +87,7 @@ class Weights:
         return self.tensors.pop(self.prefix + name)
 
     def scope(self, name: str) -> Weights:
-        return Weights(self.tensors, f"{self.prefix}{name}.", self.stored)
+        return Weights(self.tensors, f"{self.prefix}{name}.", self.stored, self.shapes)
 
 
 class _Context:
@@ -89,15 +98,17 @@ class _Context:
         return None
 
 
-def run(files: Mapping[str, str], loops: int = 1, library: type[Name] = Name) -> dict[str, Tensor]:
-    """Executes main() of an emitted program with `library` as ttnn; returns what it reports."""
+def run(
+    files: Mapping[str, str], loops: int = 1, library: type[Name] = Name, shapes: Mapping[str, Sequence[int]] = types.MappingProxyType({})
+) -> dict[str, Tensor]:
+    """Executes main() of an emitted program with `library` as ttnn; returns what it reports. shapes: of tensor files, for programs that ask for them."""
     reported: dict[str, Tensor] = {}
     utils = types.ModuleType("utils")
     utils.__dict__.update(
         Weights=Weights,
         parse_args=lambda: None,
         open_device=lambda args: _Context(),
-        stored_weights=lambda device, keep=False: Weights({}, stored=True),
+        stored_weights=lambda device, keep=False: Weights({}, stored=True, shapes=shapes),
         load=lambda name, device: symbol(("input", name)),
         loops=lambda args: range(loops),
         named=lambda tensors: {str(place): tensor for place, tensor in enumerate(tensors)},

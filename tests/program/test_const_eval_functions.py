@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,42 @@ def test_one_helper_folds_every_batch_norm(tmp_path: Path) -> None:
     assert text.count("ttnn.prepare_conv_weights(") == text.count("ttnn.prepare_conv_bias(") == 2  # of the stem, and of all others
     assert "for i in range(" in text
     assert run(texts[True]) == run(texts[False])
+
+
+class _Pyramid(nn.Module):
+    """Convolutions of many sizes with batch norms, in `count` stages."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        channels = [3, *(16 * (place + 1) for place in range(count))]
+        pairs = [_convolution(one, two, 3 + 2 * (place % 2), 1 + place % 2) for place, (one, two) in enumerate(pairwise(channels))]
+        self.stages = nn.ModuleList(nn.ModuleDict({"conv": conv, "norm": norm}) for conv, norm in pairs)
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        for stage in self.stages:
+            image = torch.relu(stage["norm"](stage["conv"](image)))
+        return image
+
+
+@pytest.mark.parametrize(("count", "rows"), [(11, 10), (4, 0)])
+def test_many_convolutions_are_rows_of_a_table(tmp_path: Path, count: int, rows: int) -> None:
+    """All but the first, whose image is no tiles. A row says what the shape of its weight does not; values are those of the program without functions."""
+    net = _Pyramid(count).eval()
+    texts = {}
+    for structure in (True, False):
+        made = codegen_py(
+            net, torch.zeros(1, 3, 64, 64), export_path=tmp_path / str(structure), export_golden="none", compiler_options={"recover_structure": structure}
+        )
+        texts[structure] = {name: (made.path / name).read_text() for name in ("main.py", "consteval.py")}
+    tables = [one for one in ast.walk(ast.parse(texts[True]["consteval.py"])) if isinstance(one, ast.For) and isinstance(one.iter, ast.Tuple)]
+    assert sum(len(one.iter.elts) for one in tables if isinstance(one.iter, ast.Tuple)) == rows
+    for table in tables:
+        columns = [name.id for name in table.target.elts if isinstance(name, ast.Name)] if isinstance(table.target, ast.Tuple) else []
+        assert columns[:2] == ["name", "input_size"]
+        assert not {"in_channels", "out_channels", "kernel_size", "padding"} & set(columns)
+    assert "padding=[kernel_size // 2, kernel_size // 2]" in texts[True]["consteval.py"]
+    shapes = {name: tuple(tensor.shape) for name, tensor in net.state_dict().items()}
+    assert run(texts[True], shapes=shapes) == run(texts[False], shapes=shapes)
 
 
 def _called(values: list[dict[str, int]]) -> tuple[model.Function, ...]:

@@ -1,0 +1,209 @@
+"""A call of a module's weights that a program writes out many times becomes a function of its own, which is given the scope of the weights.
+
+A norm, a linear layer or a convolution takes a line for each argument, the module around it a line:
+`input_layernorm = rms_norm(hidden_states, weights.scope("input_layernorm"))`. Works on finished functions, after `tail_merging`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from alchemist.ops.spec import Arg
+from alchemist.program import model
+from alchemist.program.alpha_renaming import Mismatch
+from alchemist.program.lengths import lines_of
+from alchemist.program.merge import Aligned, align, constant_kind
+from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
+from alchemist.program.recipes import module_of
+from alchemist.program.tail_merging import reads_device
+from alchemist.program.walk import mapped
+
+MIN_CALLS = 3
+"""Calls in the program's text that are worth a function."""
+MIN_ARGUMENTS = 5
+"""Arguments of a call that is printed in several lines."""
+MIN_GAIN = 5
+"""Lines that must be saved."""
+_X, _RESIDUAL = model.Parameter("x"), model.Parameter("residual")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What calls of an op become. constants: those in which calls of one function may differ, at most."""
+
+    name: str
+    doc: str
+    constants: int
+
+
+_KINDS = {
+    "ttnn.layer_norm": _Kind("layer_norm", "Layer norm of {}, with a module's weights.", 1),
+    "ttnn.rms_norm": _Kind("rms_norm", "RMS norm of {}, with a module's weights.", 1),
+    "ttnn.linear": _Kind("linear", "A module's linear layer of {}.", 1),
+    "ttnn.conv2d": _Kind("conv2d", "A module's convolution of {}.", 4),
+}
+_SAID = {"dtype": "dtype", "activation": "text"}
+"""Constants that must be seen where the function is called, and their kinds."""
+_TENSORS = {"input_tensor": _X, "input_tensor_a": _X, "residual_input_tensor": _RESIDUAL}
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A call as a function of its own: `tensors` are what the program gives it, `module` the scope of its weights.
+
+    kind: equal for calls that may be one function. said: constants that every call says, even where all are equal.
+    """
+
+    function: model.Function
+    tensors: tuple[model.Value, ...]
+    module: model.Key
+    kind: Hashable
+    call: model.Call
+    said: tuple[model.NumberArgument, ...]
+
+
+@dataclass(slots=True)
+class _Cluster:
+    members: list[_Candidate]
+    aligned: Aligned
+
+    def constants(self, index: int) -> list[model.NumberArgument]:
+        return [model.NumberArgument(word, values[index]) for word, values in self.aligned.added.items()]
+
+    def gain(self) -> int:
+        after = sum(lines_of([_called(member, member.function.name, self.constants(index))]) for index, member in enumerate(self.members))
+        return sum(lines_of([member.call]) for member in self.members) - after - lines_of(self.aligned.function.body) - 4
+
+
+def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> list[model.Function]:
+    """The functions, with the new ones in front. taken: names that functions must not have, to which theirs are added."""
+    clusters: dict[Hashable, list[_Cluster]] = {}
+    for function in functions:
+        for statement in model.statements(function.body):
+            candidate = _candidate(statement)
+            if candidate is not None:
+                _place(candidate, clusters.setdefault(candidate.kind, []))
+    made: list[model.Function] = []
+    calls: dict[Hashable, tuple[str, list[model.NumberArgument]]] = {}
+    for cluster in (cluster for found in clusters.values() for cluster in found):
+        if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
+            continue
+        name = unique([cluster.members[0].function.name], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
+        taken.add(name)
+        made.append(replace(cluster.aligned.function, name=name))
+        for index, member in enumerate(cluster.members):
+            calls[repr(member.function.body)] = (name, cluster.constants(index))
+    if not made:
+        return list(functions)
+
+    def change(statement: model.Statement) -> model.Statement:
+        candidate = _candidate(statement)
+        call = calls.get(repr(candidate.function.body)) if candidate is not None else None
+        return _called(candidate, *call) if candidate is not None and call is not None else statement
+
+    return [*made, *(_without_device(function, replace(function, body=mapped(function.body, change))) for function in functions)]
+
+
+def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:
+    call = candidate.call
+    arguments = (*candidate.tensors, model.ScopeArgument("weights", candidate.module), *candidate.said, *constants)
+    return model.CallFunction(name, arguments, call.results, call.note, call.returned)
+
+
+def _without_device(before: model.Function, after: model.Function) -> model.Function:
+    """The function without asking for the device where no call is left that needs it."""
+    if reads_device(after.body) or not reads_device(before.body):
+        return after
+    return replace(after, body=tuple(one for one in after.body if not isinstance(one, model.GetDevice)))
+
+
+def _place(candidate: _Candidate, clusters: list[_Cluster]) -> None:
+    most = _KINDS[candidate.call.spec.target].constants
+    for cluster in clusters:
+        try:
+            aligned = align([*(member.function for member in cluster.members), candidate.function], set())
+        except Mismatch:
+            continue
+        if len(aligned.added) <= most:
+            cluster.members.append(candidate)
+            cluster.aligned = aligned
+            return
+    clusters.append(_Cluster([candidate], align([candidate.function], set())))
+
+
+def _candidate(statement: model.Statement) -> _Candidate | None:
+    """A call of one module's weights whose other arguments are tensors and constants."""
+    if not isinstance(statement, model.Call) or statement.spec.target not in _KINDS or len(statement.arguments) < MIN_ARGUMENTS:
+        return None
+    keys = [value.key for _, value in statement.arguments if isinstance(value, model.WeightRef)]
+    if any(one.stored or one.collection != "weights" for _, one in statement.arguments if isinstance(one, model.WeightRef)):
+        return None
+    module = _module(keys)
+    if module is None or len(statement.results) + statement.returned != 1 or not all(isinstance(result, str) for result in statement.results):
+        return None
+    tensors: list[model.Value] = []
+    said: list[model.NumberArgument] = []
+    parameters: list[model.Parameter] = []
+    arguments: list[tuple[Arg, model.Value]] = []
+    for arg, value in statement.arguments:
+        inner = value
+        if isinstance(value, model.TensorRef | model.Element):
+            parameter = _TENSORS.get(arg.name)
+            if parameter is None:
+                return None
+            tensors.append(value)
+            parameters.append(parameter)
+            inner = model.TensorRef(parameter.name)
+        elif isinstance(value, model.WeightRef):
+            inner = replace(value, key=_behind(value.key, module))
+        elif arg.name in _SAID and constant_kind(value) == _SAID[arg.name]:
+            said.append(model.NumberArgument(arg.name, value))
+            inner = model.ParameterRef(arg.name)
+        elif arg.name in _SAID or isinstance(value, model.NumberRef | model.ParameterRef) or _has_numbers(value):
+            return None
+        arguments.append((arg, inner))
+    if not tensors:
+        return None
+    kind = _KINDS[statement.spec.target]
+    summed = _RESIDUAL in parameters
+    call = replace(statement, arguments=tuple(arguments), results=(), note="", returned=True)
+    body = (model.GetDevice(model.TensorRef(_X.name)), call) if reads_device([call]) else (call,)
+    name, doc = f"add_{kind.name}" if summed else f"{kind.name}{_activation(statement)}", kind.doc.format("x + residual" if summed else "x")
+    constants = (model.Parameter(one.name, _SAID[one.name]) for one in said)
+    function = model.Function(name, (*parameters, model.Parameter("weights", "weights"), *constants), body, 1, doc)
+    alike = (statement.spec.name, name, tuple((arg.name, type(value)) for arg, value in statement.arguments))
+    return _Candidate(function, tuple(tensors), module, alike, statement, tuple(said))
+
+
+def _activation(call: model.Call) -> str:
+    """What a convolution's name says of its config."""
+    configs = [value for _, value in call.arguments if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig"]
+    found = [value.op for config in configs for name, value in config.fields if name == "activation" and isinstance(value, model.Unary)]
+    return f"_{found[0].lower()}" if found else ""
+
+
+def _module(keys: Sequence[model.Key]) -> model.Key | None:
+    """The scope that the weights share; None where there is none."""
+    if not keys or any(not isinstance(key[-1], str) for key in keys):
+        return None
+    modules = {module_of(key) for key in keys}
+    if len(modules) == 1:
+        return modules.pop()
+    names = [key[0].split(".") for key in keys if len(key) == 1 and isinstance(key[0], str)]
+    count = 0
+    while all(len(name) > count + 1 and name[count] == names[0][count] for name in names):
+        count += 1
+    return (".".join(names[0][:count]),) if count and len(names) == len(keys) else None
+
+
+def _behind(key: model.Key, module: model.Key) -> model.Key:
+    """The name of a weight inside of the module."""
+    last, end = key[-1], module[-1] if module else ""
+    assert isinstance(last, str)
+    head = f"{end}." if isinstance(end, str) and end and len(module) == len(key) else ""
+    return (last.removeprefix(head) if head else last.removeprefix("."),)
+
+
+def _has_numbers(value: model.Value) -> bool:
+    return isinstance(value, model.Items) and any(isinstance(item, model.NumberRef | model.ParameterRef) or _has_numbers(item) for item in value.items)

@@ -1,0 +1,192 @@
+"""Weights that one helper prepares at many places of a program come from one loop over a table: a row for each module, a column for each number.
+
+The folded convolutions of a network are then one list of sizes and strides instead of functions that mirror the forward pass. What the
+shape of a tensor file says is read there and has no column. Works on finished const-eval functions, before `merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from alchemist.program import model
+from alchemist.program.alpha_renaming import Mismatch
+from alchemist.program.merge import align
+from alchemist.program.names import RESERVED, unique
+from alchemist.program.walk import mapped, with_arguments
+
+MIN_ROWS = 8
+"""Rows that make a table."""
+MAX_COLUMNS = 7
+"""Columns that are read at a glance."""
+Shapes = Mapping[str, Mapping[model.Key, tuple[int, ...]]]
+"""Of each helper, the shapes of the tensor files that it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A helper's call. texts: full names of the modules that it is given."""
+
+    helper: str
+    texts: tuple[str, ...]
+
+
+def tabulated(functions: Sequence[model.Function], shapes: Shapes, taken: set[str]) -> list[model.Function] | None:
+    """The functions with one that goes through a table instead of the helpers that `shapes` knows; None where there is no such table.
+
+    functions: callee first, the last one makes all weights. taken: names that functions must not have.
+    """
+    helpers = [function for function in functions if function.name in shapes]
+    if not helpers:
+        return None
+    try:
+        rows = list(_rows(functions[-1], {function.name: function for function in functions}, shapes, ("", {})))
+        aligned = align([_called_like(helper, helpers[0]) for helper in helpers], taken)
+    except Mismatch:
+        return None
+    if len(rows) < MIN_ROWS:
+        return None
+    places = {helper.name: index for index, helper in enumerate(helpers)}
+    extents = _extents(aligned.added, [shapes[helper.name] for helper in helpers])
+    known = {name for names, _ in extents for name in names}
+    columns = [name for name in aligned.added if name not in known]
+    words = [parameter.name for parameter in helpers[0].parameters if parameter.kind == "text"]
+    scope = _common([text for row in rows for text in row.texts])
+    texts = [[text.removeprefix(f"{scope}.") if scope else text for text in row.texts] for row in rows]
+    heads, tails = [_common(list(row)) for row in texts], [tuple(text.removeprefix(_common(list(row))) for text in row) for row in texts]
+    body = (*(model.Extents(names, model.WeightRef(key, stored=True)) for names, key in extents), *aligned.function.body)
+    if len(words) > 1 and len(set(tails)) == 1 and all(heads):
+        body = _with_names(body, dict(zip(words, tails[0], strict=True)))
+        words, texts = ["name"], [[head] for head in heads]
+    if len(words) + len(columns) > MAX_COLUMNS:
+        return None
+    kinds = {parameter.name: parameter.kind for parameter in aligned.function.parameters}
+    cells = tuple(
+        (*(model.KeyText((text,)) for text in names), *(aligned.added[column][places[row.helper]] for column in columns))
+        for row, names in zip(rows, texts, strict=True)
+    )
+    loop = model.RowLoop(tuple(model.Parameter(word, kinds.get(word, "text")) for word in (*words, *columns)), cells, body)
+    name = unique([f"{helpers[0].name}s"], lambda name: name not in taken and name not in RESERVED)
+    stored, output = helpers[0].parameters[:2]
+    doc = helpers[0].doc.replace("Scales a convolution's", "Scales each convolution's")
+    table = model.Function(name, (stored, output), (loop,), 0, doc)
+    key: model.Key = (scope,) if scope else ()
+    call = model.CallFunction(name, (model.ScopeArgument("stored", key), model.ScopeArgument("weights", key)), ())
+    rest = _without(functions, set(shapes))
+    return [*rest[:-1], table, replace(rest[-1], body=(*rest[-1].body, call))]
+
+
+def _called_like(helper: model.Function, first: model.Function) -> model.Function:
+    if helper.parameters != first.parameters:
+        raise Mismatch
+    return helper
+
+
+Place = tuple[str, Mapping[str, int]]
+"""The scope of a function's weights, and the numbers of the loops around a statement."""
+
+
+def _rows(function: model.Function, functions: Mapping[str, model.Function], shapes: Shapes, place: Place) -> Iterator[_Row]:
+    yield from _rows_of(function.body, functions, shapes, place)
+
+
+def _rows_of(body: Sequence[model.Statement], functions: Mapping[str, model.Function], shapes: Shapes, place: Place) -> Iterator[_Row]:
+    scope, numbers = place
+    for one in body:
+        if isinstance(one, model.Loop) and isinstance(one.stop, model.Literal) and isinstance(one.stop.value, int):
+            for number in range(one.start, one.stop.value, one.step):
+                yield from _rows_of(one.body, functions, shapes, (scope, {**numbers, one.variable: number}))
+        elif isinstance(one, model.Loop | model.NameLoop) and any(isinstance(part, model.CallFunction) for part in model.statements(one.body)):
+            raise Mismatch
+        elif isinstance(one, model.CallFunction) and one.function in shapes:
+            yield _Row(one.function, tuple(scope + _text(part.key, numbers) for part in one.arguments if isinstance(part, model.KeyText)))
+        elif isinstance(one, model.CallFunction) and one.function in functions:
+            keys = [part.key for part in one.arguments if isinstance(part, model.ScopeArgument)]
+            inner = f"{scope}{_text(keys[0], numbers)}." if keys and keys[0] else scope
+            yield from _rows(functions[one.function], functions, shapes, (inner, {}))
+
+
+def _text(key: model.Key, numbers: Mapping[str, int]) -> str:
+    return "".join(piece if isinstance(piece, str) else str(numbers[piece.variable] + piece.offset) for piece in key)
+
+
+def _common(names: Sequence[str]) -> str:
+    """The modules that all names begin with."""
+    parts = [name.split(".") for name in names]
+    count = 0
+    while all(len(part) > count + 1 and part[count] == parts[0][count] for part in parts):
+        count += 1
+    return ".".join(parts[0][:count])
+
+
+def _with_names(body: tuple[model.Statement, ...], tails: Mapping[str, str]) -> tuple[model.Statement, ...]:
+    """The body where what several variables named is `name` and what comes behind it."""
+
+    def key(old: model.Key) -> model.Key:
+        pieces: list[str | model.Index] = []
+        for piece in old:
+            if isinstance(piece, model.Index) and piece.variable in tails:
+                pieces += [model.Index("name", text=True), tails[piece.variable]]
+            elif pieces and isinstance(piece, str) and isinstance(pieces[-1], str):
+                pieces[-1] += piece
+            else:
+                pieces.append(piece)
+        return tuple(pieces)
+
+    def value(old: model.Value) -> model.Value:
+        return replace(old, key=key(old.key)) if isinstance(old, model.WeightRef | model.KeyText) else old
+
+    def change(one: model.Statement) -> model.Statement:
+        one = with_arguments(one, value)
+        if isinstance(one, model.Call):
+            return replace(
+                one, results=tuple(replace(result, key=key(result.key)) if isinstance(result, model.WeightRef) else result for result in one.results)
+            )
+        return one
+
+    return mapped(body, change)
+
+
+def _extents(added: Mapping[str, tuple[model.Value, ...]], files: Sequence[Mapping[model.Key, tuple[int, ...]]]) -> list[tuple[tuple[str, ...], model.Key]]:
+    """Numbers that are the extents of a tensor file, as the names of its dimensions ("_" for one that has a name already, or none)."""
+    wanted = {tuple(value.value for value in values if isinstance(value, model.Literal)): name for name, values in added.items()}
+    found: list[tuple[tuple[str, ...], model.Key]] = []
+    known: set[str] = set()
+    for key in sorted(files[0], key=lambda key: -len(files[0][key])):
+        shapes = [shapes.get(key, ()) for shapes in files]
+        if len({len(shape) for shape in shapes}) > 1:
+            continue
+        names = [wanted.get(tuple(vector), "_") for vector in zip(*shapes, strict=True)]
+        names = ["_" if name in known or name in names[:place] else name for place, name in enumerate(names)]
+        if set(names) - {"_"}:
+            found.append((tuple(names), key))
+            known |= set(names)
+    return found
+
+
+def _without(functions: Sequence[model.Function], helpers: set[str]) -> list[model.Function]:
+    """The functions without calls of the helpers, and without what is empty then; the last one stays."""
+    gone = set(helpers)
+
+    def kept(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+        out: list[model.Statement] = []
+        for one in body:
+            if isinstance(one, model.CallFunction) and one.function in gone:
+                continue
+            if isinstance(one, model.Loop | model.NameLoop):
+                one = replace(one, body=kept(one.body))
+                if not one.body:
+                    continue
+            out.append(one)
+        return tuple(out)
+
+    made: list[model.Function] = []
+    for function in functions:
+        if function.name in gone:
+            continue
+        changed = replace(function, body=kept(function.body))
+        if not changed.body and function is not functions[-1]:
+            gone.add(function.name)
+            continue
+        made.append(changed)
+    return made

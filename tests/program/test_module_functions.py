@@ -1,0 +1,112 @@
+"""Calls of a module's weights that are written out three times or more are calls of one function."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from alchemist import codegen_py
+from tests.program.evaluate import run
+
+
+class _Net(nn.Module):
+    """Linear layers, each with a norm behind it. sums: norms of the sum of input and result. epsilons: of each norm."""
+
+    def __init__(self, epsilons: tuple[float, ...], sums: int, norm: type[nn.Module]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({f"fc_{name}": nn.Linear(64, 64) for name, _ in zip("abcdef", epsilons, strict=False)})
+        self.norms = nn.ModuleDict({f"norm_{name}": norm(64, eps=epsilon) for name, epsilon in zip("abcdef", epsilons, strict=False)})
+        self.sums = sums
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for place, (layer, norm) in enumerate(zip(self.layers.values(), self.norms.values(), strict=True)):
+            made = layer(x)
+            x = norm(x + made) if place < self.sums else norm(made) * 2
+        return x
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "sums", "norm", "functions"),
+    [
+        ((1e-5,) * 3, 0, nn.LayerNorm, {"layer_norm": ["x", "weights"]}),
+        ((1e-5,) * 2, 0, nn.LayerNorm, {}),
+        ((1e-5,) * 4, 3, nn.LayerNorm, {"add_layer_norm": ["x", "residual", "weights"]}),
+        ((1e-5,) * 6, 3, nn.LayerNorm, {"layer_norm": ["x", "weights"], "add_layer_norm": ["x", "residual", "weights"]}),
+        ((1e-5, 1e-3, 1e-2), 0, nn.LayerNorm, {"layer_norm": ["x", "weights", "epsilon"]}),
+        ((1e-5,) * 3, 3, nn.RMSNorm, {"add_rms_norm": ["x", "residual", "weights"]}),
+        ((1e-5,) * 3, 0, nn.RMSNorm, {}),  # its call is short
+    ],
+)
+def test_a_norm_is_written_once(tmp_path: Path, epsilons: tuple[float, ...], sums: int, norm: type[nn.Module], functions: dict[str, list[str]]) -> None:
+    """Values are those of the program without functions."""
+    texts = {}
+    for structure in (True, False):
+        made = codegen_py(
+            _Net(epsilons, sums, norm).eval(),
+            torch.zeros(1, 32, 64),
+            export_path=tmp_path / str(structure),
+            export_golden="none",
+            compiler_options={"recover_structure": structure},
+        )
+        texts[structure] = {name: (made.path / name).read_text() for name in ("main.py", "consteval.py")}
+    found = {one.name: [arg.arg for arg in one.args.args] for one in ast.parse(texts[True]["main.py"]).body if isinstance(one, ast.FunctionDef)}
+    assert {name: arguments for name, arguments in found.items() if "norm" in name} == functions
+    assert run(texts[True]) == run(texts[False])
+
+
+def _linear(activation: type[nn.Module]) -> nn.Module:
+    return nn.Sequential(*(part for _ in range(3) for part in (nn.Linear(64, 64), activation())))
+
+
+def _convolutions(activation: type[nn.Module]) -> nn.Module:
+    layers = (nn.Sequential(nn.Conv2d(16 * (place + 1), 16 * (place + 2), 3, 1, 1), activation()) for place in range(3))
+    return nn.ModuleDict({name: layer for name, layer in zip("abc", layers, strict=True)})
+
+
+class _InTurn(nn.Module):
+    def __init__(self, layers: nn.Module) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers.values() if isinstance(self.layers, nn.ModuleDict) else self.layers:
+            x = layer(x)
+        return x
+
+
+@pytest.mark.parametrize(
+    ("layers", "shape", "name", "parameters", "said"),
+    [
+        (_linear(nn.ReLU), (1, 32, 64), "linear", ["x", "weights", "activation"], {"activation"}),
+        (_linear(nn.Identity), (1, 32, 64), "", [], set()),  # its call is short
+        (
+            _convolutions(nn.ReLU), (1, 16, 32, 32), "conv2d_relu",
+            ["x", "weights", "in_channels", "out_channels", "memory_config"], {"in_channels", "out_channels"},
+        ),
+    ],
+)  # fmt: skip
+def test_what_tells_a_reader_what_comes_out_is_said_at_each_call(
+    tmp_path: Path, layers: nn.Module, shape: tuple[int, ...], name: str, parameters: list[str], said: set[str]
+) -> None:
+    texts = {}
+    for structure in (True, False):
+        made = codegen_py(
+            _InTurn(layers).eval(),
+            torch.zeros(shape),
+            export_path=tmp_path / str(structure),
+            export_golden="none",
+            compiler_options={"recover_structure": structure, "recover_loops": False},
+        )
+        texts[structure] = {name: (made.path / name).read_text() for name in ("main.py", "consteval.py") if (made.path / name).exists()}
+    tree = ast.parse(texts[True]["main.py"])
+    functions = {one.name: [arg.arg for arg in one.args.args] for one in tree.body if isinstance(one, ast.FunctionDef)}
+    assert functions.get(name, []) == parameters
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == name]
+    assert all({keyword.arg for keyword in call.keywords} >= said for call in calls)
+    assert len(calls) == (3 if name else 0)
+    shapes = {key: tuple(tensor.shape) for key, tensor in layers.state_dict(prefix="layers.").items()}
+    assert run(texts[True], shapes=shapes) == run(texts[False], shapes=shapes)
