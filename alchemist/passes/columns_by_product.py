@@ -148,7 +148,20 @@ def _name(matrix: Matrix) -> str:
     for pairs, name in ((False, half_turn), (True, pair_turn)):
         if int(np.sum(np.diagonal(matrix) == 0)) % 2 == 0 and _turns(matrix, pairs):
             return name
-    return chosen
+    return _neighbours(matrix) or chosen
+
+
+def _neighbours(matrix: Matrix) -> str:
+    """What a matrix is called that chooses columns next to each other, in their order; "" for any other one."""
+    places, columns = np.nonzero(matrix)
+    if (
+        len(places) != matrix.shape[1]
+        or not np.all(matrix[places, columns] == 1)
+        or not np.array_equal(np.diff(places[np.argsort(columns)]), np.ones(len(places) - 1))
+    ):
+        return ""
+    where = "first" if places.min() == 0 else "last" if places.max() == len(matrix) - 1 else "middle"
+    return f"{where}_{len(places)}_columns"
 
 
 def _said(matrix: Matrix) -> str:
@@ -157,7 +170,8 @@ def _said(matrix: Matrix) -> str:
         "(-x2, x1) of each pair of columns, as one product with ones and minus ones",
         "columns chosen by one product with a matrix of zeros and ones",
     )
-    return notes[COLUMN_MATRICES.index(_name(matrix))]
+    name = _name(matrix)
+    return notes[COLUMN_MATRICES.index(name) if name in COLUMN_MATRICES else -1]
 
 
 def _made_by_product(value: SSAValue) -> bool:

@@ -21,6 +21,8 @@ _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "pos
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
 _TO_SCORES = SHAPING | {"ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
 _MOST_STEPS = 6
+_COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
+"""Constants that choose columns next to each other."""
 
 
 def computed_role(node: Node, names: Mapping[int, str]) -> str:
@@ -31,7 +33,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
     inputs = node.inputs()
     found = ""
     if op == "slice_static":
-        found = _half(node)
+        found = _of_attention(result) or _half(node)
     elif op == "concat" and len(inputs) == 2 and _made_by(inputs[0], "neg") is not None:
         found = "rotated"
     elif op == "neg" and (before := _made_by(inputs[0], "slice_static")) is not None and _half(before):
@@ -51,6 +53,21 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
     elif op == "pad":
         found = "padded"
     return found
+
+
+def _of_attention(value: Value) -> str:
+    """Whether an attention reads the value as its query, key or value, where a product with several of them is cut."""
+    for user in _users(value):
+        inputs = user.inputs()
+        places = [place for place, one in enumerate(inputs[:3]) if _unshaped(one) is value]
+        if user.spec.name == "ttnn.scaled_dot_product_attention" and len(places) == 1:
+            return ("query", "key", "value")[places[0]]
+        if user.spec.name == "ttnn.matmul" and len(inputs) == 2 and len(places) == 1:
+            if places == [1] and _made_by(inputs[0], "softmax") is not None:
+                return "value"
+            if _leads_to_softmax(user.results[0]):
+                return ("query", "key")[places[0]]
+    return ""
 
 
 def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
@@ -198,7 +215,8 @@ def value_name(node: Node) -> str:
 def column_matrix(node: Node) -> str:
     """Which of the constants that choose columns a product is with; "" for any other op."""
     keys = [value.key.rpartition(".")[2] for value in node.inputs()[1:2]] if node.spec.name == "ttnn.matmul" else []
-    return next((name for name in COLUMN_MATRICES for key in keys if key.startswith(name)), "")
+    chosen = COLUMN_MATRICES[-1]
+    return next((name for name in COLUMN_MATRICES for key in keys if key.startswith(name)), chosen if any(_COLUMNS.match(key) for key in keys) else "")
 
 
 def parameter_name(node: Node) -> str:

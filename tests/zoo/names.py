@@ -18,7 +18,7 @@ from typing import Any
 
 from alchemist.errors import UserError
 from alchemist.frontends.base import FrontendResult
-from alchemist.ops.spec import TTNN_OPS
+from alchemist.ops.spec import COLUMN_MATRICES, TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
@@ -27,8 +27,9 @@ from alchemist.program.names import ORDINALS, identifier, result_name, snake_cas
 from alchemist.program.roles import ROLES as COMPUTED
 from alchemist.program.walk import bound_by
 
-ROLES = COMPUTED | frozenset(
-    "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device".split()
+ROLES = COMPUTED.union(
+    "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device residual".split(),
+    COLUMN_MATRICES,
 )
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
 _FORM = re.compile(
@@ -123,7 +124,12 @@ def _told(name: str, known: set[str]) -> bool:
     listed = name.removesuffix("_list") if name.endswith("_list") else name[:-1] if re.search(r"[a-z]{2}s$", name) and not name.endswith("ss") else name
     if listed != name and _told(listed, known):  # a list of such values
         return True
-    if forms & known or name.startswith("d_") or name.rpartition("_")[2] in ("cos", "sin"):
+    if (
+        forms & known
+        or re.fullmatch(r"(first|last|middle)_\d+_columns", _NUMBER.sub("", name))
+        or name.startswith("d_")
+        or name.rpartition("_")[2] in ("cos", "sin")
+    ):
         return True
     if (name.startswith("qkv_") and name.replace("qkv_", "q_", 1) in known) or _joins(name.split("_"), known):  # several modules' product in one
         return True
