@@ -13,7 +13,7 @@ from alchemist.program.text import clean, comment
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
 from emit_cpp import layout
-from emit_cpp.printer import function_text
+from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
 from emit_cpp.values import CONSTANT_TYPES, record_class, render, render_float
 from emit_cpp.wrap import wrapped
@@ -186,7 +186,11 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
     given = [
         f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in entry.inputs
     ]
-    if held != names:
+    if any(one.name == entry.function and returns_names(one) for one in program.functions):
+        held = [f"outputs[{quoted(variable.name)}]" for variable in entry.outputs]
+        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
+        ran = [*layout.lines(layout.Call(f"const Weights outputs = {call.head}", call.parts, ";"), "    "), *results]
+    elif held != names:
         target = f"const auto [{', '.join(names)}] = " if len(names) > 1 else f"const auto {names[0]} = " if names else ""
         results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
         ran = [*layout.lines(layout.Call(f"{target}{call.head}", call.parts, ";"), "    "), *results]

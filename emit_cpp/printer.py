@@ -34,7 +34,7 @@ _PARAMETERS = {
 def function_text(function: model.Function) -> str:
     """A function definition with its comment."""
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
-    returned = "Weights" if creates else _returned(function.returns)
+    returned = "Weights" if creates or returns_names(function) else _returned(function.returns)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
     parameters = [_parameter(parameter) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
@@ -61,6 +61,11 @@ def _wrap(text: str) -> list[str]:
         lines.append(line[:cut].rstrip("\\ "))
         line = line[cut:].lstrip()
     return [*lines, line]
+
+
+def returns_names(function: model.Function) -> bool:
+    """Whether it returns its outputs in a collection."""
+    return bool(function.body) and isinstance(function.body[-1], model.ReturnNamed)
 
 
 def _returned(count: int) -> str:
@@ -138,6 +143,10 @@ class _Printer:
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
                 head = f"for (int {variable} = {start}; {variable} {'<' if step > 0 else '>'} {render(stop)}; {advance})"
                 return self._inner(head, statement.body, pad)
+            case model.ReturnNamed(collection):
+                return [f"{pad}return {collection};"]
+            case model.NameLoop(variable, _, body, collection) if collection:
+                return self._inner(f"for (const std::string& {variable} : {collection}.names())", body, pad)
             case model.NameLoop(variable, names, body):
                 parts = [_as_string(name) for name in names]
                 start_line = f"for (const std::string& {variable} : std::vector<std::string>"

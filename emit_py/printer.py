@@ -130,6 +130,10 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}return {', '.join(render(value) for value in values)}"]
         case model.Loop():
             return [f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
+        case model.ReturnNamed(collection):
+            return [f'{pad}return tuple({collection}[name] for name in utils.MANIFEST["outputs"])']
+        case model.NameLoop(variable, _, body, collection) if collection:
+            return [f"{pad}for {variable} in {collection}.names():", *block(body, depth + 1)]
         case model.NameLoop(variable, names, body):
             parts = [render_key(name) for name in names]
             header = call_lines(f"for {variable} in ", parts if len(parts) > 1 else [f"{parts[0]},"], pad)

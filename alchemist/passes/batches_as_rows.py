@@ -10,7 +10,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from alchemist.ir.access import shape
 from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
-from alchemist.passes.rows import PRODUCTS, Dims, Rows, as_rows, has_rows, rearranged
+from alchemist.passes.rows import PRODUCTS, REDUCTIONS, Dims, Rows, as_rows, has_rows, rearranged
 
 _TILE = 32
 
@@ -19,7 +19,7 @@ _TILE = 32
 class BatchesAsRows(Pass):
     """linear(x) of [B, S, K] becomes linear of [1, B*S, K] where a sample fills whole tiles (32 divides S), so that reshapes move nothing.
 
-    Norms and elementwise ops of [B, S, K] between products work on the same rows.
+    Norms, reductions and elementwise ops of [B, S, K] between products work on the same rows.
     """
 
     def run(self, module: ModuleOp) -> None:
@@ -34,20 +34,25 @@ def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
     """The products and what is tied to them by values of all rows, in order."""
     possible: dict[Operation, Rows] = {}
     for op in func.body.block.ops:
-        is_one = len(op.results) == 1 and (op.name in PRODUCTS or len(shape(op.results[0])) == 3)  # rotary embeddings of heads are left as they are
-        if is_one and _has_samples(shape(op.results[0])) and (rows := as_rows(op, _moved, _broadcast)) is not None:
+        is_one = len(op.results) == 1 and (op.name in PRODUCTS or len(_worked_rows(op)) == 3)  # rotary embeddings of heads are left as they are
+        if is_one and _has_samples(_worked_rows(op)) and (rows := as_rows(op, _moved, _broadcast)) is not None:
             possible[op] = rows
     reached = {op for op in possible if op.name in PRODUCTS and not isinstance(op.operands[0], BlockArgument)}
     pending = list(reached)
     while pending:
         op = pending.pop()
-        dims = shape(op.results[0])
+        dims = _worked_rows(op)
         before = [value.owner for value in op.operands if shape(value)[:-1] == dims[:-1]]
         for other in (*before, *(use.operation for use in op.results[0].uses)):
             if isinstance(other, Operation) and other in possible and other not in reached:
                 reached.add(other)
                 pending.append(other)
     return {op: rows for op, rows in possible.items() if op in reached}
+
+
+def _worked_rows(op: Operation) -> Dims:
+    """The dims of the rows that the op makes, or that it reduces."""
+    return shape(op.operands[0] if op.name in REDUCTIONS else op.results[0])
 
 
 def _has_samples(dims: Dims) -> bool:

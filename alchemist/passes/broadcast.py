@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
@@ -16,6 +18,26 @@ BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BI
     "ttir.where",
     "ttir.clamp_tensor",
 }
+
+
+def _share_scalars(func: FuncOp) -> None:
+    """A scalar that is broadcast to several ranks has one form, that of the least rank: an optimizer's step size for matrices and vectors."""
+    forms: dict[SSAValue, list[Operation]] = {}
+    for op in func.body.block.ops:
+        if op.name == "ttir.reshape" and math.prod(dims := shape(op.results[0])) == 1 and dims:
+            forms.setdefault(op.operands[0], []).append(op)
+    for ops in forms.values():
+        least = min(ops, key=lambda op: len(shape(op.results[0])))
+        if least is not ops[0]:
+            least.detach()  # type: ignore[no-untyped-call]
+            func.body.block.insert_op_before(least, ops[0])
+        for op in ops:
+            if op is least:
+                continue
+            for use in list(op.results[0].uses):
+                others = [shape(value) for index, value in enumerate(use.operation.operands) if index != use.index]
+                if use.operation.name in BROADCASTING and shape(use.operation.results[0]) in others:
+                    use.operation.operands[use.index] = least.results[0]
 
 
 @register("implicit-broadcast")
@@ -38,4 +60,5 @@ class ImplicitBroadcast(Pass):
                         continue  # more shapes than a ternary program broadcasts
                     if np.broadcast_shapes(small, *others) == dims:
                         op.operands[index] = inner.operands[0]
+            _share_scalars(func)
             erase_dead(func)

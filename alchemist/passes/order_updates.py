@@ -44,7 +44,14 @@ def _by_parameter(body: Body) -> list[Operation]:
     shapes = Counter(tuple(op.name for op in ops) for ops in groups.values())
     if not shapes or max(shapes.values()) < MIN_UPDATES:
         return body.ops
-    ordered = [op for head in sorted(groups, key=body.place.__getitem__) for op in sorted(groups[head], key=body.place.__getitem__)]
+
+    def turn(head: Operation) -> tuple[int, int]:
+        """Parameters follow each other as the backward pass makes their gradients."""
+        read = (value.owner for op in groups[head] for value in op.operands)
+        made = [body.place[owner] for owner in read if isinstance(owner, Operation) and owner in body.place and owner not in updates]
+        return max(made, default=-1), body.place[head]
+
+    ordered = [op for head in sorted(groups, key=turn) for op in sorted(groups[head], key=body.place.__getitem__)]
     return [*(op for op in body.ops if op not in updates), *ordered]
 
 

@@ -28,6 +28,7 @@ TTIR_PIPELINE = (
     "fuse-attention",
     "merge-reductions",
     "canonicalize-dots",
+    "turned-products",
     "share-weights",
     "fuse-linear",
     "fold-padding",

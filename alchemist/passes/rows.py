@@ -14,12 +14,15 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
+from alchemist.ops.reduction import dims_of
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import defining, replace
 from alchemist.passes.views import reshaped
 
 _BINARY = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY)
 PRODUCTS = frozenset({"ttir.linear", "ttir.matmul"})
+_ELEMENTWISE = ELEMENTWISE | {"ttir.square", "ttir.where"}
+REDUCTIONS = frozenset(f"ttir.{name}" for name in ("sum", "mean", "max", "min"))
 _NORMS = frozenset({"ttir.rms_norm", "ttir.layer_norm"})
 
 Dims = tuple[int, ...]
@@ -75,7 +78,7 @@ def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
     dims = shape(op.results[0])
     to = moved(dims)
     inputs = [shape(value) for value in op.operands]
-    if op.name in ELEMENTWISE or op.name in _BINARY or op.name == "ttir.where":
+    if op.name in _ELEMENTWISE or op.name in _BINARY:
         operands = [broadcast(given, dims) for given in inputs]
         return None if any(one is None for one in operands) else ([one for one in operands if one is not None], {}, to)
     if op.name in PRODUCTS:
@@ -90,6 +93,17 @@ def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
         last = {name: access.attr(op, name)[-1] for name in ("begins", "ends", "step")}
         front = {"begins": [0] * (len(dims) - 1), "ends": list(to[:-1]), "step": [1] * (len(dims) - 1)}
         return [moved(inputs[0])], {name: [*front[name], value] for name, value in last.items()}, to
+    if op.name in REDUCTIONS:
+        return _reduced(op, inputs[0], dims, moved)
     if op.name == "ttir.embedding" and len(dims) == 3 and len(inputs[0]) == 2:
         return [(1, math.prod(inputs[0])), inputs[1]], {}, to
     return None
+
+
+def _reduced(op: Operation, given: Dims, dims: Dims, moved: Move) -> Rows | None:
+    """Over each row, or over all rows; the latter where they stay as many dims."""
+    axes = dims_of(access.attrs(op), len(given))
+    to = moved(given)
+    if axes == (len(given) - 1,) and access.attr(op, "keep_dim"):
+        return [to], {"dim_arg": [len(to) - 1]}, moved(dims)
+    return ([to], {}, dims) if axes == tuple(range(len(given) - 1)) and len(to) == len(given) else None

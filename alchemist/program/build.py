@@ -21,7 +21,7 @@ from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
-from alchemist.program.kept import collections_of, keep_values, with_names
+from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.layers import roll_layers
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
@@ -37,6 +37,7 @@ from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
 from alchemist.program.tables import tabulated
 from alchemist.program.tail_merging import share_tails, with_tails
+from alchemist.program.update_loop import roll_updates
 from alchemist.program.walk import bound_by
 from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
@@ -115,6 +116,7 @@ def build_from_graph(
             [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
         )
         functions, tails = share_module_calls(tailed.functions, taken), tailed.tails
+        functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
             names = {function.name for function in prepared.functions}
             alike = merge_functions(prepared.functions, names | context.functions)

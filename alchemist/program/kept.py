@@ -12,7 +12,7 @@ from dataclasses import replace
 from alchemist.ir.scopes import Chain, Group, common_prefix, group, weight_path
 from alchemist.program import model
 from alchemist.program.graph import Graph, Kept, Node, Raw, Use, Value
-from alchemist.program.updates import is_gradient, parts_of, updates_in
+from alchemist.program.updates import is_gradient, parts_of, updates_of
 from alchemist.program.walk import mapped, with_arguments
 
 SAVED, GRADIENTS = "saved", "gradients"
@@ -40,14 +40,15 @@ def keep_values(graph: Graph, chains: Mapping[Node, Chain]) -> None:
             number = counts[path] = counts.get(path, 0) + 1
             key = f"{UNNAMED}{chain[-1].class_name}/{number}"
             _keep(value, where, readers, Value(value.type, key=f"{path}.{key}" if path else key, collection=SAVED))
-    updates = {id(graph.nodes[index]) for run in updates_in(graph.nodes) for index in run}
-    gradients = _gradients_of(graph)
+    updates = updates_of(graph, chains)
+    optimizer = {node for run in updates for node in run}
+    gradients = _gradients_of(updates)
     for value, key in gradients if len(gradients) >= MIN_KEPT else ():
         node = value.node
         assert node is not None
         path = weight_path(chains[node][-1].path)
         if not path or key.startswith(f"{path}."):
-            readers = [user for user in value.users if id(user) in updates]
+            readers = [user for user in value.users if user in optimizer]
             _keep(value, node, readers, Value(value.type, key=key, collection=GRADIENTS))
 
 
@@ -77,18 +78,19 @@ class _Passes:
         if not backward or max((user.position for user in forward), default=-1) > backward[0].position:
             return None
         wanted = common_prefix([self._paths(user) for user in backward])
-        where = next((one for one in (node, *forward) if self._paths(one)[: len(wanted)] == wanted), node)
+        inside = [one for one in (node, *forward) if self._paths(one)[: len(wanted)] == wanted]
+        where = next((one for one in inside if self._paths(one) == wanted), inside[0] if inside else node)
         return (value, where, backward) if self._ends[where] <= backward[0].position else None
 
     def _paths(self, node: Node) -> tuple[tuple[str, str], ...]:
         return tuple((weight_path(scope.path), scope.class_name) for scope in self._chains[node])
 
 
-def _gradients_of(graph: Graph) -> list[tuple[Value, str]]:
+def _gradients_of(updates: Sequence[Sequence[Node]]) -> list[tuple[Value, str]]:
     """Gradients of weights that the optimizer gets, with the weights' keys."""
     found: dict[int, tuple[Value, str]] = {}
-    for run in updates_in(graph.nodes):
-        gradient, weight = parts_of([graph.nodes[index] for index in run])
+    for run in updates:
+        gradient, weight = parts_of(run)
         if gradient is not None and weight is not None and gradient.node is not None and not gradient.returned:
             found.setdefault(id(gradient), (gradient, weight.key))
     return list(found.values())
@@ -107,6 +109,11 @@ def _keep(value: Value, where: Node, readers: Sequence[Node], kept: Value) -> No
             node.frees[node.frees.index(value)] = kept
     if value not in last.frees:
         last.frees.append(value)
+
+
+def gradients_in_order(graph: Graph) -> list[str]:
+    """Keys of the gradients that are kept, in the order in which they are made."""
+    return [one.copy.key for node in graph.nodes for one in node.kept if one.copy.collection == GRADIENTS]
 
 
 def _replaced(raw: Raw, old: Value, new: Value) -> Raw:

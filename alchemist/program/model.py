@@ -303,11 +303,12 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class NameLoop:
-    """for variable in (names): the variable is a string."""
+    """for variable in (names): the variable is a string. collection: whose names they are, in the order in which it got them; `names` is empty then."""
 
     variable: str
     names: tuple[Key, ...]
     body: tuple[Statement, ...]
+    collection: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,14 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnNamed:
+    """Returns the tensors of a collection of the program's own; names: of all outputs, in order."""
+
+    collection: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GetDevice:
     """`device = <tensor>.device()`."""
 
@@ -341,7 +350,7 @@ class GetDevice:
 
 Statement = (
     Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | RowLoop
-    | Extents | Return | GetDevice
+    | Extents | Return | ReturnNamed | GetDevice
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------------- program

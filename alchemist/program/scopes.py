@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group
 from alchemist.program.graph import Graph, Node, Value
-from alchemist.program.updates import updates_in
+from alchemist.program.updates import updates_of
 
 
 def chains_of(graph: Graph) -> dict[Node, Chain]:
@@ -21,7 +21,7 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
 def module_runs(graph: Graph, chains: Mapping[Node, Chain]) -> Group[Node]:
     """The graph's tree of module runs; every weight learns its `home`: what modules share is handed to them, alike to all."""
     users: dict[Value, set[Chain]] = {}
-    updates = {graph.nodes[index] for run in updates_in(graph.nodes) for index in run}  # an optimizer handles the weights of all modules
+    updates = {node for run in updates_of(graph, chains) for node in run}  # an optimizer handles the weights of all modules
     for node, chain in chains.items():
         for value in node.inputs():
             if value.key and node not in updates:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from alchemist.program.graph import Node, Value
+from alchemist.ir.scopes import Chain
+from alchemist.program.graph import Graph, Node, Value
 
 MIN_OPS = 4
 MIN_UPDATES = 3
@@ -31,6 +32,12 @@ def updates_in(items: Sequence[_Item]) -> list[range]:
     runs = [range(begin, end) for begin, end in pairwise([*begins, len(items)])]
     shapes = Counter(_shape(items, run) for run in runs)
     return [run for run in runs if len(run) >= MIN_OPS and shapes[_shape(items, run)] >= MIN_UPDATES]
+
+
+def updates_of(graph: Graph, chains: Mapping[Node, Chain]) -> list[list[Node]]:
+    """The same of a whole program: what stands behind its last other op outside of modules."""
+    found = updates_in([node if len(chains[node]) == 1 else None for node in graph.nodes])
+    return [[graph.nodes[index] for index in run] for run in found]
 
 
 def note_parts(nodes: Sequence[Node]) -> None:
@@ -57,7 +64,7 @@ def parts_of(nodes: Sequence[Node]) -> tuple[Value | None, Value | None]:
 
 def updated(values: Sequence[Value]) -> Value | None:
     """The weight that an update is about: the last one that it reads as it is stored."""
-    return next((value for value in reversed(values) if value.key and value.key == value.name and value.collection == "weights"), None)
+    return next((value for value in reversed(values) if value.collection == "weights" and value.key and value.key in (value.name, *value.made_from)), None)
 
 
 def update_role(value: Value, weight: Value | None) -> str:

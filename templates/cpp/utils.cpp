@@ -377,9 +377,27 @@ Tensor Weights::operator[](const Name& name) const {
     return read;
 }
 
+void Weights::set(const std::string& name, Tensor tensor) const {
+    if (!state_->tensors.contains(prefix_ + name)) {
+        state_->order.push_back(prefix_ + name);
+    }
+    state_->tensors[prefix_ + name] = std::move(tensor);
+}
+
+std::vector<std::string> Weights::names() const {
+    std::vector<std::string> found;
+    for (const auto& name : state_->order) {
+        if (name.starts_with(prefix_)) {
+            found.push_back(name.substr(prefix_.size()));
+        }
+    }
+    return found;
+}
+
 Tensor Weights::take(const Name& name) const {
     Tensor tensor = (*this)[name];
     state_->tensors.erase(prefix_ + name.text);
+    std::erase(state_->order, prefix_ + name.text);
     return tensor;
 }
 

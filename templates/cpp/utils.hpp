@@ -76,9 +76,9 @@ public:
 
     // Throws std::out_of_range with line, full name and the nearest one when there is no such tensor.
     ttnn::Tensor operator[](const Name& name) const;
-    void set(const std::string& name, ttnn::Tensor tensor) const {
-        state_->tensors[prefix_ + name] = std::move(tensor);
-    }
+    void set(const std::string& name, ttnn::Tensor tensor) const;
+    // In the order in which they were set.
+    std::vector<std::string> names() const;
     // The tensor, which leaves the collection: its device memory is free when the caller drops it.
     ttnn::Tensor take(const Name& name) const;
     Weights scope(const std::string& name) const;
@@ -88,6 +88,7 @@ public:
 private:
     struct State {
         std::unordered_map<std::string, ttnn::Tensor> tensors;
+        std::vector<std::string> order;
         Lookup lookup;
         ttnn::MeshDevice* device = nullptr;
         bool keep = false;

@@ -73,6 +73,37 @@ def joined_heads() -> ModuleOp:
     return build(net, ((2, 4, 20, 16), F, "input"), W)
 
 
+def reduced(name: str, axes: list[int], out: Dims) -> ModuleOp:
+    """Products [3, 32, 32] reduced; over each row, what that gives is added to them."""
+
+    def net(g: Graph, x: Any, w: Any) -> Any:
+        y = g("matmul", g("exp", x), w, out=(3, 32, 32), transpose_b=True)
+        made = g(name, y, out=out, dim_arg=axes, keep_dim=len(out) == 3)
+        return g("add", y, made) if out[:-1] == (3, 32) else g("exp", made)
+
+    return build(net, ((3, 32, 64), F, "input"), W)
+
+
+def turned(a: Dims, b: Dims, out: Dims, order: tuple[int, ...], *, twice: bool = False, **given: bool) -> ModuleOp:
+    def net(g: Graph, x: Any, y: Any) -> Any:
+        product = g("matmul", x, y, out=out, **given)
+        moved = g("permute", product, out=tuple(out[place] for place in order), permutation=list(order))
+        return g("add", moved, g("exp", product)) if twice else g("exp", moved)
+
+    return build(net, (a, F, "input"), (b, F, "input"))
+
+
+def steps(ranks: tuple[int, ...]) -> ModuleOp:
+    """Vectors of 8 times a scalar, which is given as many dims as `ranks` say."""
+
+    def net(g: Graph, x: Any, size: Any) -> Any:
+        for rank in ranks:
+            x = g("multiply", g("exp", x), g("reshape", size, out=(1,) * rank, shape=[1] * rank))
+        return x
+
+    return build(net, ((4, 8), F, "input"), ((), F, "input"))
+
+
 BLOCK = ["reshape", "exp", "matmul", "tanh", "linear", "add", "reshape"]
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "samples of whole tiles": ("batches-as-rows", samples((3, 32, 64)), BLOCK),
@@ -82,6 +113,17 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ["exp", "reshape", "matmul", "reshape", "tanh", "reshape", "linear", "reshape", "add"],
     ),
     "a table that samples share": ("batches-as-rows", samples((3, 32, 64), table=(1, 32, 64)), ["exp", "full", "add", "reshape", *BLOCK[2:]]),
+    "what is added to each row": ("batches-as-rows", reduced("mean", [2], (3, 32, 1)), ["reshape", "exp", "matmul", "mean", "add", "reshape"]),
+    "a sum of all rows": ("batches-as-rows", reduced("sum", [0, 1], (1, 1, 32)), ["reshape", "exp", "matmul", "sum", "exp"]),
+    "a sum of all rows, a vector": ("batches-as-rows", reduced("sum", [0, 1], (32,)), ["reshape", "exp", "matmul", "sum", "exp"]),
+    "sums of samples": ("batches-as-rows", reduced("sum", [1], (3, 1, 32)), ["reshape", "exp", "matmul", "reshape", "sum", "exp"]),
+    "a product that is turned": ("turned-products", turned((8, 64), (8, 32), (64, 32), (1, 0), transpose_a=True), ["matmul", "exp"]),
+    "heads that are turned and moved": (
+        "turned-products",
+        turned((2, 4, 32, 16), (2, 4, 16, 8), (2, 4, 32, 8), (0, 3, 1, 2)),
+        ["matmul", "permute", "exp"],
+    ),
+    "a scalar of several ranks": ("implicit-broadcast", steps((2, 1, 2)), ["exp", "reshape", "multiply", "exp", "multiply", "exp", "multiply"]),
     "heads of tokens by position": ("heads-of-rows", projected(), ["matmul", "reshape", "permute", "exp"]),
     "keys and values of such tokens": (
         "heads-of-rows",
@@ -109,6 +151,8 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "samples that end within a tile": ("batches-as-rows", samples((3, 30, 64))),
     "samples without a product": ("batches-as-rows", build(lambda g, x: g("tanh", g("exp", x)), ((3, 32, 64), F, "input"))),
     "a matrix per sample": ("batches-as-rows", shared((3, 32, 64), (3, 64, 32), (3, 32, 32))),
+    "a product that is read as it is, too": ("turned-products", turned((8, 16), (16, 8), (8, 8), (1, 0), twice=True)),
+    "heads that move": ("turned-products", turned((2, 4, 32, 16), (2, 4, 16, 8), (2, 4, 32, 8), (0, 2, 1, 3))),
     "a matrix per head": ("shared-factors", shared((2, 4, 32, 16), (2, 4, 16, 8), (2, 4, 32, 8))),
     "rows that would move into as many tiles": ("shared-factors", shared((2, 4, 6, 30, 16), (2, 1, 6, 16, 8), (2, 4, 6, 30, 8))),
     "channels that go to the end": ("fewer-moves", chain((2, 64, 4, 4), ("permute", (0, 2, 3, 1)), ("reshape", (2, 16, 64)))),

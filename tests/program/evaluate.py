@@ -83,6 +83,9 @@ class Weights:
         assert not self.stored
         self.tensors[self.prefix + name] = tensor
 
+    def names(self) -> list[str]:
+        return [name.removeprefix(self.prefix) for name in self.tensors if name.startswith(self.prefix)]
+
     def pop(self, name: str) -> Tensor:
         return self.tensors.pop(self.prefix + name)
 
@@ -99,9 +102,16 @@ class _Context:
 
 
 def run(
-    files: Mapping[str, str], loops: int = 1, library: type[Name] = Name, shapes: Mapping[str, Sequence[int]] = types.MappingProxyType({})
+    files: Mapping[str, str],
+    loops: int = 1,
+    library: type[Name] = Name,
+    shapes: Mapping[str, Sequence[int]] = types.MappingProxyType({}),
+    outputs: Sequence[str] = (),
 ) -> dict[str, Tensor]:
-    """Executes main() of an emitted program with `library` as ttnn; returns what it reports. shapes: of tensor files, for programs that ask for them."""
+    """Executes main() of an emitted program with `library` as ttnn; returns what it reports.
+
+    shapes: of tensor files, for programs that ask for them. outputs: names in order, of a program that has many.
+    """
     reported: dict[str, Tensor] = {}
     utils = types.ModuleType("utils")
     utils.__dict__.update(
@@ -111,6 +121,7 @@ def run(
         stored_weights=lambda device, keep=False: Weights({}, stored=True, shapes=shapes),
         load=lambda name, device: symbol(("input", name)),
         loops=lambda args: range(loops),
+        MANIFEST={"outputs": outputs},
         named=lambda tensors: {str(place): tensor for place, tensor in enumerate(tensors)},
         report=lambda args, /, **outputs: reported.update(outputs) or 0,
     )
