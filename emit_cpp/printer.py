@@ -10,6 +10,7 @@ from alchemist.program import model
 from alchemist.program.extract import to_value
 from alchemist.program.text import WIDTH, comment
 from emit_cpp import layout
+from emit_cpp.text import quoted
 from emit_cpp.values import render, render_float, render_key
 
 _PARAMETERS = {
@@ -157,12 +158,12 @@ class _Printer:
                 return out
             case model.RowLoop(columns, rows, body):
                 types = [_PARAMETERS[column.kind].removeprefix("const ").removesuffix("&") for column in columns]
-                start_line = f"for (const auto& [{', '.join(column.name for column in columns)}] : std::vector<std::tuple<{', '.join(types)}>>"
-                out = layout.lines(layout.Call(start_line, [f"{{{', '.join(render(cell) for cell in row)}}}" for row in rows], ") {", "{", "}"), pad)
+                cells = [f"{pad}    {{{', '.join(_cell(cell) for cell in row)}}}," for row in rows]
+                table = [f"{pad}using Row = std::tuple<{', '.join(types)}>;", f"{pad}const std::vector<Row> rows{{", *cells, f"{pad}}};"]
                 self._declared.append({column.name for column in columns})
-                out += [*self.block(body, pad + "    "), f"{pad}}}"]
+                loop = self._inner(f"for (const auto& [{', '.join(column.name for column in columns)}] : rows)", body, pad)
                 self._declared.pop()
-                return out
+                return [*table, *loop]
             case model.Extents(names, tensor):
                 extents = [(place, name) for place, name in enumerate(names) if name != "_"]
                 return [f"{pad}const int {name} = static_cast<int>({render(tensor)}.logical_shape()[{place}]);" for place, name in extents]
@@ -233,6 +234,11 @@ def _adapter(call: model.Call) -> str | None:
     if call.spec.cpp_result == "vector":
         return "utils::only(%)" if count == 1 else f"utils::unpack<{count}>(%)"
     return None
+
+
+def _cell(value: model.Value) -> str:
+    """A text's literal becomes the tuple's string by itself."""
+    return quoted(value.value) if isinstance(value, model.Literal) and isinstance(value.value, str) else render(value)
 
 
 def _as_string(key: model.Key) -> str:
