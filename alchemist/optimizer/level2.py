@@ -25,7 +25,7 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
-from alchemist.optimizer.stream import weight_may_move
+from alchemist.optimizer.stream import may_stream, weight_may_move
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
@@ -64,7 +64,7 @@ def plans(
     options_given: CompilerOptions | None = None,
 ) -> list[Placed]:
     """The plans that the replay takes and that are faster than level 0, fastest first. At level 1 results stay in DRAM; only what a sliding
-    window reads is moved; level 2's finalists have level 1's plan behind it.
+    window, or a norm or product of one row of tiles, reads is moved; level 2's finalists have level 1's plan behind it.
 
     With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0; with overrides it has what they ask for.
 
@@ -281,23 +281,29 @@ def _leave_out_small_gains(graph: Forward, options: dict[int, list[Choice]], lea
 
 
 def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves) -> dict[int, list[Choice]]:
-    """Adds ways of sliding windows that work on shards for themselves: the result goes to DRAM right behind them."""
+    """Adds ways of ops that work on shards for themselves: the result goes to DRAM right behind them."""
     known: dict[int, list[Choice]] = {}  # equal ops share one list
     found = dict(options)
     for number, listed in options.items():
-        if graph.steps[number].op.name not in WINDOWS:
+        alone = [choice for choice in listed if _is_alone(graph.steps[number].op, choice)]
+        if not alone:
             continue
         if id(listed) not in known:
             best: dict[tuple[tuple[Memory, ...], int], Choice] = {}
-            for choice in sorted(_leaving(graph, number, listed, DRAM, moves), key=lambda each: each.ns):
+            for choice in sorted(_leaving(graph, number, alone, DRAM, moves), key=lambda each: each.ns):
                 best.setdefault((choice.operands, choice.own_bytes), choice)
             known[id(listed)] = [*listed, *(choice for choice in best.values() if choice.then is not None)]
         found[number] = known[id(listed)]
     return found
 
 
+def _is_alone(op: Operation, choice: Choice) -> bool:
+    """Whether level 1 may move what the op reads: a sliding window, or a norm or product of one row of tiles on width shards."""
+    return op.name in WINDOWS or (may_stream(op) and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
+
+
 def _of_level_1(op: Operation, choice: Choice) -> bool:
-    return choice.leaves == DRAM and (op.name in WINDOWS or all(memory == DRAM for memory in choice.operands))
+    return choice.leaves == DRAM and (_is_alone(op, choice) or all(memory == DRAM for memory in choice.operands))
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ columns of K are a multiple of the step. Every bank holds whole columns of the w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ttnn_shim.queries import Memory
@@ -14,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
-from alchemist.ir.layout import layout_of, tile_padded
+from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
 from alchemist.optimizer import matmul
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
@@ -23,6 +24,8 @@ from alchemist.optimizer.machine import Machine
 CORES = (32, 16)
 """Numbers of cores of width shards that are tried: one of them divides the widths of usual decoders."""
 MOST_STEP = 16
+NORMS = ("ttnn.layer_norm", "ttnn.rms_norm", "ttnn.add_layer_norm", "ttnn.add_rms_norm")
+PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 LOADED = "ttcore.load_cached"
 
 
@@ -48,7 +51,7 @@ def in_banks(value: SSAValue, machine: Machine) -> Memory:
 
 def maker_of_weight(op: Operation) -> Operation | None:
     """The const-eval function that makes the op's weight for it alone."""
-    if op.name not in ("ttnn.matmul", "ttnn.linear"):
+    if op.name not in PRODUCTS:
         return None
     value = op.operands[1]
     loaded = value.owner
@@ -70,6 +73,14 @@ def weight_may_move(op: Operation) -> bool:
         return False
     shape = access.shape(op.operands[1])
     return len(shape) == 2 and shape[0] % 32 == 0 and shape[1] % 32 == 0 and maker_of_weight(op) is not None
+
+
+def may_stream(op: Operation) -> bool:
+    """An op on one row of tiles that width shards alone make faster, moves before and behind it counted: a norm, which reads interleaved rows on one core,
+    and a product whose weight nothing else reads."""
+    if op.name not in (*NORMS, *PRODUCTS) or math.prod(access.shape(op.results[0])[:-1]) > TILE_EDGE:
+        return False
+    return op.name in NORMS or weight_may_move(op)
 
 
 def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:

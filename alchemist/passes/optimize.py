@@ -123,14 +123,15 @@ class Optimize(Pass):
         return report(decided, card.card) if decided else ""
 
     def _plans(self, func: FuncOp, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[tuple[str, Placed]]:
-        """Plans over the whole function with their names, fastest first; none at level 1 of a function without sliding windows."""
+        """Plans over the whole function with their names, fastest first; none at level 1 of a function in which no op works on shards for itself."""
         from alchemist.optimizer.level2 import plans
         from alchemist.optimizer.overrides import given
         from alchemist.optimizer.placement import WINDOWS
         from alchemist.optimizer.search import Policy
+        from alchemist.optimizer.stream import may_stream
 
         level = self.options.optimization_level
-        if level < 2 and not given(self.options) and not any(op.name in WINDOWS for op in func.body.block.ops):
+        if level < 2 and not given(self.options) and not any(op.name in WINDOWS or may_stream(op) for op in func.body.block.ops):
             return []
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
         found = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)

@@ -1,4 +1,4 @@
-"""Level 2 of one row of tiles, as a decoder's step has it: activations in width shards, weights in the banks of DRAM."""
+"""Levels 1 and 2 of one row of tiles, as a decoder's step has it: activations in width shards, weights in the banks of DRAM."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ def model(width: int) -> torch.nn.Module:
     return Step(width).to(torch.bfloat16).eval()
 
 
-def lowered(rows: int, width: int) -> Any:
+def lowered(rows: int, width: int, level: int = 2) -> Any:
     captured = capture(model(width), (torch.zeros(rows, width, dtype=torch.bfloat16),), {}, "torch")
-    return lower_to_ttnn(captured.module, CompilerOptions.parse({"optimization_level": 2})).module
+    return lower_to_ttnn(captured.module, CompilerOptions.parse({"optimization_level": level})).module
 
 
-def test_weights_lie_in_the_banks() -> None:
-    """Of products whose weight nothing else reads; activations between them stay in width shards."""
-    module = lowered(32, 2048)
+@pytest.mark.parametrize("level", [1, 2])
+def test_weights_lie_in_the_banks(level: int) -> None:
+    """Of products whose weight nothing else reads; at level 2 activations between them stay in width shards."""
+    module = lowered(32, 2048, level)
     products = [op for func in functions(module) if not is_const_eval(func) for op in func.body.block.ops if op.name == "ttnn.matmul"]
     found = [op for op in products if (config := access.attr(op, CONFIG)) and "mcast_in0" not in config and "compute_with_storage_grid_size" not in config]
     assert found, [access.attr(op, CONFIG) for op in products]
@@ -61,16 +62,27 @@ def test_weights_lie_in_the_banks() -> None:
     assert len(moved) == len(found)
 
 
+def test_at_level_1_only_norms_and_products_are_on_shards() -> None:
+    """The first norm reads the program's input, which stays where it is given."""
+    (forward,) = [func for func in functions(lowered(32, 2048, 1)) if not is_const_eval(func)]
+    norms = [op for op in forward.body.block.ops if op.name == "ttnn.layer_norm"]
+    others = [op for op in forward.body.block.ops if op.name in ("ttnn.add", "ttnn.silu")]
+    for ops, memory in ((norms[1:], ("l1", "width_sharded")), (others, ("dram", "interleaved"))):
+        layouts = [layout_of(value.type) for op in ops for value in (op.operands[0], op.results[0])]
+        assert layouts and all(layout is not None and (layout.buffer, layout.memory) == memory for layout in layouts)
+
+
 @pytest.mark.parametrize("rows", [64, 48])
 def test_more_rows_leave_weights_where_they_are(rows: int) -> None:
     module = lowered(rows, 1024)
     assert not [op for func in functions(module) if is_const_eval(func) for op in func.body.block.ops if op.name == "ttnn.to_memory_config"]
 
 
+@pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=pytest.mark.slow)])
-def test_a_stream_passes_its_check(language: str, tmp_path: Path) -> None:
+def test_a_stream_passes_its_check(language: str, level: int, tmp_path: Path) -> None:
     generate = codegen_py if language == "python" else codegen_cpp
-    generate(model(1024), torch.randn(32, 1024, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    generate(model(1024), torch.randn(32, 1024, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     text = (tmp_path / "out" / ("main.py" if language == "python" else "model.cpp")).read_text()
     assert "DRAMSharded" in text, text
     done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
