@@ -47,6 +47,7 @@ TTIR_PIPELINE = (
     "heads-of-rows",
     "users-as-rows",
     "shared-factors",
+    "residuals-last",
     "batches-as-rows",
     "fuse-activation",
     "fold",

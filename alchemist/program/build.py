@@ -19,7 +19,7 @@ from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
-from alchemist.program.gradients import is_backward
+from alchemist.program.gradients import begins_backward, is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.layers import roll_layers
@@ -30,7 +30,7 @@ from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
-from alchemist.program.outline import class_label, compress, outline
+from alchemist.program.outline import class_label, compress, outline, with_beginnings
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
@@ -187,6 +187,8 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if attribute and own and not attribute.isdigit() and not definition.method and attribute not in of_class:
             candidates.append(snake_case(attribute))
         of_class.add(attribute)
+        if not definition.method and begins_backward(definition):
+            candidates = [f"{name}_backward" for name in candidates]
         definition.base_name = candidates[0]
         definition.name = _numbered(candidates, taken, numbers)
         taken.add(definition.name)
@@ -429,7 +431,7 @@ def _listed(rows: Sequence[tuple[str, str]]) -> str:
     by_type: dict[str, list[str]] = {}
     for name, what in rows:
         by_type.setdefault(what, []).append(name)
-    return ", ".join(name + what for what, names in by_type.items() for name in compress(names))
+    return ", ".join(name + what for what, names in by_type.items() for name in with_beginnings(compress(names)))
 
 
 def _facts(root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]) -> tuple[tuple[str, str], ...]:

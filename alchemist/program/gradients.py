@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from alchemist.ops.spec import SHAPING
-from alchemist.program.functions import Definition
+from alchemist.program.functions import CallItem, Definition, LoopItem
 from alchemist.program.graph import Node, Value
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier
@@ -22,6 +22,16 @@ def is_gradient(value: Value) -> bool:
 def is_backward(definition: Definition) -> bool:
     """Whether the function does some of a backward pass."""
     return any(isinstance(item, Node) and any(map(is_gradient, item.results)) for item in definition.items)
+
+
+def begins_backward(definition: Definition) -> bool:
+    """Whether the function is one of a backward pass from its first op on, or gets a gradient."""
+    if any(map(is_gradient, definition.parameters)):
+        return True
+    first = definition.items[0] if definition.items else None
+    if isinstance(first, LoopItem):
+        first = first.body[0]
+    return begins_backward(first.function) if isinstance(first, CallItem) else first is not None and any(map(is_gradient, first.results))
 
 
 def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Node], names: Mapping[int, str]) -> str:

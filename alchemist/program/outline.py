@@ -96,3 +96,23 @@ def compress(paths: Sequence[str]) -> tuple[str, ...]:
             if number is not None:
                 run.append(number)
     return tuple(plain)
+
+
+def with_beginnings(names: Sequence[str]) -> list[str]:
+    """The names; those that end alike behind different beginnings are one: `{0,1.mu,1.nu}.blocks.0.w`."""
+    ends = Counter(end for name in names for end in _ends(name))
+    found: dict[str, list[str]] = {}
+    for name in names:
+        end = next((end for end in _ends(name) if ends[end] > 1), "")
+        found.setdefault(end or name, []).append(name.removesuffix(end).rstrip("."))
+    made: list[str] = []
+    for end, beginnings in found.items():
+        whole = len(beginnings) == 1 and beginnings[0] == end
+        before = beginnings[0] if len(beginnings) == 1 else f"{{{','.join(beginnings)}}}"
+        made.append(end if whole else f"{before}.{end}")
+    return made
+
+
+def _ends(name: str) -> list[str]:
+    """What stands behind each dot, the longest first."""
+    return [name[index + 1 :] for index, letter in enumerate(name) if letter == "."]

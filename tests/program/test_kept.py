@@ -67,6 +67,16 @@ def test_layers_are_loops(files: dict[str, str], language: str) -> None:
     assert 'saved.scope(f"blocks.{i}")' in text or 'saved.scope("blocks." + std::to_string(i))' in text
 
 
+def test_functions_of_the_backward_pass(files: dict[str, str]) -> None:
+    """One for each class: what goes around a module is added where the module is called."""
+    text = files["main.py"]
+    for name in ("transformer_block", "feed_forward", "layer_norm", "gpt"):
+        assert text.count(f"def {name}(") == text.count(f"def {name}_backward(") == 1
+    block = text[text.index("def transformer_block_backward(") :].partition("\n\n\n")[0]
+    assert block.count("layer_norm_backward(") == block.count("ttnn.add(") == 2
+    assert "{0,1.0.mu,1.0.nu}.blocks.{0..4}.ln_1.b [32] float32" in " ".join(text.split())
+
+
 def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:
     """By the name that the variable has; what a second module of the class saves is called alike."""
     text = files["main.py"]

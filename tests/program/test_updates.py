@@ -65,7 +65,7 @@ def test_many_outputs_stay_together(files: dict[str, str]) -> None:
     text = files["main.py"]
     assert "outputs = train_step(" in text
     assert "utils.report(args, **utils.named(outputs))" in text
-    assert f"0.{{0..{LAYERS - 1}}}.w [32, 32]" in " ".join(text.split())
+    assert f"{{0,1.0.mu,1.0.nu}}.{{0..{LAYERS - 1}}}.w [32, 32]" in " ".join(text.split())
 
 
 def test_values_are_those_of_the_program_without_functions(files: dict[str, str]) -> None:
