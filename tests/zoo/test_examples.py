@@ -58,8 +58,27 @@ def run_script_of(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=True)
 
 
+def built_and_run(source: Path, build: Path, name: str) -> str:
+    """What the program `name` of a CMake project prints."""
+    found = subprocess.run([sys.executable, "-m", "ttnn_shim", "--cmake-dir"], capture_output=True, text=True, check=True)
+    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    assert cmake is not None
+    for command in (
+        [cmake, "-S", str(source), "-B", str(build), f"-DTT-NN_DIR={found.stdout.strip()}"],
+        [cmake, "--build", str(build)],
+        [str(build / name)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 def test_trace(tmp_path: Path) -> None:
     assert run_script_of("trace/trace.py", tmp_path).stdout.count("the replay equals the plain call") == 3
+
+
+def test_trace_in_cpp(tmp_path: Path) -> None:
+    assert built_and_run(EXAMPLES / "trace", tmp_path / "build", "trace").count("the replay equals the plain call") == 3
 
 
 def test_ttnn_jit(tmp_path: Path) -> None:
@@ -73,17 +92,7 @@ def test_ttnn_jit(tmp_path: Path) -> None:
 def test_cpp_in_cmake_project(tmp_path: Path) -> None:
     out = tmp_path / "out"
     script("cpp_in_cmake_project/export.py", str(out))
-    found = subprocess.run([sys.executable, "-m", "ttnn_shim", "--cmake-dir"], capture_output=True, text=True, check=True)
-    cmake = shutil.which("cmake", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    assert cmake is not None
-    for command in (
-        [cmake, "-S", str(out), "-B", str(out / "build"), f"-DTT-NN_DIR={found.stdout.strip()}"],
-        [cmake, "--build", str(out / "build")],
-        [str(out / "build" / "app")],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    first, second = (line.partition(": ")[2] for line in done.stdout.splitlines())
+    first, second = (line.partition(": ")[2] for line in built_and_run(out, out / "build", "app").splitlines())
     assert first == second
     assert first.startswith("[32, 10] float32 TILE DRAM")
     assert len((EXAMPLES / "cpp_in_cmake_project" / "app.cpp").read_text().splitlines()) == 10
