@@ -119,6 +119,15 @@ TEST(circular_buffers_must_not_meet_tensors) {
     CHECK_THROWS(OutOfMemory, "clash with L1 buffers", (allocator.check_circular_buffers(1393312), 0));
 }
 
+TEST(circular_buffers_may_reach_into_l1_small_where_no_tensor_is) {
+    const auto device = open_device({.card = "n150", .l1_small_bytes = 32768});
+    Allocator& allocator = device->shim().allocator();
+    allocator.check_circular_buffers(1393312);
+    CHECK_THROWS(OutOfMemory, "beyond max L1 size", (allocator.check_circular_buffers(1393313), 0));
+    const auto tensor = make_device_tensor(device.get(), TensorSpec({32, 32}, DataType::BFLOAT16, Layout::TILE, l1()));
+    CHECK_THROWS(OutOfMemory, "clash with L1 buffers", (allocator.check_circular_buffers(1393312 - 32768), 0));
+}
+
 TEST(values_are_shared_until_written) {
     const auto device = open_device({.card = "n150"});
     const std::vector<float> numbers{1, 2, 3, 4};

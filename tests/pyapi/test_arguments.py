@@ -86,6 +86,7 @@ NO_EFFECT_HERE = {
         (f"ttnn.{op}", "memory_config"): "the sample is in DRAM, from where the real package works through slices into interleaved DRAM whatever this says"
         for op in ("conv1d", "conv2d", "conv_transpose2d")
     },
+    **{(f"ttnn.{pool}", "deallocate_input"): "the real package frees sharded inputs alone" for pool in ("avg_pool2d", "max_pool2d")},
     ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     **{("ttnn.fold", name): "the sample is interleaved; only shards are dealt to a grid" for name in ("grid_size", "override_memory_config")},

@@ -151,12 +151,19 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv3d& op) {
     add_dram(phase.shared, weight, static_cast<double>(weight.bytes() * pixel_cores), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("Conv3dProgramFactory", arch, static_cast<int>(cores), std::move(phase), true, false);
+    // Whole rows of tiles are gathered one at a time, any other number of windows at once.
+    const std::int64_t gathered = patches % 32 == 0 ? 32 : patches, element = bytes_per_tile(in.dtype) / 1024;
+    const bool adds = in_blocks > 1;
+    const std::int64_t sums = high * wide * bytes_per_tile(adds && c.compute.fp32_dest_acc ? DType::Float32 : out.dtype);
     p.circular_buffers = {
-        {"sticks", high * deep * bytes_per_tile(in.dtype)},
+        {"sticks", gathered * deep * 32 * element},
         {"tiles", high * deep * bytes_per_tile(in.dtype)},
         {"weights", deep * wide * weight.tile_bytes()},
-        {"sums", high * wide * (c.compute.fp32_dest_acc ? 4096 : 2048)},
-        {"rows", high * wide * bytes_per_tile(out.dtype)}};
+        {"sums", sums},
+        {"rows", high * wide * bytes_per_tile(out.dtype)},
+        {"added", adds ? sums + bytes_per_tile(DType::BFloat16) : 0},
+        {"bias", c.inputs.size() > 2 ? wide * c.inputs[2].tile_bytes() : 0},
+        {"halo", op.halo_sticks * op.channels * element}};
     p.work.total_math_cycles = static_cast<double>(pixels * high * weight.tiles()) * k.fpu_tile * phases(c);
     return p;
 }

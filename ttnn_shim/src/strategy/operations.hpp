@@ -388,7 +388,8 @@ struct Conv3d {
     Integers window{};
     std::int64_t patches = 1;                        ///< results of an output block
     std::int64_t blocks_c_in = 1, blocks_c_out = 1;  ///< blocks of channels
-    OPERATION(Conv3d, "conv3d", window, patches, blocks_c_in, blocks_c_out)
+    std::int64_t channels = 0, halo_sticks = 0;      ///< of a block: channels, sticks that its windows share in L1 (0: gathered one by one)
+    OPERATION(Conv3d, "conv3d", window, patches, blocks_c_in, blocks_c_out, channels, halo_sticks)
 };
 
 struct Pool2d {

@@ -141,6 +141,9 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     if (is_on_device(weight) && weight.layout() == Layout::ROW_MAJOR) weight = ttnn::to_layout(weight, Layout::TILE);
     std::vector<Tensor> inputs{input, weight};
     if (bias) inputs.push_back(*bias);
+    const Triple patch{config.T_out_block, config.H_out_block, config.W_out_block};
+    int64_t halo_sticks = area > 1 && dilation == Triple{1, 1, 1} ? 1 : 0;
+    for (size_t i = 0; i < 3; ++i) halo_sticks *= (int64_t{patch[i]} - 1) * stride[i] + kernel[i];
     TensorSpec spec = make_spec(result, dtype, layout, args.memory_config.value_or(MemoryConfig{}));
     if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
         spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
@@ -148,9 +151,11 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
         {.op =
              strategy::Conv3d{
                  .window = {kernel[0], kernel[1], kernel[2]},
-                 .patches = int64_t{config.T_out_block} * config.H_out_block * config.W_out_block,
+                 .patches = int64_t{patch[0]} * patch[1] * patch[2],
                  .blocks_c_in = aligned / block,
-                 .blocks_c_out = config.C_out_block == 0 ? 1 : (outs + config.C_out_block - 1) / config.C_out_block},
+                 .blocks_c_out = config.C_out_block == 0 ? 1 : (outs + config.C_out_block - 1) / config.C_out_block,
+                 .channels = block,
+                 .halo_sticks = halo_sticks},
          .compute = args.compute_kernel_config,
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [=](std::span<const Tensor> outputs) {

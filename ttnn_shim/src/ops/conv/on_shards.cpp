@@ -70,7 +70,16 @@ Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings&
     const ShardPlan plan =
         plan_shards(conv, settings.config, {}, input.layout(), conv.window.channels, device->shim().grid(), pointwise, false);
     const Shape flat({1, 1, static_cast<uint32_t>(conv.window.in_pixels()), conv.window.channels});
-    return make_device_tensor(device, make_spec(flat, input.dtype(), input.layout(), plan.input), input.shim().buffer->values());
+    const TensorSpec spec = make_spec(flat, input.dtype(), input.layout(), plan.input);
+    const Tensor shards = make_device_tensor(device, spec, input.shim().buffer->values());
+    // Sticks in blocks: TT-NN fills up the last cores' shards on the device.
+    const auto& shape = plan.input.shard_spec()->shape;
+    if (plan.input_cores.scheme != TensorMemoryLayout::BLOCK_SHARDED || input.layout() != Layout::ROW_MAJOR ||
+        plan.input_cores.pixels() * shape[0] == flat[2] || plan.input_cores.channels() * shape[1] != flat[3])
+        return shards;
+    return launch({.op = strategy::Pad{}, .name = "PadDeviceOperation"}, {shards}, {spec}, [=](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(shards.shim().buffer->values());
+    })[0];
 }
 
 Tensor multiply_shards(

@@ -280,18 +280,20 @@ void check_tables(const Tensor& sharded) {
 }
 }  // namespace
 
+Tensor image_shards(const Tensor& input, const Window& window, const Placement& placement) {
+    if (input.is_sharded()) return input;
+    const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
+    const MemoryConfig config =
+        placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
+    return launch(
+        {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {input},
+        {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
+        [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
+}
+
 Tensor gather_halo(
     const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram, bool pool) {
-    Tensor sharded = input;
-    if (!input.is_sharded()) {
-        const uint32_t multiple = input.layout() == Layout::TILE ? TILE_EDGE : 1;
-        const MemoryConfig config =
-            placement.memory_config(window.in_pixels(), window.channels, multiple, multiple == TILE_EDGE ? TILE_EDGE : 8);
-        sharded = launch(
-            {.op = strategy::InterleavedToSharded{}, .name = "InterleavedToShardedDeviceOperation"}, {input},
-            {make_spec(input.logical_shape(), input.dtype(), input.layout(), config)},
-            [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(input.shim().buffer->values()); })[0];
-    }
+    Tensor sharded = image_shards(input, window, placement);
     const bool width_split = placement.scheme != TensorMemoryLayout::HEIGHT_SHARDED;
     const auto& own = input.memory_config().shard_spec();  // shards keep their width
     const uint32_t channels = own ? own->shape[1] : width_split ? div_up(window.channels, placement.cores_c) : window.channels;

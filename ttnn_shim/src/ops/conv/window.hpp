@@ -85,6 +85,8 @@ Tensor padded_slice(const Tensor& source, const Window& part, const Placement& p
 /// Rows of the padded image (sticks) that the outputs of one core touch: the most of any core.
 uint64_t halo_sticks(const Window& window, const Placement& placement, uint32_t unit);
 
+/// An image on the cores of a windowed op; one that is sharded stays where it is.
+Tensor image_shards(const Tensor& input, const Window& window, const Placement& placement);
 /// The input of a windowed op, sharded in L1 with its neighbours' rows beside each shard: interleaved-to-sharded (unless
 /// sharded already), halo and, with `move`, the defragmenting move, each as its own device program. Values are not arranged. `pool`: for a
 /// pooling window, whose program holds more buffers.

@@ -1,4 +1,6 @@
 // permute and transpose.
+#include <array>
+
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -109,6 +111,17 @@ Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, cons
         order.push_back(dim);
     }
     if (identity) return memory_config && *memory_config != input.memory_config() ? permuted(input, order, memory_config) : input;
+    if (input.is_sharded() && rank >= 3 && rank <= 4 && (rank == 3 || order[0] == 0)) {
+        // TT-NN turns the last three dimensions of shards by transposes of neighbours.
+        const auto at = [&](size_t i) { return order[rank - 3 + i] + 3 - static_cast<uint32_t>(rank); };
+        const auto turned = [&](const Tensor& value, bool rows, bool last) {
+            return transpose(value, rows ? -3 : -2, rows ? -2 : -1, last ? memory_config : std::nullopt, 0.0F);
+        };
+        const std::array<uint32_t, 3> wanted{at(0), at(1), at(2)};
+        if (wanted == std::array<uint32_t, 3>{1, 2, 0}) return turned(turned(input, true, false), false, true);
+        if (wanted == std::array<uint32_t, 3>{2, 0, 1}) return turned(turned(input, false, false), true, true);
+        if (wanted == std::array<uint32_t, 3>{2, 1, 0}) return turned(turned(turned(input, false, false), true, false), false, true);
+    }
     return permuted(input, order, memory_config);
 }
 Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, float pad_value) {

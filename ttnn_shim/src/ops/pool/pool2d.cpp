@@ -4,9 +4,11 @@
 #include <limits>
 
 #include "ops/arguments.hpp"
+#include "ops/conv/shards.hpp"
 #include "ops/conv/window.hpp"
 #include "ops/reduction/values.hpp"
 #include "ops/registry.hpp"
+#include "ops/trace_values.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
@@ -299,9 +301,7 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
     check_device_tensor(input, "input_tensor");
     SHIM_CHECK(!settings.divisor || *settings.divisor != 0, "divisor_override: expected a number other than 0");
     if (averages_images(input, window, settings) && input.logical_volume() == window.in_pixels() * window.channels) {
-        std::vector<Tensor> result{average_images(input, window, settings)};
-        if (settings.deallocate_input) Tensor(input).deallocate(true);
-        return result;
+        return {average_images(input, window, settings)};
     }
     window.check();
     // TT-NN moves 32-bit integers through its halo as they are and pools them as bfloat16.
@@ -333,24 +333,27 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
         settings.slices = fitting_slices(input, window, settings);
     const uint32_t slices = settings.indices ? 1 : slices_asked(settings.slices, input);  // indices are those of the whole image
     if (slices > 1) {
-        std::vector<Tensor> result{pool_slices(input, window, settings, slices)};
-        if (settings.deallocate_input) Tensor(input).deallocate(true);
-        return result;
+        return {pool_slices(input, window, settings, slices)};
     }
     const Placement placement =
         legacy ? placement_of(input.memory_config(), machine_of(input).grid())
                : place_pool({window, settings, input.layout() == Layout::TILE, settings.layout == Layout::TILE}, machine_of(input).grid());
-    const Tensor halo = gather_halo(input, window, placement, unit, settings.reallocate_halo, settings.config_in_dram, true);
-    auto outputs =
-        run_pool(halo, window, settings, placement, [=](std::span<const Tensor> made) { pool_kernel(input, window, settings, made); });
+    // Shards are held to the end, whoever made them, unless they may be given back: then before the gathered rows move. An interleaved
+    // input stays.
+    Tensor shards = image_shards(input, window, placement);
+    Tensor halo = gather_halo(shards, window, placement, unit, false, settings.config_in_dram, true);
+    const bool frees_input = settings.deallocate_input && legacy;
+    const bool recording = is_recording(device_of(input)->shim());  // has no values yet
+    const Tensor values = frees_input && !recording ? without_place(input, std::nullopt) : input;
+    if (settings.deallocate_input || in_dram) shards.deallocate(true);
+    if (settings.reallocate_halo) halo = move_halo(std::move(halo));
+    auto outputs = run_pool(halo, window, settings, placement, [=](std::span<const Tensor> made) {
+        pool_kernel(frees_input && recording ? without_place(values, std::nullopt) : values, window, settings, made);
+    });
     if (settings.memory_config) {
         for (Tensor& output : outputs) {
             if (*settings.memory_config != output.memory_config()) output = ttnn::to_memory_config(output, *settings.memory_config);
         }
-    }
-    if (settings.deallocate_input) {
-        Tensor released = input;
-        released.deallocate(true);
     }
     return outputs;
 }
