@@ -1,4 +1,6 @@
 // Traces of C++ programs: replays follow their inputs, memory is given back as in eager calls, the real library's rules.
+#include <functional>
+
 #include "chip.hpp"
 #include "harness.hpp"
 #include "ttnn/operations/conv/conv2d/conv2d.hpp"
@@ -99,6 +101,36 @@ TEST(traced_convolution_on_shards) {
     execute_trace(device, trace);
     CHECK(output.to_vector<float>() == wanted);
     release_trace(device, trace);
+}
+
+TEST(traced_steps_between_programs) {
+    // What the host does to values between two programs is done again at each replay.
+    const Chip chip;
+    auto* device = chip.device.get();
+    const tt::tt_metal::Tile half({16, 32});
+    const TensorSpec small(Shape({32, 32}), tt::tt_metal::TensorLayout(BF16, tt::tt_metal::PageConfig(TILES, half), MemoryConfig{}));
+    const Tensor weight = Tensor::from_vector(scaled(32 * 32, 1.0F / 64), TensorSpec(Shape({32, 32}), BF16, TILES), device);
+    const std::vector<std::pair<TensorSpec, std::function<Tensor(const Tensor&)>>> cases{
+        {TensorSpec(Shape({32, 32}), BF16, TILES), [](const Tensor& x) { return ttnn::sigmoid(x, 2); }},
+        {TensorSpec(Shape({1, 1, 20, 32}), BF16, TILES),
+         [](const Tensor& x) { return ttnn::add(ttnn::reshape(x, Shape({1, 1, 32, 32}), Shape({1, 1, 32, 32})), 1.0F); }},
+        {small, [&](const Tensor& x) { return ttnn::matmul(x, weight); }}};
+    for (const auto& [spec, call] : cases) {
+        const auto size = spec.logical_shape().volume();
+        const auto of = [&](float factor) { return Tensor::from_vector(scaled(size, factor), spec); };
+        std::vector<Floats> wanted;
+        for (const float factor : {1.0F, -0.5F}) wanted.push_back(call(of(factor).to_device(device)).to_vector<float>());
+        Tensor slot = of(0).to_device(device);
+        const ttnn::MeshTraceId trace = begin_trace_capture(device);
+        const Tensor output = call(slot);
+        end_trace_capture(device, trace);
+        for (size_t i = 0; i < wanted.size(); ++i) {
+            ttnn::copy_to_device(of(i == 0 ? 1.0F : -0.5F), slot);
+            execute_trace(device, trace);
+            CHECK(output.to_vector<float>() == wanted[i]);
+        }
+        release_trace(device, trace);
+    }
 }
 
 TEST(rules_of_traces) {

@@ -174,10 +174,13 @@ bool is_recording(Device& device) {
     return values != nullptr && values->recording();
 }
 
-void check_known_values(const Tensor& tensor, const char* what) {
-    SHIM_SUPPORTED(
-        !is_on_device(tensor) || has_values(tensor) || !is_recording(machine_of(tensor)),
-        "{} in a trace: its values are not those of a device program", what);
+void on_values(const Kernel& step, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+    SHIM_ASSERT(!inputs.empty());
+    if (is_on_device(inputs[0]) && is_recording(machine_of(inputs[0]))) {
+        traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, 0);
+    } else if (std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return has_values(input); })) {
+        step(outputs);
+    }
 }
 
 }  // namespace ttnn_shim

@@ -77,7 +77,8 @@ TracedValues* traced_values(Device& device);
 
 /// Whether the device's programs are being captured with their values.
 bool is_recording(Device& device);
-/// Throws Error(NotSupported) when `tensor` is made by a program of the capture under way: `what` needs its values now.
-void check_known_values(const Tensor& tensor, const char* what);
+/// What the host does to values between two programs, such as another arrangement of them: now, or at each replay of the capture under way.
+/// The device's clock does not see it. Nothing where the inputs have no values.
+void on_values(const Kernel& step, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
 
 }  // namespace ttnn_shim

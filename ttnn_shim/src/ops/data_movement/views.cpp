@@ -177,7 +177,7 @@ Tensor with_other_values(const Tensor& tensor, const Shape& shape, const Shape& 
     SHIM_CHECK(
         tensor.logical_volume() > 0 && shape.volume() > 0, "logical_shape: {} holds {} values, the tensor {} holds {}", shape,
         shape.volume(), tensor.logical_shape(), tensor.logical_volume());
-    const Shape &own = tensor.logical_shape(), &own_padded = tensor.padded_shape();
+    const Shape own_shape = tensor.logical_shape(), &own = own_shape, &own_padded = tensor.padded_shape();
     const MemoryConfig memory = memory_config.value_or(tensor.memory_config());
     const bool same_kind = memory.is_sharded() == tensor.memory_config().is_sharded() && memory.is_l1() == tensor.memory_config().is_l1();
     const bool tiled = tensor.layout() == Layout::TILE;
@@ -191,24 +191,26 @@ Tensor with_other_values(const Tensor& tensor, const Shape& shape, const Shape& 
     SHIM_CHECK(
         spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
         "logical_shape: {} needs more pages than {} has", shape, own);
-    check_known_values(tensor, "a reshape to another number of values");
-    if (!has_values(tensor)) return is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, nullptr);
+    const Tensor result = is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, nullptr);
     // Row by row of the padded matrix, which both have.
-    const size_t bytes = stored_bytes(tensor.dtype()), width = back(own, -1), wanted = back(shape, -1);
-    const auto lines = [&](const Shape& s) -> size_t { return tiled ? (back(s, -2) + 31) / 32 * 32 : back(s, -2); };
-    const auto values = new_values(spec);
-    std::memset(values->data(), 0, shape.volume() * bytes);
-    const size_t height = back(shape, -2), own_height = back(own, -2), own_rows = tensor.logical_volume() / width;
-    for (size_t row = 0; row < shape.volume() / wanted; ++row) {
-        const size_t line = row / height * lines(shape) + row % height, matrix = line / lines(own), within = line % lines(own);
-        if (within >= own_height || matrix * own_height + within >= own_rows) continue;
-        std::memcpy(
-            values->data() + row * wanted * bytes, raw_data(tensor) + (matrix * own_height + within) * width * bytes,
-            std::min(width, wanted) * bytes);
-    }
-    if (!is_on_device(tensor)) return make_host_tensor(spec, values);
-    const Tensor result = make_in_place(tensor, spec);
-    result.shim().buffer->set_values(values);
+    on_values(
+        [=](std::span<const Tensor> outputs) {
+            const size_t bytes = stored_bytes(tensor.dtype()), width = back(own_shape, -1), wanted = back(shape, -1);
+            const auto lines = [&](const Shape& s) -> size_t { return tiled ? (back(s, -2) + 31) / 32 * 32 : back(s, -2); };
+            const auto values = new_values(spec);
+            std::memset(values->data(), 0, shape.volume() * bytes);
+            const size_t height = back(shape, -2), own_height = back(own_shape, -2), own_rows = tensor.logical_volume() / width;
+            for (size_t row = 0; row < shape.volume() / wanted; ++row) {
+                const size_t line = row / height * lines(shape) + row % height, matrix = line / lines(own_shape),
+                             within = line % lines(own_shape);
+                if (within >= own_height || matrix * own_height + within >= own_rows) continue;
+                std::memcpy(
+                    values->data() + row * wanted * bytes, raw_data(tensor) + (matrix * own_height + within) * width * bytes,
+                    std::min(width, wanted) * bytes);
+            }
+            outputs[0].shim().buffer->set_values(values);
+        },
+        {tensor}, {result});
     return result;
 }
 

@@ -96,12 +96,19 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
     OpScope scope("ttnn.sigmoid");
     SHIM_CHECK(
         vector_mode == 1 || vector_mode == 2 || vector_mode == 4, "vector_mode: expected 1 (R), 2 (C) or 4 (RC), got {}", vector_mode);
-    if (vector_mode != 4) check_known_values(input, "sigmoid of some faces");
+    const auto options = options_of(memory_config, output, mode != SigmoidMode::Accurate);
+    if (vector_mode == 4) return unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options);
     // Holding the input's values makes an in-place result a copy, so that the faces left out can be taken from them.
-    const auto before = vector_mode != 4 && input.is_allocated() && has_values(input) ? input.shim().buffer->values() : nullptr;
-    const Tensor result =
-        unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options_of(memory_config, output, mode != SigmoidMode::Accurate));
-    if (before != nullptr && has_values(result)) keep_other_faces(*before, result, vector_mode);
+    const auto before = std::make_shared<std::shared_ptr<Values>>();
+    if (is_on_device(input) && input.is_allocated())
+        on_values([=](std::span<const Tensor>) { *before = input.shim().buffer->values(); }, {input}, {});
+    const Tensor result = unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options);
+    on_values(
+        [=](std::span<const Tensor> outputs) {
+            if (*before != nullptr) keep_other_faces(**before, outputs[0], vector_mode);
+            before->reset();
+        },
+        {result}, {result});
     return result;
 }
 Tensor tanh(

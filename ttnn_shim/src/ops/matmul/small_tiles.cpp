@@ -63,14 +63,16 @@ Tensor in_full_tiles(const Tensor& tensor, bool bias) {
     shape[-2] = bias ? 1 : spread(dense.rows, tile.get_height());
     shape[-1] = spread(dense.columns, tile.get_width());
     const Tensor full = make_in_place(tensor, make_spec(shape, tensor.dtype(), Layout::TILE, in_full_tiles(tensor.memory_config(), tile)));
-    check_known_values(tensor, "a product of small tiles");
-    if (!has_values(tensor)) return full;
-    std::byte* target = mutable_raw_data(full);
-    const size_t bytes = stored_bytes(tensor.dtype());
-    std::memset(target, 0, full.logical_volume() * bytes);
-    const Matrix copied{bias ? 1 : dense.rows, dense.columns};
-    const size_t images = bias ? 1 : tensor.logical_volume() / std::max<size_t>(1, size_t{dense.rows} * dense.columns);
-    copy_blocks(bytes, raw_data(tensor), target, copied, matrix_of(shape), images, tile.get_tile_shape(), false);
+    on_values(
+        [=](std::span<const Tensor> outputs) {
+            std::byte* target = mutable_raw_data(outputs[0]);
+            const size_t bytes = stored_bytes(tensor.dtype());
+            std::memset(target, 0, outputs[0].logical_volume() * bytes);
+            const Matrix copied{bias ? 1 : dense.rows, dense.columns};
+            const size_t images = bias ? 1 : tensor.logical_volume() / std::max<size_t>(1, size_t{dense.rows} * dense.columns);
+            copy_blocks(bytes, raw_data(tensor), target, copied, matrix_of(shape), images, tile.get_tile_shape(), false);
+        },
+        {tensor}, {full});
     return full;
 }
 
@@ -81,21 +83,25 @@ Tensor in_small_tiles(Tensor product, const SmallTileResult& result, const std::
     shape[-1] = result.columns;
     const MemoryConfig memory = with_shards_of(product.memory_config(), {FULL, FULL}, result.block);
     const TensorSpec spec(shape, tt::tt_metal::TensorLayout(product.dtype(), tt::tt_metal::PageConfig(Layout::TILE, result.tile), memory));
-    std::shared_ptr<Values> values;
-    if (has_values(product)) {
-        values = new_values(spec);
-        const size_t images = product.logical_volume() / std::max<size_t>(1, size_t{apart.rows} * apart.columns);
-        copy_blocks(
-            stored_bytes(product.dtype()), raw_data(product), values->data(), {result.rows, result.columns}, apart, images, result.block,
-            true);
-    }
-    if (output) {
-        output->shim().buffer->set_values(std::move(values));
-        return *output;
-    }
     MeshDevice* device = device_of(product);
-    product.deallocate(true);
-    return make_device_tensor(device, spec, std::move(values));
+    // Its place is given back before the result is placed; its values are read after that.
+    const Tensor source = product;
+    const std::shared_ptr<Values> known = has_values(product) ? product.shim().buffer->values() : nullptr;
+    if (!output) product.deallocate(true);
+    const Tensor made = output ? *output : make_device_tensor(device, spec, nullptr);
+    const auto arrange = [=](std::span<const Tensor> outputs) {
+        const auto values = new_values(spec);
+        const size_t images = source.logical_volume() / std::max<size_t>(1, size_t{apart.rows} * apart.columns);
+        const std::byte* held = known ? known->data() : raw_data(source);
+        copy_blocks(stored_bytes(source.dtype()), held, values->data(), {result.rows, result.columns}, apart, images, result.block, true);
+        outputs[0].shim().buffer->set_values(values);
+    };
+    if (known) {
+        arrange(std::span<const Tensor>(&made, 1));
+    } else {
+        on_values(arrange, {made}, {made});  // a capture: the step holds the product
+    }
+    return made;
 }
 
 }  // namespace ttnn_shim
