@@ -135,6 +135,8 @@ def test_padded_host_tensors(function: str, shape: tuple[int, ...], padded: tupl
     found = getattr(tt_lib.utils, function)(values)
     assert tuple(found.shape) == padded
     assert torch.equal(found[found != 0], values.flatten())
+    assert torch.equal(tt_lib.utils.untilize(tt_lib.utils.tilize(found)), found)
+    assert tt_lib.utils.tilize_to_list(found) == found.flatten().tolist()
 
 
 class Direct(nn.Module):

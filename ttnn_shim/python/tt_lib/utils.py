@@ -27,6 +27,20 @@ def roundup32(a: int) -> int:
 _nearest_32, _nearest_y = roundup32, roundup  # names that older tests import
 
 
+def tilize(x: Any) -> Any:
+    """The values as they are: tensors arrange them by themselves."""
+    return x
+
+
+untilize = tilize  # as above
+
+
+def tilize_to_list(x: Any) -> list[float]:
+    """All values of a torch tensor in order."""
+    values: list[float] = x.reshape(-1).tolist()
+    return values
+
+
 def _padded(x: Any, shape: tuple[int, ...]) -> Any:
     """`x` as `shape`, with zeros behind its last two dimensions up to whole tiles. float32, as in the real package."""
     result = torch.zeros(*shape[:-2], roundup32(shape[-2]), roundup32(shape[-1]))
