@@ -83,46 +83,33 @@ def multicast(
     grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], fused: Any, part: tuple[int, int] | None = None
 ) -> StructAttr:
     """2-D: activations travel along rows of cores, weights along columns. part: output tiles that are held at once, None for the block."""
-    rows, columns = part or (None, None)
-    return struct(
-        "ttnn.matmul_multi_core_reuse_multi_cast_program_config",
-        {
-            "compute_with_storage_grid_size": grid,
-            "in0_block_w": inner,
-            "out_subblock_h": subblock[0],
-            "out_subblock_w": subblock[1],
-            "out_block_h": rows,
-            "out_block_w": columns,
-            "per_core_m": block[0],
-            "per_core_n": block[1],
-            "transpose_mcast": False,
-            "fused_activation": fused,
-            "fuse_batch": True,
-        },
-    )
+    fields = _blocked(grid, inner, subblock, block, part)
+    own = {"transpose_mcast": False, "fused_activation": fused, "fuse_batch": True}
+    return struct("ttnn.matmul_multi_core_reuse_multi_cast_program_config", fields | own)
 
 
 def multicast_1d(
     grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], fused: Any, in0: bool, part: tuple[int, int] | None = None
 ) -> StructAttr:
     """1-D: every core has all rows (in0: activations are sent to all) or all columns."""
+    fields = _blocked(grid, inner, subblock, block, part)
+    own = {"fuse_batch": True, "fused_activation": fused, "mcast_in0": in0}
+    return struct("ttnn.matmul_multi_core_reuse_multi_cast_1d_program_config", fields | own)
+
+
+def _blocked(grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], part: tuple[int, int] | None) -> dict[str, Any]:
+    """What both multicast programs are told of their blocks, in the order of the library's fields."""
     rows, columns = part or (None, None)
-    return struct(
-        "ttnn.matmul_multi_core_reuse_multi_cast_1d_program_config",
-        {
-            "compute_with_storage_grid_size": grid,
-            "in0_block_w": inner,
-            "out_subblock_h": subblock[0],
-            "out_subblock_w": subblock[1],
-            "out_block_h": rows,
-            "out_block_w": columns,
-            "per_core_m": block[0],
-            "per_core_n": block[1],
-            "fuse_batch": True,
-            "fused_activation": fused,
-            "mcast_in0": in0,
-        },
-    )
+    return {
+        "compute_with_storage_grid_size": grid,
+        "in0_block_w": inner,
+        "out_subblock_h": subblock[0],
+        "out_subblock_w": subblock[1],
+        "out_block_h": rows,
+        "out_block_w": columns,
+        "per_core_m": block[0],
+        "per_core_n": block[1],
+    }
 
 
 def reuse(grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int]) -> StructAttr:
