@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from alchemist.ops.spec import SHAPING
 from alchemist.program.functions import CallItem, Definition, LoopItem
@@ -55,6 +55,16 @@ def gradient_name(value: Value, statement: Statement | None, nodes: Iterable[Nod
         if len(found) == 1:
             return identifier(f"d_{next(iter(found))}")
     return identifier(f"d_{statement.targets[0]}") if len(statement.targets) == 1 else ""
+
+
+def forms_before(value: Value) -> Iterator[Value]:
+    """The value and what it is only another form of, as long as nothing else reads that."""
+    yield value
+    while value.node is not None and value.node.spec.name in SHAPING and len(value.node.results) == 1:
+        (value,) = value.node.inputs()
+        if value.node is None or len(value.users) != 1 or value.node.spec.name not in SHAPING:
+            return
+        yield value
 
 
 def _shape_at_last(value: Value) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, SHAPING
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import gradient_name, is_gradient
+from alchemist.program.gradients import forms_before, gradient_name, is_gradient
 from alchemist.program.graph import Node, TensorType, Value
 from alchemist.program.kept import SAVED, UNNAMED
 from alchemist.program.model_source import Sources, Statement
@@ -270,7 +270,8 @@ class Naming:
         else:
             self._add_targets(item, out, own, index, finals, returned)
         first, intermediate = self._same_value(item, index, items, finals, last), ""
-        if own and count == 1 and own[0].targets and not self._is_deeper(item):
+        backward = count == 1 and is_gradient(writes(item)[0])
+        if own and count == 1 and own[0].targets and not self._is_deeper(item) and not (backward and len(own[0].targets) > 1):
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
                 rest = items[index + 1 : final + 1]
@@ -537,6 +538,12 @@ class Naming:
                 for value, name in zip(writes(heads), targets, strict=True):
                     wanted[id(value)] = [identifier(name)]
                     wanted |= {id(form): [identifier(name)] for form in made if form.node is not None and is_form_of(form.node, value)}
+                continue
+            if any(map(is_gradient, made)):  # a backward pass joins the gradients of `q, k, v = split(x)` in the order of the targets
+                joined = next((item for index in members if isinstance(item := items[index], Node) and item.spec.name == "ttnn.concat"), None)
+                if joined is not None and len(joined.inputs()) == len(targets):
+                    for value, name in zip(joined.inputs(), targets, strict=True):
+                        wanted |= {id(form): [identifier(f"d_{name}")] for form in forms_before(value)}
                 continue
             apart = not any(depends(value, [other for other in alive if other is not value], made) for value in alive)
             if not apart or len(alive) != len(targets) or any(len(writes(items[index])) not in (1, len(targets)) for index in members):

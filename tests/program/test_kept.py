@@ -77,6 +77,12 @@ def test_functions_of_the_backward_pass(files: dict[str, str]) -> None:
     assert "{0,1.0.mu,1.0.nu}.blocks.{0..4}.ln_1.b [32] float32" in " ".join(text.split())
 
 
+def test_gradients_of_what_one_statement_unpacks(files: dict[str, str]) -> None:
+    """`q, k, v = split(x)`: they are joined in the order of the targets, whatever is computed first."""
+    (joined,) = re.findall(r"ttnn\.concat\(\s*\[(.*?)\]", files["main.py"].partition("def causal_self_attention_backward")[2].partition("\ndef ")[0])
+    assert joined == "d_q, d_k, d_v"
+
+
 def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:
     """By the name that the variable has; what a second module of the class saves is called alike."""
     text = files["main.py"]
