@@ -1,7 +1,8 @@
 """How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/accuracy.md, and a list of the largest errors.
 
 python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page; some minutes
-python -m ttnn_shim.published_accuracy --quick                      # with the committed constants alone, some seconds
+python -m ttnn_shim.published_accuracy --folds build/folds.json     # with what `make calibrate` fitted without each fold, some seconds
+python -m ttnn_shim.published_accuracy --quick                      # with the committed constants alone
 """
 
 from __future__ import annotations
@@ -306,6 +307,14 @@ def fitted_by_fold(data: Path, arch_dir: Path) -> tuple[list[Parameter], list[Ve
     return parameters, cross_validate(problem, parameters, verbose=True)[1]
 
 
+def folds_from(path: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
+    """The same, as `calibrate --write-folds` wrote them."""
+    from ttnn_shim.calibrate import parameters_of, read_constants, read_folds
+
+    parameters = parameters_of(read_constants(arch_dir))
+    return parameters, read_folds(path, parameters)
+
+
 def with_section(page: str, text: str) -> str:
     """The page with its section about calls replaced, or put before the fitted constants."""
     if START in page and END in page:
@@ -323,8 +332,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
     parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv and sfpu.csv")
     parser.add_argument("--quick", action="store_true", help="no columns out of fold")
+    parser.add_argument("--folds", type=Path, help="read the constants fitted without each fold from here (calibrate --write-folds), instead of fitting them")
     args = parser.parse_args(argv)
-    parameters, folds = ([], []) if args.quick else fitted_by_fold(args.data, args.arch)
+    parameters, folds = ([], []) if args.quick else folds_from(args.folds, args.arch) if args.folds else fitted_by_fold(args.data, args.arch)
     text = section(args.data, parameters, folds)
     if args.docs:
         args.docs.write_text(with_section(args.docs.read_text(encoding="utf-8"), text), encoding="utf-8")

@@ -12,108 +12,109 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 630.62, 187.89},  // cycles
-  {"launch_compute", 831.56, 457.21},  // cycles
-  {"launch_move_sharded", 300, 244.45},  // cycles
-  {"launch_compute_sharded", 172.9, 495.54},  // cycles
-  {"skew_core", 0.7, 5.8292},  // cycles/core
-  {"skew_core_sharded", 8.4541, 2.5019},  // cycles/core
+  {"launch_move", 634.92, 188.71},  // cycles
+  {"launch_compute", 834.63, 456.32},  // cycles
+  {"launch_move_sharded", 300, 246.96},  // cycles
+  {"launch_compute_sharded", 162.5, 498.91},  // cycles
+  {"skew_core", 0.7, 5.7354},  // cycles/core
+  {"skew_core_sharded", 8.3267, 2.4271},  // cycles/core
   {"skew_trace", 0, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 5.5542},  // 1
-  {"read_dram", 411.36, 411.36},  // cycles
-  {"read_dram_byte", 0.0335, 0.073999},  // cycles/B
-  {"read_l1", 350, 361.78},  // cycles
+  {"stage_exponent", 8, 5.741},  // 1
+  {"read_dram", 411.8, 411.8},  // cycles
+  {"read_dram_byte", 0.0335, 0.073713},  // cycles/B
+  {"read_l1", 350, 362.14},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 139.35},  // cycles
+  {"second_operand", 130, 138.85},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 64.648, 55},  // cycles
-  {"write_core_rate", 20, 16.574},  // B/cycle
-  {"write_barrier", 300, 383.28},  // cycles
+  {"write_issue", 63.427, 55},  // cycles
+  {"write_core_rate", 20, 16.202},  // B/cycle
+  {"write_barrier", 300, 383.98},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 14.201, 51.727},  // GB/s
-  {"dram_write_bank", 13.443, 39.252},  // GB/s
-  {"dram_turnaround", 0.01116, 0},  // ns/B
-  {"dram_write_aligned", 0.4842, 0.79186},  // 1
+  {"dram_read_bank", 14.311, 51.403},  // GB/s
+  {"dram_write_bank", 13.434, 39.426},  // GB/s
+  {"dram_turnaround", 0.011639, 0},  // ns/B
+  {"dram_write_aligned", 0.48462, 0.78871},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
+  {"dram_tile", 85, 16.3},  // ns
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 50.568, 50.568},  // B/cycle
-  {"bank_start_write", 50.568, 50.568},  // B/cycle
+  {"bank_start_read", 50.573, 50.573},  // B/cycle
+  {"bank_start_write", 50.573, 50.573},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.14455, 0.59345},  // 1
-  {"throttle_tau", 23.642, 19120},  // us
-  {"launch_gap", 2746.5, 1548.5},  // ns
+  {"throttle", 0.14346, 0.5938},  // 1
+  {"throttle_tau", 22.634, 19063},  // us
+  {"launch_gap", 2726.7, 1558.1},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 261.63, 247.44},  // cycles
-  {"unary_byte", 0.010663, 0.0},  // cycles/B
-  {"tile_32bit", 123.13, 119},  // cycles
-  {"sfpu_exp", 1542.3, 1220},  // cycles
+  {"unary_tile", 260.39, 247.4},  // cycles
+  {"unary_byte", 0.010634, 0.0},  // cycles/B
+  {"tile_32bit", 123.38, 119},  // cycles
+  {"sfpu_exp", 1543.5, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.81507},  // 1
+  {"sfpu_scale", 1, 0.81293},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.4346},  // cycles
+  {"binary_tile", 20, 8.5478},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.773, 96},  // B/cycle
-  {"unpack_b_rate", 69.812, 80},  // B/cycle
-  {"unpack_overlap", 0.84799, 1},  // 1
+  {"unpack_a_rate", 57.846, 96},  // B/cycle
+  {"unpack_b_rate", 69.791, 80},  // B/cycle
+  {"unpack_overlap", 0.84608, 1},  // 1
   {"fpu_overhead", 1.0033, 1.0033},  // 1
-  {"mac_overhead", 2.0222, 1.5009},  // cycles
-  {"subblock_sync", 12.855, 10},  // cycles
-  {"subblock_tile", 11.136, 2},  // cycles
-  {"subblock_min", 103.07, 90},  // cycles
-  {"subblock_pack", 35.839, 18.5},  // cycles
-  {"mm_block_end", 362.18, 362.18},  // cycles
-  {"mm_issue", 52.546, 37.489},  // cycles
-  {"mm_read_rate", 33.512, 50.083},  // B/cycle
-  {"mm_mcast_rate", 27.104, 45.841},  // B/cycle
-  {"mm_mcast_1d", 0.70882, 0.70882},  // 1
-  {"mm_handshake", 310.35, 768.24},  // cycles
+  {"mac_overhead", 2.0549, 1.4982},  // cycles
+  {"subblock_sync", 12.835, 10},  // cycles
+  {"subblock_tile", 11.196, 2},  // cycles
+  {"subblock_min", 103.03, 90},  // cycles
+  {"subblock_pack", 35.629, 18.5},  // cycles
+  {"mm_block_end", 357.42, 357.42},  // cycles
+  {"mm_issue", 50.252, 38.109},  // cycles
+  {"mm_read_rate", 33.96, 48.625},  // B/cycle
+  {"mm_mcast_rate", 26.697, 46.848},  // B/cycle
+  {"mm_mcast_1d", 0.83358, 0.83358},  // 1
+  {"mm_handshake", 282.76, 700.82},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.25573, 0.14206},  // 1
+  {"mm_both_operands", 0.25475, 0.13872},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 53.802, 96.365},  // B/cycle
+  {"mm_write_rate", 53.532, 96.149},  // B/cycle
   {"mm_write_1d", 1, 1},  // 1
-  {"dram_run", 1.5833, 1.5833},  // tiles
-  {"mm_fill", 790.64, 560.4},  // cycles
+  {"dram_run", 1.6896, 1.6896},  // tiles
+  {"mm_fill", 829.64, 647.13},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
   {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.074978, 0.074978},  // cycles/B
-  {"stick_loop", 73.732, 73.732},  // cycles
+  {"stick_byte", 0.075396, 0.075396},  // cycles/B
+  {"stick_loop", 73.494, 73.494},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
   {"untilize_block", 374.15, 374.15},  // cycles
-  {"untilize_tile", 56.548, 56.548},  // cycles
-  {"untilize_start", 627.48, 627.48},  // cycles
-  {"stick_write", 81.128, 81.128},  // cycles
+  {"untilize_tile", 56.565, 56.565},  // cycles
+  {"untilize_start", 624.94, 624.94},  // cycles
+  {"stick_write", 81.202, 81.202},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.565, 48.565},  // cycles
+  {"write_stick", 48.593, 48.593},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 349.1, 349.1},  // cycles
-  {"i2s_tile", 50.359, 50.359},  // cycles
-  {"i2s_tile_byte", 0.041991, 0.041991},  // cycles/B
+  {"s2i_start", 351.38, 351.38},  // cycles
+  {"i2s_tile", 49.334, 49.334},  // cycles
+  {"i2s_tile_byte", 0.042381, 0.042381},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
   {"slice_stick", 109.67, 109.67},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.41, 105.41},  // cycles
+  {"slice_tile", 105.21, 105.21},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.532, 23.532},  // cycles
+  {"slice_copy_row", 23.544, 23.544},  // cycles
   {"put_stick", 128.52, 128.52},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 63.902, 63.902},  // cycles
+  {"face_line", 63.804, 63.804},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1293.5, 1293.5},  // cycles
-  {"reshape_segment", 66.009, 66.009},  // cycles
-  {"reshape_page", 126.37, 126.37},  // cycles
+  {"reshape_tile", 1292.2, 1292.2},  // cycles
+  {"reshape_segment", 66.012, 66.012},  // cycles
+  {"reshape_page", 126.92, 126.92},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
@@ -123,30 +124,28 @@ constexpr ConstantRow kConstants[] = {
   {"halo_run", 26.9, 26.9},  // cycles
   {"halo_pad_rate", 40, 40},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 781.58, 781.58},  // cycles
-  {"conv_mac", 18.759, 18.759},  // cycles
+  {"conv_start", 798.88, 798.88},  // cycles
+  {"conv_mac", 19.052, 19.052},  // cycles
   {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 28.114, 28.114},  // cycles
+  {"conv_accumulate", 34.781, 34.781},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 73.974, 73.974},  // cycles
-  {"conv_weight_byte", 0.016199, 0.016199},  // cycles/B
-  {"conv_stick", 12.18, 12.18},  // cycles
-  {"conv_stick_byte", 0.018897, 0.018897},  // cycles/B
+  {"conv_weight_tile", 72.362, 72.362},  // cycles
+  {"conv_weight_byte", 0.016281, 0.016281},  // cycles/B
+  {"conv_stick", 11.743, 11.743},  // cycles
+  {"conv_stick_byte", 0.018226, 0.018226},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 206.98, 206.98},  // cycles
-  {"conv_mcast_block", 288.9, 288.9},  // cycles
-  {"conv_mcast_tile", 18, 18},  // cycles
+  {"conv_untilize", 204.92, 204.92},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 1946.7, 1946.7},  // cycles
+  {"norm_row", 1943.9, 1943.9},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3119.6, 3119.6},  // cycles
+  {"softmax_row", 3123, 3123},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
   {"groupnorm_start", 12468, 12468},  // cycles
-  {"groupnorm_tile", 710.94, 710.94},  // cycles
-  {"groupnorm_group_tile", 774.33, 774.33},  // cycles
-  {"drain_rate", 4.1109, 4.1109},  // B/cycle
+  {"groupnorm_tile", 711.11, 711.11},  // cycles
+  {"groupnorm_group_tile", 774.37, 774.37},  // cycles
+  {"drain_rate", 4.1442, 4.1442},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles

@@ -19,6 +19,10 @@ double soft_max(std::initializer_list<double> terms, double p) {
     return top * std::pow(sum, 1.0 / p);
 }
 
+/// Sharpness of the maximum between what a bank needs for the bytes of tiles and for their requests (published decode attention: the same
+/// cache in three formats).
+constexpr double kTileSharpness = 8;
+
 /// Cycles that the shared resources need for a phase's demands.
 struct SharedTime {
     double dram = 0, link = 0, floor = 0;
@@ -33,7 +37,9 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     const double waiting = s.read_banks_hit > 0 && s.run_pages > 0 ? std::max(0.0, banks / s.read_banks_hit - 1) / s.run_pages : 0.0;
     const double spread = s.write_banks_hit > 0 ? std::min(1.0, s.write_banks_hit / banks) : 1.0;
     const double write_rate = k.dram_write_bank * (k.dram_write_aligned + (1 - k.dram_write_aligned) * spread * spread);
-    const double read_ns = s.dram_read_bytes / (banks * k.dram_read_bank) * (1 + waiting),
+    const double read_ns =
+                     soft_max({s.dram_read_bytes / (banks * k.dram_read_bank), s.dram_tile_reads * k.dram_tile / banks}, kTileSharpness) *
+                     (1 + waiting),
                  write_ns = s.dram_write_bytes / (banks * write_rate);
     double ns = read_ns + write_ns - s.write_hidden * std::min(read_ns, write_ns);
     ns += s.dram_near_bytes / (banks * k.dram_peak_bank * k.dram_sharded_efficiency);

@@ -22,6 +22,7 @@ struct Shared {
     double dram_near_bytes = 0;  ///< read by the cores beside each bank, at nearly its peak
     double dram_write_bytes = 0;
     double dram_requests = 0;       ///< number of page/stick requests (request-rate limit of the endpoints)
+    double dram_tile_reads = 0;     ///< number of tiles read in requests of their own (a bank takes some time for each, however small)
     double write_hidden = 0;        ///< share of the shorter of reads and writes that takes place beside the other
     double hot_bank_bytes = 0;      ///< bytes that all cores fetch from one and the same bank
     double link_bytes = 0;          ///< load of the most loaded directed NoC link

@@ -3,6 +3,7 @@
 
 #include "strategy/common.hpp"
 #include "strategy/conv_buffers.hpp"
+#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -65,13 +66,23 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
         phases_list = {std::move(first), std::move(rest)};
     } else {
+        // Each block's activations are gathered and tilized by one core of the line and multicast to the others, its weights fetched by
+        // another core. What has a second buffer arrives while the block before it is multiplied, what has none after that. Since 2026 both
+        // data movement cores gather and send a block of several rows of tiles, half of it each.
+        const double line = static_cast<double>(std::max<std::int64_t>(1, op.num_cores_c_in.value_or(1)));
+        const double stick = k.conv_stick + k.conv_stick_byte * kw * static_cast<double>(shard_of(arch, a).w) * a.element_bytes();
+        const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
+        const double sent = bh * bw * static_cast<double>(out.tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
+        const bool split = op.split_reader.value_or(!c.table_era && a.memory == MemoryLayout::BlockSharded && op.act_block_h > 1);
+        const double activations = k.mm_handshake + costs(arch).mm_receiver * line + (gather + sent) * (split ? k.conv_split_reader : 1.0);
+        const double products = mac + fill + bh * bw * k.tilize_tile / line;
         Phase blocks;
         blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
         blocks.coupling = k.conv_coupling;
-        blocks.stages = {{Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, (mac + fill) / kParts, 0, 2}};
-        // Activations of each column are tilized and multicast before the block can start.
-        blocks.extra_cycles =
-            hb * kb * (k.conv_mcast_block + k.conv_mcast_tile * bh * bw) + (op.untilize_out ? m * n * k.conv_untilize : 0);
+        const double beside = std::max(op.act_double_buffer ? activations : 0, op.weights_double_buffer ? fetch : 0);
+        const double before = std::max(op.act_double_buffer ? 0 : activations, op.weights_double_buffer ? 0 : fetch);
+        blocks.stages = {{Unit::Sender, beside / kParts, 0, 2}, {Unit::Compute, products / kParts, 0, 2}};
+        blocks.extra_cycles = hb * kb * before + (op.untilize_out ? m * n * k.conv_untilize : 0);
         blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
         phases_list = {std::move(blocks)};
     }

@@ -57,6 +57,13 @@ double multicast(const Arch& arch, double tiles, double bytes, int destinations)
     return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
 }
 
+/// Semaphores of a K block that a core sends to `receivers` others: each of them tells it that it has room. For the first of `blocks` all
+/// have said so while the sender reads.
+double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks) {
+    return (local ? arch.k.mm_handshake_local : arch.k.mm_handshake) +
+           costs(arch).mm_receiver * receivers * static_cast<double>(blocks - 1) / static_cast<double>(std::max<std::int64_t>(1, blocks));
+}
+
 /// Share of the output that the busier NoC carries to DRAM. A 2-D program whose A is not resident gives the cores right of the middle, but
 /// for the first row, to the other NoC; all other programs write through one.
 double write_noc_share(const OpConfig& c, const MatmulProgram& p) {
@@ -83,6 +90,7 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     const double t0 = static_cast<double>(c.inputs[0].tile_bytes()), t1 = static_cast<double>(c.inputs[1].tile_bytes());
     const double n0 = static_cast<double>(p.block_h * p.block_k), n1 = static_cast<double>(p.block_w * p.block_k);
     const bool local0 = resident(c.inputs[0]);
+    const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(s.k, p.block_k));
     // A 1-D program has one sender per operand, a 2-D one a row and a column of them, whose reads and multicasts cross.
     const double share = p.kind == MatmulKind::Mcast2D ? costs(arch).mm_read_beside : 1;
     const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k, share);
@@ -90,17 +98,17 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     double in0 = 0, in1 = 0;
     switch (p.kind) {
         case MatmulKind::Mcast2D:
-            in1 = fetch1 + multicast(arch, n1, t1, p.grid_y) + k.mm_handshake;
-            in0 = local0 ? multicast(arch, n0, t0, p.grid_x) + k.mm_handshake_local
-                         : fetch0 + multicast(arch, n0, t0, p.grid_x) + k.mm_handshake;
+            in1 = fetch1 + multicast(arch, n1, t1, p.grid_y) + handshake(arch, p.grid_y, false, blocks);
+            in0 = local0 ? multicast(arch, n0, t0, p.grid_x) + handshake(arch, p.grid_x, true, blocks)
+                         : fetch0 + multicast(arch, n0, t0, p.grid_x) + handshake(arch, p.grid_x, false, blocks);
             break;
         case MatmulKind::Mcast1DIn0:
             in1 = fetch1 + k.mm_handshake / 2;
-            in0 = local0 ? multicast(arch, n0, t0, p.cores) + k.mm_handshake_local
-                         : fetch0 + multicast(arch, n0, t0, p.cores) + k.mm_handshake;
+            in0 = local0 ? multicast(arch, n0, t0, p.cores) + handshake(arch, p.cores, true, blocks)
+                         : fetch0 + multicast(arch, n0, t0, p.cores) + handshake(arch, p.cores, false, blocks);
             break;
         case MatmulKind::Mcast1DIn1:
-            in1 = fetch1 + multicast(arch, n1, t1, p.cores) + k.mm_handshake;
+            in1 = fetch1 + multicast(arch, n1, t1, p.cores) + handshake(arch, p.cores, false, blocks);
             in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
             break;
         case MatmulKind::DramSharded:
@@ -188,9 +196,12 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     if (p.kind == MatmulKind::Mcast1DIn1)
         phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
     add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
-    if (p.kind == MatmulKind::DramSharded) std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
+    if (p.kind == MatmulKind::DramSharded) {  // a reader streams its bank's columns, many tiles in one request
+        std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
+        phase.shared.dram_tile_reads = 0;
+    }
     if (p.kind == MatmulKind::MultiCore && !c.table_era) {  // no reuse: a tile of each operand per product
-        phase.shared.dram_read_bytes = 0;
+        phase.shared.dram_read_bytes = phase.shared.dram_tile_reads = 0;
         for (const TensorDesc& t : {c.inputs[0], c.inputs[1]})
             add_dram(phase.shared, t, static_cast<double>(s.batch * s.m * s.n * s.k * t.tile_bytes()), false);
     }

@@ -449,9 +449,10 @@ struct SdpaDecode {
     std::optional<Integers> cur_pos{};  ///< of each user; the longest decides the time, all of them the bytes
     OptionalInteger q_chunk{}, k_chunk{};
     std::optional<Pair> core_grid{};
-    OptionalInteger v_width{};   ///< multi-latent attention: values narrower than keys
-    OptionalInteger position{};  ///< of all users where they come in a tensor with values: the cache up to here is priced, not the whole
-    OPERATION(SdpaDecode, "sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, v_width, position)
+    OptionalInteger max_cores{};  ///< that share a head of keys
+    OptionalInteger v_width{};    ///< multi-latent attention: values narrower than keys
+    OptionalInteger position{};   ///< of all users where they come in a tensor with values: the cache up to here is priced, not the whole
+    OPERATION(SdpaDecode, "sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, max_cores, v_width, position)
 };
 
 // --- everything else -------------------------------------------------------------------------------------------------------------------

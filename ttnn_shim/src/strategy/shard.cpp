@@ -88,8 +88,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
         phase.shared.read_banks_hit = banks_begun(arch, out, sp.pages, cores);
         phase.shared.run_pages = sp.pages;
     }
-    if (tiles && in_dram(in) && out.memory != MemoryLayout::HeightSharded)
-        phase.shared.dram_read_bytes /= run_efficiency(arch, ceil_div(shard_of(arch, out).w, 32));
+    if (tiles && in_dram(in)) phase.shared.dram_tile_reads = phase.shared.dram_read_bytes / source_bytes;
     if (tiles || !c.table_era) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
     if (!tiles && in_dram(in)) phase.shared.dram_requests = static_cast<double>(out.rows());
     return one_phase("InterleavedToShardedProgramFactory", arch, cores, std::move(phase), in.dtype != out.dtype, false);

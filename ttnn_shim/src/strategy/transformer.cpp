@@ -223,6 +223,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
     return p;
 }
 
+/// The kernels of attention stand on all cores of the grid that the caller gives, also on those that get no work.
+static void place(DeviceProgram& p, const Arch& arch, const Pair& grid) {
+    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
+    p.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
+    p.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
+    p.cores = p.grid_x * p.grid_y;
+}
+
 /// Prefill attention: query chunks over cores; per key chunk two matmuls and an online softmax.
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
@@ -279,9 +287,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
         {"statistics", 6 * q_chunk * 2048},
         {"scalers", 2 * 2048}};
     if (op.is_causal || op.mask.value_or(false)) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
-    p.cores = arch.cores();  // the program is placed on the whole grid
-    p.grid_x = arch.grid_x;
-    p.grid_y = arch.grid_y;
+    place(p, arch, grid);
     return p;
 }
 
@@ -317,7 +323,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const std::int64_t available = grid[0] > 0 && grid[1] > 0 ? std::min<std::int64_t>(grid[0] * grid[1], arch.cores()) : arch.cores();
     // Without a chunk size the library cuts the positions so that every core of a head has one.
     const std::int64_t parts = asked_chunk > 0 ? ceil_div(length, chunk) : length;
-    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>({16, available / streams, parts}));
+    const std::int64_t per_head =
+        std::max<std::int64_t>(1, std::min<std::int64_t>({op.max_cores.value_or(16), available / streams, parts}));
     const int cores = static_cast<int>(std::min<std::int64_t>(available, streams * per_head));
     const double rounds_of_streams = std::ceil(static_cast<double>(streams * per_head) / cores);
     const std::int64_t mine = asked_chunk > 0 ? std::min(length, ceil_div(parts, per_head) * chunk) : ceil_div(length, per_head);
@@ -334,16 +341,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
          static_cast<double>(query_tiles) *
              (2 * std::max(k.fpu_tile * phases(c) * k.fpu_overhead, 2048 / k.unpack_two_rate) + score / static_cast<double>(d)),
          0, 4}};
-    phase.shared.dram_read_bytes = 2.0 * static_cast<double>(streams * d * key.tile_bytes()) * mean;
+    add_dram(phase.shared, key, 2.0 * static_cast<double>(streams * d * key.tile_bytes()) * mean, false);
     const double rounds = std::ceil(std::log2(static_cast<double>(per_head)));
     const double chunks = std::max(1.0, std::ceil(static_cast<double>(mine) / static_cast<double>(chunk))) * rounds_of_streams;
     // Partial results meet in a tree over the cores of a head.
     phase.extra_cycles = k.sdpa_start + (chunks - 1) * costs(arch).decode_score +
                          rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs(arch).tile_pass));
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
-    p.cores = arch.cores();
-    p.grid_x = arch.grid_x;
-    p.grid_y = arch.grid_y;
+    place(p, arch, grid);
     // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
     // cores.
     const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);

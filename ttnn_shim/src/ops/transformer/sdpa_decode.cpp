@@ -172,6 +172,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
         if (d.causal && last < (int64_t{1} << 31)) attention.position = last / 32 * 32 + 31;
     }
     add_sdpa_config(attention, d.program_config);
+    if (d.program_config) attention.max_cores = d.program_config->max_cores_per_head_batch;
     const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(
         program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), q.layout(), memory)}, [=](std::span<const Tensor> outputs) {
