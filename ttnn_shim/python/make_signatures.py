@@ -38,7 +38,7 @@ ABSENT = re.compile(
 )
 # Names of several chips and of queues that programs for one chip use as well: one chip has all of every tensor.
 KEPT = {f"ttnn.{name}" for name in """FabricConfig FabricReliabilityMode FabricTensixConfig FabricUDMMode FabricManagerMode PlacementReplicate PlacementShard
-MeshMapperConfig MeshComposerConfig""".split()}  # fmt: skip
+MeshMapperConfig MeshComposerConfig graph.RunMode""".split()}  # fmt: skip
 CLASSES_ABSENT = re.compile(
     r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
     r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv"
@@ -68,7 +68,9 @@ distributed_context_barrier distributed_context_get_rank distributed_context_get
 distributed.get_num_pcie_devices distributed.get_pcie_device_ids GetPCIeDeviceID load_config_from_json_file load_config_from_dictionary
 save_config_to_json_file device.enable_asynchronous_slow_dispatch device.disable_asynchronous_slow_dispatch
 device.is_asynchronous_slow_dispatch_enabled distributed.visualize_mesh_device decorators.register_pre_operation_hook
-decorators.register_post_operation_hook""".split()
+decorators.register_post_operation_hook graph.begin_graph_capture graph.end_graph_capture graph.end_graph_capture_to_file
+graph.full_graph_capture graph.is_graph_capture_active graph.extract_calltrace graph.extract_peak_L1_memory_usage graph.extract_resource_usage_per_core
+graph.extract_output_tensors graph.extract_output_info graph.count_intermediate_and_output_tensors graph.pretty_format graph.pretty_print""".split()
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],

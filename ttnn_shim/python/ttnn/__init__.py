@@ -32,6 +32,11 @@ _HOME = {
     "_configs": ("UnaryWithParam",),
     "_golden": ("attach_golden_function", "decorators.get_golden_function"),
     "_hooks": ("decorators.register_pre_operation_hook", "decorators.register_post_operation_hook"),
+    "_graph": tuple(f"graph.{name}" for name in (
+        "begin_graph_capture", "end_graph_capture", "end_graph_capture_to_file", "full_graph_capture", "is_graph_capture_active", "extract_calltrace",
+        "extract_peak_L1_memory_usage", "extract_resource_usage_per_core", "extract_output_tensors", "extract_output_info",
+        "count_intermediate_and_output_tensors", "pretty_format", "pretty_print",
+    )),
     "_system": (
         "GetPCIeDeviceID", "using_distributed_env", "load_config_from_dictionary", "load_config_from_json_file", "save_config_to_json_file",
         *(f"distributed.{name}" for name in ("get_num_pcie_devices", "get_pcie_device_ids", "visualize_mesh_device")),
@@ -73,6 +78,7 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
         "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
         "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
     ),
+    "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo"),
     "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
     "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
     "_golden": ("operations.activations.get_golden_function_for_activation",),
@@ -86,7 +92,7 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
 }.items() for name in names}  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
-_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators")
+_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators", "graph")
 _DEEPER = {"operations": ("activations", "conv2d", "matmul", "losses", "normalization", "pool", "transformer", "reduction", "embedding")}
 
 

@@ -182,9 +182,9 @@ class MeshDevice(SubDevices):
         """The kept configurations, oldest first; they are kept no longer."""
         return list(_json(lib.shim_configs_take, self._handle))
 
-    def events(self) -> list[dict[str, Any]]:
-        """The recorded device programs since `clock_reset`."""
-        return list(_json(lib.shim_events_json, self._handle, 0, 0))
+    def events(self, first: int = 0) -> list[dict[str, Any]]:
+        """The recorded device programs since `clock_reset`, from number `first` on."""
+        return list(_json(lib.shim_events_json, self._handle, first, 0))
 
     def block_table(self, buffer_type: Any) -> list[dict[str, Any]]:
         """[{"address", "bytes", "allocated"}] of a bank, low addresses first."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ttnn_shim.errors import NotSupported
 
-from ttnn import _core, _hooks, _trace
+from ttnn import _core, _graph_watch, _hooks, _trace
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
 from ttnn._facts import facts, function_overloads, spellings, wrapped_overloads
@@ -96,6 +96,9 @@ class Operation:
         return self._watched(args, kwargs)
 
     def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return _graph_watch.call(self.name, args, kwargs, self._traced) if _graph_watch.watching else self._traced(args, kwargs)
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _trace.call(self, args, kwargs) if _trace.watching else self.run(args, kwargs)
 
     @property

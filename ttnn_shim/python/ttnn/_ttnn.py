@@ -8,7 +8,7 @@ from typing import Any
 
 from ttnn_shim.errors import NotOffered
 
-_PARTS = "activation bfp_utils core device events fabric global_semaphore multi_device operations profiler reports tensor types".split()
+_PARTS = "activation bfp_utils core device events fabric global_semaphore graph multi_device operations profiler reports tensor types".split()
 _OPERATIONS = "ccl conv core data_movement embedding experimental matmul normalization pool reduction transformer unary".split()
 _RENAMED = {"tensor.load_tensor_flatbuffer": "load_tensor", "tensor.dump_tensor_flatbuffer": "dump_tensor"}
 
@@ -54,7 +54,7 @@ class _Part(types.ModuleType):
             from ttnn import _buffers  # of the device, which this module is older than
 
             return getattr(_buffers, name)
-        home = getattr(ttnn, part.removeprefix("operations.")) if part in ("operations.experimental", "operations.transformer") else ttnn
+        home = getattr(ttnn, part.removeprefix("operations.")) if part in ("graph", "operations.experimental", "operations.transformer") else ttnn
         try:
             return getattr(home, name) if hasattr(home, name) else getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
         except AttributeError as error:
