@@ -315,6 +315,7 @@ def test_reports(device: Any, tmp_path: Path) -> None:
         (lambda: graph.extract_output_info([]), RuntimeError, "No function_end node with tensor connections"),
         (lambda: graph.pretty_print([{"node_type": "strange", "params": {}}]), ValueError, "Unknown node type: strange"),
         (lambda: graph.visualize([]), AttributeError, "not in the simulator"),
+        (lambda: ttnn.graph_report.import_report("x.json", "y"), AttributeError, "--profile"),
         (lambda: graph.extract_levelized_graph([]), AttributeError, "not in the simulator"),
     ],
 )

@@ -70,7 +70,8 @@ save_config_to_json_file device.enable_asynchronous_slow_dispatch device.disable
 device.is_asynchronous_slow_dispatch_enabled distributed.visualize_mesh_device decorators.register_pre_operation_hook
 decorators.register_post_operation_hook graph.begin_graph_capture graph.end_graph_capture graph.end_graph_capture_to_file
 graph.full_graph_capture graph.is_graph_capture_active graph.extract_calltrace graph.extract_peak_L1_memory_usage graph.extract_resource_usage_per_core
-graph.extract_output_tensors graph.extract_output_info graph.count_intermediate_and_output_tensors graph.pretty_format graph.pretty_print""".split()
+graph.extract_output_tensors graph.extract_output_info graph.count_intermediate_and_output_tensors graph.pretty_format graph.pretty_print
+get_latest_programs_perf_data get_all_programs_perf_data""".split()
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],

@@ -37,6 +37,7 @@ _HOME = {
         "extract_peak_L1_memory_usage", "extract_resource_usage_per_core", "extract_output_tensors", "extract_output_info",
         "count_intermediate_and_output_tensors", "pretty_format", "pretty_print",
     )),
+    "_perf_data": ("get_latest_programs_perf_data", "get_all_programs_perf_data"),
     "_system": (
         "GetPCIeDeviceID", "using_distributed_env", "load_config_from_dictionary", "load_config_from_json_file", "save_config_to_json_file",
         *(f"distributed.{name}" for name in ("get_num_pcie_devices", "get_pcie_device_ids", "visualize_mesh_device")),
@@ -92,7 +93,7 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
 }.items() for name in names}  # fmt: skip
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
-_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators", "graph")
+_SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators", "graph", "profiler")
 _DEEPER = {"operations": ("activations", "conv2d", "matmul", "losses", "normalization", "pool", "transformer", "reduction", "embedding")}
 
 
@@ -162,7 +163,7 @@ def _lookup(module: str, name: str) -> Any:
             return _made[canonical]
     if full in _UNLISTED:
         return getattr(importlib.import_module(f"ttnn.{_UNLISTED[full]}"), name)
-    if full in ("ttnn.tracer", "ttnn._ttnn"):
+    if full in ("ttnn.tracer", "ttnn.graph_report", "ttnn._ttnn"):
         return importlib.import_module(full)
     if full == "ttnn.cluster":
         return importlib.import_module("ttnn._system").cluster_module()

@@ -289,6 +289,7 @@ def close_device(device: MeshDevice) -> None:
     if _open.get(device._physical) is device:
         session.device_closed(device)
         _trace.device_closed(device)
+        _perf_data.device_closed(device)
         del _open[device._physical]
         _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
     if _default is device:
@@ -422,8 +423,9 @@ def event_synchronize(mesh_event: MeshEvent) -> None:
 
 
 def ReadDeviceProfiler(device: MeshDevice) -> None:
-    """Profiles are written when the device closes (`python -m ttnn_shim run --profile DIR`)."""
+    """For `get_latest_programs_perf_data`. Profiles are written when the device closes (`python -m ttnn_shim run --profile DIR`)."""
     _need_open(device, "ttnn.ReadDeviceProfiler")
+    _perf_data.read(device)
 
 
 def _need_open(device: MeshDevice, op: str) -> None:
@@ -555,4 +557,4 @@ def element_size(dtype: Any) -> int:
     return size
 
 
-from ttnn import _trace  # noqa: E402  (a trace needs devices in turn)
+from ttnn import _perf_data, _trace  # noqa: E402  (a trace needs devices in turn)

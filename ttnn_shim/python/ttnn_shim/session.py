@@ -7,6 +7,7 @@ so that the same program runs on a card without it.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,14 @@ class ClockedDevice(Protocol):
         """Allocated blocks of a bank, L1 and DRAM."""
 
 
+_PROFILER_VARIABLES = ("TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_MID_RUN_DUMP", "TT_METAL_PROFILER_CPP_POST_PROCESS")
+
+
+def profiler_on() -> bool:
+    """Whether the environment asks for durations of programs while the program runs, as the real package's profiler is asked."""
+    return all(os.environ.get(name) == "1" for name in _PROFILER_VARIABLES)
+
+
 @dataclass(slots=True)
 class Settings:
     """card: n150, n300, p100, p150; estimate: clock only, no values; profile_dir: where reports go; plain: a script that is measured whole."""
@@ -57,7 +66,7 @@ class Settings:
 
     def records_programs(self) -> bool:
         """Whether devices keep their programs one by one."""
-        return self.profile_dir is not None or self.plain is not None
+        return self.profile_dir is not None or self.plain is not None or profiler_on()
 
 
 @dataclass(slots=True)
