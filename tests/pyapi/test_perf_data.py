@@ -41,6 +41,7 @@ def test_programs_since_the_last_read(recorded: Any, monkeypatch: pytest.MonkeyP
         result = program.program_analyses_results["DEVICE KERNEL DURATION [ns]"]
         assert result.duration == round(event["ns"]) > 0 and result.end_timestamp - result.start_timestamp == event["cycles"]
     assert latest[0].program_execution_uid.runtime_id < latest[1].program_execution_uid.runtime_id
+    assert {program.program_execution_uid.trace_id for program in latest} == {2**63}
     ttnn.add(a, a)
     ttnn.ReadDeviceProfiler(recorded)
     assert len(ttnn.get_latest_programs_perf_data()[chip]) == 1

@@ -12,6 +12,7 @@ from ttnn._binding import api_function
 from ttnn_shim import session
 
 _DURATIONS = ("DEVICE FW DURATION [ns]", "DEVICE KERNEL DURATION [ns]")  # the simulator's programs have no firmware around them: one value
+_NO_TRACE = 2**63  # the real package's number for none
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class ProgramExecutionUID:
     """runtime_id: number of the program since the measurement began."""
 
     runtime_id: int
-    trace_id: int = 2**64 - 1  # of no trace
-    trace_id_counter: int = 2**64 - 1
+    trace_id: int = _NO_TRACE
+    trace_id_counter: int = _NO_TRACE
 
 
 @dataclass(frozen=True)
