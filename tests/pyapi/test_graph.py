@@ -220,7 +220,7 @@ def test_figures_of_the_real_package(device: Any) -> None:
     assert graph.extract_peak_L1_memory_usage(nodes) == 16384
     usage = graph.extract_resource_usage_per_core(nodes)
     assert (usage.peak_cb, usage.peak_l1, usage.peak_total) == (12288, 2048, 14336)
-    assert repr(usage).splitlines()[1:3] == ["  CB:         12288 bytes", "  L1:         2048 bytes"]
+    assert str(usage).splitlines()[1:3] == ["  CB:         12288 bytes", "  L1:         2048 bytes"]
     assert repr(graph.extract_output_info(nodes)) == "[TensorInfo(shape=Shape([32, 64]), size=4096, type=L1)]"
     assert graph.count_intermediate_and_output_tensors(nodes) == (0, 1)
     (taken,) = (node for node in nodes if node["node_type"] == "buffer_allocate")
@@ -252,6 +252,10 @@ def test_no_dispatch_computes_nothing(device: Any) -> None:
     nodes, result = captured(lambda a, device: ttnn.exp(a), device, graph.RunMode.NO_DISPATCH)
     (taken,) = (node for node in nodes if node["node_type"] == "buffer_allocate")
     assert taken["params"]["address"] == 0 and not result._info().has_values
+    with pytest.raises(RuntimeError, match="has no values"):
+        result.cpu().to_numpy()
+    _, read = captured(lambda a, device: ttnn.exp(a).cpu().to_numpy(), device, graph.RunMode.NO_DISPATCH)
+    assert read.shape == (64, 64)  # scripts read within the capture, whatever they get
     assert float(ttnn.add(a, a).cpu().to_numpy()[0, 0]) == 2  # as before the capture
 
 
@@ -270,6 +274,18 @@ def test_programs_of_a_trace_are_not_shown(device: Any) -> None:
     (info,) = graph.extract_output_info(nodes)
     assert list(info.shape) == list(result.shape)
     ttnn.release_trace(device, trace)
+
+
+def test_tensors_made_outside_of_calls(device: Any) -> None:
+    """A tensor that is dropped at once shows too."""
+    graph.begin_graph_capture()
+    made = tensor(device, (32, 64), mem_config=L1)
+    number = made.tensor_id
+    del made
+    nodes = graph.end_graph_capture()
+    assert graph.extract_calltrace(nodes) == ["Tensor::to_device", "Tensor::deallocate"]
+    (node,) = (node for node in nodes if node["node_type"] == "tensor")
+    assert (node["params"]["shape"], node["params"]["tensor_id"]) == ("Shape([32, 64])", number)
 
 
 def test_refused_calls_end_their_functions(device: Any) -> None:

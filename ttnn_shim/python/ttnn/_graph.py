@@ -172,7 +172,7 @@ class PeakMemoryUsagePerCore:
     peak_dataflow_buffer: int = 0  # the simulator counts all buffers of a program as circular ones
     peak_scratchpad: int = 0
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         rows = {"CB": self.peak_cb, "L1": self.peak_l1, "DFB": self.peak_dataflow_buffer, "Scratchpad": self.peak_scratchpad, "Total": self.peak_total}
         return "Peak Memory Usage Per Core:\n" + "\n".join(f"  {name + ':':<12}{size} bytes" for name, size in rows.items())
 

@@ -16,6 +16,8 @@ from ttnn_shim import session
 
 watching = False
 """Whether calls are to go through `call`: a capture is under way."""
+undispatched = False
+"""Whether the captures under way run no programs."""
 _watcher: _Watcher | None = None
 _CREATE = "tt::tt_metal::create_device_tensor"
 
@@ -91,16 +93,16 @@ class _Watcher:
         self.live[key] = buffer
         self._each(lambda capture: capture.allocates(buffer))
 
-    def _outside_of_calls(self) -> None:
-        """Buffers that the program took or gave back since the last call: `del`, `from_torch`."""
+    def _outside_of_calls(self, made_id: int = 0) -> None:
+        """Buffers that the program took or gave back since the last call: `del`, `from_torch`. made_id: of the tensor just made."""
         table = self._table()
         gone, new = self._changes(table)
         for key in gone:
             with self._function("Tensor::deallocate"):
                 self._free(key)
         for key in new:
-            with self._function("Tensor::to_device"):
-                self._allocate(key, buffer_of_row(table[key], not self.dispatch))
+            tensors = [{**table[key]["tensor"], "id": made_id}] if made_id else []
+            self._transfer("Tensor::to_device", [], tensors, [(key, buffer_of_row(table[key], not self.dispatch))])
 
     @contextmanager
     def _function(self, name: str) -> Iterator[None]:
@@ -110,6 +112,11 @@ class _Watcher:
         self._each(lambda capture: capture.end(0))
 
     # --- captures and calls ---
+
+    def made(self, tensor_id: int) -> None:
+        """The program made a tensor on the device."""
+        self._sync_device()
+        self._outside_of_calls(tensor_id)
 
     def begin(self) -> None:
         if self.captures:
@@ -166,7 +173,13 @@ class _Watcher:
             read = not any(one["on_device"] for one in outputs)
             self._transfer("Tensor::cpu" if read else "Tensor::reshape", inputs, outputs, [])
 
-    def _transfer(self, name: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], made: list[tuple[Key, Buffer]]) -> None:
+    def _transfer(
+        self,
+        name: str,
+        inputs: list[dict[str, Any]],
+        outputs: list[dict[str, Any]],
+        made: list[tuple[Key, Buffer]],
+    ) -> None:
         """A part of a call that moves values between host and device, or only looks at them in another shape."""
         self._each(lambda capture: capture.start(name, []))
         self._read(inputs)
@@ -252,28 +265,34 @@ def _is_tensor(value: Any) -> bool:
 
 def begin(dispatch: bool) -> None:
     """Starts a capture, within those under way; the outermost says whether programs compute values."""
-    global _watcher, watching
+    global _watcher, watching, undispatched
     if _watcher is None:
         _watcher = _Watcher(dispatch)
     _watcher.begin()
-    watching = True
+    watching, undispatched = True, not _watcher.dispatch
 
 
 def end() -> Capture | None:
     """The innermost capture; None when none is under way."""
-    global _watcher, watching
+    global _watcher, watching, undispatched
     if _watcher is None:
         return None
     capture = _watcher.end()
     if not _watcher.captures:
         _watcher.release_device()
-        _watcher, watching = None, False
+        _watcher, watching, undispatched = None, False, False
     return capture
 
 
 def device() -> Any:
     """The device of the captures under way."""
     return None if _watcher is None else _watcher.device
+
+
+def made(tensor_id: int) -> None:
+    """A tensor was made on the device outside of the ops."""
+    if _watcher is not None:
+        _watcher.made(tensor_id)
 
 
 def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
 
-from ttnn import _core, _device, _numpy, _print, _trace
+from ttnn import _core, _device, _graph_watch, _numpy, _print, _trace
 from ttnn._binding import api_class
 from ttnn._convert import encode_fields, encode_ints, name_prefix, register_class
 from ttnn._decode import decode_blob
@@ -258,6 +258,8 @@ class Tensor:
         if self._fixed().on_device:
             _trace.check_read("ttnn.Tensor.to_numpy")
         kind, core_dtype = _numpy.numpy_dtype(dtype or self.dtype)
+        if _graph_watch.undispatched and not self._info().has_values:
+            return np.zeros(tuple(self.shape), kind)  # read within a capture that runs no programs: a card gives what lies there
         array = np.empty(tuple(self.shape), kind)
         if array.size:
             _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
@@ -468,7 +470,12 @@ def _new_handle(
     except MemoryError as no_memory:
         raise _core.error(OutOfMemory, f"the host has no memory for a tensor of shape {list(shape)}", "ttnn.Tensor") from no_memory
     _core.check(status, "ttnn.Tensor")
-    return ffi.gc(out[0], lib.shim_tensor_free)
+    made = ffi.gc(out[0], lib.shim_tensor_free)
+    if _graph_watch.watching and device is not None:
+        info = ffi.new("shim_tensor_info *")
+        _core.check(lib.shim_tensor_get_info(made, info))
+        _graph_watch.made(int(info.id))
+    return made
 
 
 def _read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:
