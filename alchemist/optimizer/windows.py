@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,11 @@ from alchemist.optimizer.sharded import images, is_image, is_whole
 CONV_CONFIG = "conv2d_config"
 MOST_BLOCKS = 6
 """Heights of the activation block that are tried."""
+BUFFERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "HEIGHT_SHARDED": ((),),
+    "BLOCK_SHARDED": ((), ("enable_act_double_buffer", "enable_weights_double_buffer")),
+}
+"""What is held twice, so that a block arrives while another is computed with: on block shards both operands travel between cores."""
 
 
 def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
@@ -48,9 +54,10 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
         rows = result.shard[0][0] // 32
         heights = [0, *(32 * part for part in divisors(rows, rows)[1:])][:MOST_BLOCKS] if shards.layout == "HEIGHT_SHARDED" else [0, 32]
         candidates = []
-        for height in heights:
-            fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **({"act_block_h_override": height} if height else {})}
-            label = f"on the input's shards{f', blocks of {height} rows' if height else ''}"
+        for height, buffers in itertools.product(heights, BUFFERS[shards.layout]):
+            blocks = {"act_block_h_override": height} if height else {}
+            fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **blocks, **dict.fromkeys(buffers, True)}
+            label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{', buffers twice' if buffers else ''}"
             candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, dict.fromkeys(places, shards), result, frees))
         yield candidates
 

@@ -76,6 +76,18 @@ def test_no_level_is_slower(level: int) -> None:
     assert replayed(lowered(text, optimization_level=level), "n150", 1 << 15) <= replayed(lowered(text), "n150", 1 << 15)
 
 
+@pytest.mark.parametrize(
+    ("text", "memory", "twice"),
+    [(bottlenecks(1, 16, 14, 1024, 256), "block_sharded", True), (bottlenecks(1, 8, 56, 256, 64), "height_sharded", False)],
+    ids=["operands that travel between cores", "operands of their own"],
+)
+def test_buffers_that_are_held_twice(text: str, memory: str, twice: bool) -> None:
+    (window,) = windows(lowered(text, optimization_level=2))
+    layout, config = layout_of(window.operands[0].type), access.attr(window, "conv2d_config")
+    assert layout is not None and layout.memory == memory
+    assert [bool(config.get(f"enable_{name}_double_buffer")) for name in ("act", "weights")] == [twice] * 2
+
+
 class Stem(torch.nn.Module):
     """The first convolution of an image model, and a second one that reads its pixels."""
 
