@@ -253,10 +253,12 @@ def apply(text: str, edit: Edit) -> str:
         if swapped is None:
             raise NotApplicable(str(edit))
         return swapped
-    elif edit.kind == "core grid":
-        tail = "memory_config=DRAM", "memory_config=DRAM, core_grid=ttnn.CoreGrid(y=4, x=4)"
+    elif edit.kind == "core grid":  # with the fidelity that the call has without a grid: a grid alone drops bfloat16 to LoFi
+        config = "" if "compute_kernel_config" in call else ", compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi2)"
+        tail = "memory_config=DRAM", f"memory_config=DRAM, core_grid=ttnn.CoreGrid(y=4, x=4){config}"
         if cpp:  # by position: data type, program config, activation, compute config, core grid
-            tail = "DRAM)", "DRAM, nullopt, nullopt, nullopt, nullopt, ttnn::CoreGrid(4, 4))"
+            config = "ttnn::WormholeComputeKernelConfig{.math_fidelity = MathFidelity::HiFi2}"
+            tail = "DRAM)", f"DRAM, nullopt, nullopt, nullopt, {config}, ttnn::CoreGrid(4, 4))"
         after = call.replace(*tail) if not cpp or call.endswith("DRAM)") else call
     elif edit.kind == "compute config" and not cpp:
         config = "ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi4, fp32_dest_acc_en=True)"
