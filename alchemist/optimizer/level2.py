@@ -25,14 +25,13 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
-from alchemist.optimizer.stream import may_stream, weight_may_move
+from alchemist.optimizer.stream import NORMS, PRODUCTS, weight_may_move
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
 MOST_SLACK = 0.3
 """Share of L1 that holes between tensors may cost an op before something is sent to DRAM."""
 LEAST_SLACK = 1 << 15
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 LEAST_SHARE = 0.0005
 """Share of level 0's time that the program configs of equal ops must gain together: each is a dozen lines of the program."""
 MOST_PACKED = 3
@@ -299,7 +298,7 @@ def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: M
 
 def _is_alone(op: Operation, choice: Choice) -> bool:
     """Whether level 1 may move what the op reads: a sliding window, or a norm or product of one row of tiles on width shards."""
-    return op.name in WINDOWS or (may_stream(op) and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
+    return op.name in WINDOWS or (op.name in (*NORMS, *PRODUCTS) and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
 
 
 def _of_level_1(op: Operation, choice: Choice) -> bool:
