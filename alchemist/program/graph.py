@@ -31,6 +31,10 @@ class TensorType:
         return f"{self.layout} {where}"
 
 
+SAVED, GRADIENTS = "saved", "gradients"
+"""Collections that a program fills itself."""
+
+
 @dataclass(eq=False, slots=True)
 class Value:
     """An SSA value.

@@ -11,11 +11,10 @@ from dataclasses import replace
 
 from alchemist.ir.scopes import Chain, Group, common_prefix, group, weight_path
 from alchemist.program import model
-from alchemist.program.graph import Graph, Kept, Node, Raw, Use, Value
+from alchemist.program.graph import GRADIENTS, SAVED, Graph, Kept, Node, Raw, Use, Value
 from alchemist.program.updates import is_gradient, parts_of, updates_of
 from alchemist.program.walk import mapped, with_arguments
 
-SAVED, GRADIENTS = "saved", "gradients"
 COLLECTIONS = (SAVED, GRADIENTS)
 MIN_KEPT = 8
 """Activations or gradients that are worth a collection."""

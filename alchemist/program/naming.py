@@ -11,8 +11,8 @@ from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, SHAPING
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import forms_before, gradient_name, is_gradient
-from alchemist.program.graph import Node, TensorType, Value
-from alchemist.program.kept import SAVED, UNNAMED
+from alchemist.program.graph import SAVED, Node, TensorType, Value
+from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, nth, result_name, snake_case, unique
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots

@@ -6,11 +6,12 @@ Works on the finished entry function, after `merge`.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
-from alchemist.program.kept import GRADIENTS
+from alchemist.program.graph import GRADIENTS
 from alchemist.program.names import unique
 from alchemist.program.walk import bound_by, names_of, with_arguments
 
@@ -33,7 +34,8 @@ def roll_updates(entry: model.Function, functions: Sequence[model.Function], out
     for value, name in zip(final.values, outputs, strict=True):
         if isinstance(value, model.TensorRef):
             returned[value.name] = "" if value.name in returned else name
-    returned = {variable: name for variable, name in returned.items() if name and _is_only_returned(variable, body)}
+    alone = _made_once_and_unread(body)
+    returned = {variable: name for variable, name in returned.items() if name and variable in alone}
     by_name = {function.name: function for function in functions}
     rolled: list[model.Statement] = []
     gone: set[str] = set()
@@ -44,10 +46,10 @@ def roll_updates(entry: model.Function, functions: Sequence[model.Function], out
             rolled.append(body[index])
             index += 1
             continue
-        calls = [one for one in turns.values()]
+        calls = list(turns.values())
         gone.update(result for call in calls for result in call.results if isinstance(result, str))
         rolled.append(_loop(list(turns), calls[0], by_name[calls[0].function], returned, made, entry))
-        index = max(place for place, one in enumerate(body) if one is calls[-1]) + 1
+        index = next(place for place in range(index, len(body)) if body[place] is calls[-1]) + 1
     if not gone:
         return entry
     rest = [(value, name) for value, name in zip(final.values, outputs, strict=True) if not (isinstance(value, model.TensorRef) and value.name in gone)]
@@ -62,11 +64,16 @@ def _with_collection(body: Sequence[model.Statement]) -> list[model.Statement]:
     return [*body[:behind], model.NewCollection(OUTPUTS), *body[behind:]]
 
 
-def _is_only_returned(variable: str, body: Sequence[model.Statement]) -> bool:
-    every = list(model.statements(tuple(body)))
-    bound = [one for one in every if variable in bound_by(one)]
-    read = any(variable in names_of(one) or (isinstance(one, model.Free) and variable in one.names) for one in every)
-    return len(bound) == 1 and not read
+def _made_once_and_unread(body: Sequence[model.Statement]) -> set[str]:
+    """Variables that nothing but the function's end reads."""
+    made: Counter[str] = Counter()
+    read: set[str] = set()
+    for one in model.statements(tuple(body)):
+        made.update(bound_by(one))
+        read |= names_of(one)
+        if isinstance(one, model.Free):
+            read.update(one.names)
+    return {name for name, times in made.items() if times == 1} - read
 
 
 def _turns(body: Sequence[model.Statement], start: int, returned: Mapping[str, str]) -> dict[str, model.CallFunction]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from alchemist.ir.scopes import Chain
-from alchemist.program.graph import Graph, Node, Value
+from alchemist.program.graph import GRADIENTS, Graph, Node, Value
 
 MIN_OPS = 4
 MIN_UPDATES = 3
@@ -58,7 +58,7 @@ def note_parts(nodes: Sequence[Node]) -> None:
 def parts_of(nodes: Sequence[Node]) -> tuple[Value | None, Value | None]:
     """(the gradient, the weight) of an update; None for what is not clear."""
     inputs = _inputs(nodes)
-    gradients = [value for value in inputs if (value.node is not None and not value.key) or value.collection == "gradients"]
+    gradients = [value for value in inputs if (value.node is not None and not value.key) or value.collection == GRADIENTS]
     return gradients[0] if len(gradients) == 1 else None, updated(inputs)
 
 
@@ -69,7 +69,7 @@ def updated(values: Sequence[Value]) -> Value | None:
 
 def update_role(value: Value, weight: Value | None) -> str:
     """What the update of any weight calls a tensor that it gets: moments have the weight's path in their own, `state.mu.layers.0.w`."""
-    if not value.key or value.collection == "gradients":
+    if not value.key or value.collection == GRADIENTS:
         return "gradient"
     words = weight.key.split(".") if weight is not None else []
     for start in range(len(words)):
