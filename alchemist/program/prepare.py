@@ -20,6 +20,8 @@ STORED = model.Parameter("stored", "stored")
 OUTPUT = model.Parameter("weights", "output")
 DEVICE = model.Parameter("device", "device")
 _ALL_STORED, _ALL_WEIGHTS = model.ScopeArgument("stored"), model.ScopeArgument("weights")
+FOLDS = "Scales {} convolution's weights and shifts its bias as the batch norm behind it would its result."
+"""What a helper's docstring says of one convolution, or of each."""
 _HELPER_NAMES = {
     "ttnn.transpose": "transposed",
     "ttnn.permute": "transposed",
@@ -191,7 +193,7 @@ class _Preparation:
         self._file_shapes[name] = {place(file): leaf.type.shape for file, leaf in zip(made.files, made.leaves, strict=True)}
         targets = {value: model.WeightRef(place(key)) for value, key in made.outputs.items()}
         body = _steps(made, environment, set(), functions | set(words.values()), targets)
-        doc = "Scales a convolution's weights and shifts its bias as the batch norm behind it would its result." if folds else ""
+        doc = FOLDS.format("a") if folds else ""
         return model.Function(name, (STORED, OUTPUT, *(model.Parameter(word, "text") for word in words.values())), tuple(body), 0, doc)
 
     # ----------------------------------------------------------------------------------------------------------- functions
