@@ -13,7 +13,7 @@ from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, f
 
 @register("merge-reductions", fusing=True)
 class MergeReductions(Pass):
-    """sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too."""
+    """sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too. Dims of the inner one may stay where the outer one takes them away."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -21,13 +21,15 @@ class MergeReductions(Pass):
                 inner = defining(op.operands[0], op.name) if op.name in ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min") else None
                 if inner is None or not single_use(inner.results[0]):
                     continue
-                keep = access.attr(op, "keep_dim")
-                if access.attr(inner, "keep_dim") != keep or element_type(inner.results[0]) != element_type(op.results[0]):
+                keep, kept = access.attr(op, "keep_dim"), access.attr(inner, "keep_dim")
+                if element_type(inner.results[0]) != element_type(op.results[0]):
                     continue
                 rank = len(shape(inner.operands[0]))
                 first = dims_of(access.attrs(inner), rank)
-                left = [dim for dim in range(rank) if keep or dim not in first]
+                left = [dim for dim in range(rank) if kept or dim not in first]
                 second = {left[dim] for dim in dims_of(access.attrs(op), len(left))}
+                if keep != kept and (keep or not second.issuperset(first)):
+                    continue
                 made = Builder.before(op).make(op.name, [inner.operands[0]], {"dim_arg": sorted({*first, *second}), "keep_dim": keep}, [op.results[0].type])
                 add_sources(made, inner, op)
                 replace(op, list(made.results))

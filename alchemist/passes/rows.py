@@ -19,9 +19,9 @@ from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import defining, replace
 from alchemist.passes.views import reshaped
 
-_BINARY = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY)
 PRODUCTS = frozenset({"ttir.linear", "ttir.matmul"})
-_ELEMENTWISE = ELEMENTWISE | {"ttir.square", "ttir.where"}
+BROADCASTING = ELEMENTWISE | {"ttir.square", "ttir.where"} | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY}
+"""Elementwise ops of one or more operands, each of which may be broadcast."""
 REDUCTIONS = frozenset(f"ttir.{name}" for name in ("sum", "mean", "max", "min"))
 _NORMS = frozenset({"ttir.rms_norm", "ttir.layer_norm"})
 
@@ -76,9 +76,11 @@ def has_rows(dims: Dims) -> bool:
 def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
     """The op on rows that `moved` moves; None for ops that do not work row by row."""
     dims = shape(op.results[0])
-    to = moved(dims)
     inputs = [shape(value) for value in op.operands]
-    if op.name in _ELEMENTWISE or op.name in _BINARY:
+    if op.name in REDUCTIONS:
+        return _reduced(op, inputs[0], dims, moved)
+    to = moved(dims)
+    if op.name in BROADCASTING:
         operands = [broadcast(given, dims) for given in inputs]
         return None if any(one is None for one in operands) else ([one for one in operands if one is not None], {}, to)
     if op.name in PRODUCTS:
@@ -93,17 +95,17 @@ def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
         last = {name: access.attr(op, name)[-1] for name in ("begins", "ends", "step")}
         front = {"begins": [0] * (len(dims) - 1), "ends": list(to[:-1]), "step": [1] * (len(dims) - 1)}
         return [moved(inputs[0])], {name: [*front[name], value] for name, value in last.items()}, to
-    if op.name in REDUCTIONS:
-        return _reduced(op, inputs[0], dims, moved)
+    if op.name == "ttir.gather" and access.attr(op, "dim") % len(dims) == len(dims) - 1 and inputs[1] == dims:
+        return [moved(given) for given in inputs], {"dim": len(to) - 1}, to
     if op.name == "ttir.embedding" and len(dims) == 3 and len(inputs[0]) == 2:
         return [(1, math.prod(inputs[0])), inputs[1]], {}, to
     return None
 
 
 def _reduced(op: Operation, given: Dims, dims: Dims, moved: Move) -> Rows | None:
-    """Over each row, or over all rows; the latter where they stay as many dims."""
+    """Over each row, over all rows where they stay as many dims, or over everything."""
     axes = dims_of(access.attrs(op), len(given))
     to = moved(given)
     if axes == (len(given) - 1,) and access.attr(op, "keep_dim"):
         return [to], {"dim_arg": [len(to) - 1]}, moved(dims)
-    return ([to], {}, dims) if axes == tuple(range(len(given) - 1)) and len(to) == len(given) else None
+    return ([to], {}, dims) if axes in (tuple(range(len(given) - 1)), tuple(range(len(given)))) and len(to) == len(given) else None

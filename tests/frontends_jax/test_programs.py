@@ -125,6 +125,10 @@ GRADIENTS: list[Case] = [
     ("strided conv input", jax.grad(lambda x, w: jnp.sum(conv(x, w, (2, 2), "SAME") ** 2)), (IMAGE, KERNEL)),
     ("strided conv weights", jax.grad(lambda w, x: jnp.sum(conv(x, w, (2, 2), "SAME") ** 2)), (KERNEL, IMAGE)),
     ("cross entropy", jax.grad(lambda x: -jnp.mean(jax.nn.log_softmax(x)[jnp.arange(3), jnp.array([0, 1, 2])])), (X,)),
+    ("one place per row", jax.grad(lambda x, i: jnp.sum(jnp.take_along_axis(x, i, 1) ** 2)), (X, jnp.array([[1], [0], [3]]))),
+    ("one place per column", jax.grad(lambda x, i: jnp.sum(jnp.take_along_axis(x, i, 1) ** 2)), (T, jnp.array([[[1, 0, 4, 4, 2, 3]], [[0, 0, 1, 1, 2, 2]]]))),
+    ("two places per row", jax.grad(lambda x, i: jnp.sum(jnp.take_along_axis(x, i, 1) ** 2)), (X, jnp.array([[1, 1], [0, 2], [3, 3]]))),
+    ("labels", jax.grad(lambda x, i: jnp.mean(jax.nn.logsumexp(x, axis=1) - x[jnp.arange(3), i])), (X, jnp.array([1, 0, 3]))),
     ("sort", jax.grad(lambda x: jnp.sum(jnp.sort(x, 1) * jnp.arange(4.0))), (X,)),
     ("top k", jax.grad(lambda x: jnp.sum(lax.top_k(x, 2)[0] ** 2)), (X,)),
     ("slice", jax.grad(lambda x: jnp.sum(x[1:, ::2] ** 2)), (X,)),
@@ -162,6 +166,14 @@ def test_equals_jax(name: str) -> None:
     check(function, args, tolerance=1e-4)
 
 
+@pytest.mark.parametrize(("name", "products"), [("one place per row", 0), ("one place per column", 0), ("two places per row", 1)])
+def test_places_along_an_axis_need_no_product(name: str, products: int) -> None:
+    function, args = ALL[f"gradient: {name}"]
+    ops = [op.name for op in capture(function, args).module.walk()]
+    assert ops.count("ttir.matmul") == products
+    assert ops.count("ttir.eq") == 1
+
+
 ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number", "random"))] + [
     "look up: integers",
     "look up: integer rows",
@@ -177,6 +189,8 @@ ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number"
     "window: pool 3d",
     "gradient: max pool",
     "gradient: cross entropy",
+    "gradient: one place per row",
+    "gradient: labels",
 ]
 
 

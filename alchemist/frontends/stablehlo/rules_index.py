@@ -499,10 +499,35 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
         window = _scatter_window(c, x, c.e.reshape(moved, sizes), dict(zip(mapped, parts, strict=True)), name)
         if window is not None:
             return window
-    places = Places(c, x.shape, sizes, dict(zip(mapped, parts, strict=True)), _batching(d), batch)
     if kind == "sum" and x.of == "i1":
         raise Unsupported("scatter that adds booleans")
+    if kind == "sum" and len(mapped) == 1:
+        along = _add_along(c, x, parts[0], c.e.reshape(moved, batch) if math.prod(sizes) == 1 else None, mapped[0], _batching(d))
+        if along is not None:
+            return along
+    places = Places(c, x.shape, sizes, dict(zip(mapped, parts, strict=True)), _batching(d), batch)
     return _scatter_at(c, x, moved, places, kind)
+
+
+def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, batching: Mapping[int, int]) -> Val | None:
+    """One value per row added at a place along one axis, the gradient of take_along_axis: x + (place == index) * value; None for any other scatter.
+
+    index, values: of the batch shape. batching: axis -> batch dimension that runs along it.
+    """
+    if values is None or not x.of.startswith(("f", "bf")) or axis in batching:
+        return None
+    others = [i for i in range(len(x.shape)) if i != axis]
+    free = [i for i in range(len(index.shape)) if i not in batching.values()]
+    if any(i not in batching and x.shape[i] != 1 for i in others) or any(index.shape[i] != 1 for i in free):
+        return None
+    order = [batching[i] for i in others if i in batching] + free
+    form = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
+    where, given = (c.e.reshape(c.e.permute(one, order), form) for one in (index, values))
+    line = c.e.const(np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(x.shape))]), x.shape, index.of)
+    wide = Val(x.shape, where.of, where.ssa, where.const)
+    hot = c.e.typecast(calculate(c, "eq", np.equal, [wide, line], x.shape, "i1"), x.of)
+    added = calculate(c, "multiply", np.multiply, [hot, Val(x.shape, given.of, given.ssa, given.const)], x.shape, x.of)
+    return added if x.scalar() == 0 else elementwise(c, "add", [x, added], x.shape, x.of)
 
 
 def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:

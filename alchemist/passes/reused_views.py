@@ -1,0 +1,77 @@
+"""TTIR: a reshape begins at the view of its value that it is nearest to, and products of rows without samples are taken as their operands lie."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.layout import TILE_EDGE
+from alchemist.ir.location import sources_of
+from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.passes.rows import Dims
+
+
+@register("reused-views", fusing=True)
+class ReusedViews(Pass):
+    """reshape(x, [B*S, K]) of an x [B, S, H, D] becomes that of the reshape(x, [B, S, K]) that is there already: weights behind joined heads."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            made: dict[SSAValue, list[Operation]] = {}
+            for op in list(func.body.block.ops):
+                if op.name != "ttir.reshape":
+                    continue
+                source, dims = op.operands[0], shape(op.results[0])
+                others = made.setdefault(source, [])
+                if not is_free(shape(source), dims):
+                    near = next((one for one in others if is_free(shape(one.results[0]), dims)), None)
+                    if near is not None:
+                        op.operands[0] = near.results[0]
+                        continue
+                others.append(op)
+
+
+@register("products-of-rows", fusing=True)
+class ProductsOfRows(Pass):
+    """reshape(x, [R, K])^T @ reshape(y, [R, N]) of x [1, R, K] and y [1, R, N] becomes reshape(x^T @ y, [K, N]): gradients of weights."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            changed = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.matmul":
+                    changed = _as_they_lie(op) or changed
+            if changed:
+                erase_dead(func)
+
+
+def is_free(given: Dims, dims: Dims) -> bool:
+    """Whether a reshape leaves every element where it is in tiles: the same last dim, and rows that fill tiles before and after."""
+    if not given or not dims or given[-1] != dims[-1] or math.prod(given) != math.prod(dims):
+        return False
+    rows, new_rows = (one[-2] if len(one) > 1 else 1 for one in (given, dims))
+    return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
+
+
+def _as_they_lie(op: Operation) -> bool:
+    views = [defining(value, "ttir.reshape") for value in op.operands]
+    if any(view is None for view in views) or len(shape(op.results[0])) != 2:
+        return False
+    given = [view.operands[0] for view in views if view is not None]
+    dims = [shape(value) for value in given]
+    if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
+        return False
+    out = op.results[0]
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    attributes = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
+    wide = tensor((*dims[0][:-2], *shape(out)), element_type(out))
+    made = b.op("ttir.matmul", given, attributes, [wide])
+    replace(op, [b.op("ttir.reshape", [made], {"shape": shape(out)}, [out.type])])
+    return True

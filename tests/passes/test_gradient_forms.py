@@ -1,0 +1,157 @@
+"""What gradients of JAX and torch leave behind: signs that are known, reshapes around reductions and products, indices from the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pass_graphs import F, Graph, build, check_change, check_unchanged, reduced
+from xdsl.dialects.builtin import ModuleOp
+
+Dims = tuple[int, ...]
+ROWS = ((4, 8), F, "input")
+LOGITS = ((4, 8, 16), F, "input")
+
+
+def exponential_sum(g: Graph, x: Any) -> Any:
+    return g("sum", g("exp", x), out=(4, 1), dim_arg=[1], keep_dim=True)
+
+
+def sign(asked: str, of: Any, limit: float = 0.0) -> ModuleOp:
+    """where(of(x) asked limit, 1 / of(x), 0)"""
+
+    def net(g: Graph, x: Any) -> Any:
+        value = of(g, x)
+        dims = value.type.get_shape()
+        mask = g(asked, value, g.number(limit), out=dims, of="i1")
+        return g("where", mask, g("div", g.number(1.0), value, out=dims), g.number(0.5), out=dims)
+
+    return build(net, ROWS)
+
+
+def shifted(kept: Dims, *, reader: str = "", other: bool = False) -> ModuleOp:
+    """x - reshape(max(x) + 1 where it is finite), and the mean of that maximum. reader: what else takes it. other: an input of its shape is added."""
+
+    def net(g: Graph, x: Any, *more: Any) -> Any:
+        top = g("max", x, out=(4, 8), dim_arg=[2], keep_dim=False)
+        top = g("where", g("isfinite", top, of="i1"), g("add", top, g.number(1.0)), g.number(0.0))
+        if other:
+            top = g("add", top, *more)
+        found = g("subtract", x, g("reshape", top, out=kept, shape=kept), out=(4, 8, 16))
+        if reader == "permute":
+            return found, g("permute", top, out=(8, 4), permutation=[1, 0])
+        return found, g("mean", top, out=(), dim_arg=[0, 1], keep_dim=False), g("sum", top, out=(1, 8), dim_arg=[0], keep_dim=True)
+
+    return build(net, LOGITS, *([ROWS] if other else []))
+
+
+def indices(*, looked_up: bool, wraps: bool = True) -> ModuleOp:
+    """The hot places of an index that may count from the end."""
+
+    def net(g: Graph, x: Any, ids: Any) -> Any:
+        ids = g("typecast", g("abs", ids), of="i32")
+        moved = g("add", ids, g.number(16, of="i32"), of="i32")
+        index = g("where", g("lt", ids, g.number(0 if wraps else 1, of="i32"), of="i1"), moved, ids, of="i32")
+        hot = g("eq", index, g("typecast", x, of="i32"), out=(4, 8), of="i1")
+        return (hot, g("gather", x, ids, out=(4, 1), dim=1)) if looked_up else hot
+
+    return build(net, ROWS, ((4, 1), F, "input"))
+
+
+def weight_gradient(x: Dims, y: Dims, *, rows: int = 64) -> ModuleOp:
+    """reshape(x)^T @ reshape(y), both with `rows` rows"""
+
+    def net(g: Graph, a: Any, b: Any) -> Any:
+        sizes = [(rows, dims[-1]) for dims in (x, y)]
+        a, b = (g("reshape", g("exp", one), out=size, shape=size) for one, size in zip((a, b), sizes, strict=True))
+        return g("matmul", a, b, out=(sizes[0][1], sizes[1][1]), transpose_a=True)
+
+    return build(net, (x, F, "input"), (y, F, "input"))
+
+
+def twice_viewed(first: Dims, second: Dims) -> ModuleOp:
+    """Two views of one value of heads."""
+
+    def net(g: Graph, x: Any) -> Any:
+        y = g("exp", x)
+        return tuple(g("tanh", g("reshape", y, out=dims, shape=dims)) for dims in (first, second))
+
+    return build(net, ((2, 32, 2, 16), F, "input"))
+
+
+CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
+    "the sign of a sum of exponentials": ("known-signs", sign("ge", exponential_sum), ["exp", "sum", "full", "div"]),
+    "that it is below zero": ("known-signs", sign("lt", exponential_sum), ["full", "broadcast"]),
+    "the sign of a square": ("known-signs", sign("ge", lambda g, x: g("multiply", x, x)), ["multiply", "full", "div"]),
+    "the absolute value of a norm": (
+        "known-signs",
+        build(lambda g, x: g("abs", g("sqrt", g("maximum", g("sum", g("square", x), out=(4, 1), dim_arg=[1], keep_dim=True), g.number(-1.0)))), ROWS),
+        ["square", "sum", "full", "maximum", "sqrt"],
+    ),
+    "a sum that keeps its dims under one that does not": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("sum", [0, 1], (1, 1, 16), True), ("sum", [0, 1], (16,), False)), LOGITS),
+        ["sum"],
+    ),
+    "a maximum that is given its dim back": (
+        "kept-dims",
+        shifted((4, 8, 1)),
+        ["max", "isfinite", "full", "add", "full", "where", "subtract", "mean", "sum", "reshape"],
+    ),
+    "an index that is looked up": ("plain-indices", indices(looked_up=True), ["abs", "typecast", "typecast", "eq", "gather"]),
+    "the gradient of a weight": ("products-of-rows", weight_gradient((1, 64, 32), (1, 64, 96)), ["exp", "exp", "matmul", "reshape"]),
+    "two samples of one dim": ("products-of-rows", weight_gradient((1, 1, 64, 32), (1, 1, 64, 32)), ["exp", "exp", "matmul", "reshape"]),
+}
+UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
+    "the sign of any value": ("known-signs", sign("ge", lambda g, x: g("tanh", x))),
+    "the sign of a difference": ("known-signs", sign("ge", lambda g, x: g("subtract", g("exp", x), g("exp", x)))),
+    "a sum of signs unknown": ("known-signs", sign("ge", lambda g, x: g("add", g("exp", x), x))),
+    "more than zero": ("known-signs", sign("ge", exponential_sum, 0.5)),
+    "whether it is zero": ("known-signs", sign("gt", exponential_sum)),
+    "the absolute value of anything": ("known-signs", build(lambda g, x: g("abs", g("sum", x, out=(4, 1), dim_arg=[1], keep_dim=True)), ROWS)),
+    "a sum that keeps a dim which the outer one leaves": (
+        "merge-reductions",
+        build(lambda g, x: reduced(g, x, ("sum", [0], (1, 8, 16), True), ("sum", [1], (1, 16), False)), LOGITS),
+    ),
+    "an input that gets a dim": ("kept-dims", build(lambda g, x: g("reshape", x, out=(4, 8, 1), shape=[4, 8, 1]), ROWS)),
+    "a maximum that is moved, too": ("kept-dims", shifted((4, 8, 1), reader="permute")),
+    "a maximum with an input added": ("kept-dims", shifted((4, 8, 1), other=True)),
+    "an index that nothing looks up": ("plain-indices", indices(looked_up=False)),
+    "an index that is below one": ("plain-indices", indices(looked_up=True, wraps=False)),
+    "rows of samples": ("products-of-rows", weight_gradient((2, 32, 32), (2, 32, 96))),
+    "rows of other ranks": ("products-of-rows", weight_gradient((1, 64, 32), (1, 1, 64, 32))),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES, ids=str)
+def test_forms(case: str) -> None:
+    name, before, expected = CHANGES[case]
+    check_change(before, expected, name)
+
+
+@pytest.mark.parametrize("case", UNCHANGED, ids=str)
+def test_near_misses_stay(case: str) -> None:
+    name, before = UNCHANGED[case]
+    check_unchanged(before, name)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "reused"),
+    [
+        pytest.param((2, 32, 32), (64, 32), True, id="heads joined, then samples"),
+        pytest.param((64, 32), (1, 64, 32), True, id="a dim of size 1 more"),
+        pytest.param((2, 32, 32), (32, 64), False, id="another last dim"),
+        pytest.param((128, 16), (64, 32), False, id="heads as rows"),
+        pytest.param((2048,), (64, 32), False, id="a vector"),
+        pytest.param((2, 8, 4, 32), (64, 32), False, id="rows that end within a tile"),
+    ],
+)
+def test_views_begin_at_the_nearest(first: Dims, second: Dims, reused: bool) -> None:
+    from alchemist.driver.opt import run_pipeline
+
+    before = twice_viewed(first, second)
+    module = before.clone()
+    run_pipeline(module, "reused-views")
+    views = [op for op in next(iter(module.ops)).regions[0].block.ops if op.name == "ttir.reshape"]
+    assert (views[1].operands[0] is views[0].results[0]) is reused
+    check_change(before, ["exp", "reshape", "tanh", "reshape", "tanh"], "reused-views")
