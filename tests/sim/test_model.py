@@ -345,14 +345,18 @@ def test_what_a_choice_of_configuration_costs(sim: Simulator, card: str) -> None
     far = {"program_config": "MatmulMultiCoreReuseMultiCast1DProgramConfig", "in0_block_w": 8, "per_core_M": 1, "per_core_N": 4, "mcast_in0": True}
     gain = 0.85 if card == "n150" else 1.2  # Blackhole reads interleaved weights at the same 400 GB/s
     assert ns("matmul", [x, w], [y], near, fidelity="LoFi") < gain * ns("matmul", [x, w], [y], far, fidelity="LoFi")
-    # Decode attention reads the cache up to the position, a chunk after the other.
+    # Decode attention reads the cache up to the position, a whole chunk after the other.
     q, cache = tensor([1, 32, 32, 64]), tensor([32, 8, 1024, 64])
-    at = [ns("sdpa_decode", [q, cache, cache], [q], {"is_causal": True, "cur_pos": [position] * 32}) for position in (31, 127, 511, 1023)]
+
+    def decode_at(positions: list[int], **chosen: int) -> float:
+        return ns("sdpa_decode", [q, cache, cache], [q], {"is_causal": True, "cur_pos": positions, **chosen})
+
+    at = [decode_at([position] * 32, k_chunk=128) for position in (31, 127, 511, 1023)]
     assert at == sorted(at)
-    assert at[1] < 0.4 * at[3]
-    assert ns("sdpa_decode", [q, cache, cache], [q], {"is_causal": True}) == at[3]
-    one_long = ns("sdpa_decode", [q, cache, cache], [q], {"is_causal": True, "cur_pos": [1023] + [127] * 31})
-    assert at[1] < one_long <= at[3]
+    assert at[0] == at[1] < 0.4 * at[3]
+    assert ns("sdpa_decode", [q, cache, cache], [q], {"is_causal": True, "k_chunk": 128}) == at[3]
+    assert at[1] < decode_at([1023] + [127] * 31, k_chunk=128) <= at[3]
+    assert decode_at([31] * 32) == decode_at([511] * 32) < decode_at([512] * 32)  # without a size: the largest power of two in 1024, at most 512
 
     # Partial statistics of a sharded norm are gathered once, in two stages over several rows of cores: 16 cores of a tile take 6.7 us.
     def norm(cores: int, grid: tuple[int, int]) -> float:
@@ -479,6 +483,23 @@ def test_configurations_that_look_harmless(sim: Simulator, card: str) -> None:
     assert ns("sdpa_decode", [many, packed, packed], [many], decode, fidelity="HiFi4") > ns(
         "sdpa_decode", [many, packed, packed], [many], decode, fidelity="LoFi"
     )
+    # Latent attention: three cores for a group of heads are faster than one, six slower again (tt-metal issue 56785).
+    latent = sharded([1, 4, 128, 576], (32, 576), 16, (8, 2), "height_sharded")
+    keys, result = tensor([4, 1, 4096, 576], "bfloat8_b"), tensor([1, 4, 128, 512])
+    shared = {"is_causal": True, "cur_pos": [1024] * 4, "k_chunk": 128, "v_width": 512}
+    one, three, six = (ns("sdpa_decode", [latent, keys, keys], [result], {**shared, "max_cores": n}, fidelity="HiFi4") for n in (1, 3, 6))
+    assert three < 0.9 * one
+    assert card == "n150" or three < 0.95 * six < 0.95 * one
+    # A ring of cores: twice the depth of A's shards is twice the products and bytes handed on; B from DRAM is slower than from shards.
+    step = {"program_config": "MatmulMultiCoreReuseMultiCast1DProgramConfig", "in0_block_w": 1, "per_core_M": 1, "mcast_in0": False, "gather_in0": True}
+
+    def ring(k: int, in_dram: bool = False) -> float:
+        x, y = sharded([1, 1, 32, k], (32, k // 16), 16, (8, 2), "width_sharded"), sharded([1, 1, 32, 1024], (32, 64), 16, (8, 2), "width_sharded")
+        w = tensor([1, 1, k, 1024], "bfloat8_b") if in_dram else sharded([1, 1, k, 1024], (k, 64), 16, (8, 2), "width_sharded")
+        return ns("matmul", [x, w], [y], {**step, "per_core_N": 2, "out_subblock_h": 1, "out_subblock_w": 2})
+
+    assert 1.3 * ring(1024) < ring(2048) < 2 * ring(1024)
+    assert ring(2048) < ring(2048, in_dram=True)
     # Queries and keys rotated in one launch take less than in two.
     heads, table = sharded([1, 32, 32, 64], (32, 64), 32, (8, 4), "height_sharded"), sharded([1, 32, 32, 64], (32, 64), 32, (8, 4), "height_sharded")
     one = {"llama": True, "decode": True}

@@ -16,6 +16,7 @@ PROFILED: tuple[tuple[str, str], ...] = (
     (r"RotaryEmbeddingLlamaFusedQK", "rotary_embedding_llama_fused_qk"),
     (r"PagedUpdateCache", "paged_update_cache"),
     (r"Binary.*Mult_Silu", "mul silu on a"),
+    (r"Matmul_\d+ (QKV|DO|FF2)_MM", "matmul 1D gather_in0 (ring)"),  # decoders of galaxies: products with prefetched weights
 )
 
 

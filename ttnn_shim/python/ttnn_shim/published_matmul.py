@@ -80,13 +80,53 @@ def bank_sharded_call(machine: Machine, shape: tuple[int, int, int], types: tupl
     return lambda: ttnn.matmul(a, b, program_config=program, memory_config=ttnn.L1_WIDTH_SHARDED_MEMORY_CONFIG, **kwargs)
 
 
+RING_CORES = 24
+"""Cores of the rings on which galaxies' decoders multiply, where a row names none."""
+RING_CORES_DRAM = 32
+"""The same of the language model head, whose weights lie interleaved in DRAM (tt-metal's test of these products)."""
+
+
+def ring_call(machine: Machine, config: Config) -> Call:
+    """gather_in0: A in width shards goes round a ring of cores; B in width shards on the same cores, as a prefetcher leaves it, or interleaved in DRAM."""
+    ttnn = machine.ttnn
+    m, k, n = sizes(config)
+    in1 = config.get("in1")
+    if " or " in str(config.get("in0")):
+        raise Unreadable("config: in0 leaves the data type open")
+    in_dram = "dram" in plain(in1) or "dram" in plain(config.get("in1_mem"))
+    cores = RING_CORES_DRAM if in_dram else RING_CORES
+    depth, width = (-(-size // TILE // cores) for size in (k, n))
+    type0 = dtype_name(config["in0"]) if config.get("in0") else "bfloat16"
+    a = machine.tensor([1, 1, m, k], type0, {"mem": "l1 width sharded", "cores": cores, "shard": [m, depth * TILE]})
+    shards_of_b = "dram interleaved" if in_dram else {"mem": "l1 width sharded", "cores": cores, "shard": [k, width * TILE]}
+    b = machine.tensor([1, 1, k, n], dtype_name(in1), shards_of_b)
+    program = ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
+        compute_with_storage_grid_size=machine.grid,
+        in0_block_w=max(step for step in range(1, max(2, k // TILE // cores + 1)) if k // TILE % step == 0),
+        out_subblock_h=1,
+        out_subblock_w=max(step for step in range(1, 9) if width % step == 0),
+        per_core_M=-(-m // TILE),
+        per_core_N=width,
+        fuse_batch=True,
+        fused_activation=None,
+        mcast_in0=False,
+        gather_in0=True,
+    )
+    fidelity = {**config, "fidelity": config.get("fidelity") or config.get("fid"), "packer_l1_acc": config.get("packer_l1_acc", True)}
+    kwargs: dict[str, Any] = {"compute_kernel_config": machine.compute(fidelity), "program_config": program}
+    kwargs["memory_config"] = machine.memory({"mem": "l1 width sharded", "cores": cores, "shard": [m, width * TILE]}, [1, 1, m, n], "tile")
+    if config.get("out"):
+        kwargs["dtype"] = getattr(ttnn, dtype_name(config["out"]))
+    return lambda: ttnn.matmul(a, b, **kwargs)
+
+
 def matmul_call(machine: Machine, config: Config) -> Call:
     """matmul, linear, minimal_matmul by M, K, N."""
     ttnn = machine.ttnn
     m, k, n = sizes(config)
     text = f"{config.get('op')} {config.get('program')}".lower()
     if "gather_in0" in text or "ring" in text.split():
-        raise Unreadable("op: a ring matmul with prefetched weights is not modelled")
+        return ring_call(machine, config)
     dtypes = str(config.get("dtypes") or "")
     note = str(config.get("note") or "")
     in0, in1 = config.get("in0"), config.get("in1")

@@ -299,7 +299,7 @@ def sdpa_decode_call(machine: Machine, config: Config) -> Call:
     ttnn = machine.ttnn
     text = str(config.get("op")).lower()
     if "latent" in text or "mla" in text:
-        raise Unreadable("op: latent attention is not modelled")
+        return latent_decode_call(machine, config)
     batch, heads, kv_heads, d = attention_sizes(config)
     cache_type = dtype_name(config.get("kv"), config.get("cache"), config.get("cache_dtype"))
     position = config.get("position", config.get("cur_pos"))
@@ -334,6 +334,42 @@ def sdpa_decode_call(machine: Machine, config: Config) -> Call:
         return lambda: ttnn.transformer.paged_scaled_dot_product_attention_decode(q, cache, cache, table, cur_pos_tensor=current, **kwargs)
     cache = machine.tensor([batch, kv_heads, length, d], cache_type)
     return lambda: ttnn.transformer.scaled_dot_product_attention_decode(q, cache, cache, cur_pos=[last] * batch, **kwargs)
+
+
+def latent_decode_call(machine: Machine, config: Config) -> Call:
+    """Multi-latent decode attention over a paged cache whose keys, in part, are the values: queries in shards of one row of tiles."""
+    ttnn = machine.ttnn
+    value_width = number(config, "kv_lora_rank", "kv_lora")
+    width = number(config, "head_dim") if "head_dim" in config else value_width + number(config, "rope")
+    shape = integers(config["q"], "q") if isinstance(config.get("q"), list) else [1, number(config, "batch"), number(config, "q_heads"), width]
+    _, users, heads, _ = shape
+    if "sharded" not in plain(config.get("q_mem") or config.get("q")) and not isinstance(config.get("q_mem"), Mapping):
+        raise Unreadable("config: the memory of the queries is not stated")
+    stated = [int(each) for each in re.findall(r"\d+", str(config.get("positions", config.get("position"))).partition("(")[0])]
+    if not stated:
+        raise Unreadable("config: the position is not stated")
+    rows = users * -(-heads // TILE)
+    q = machine.tensor(shape, "bfloat16", {"mem": "l1 height sharded", "cores": rows, "shard": [TILE, width]})
+    x, y = grid_text(config.get("grid")) or machine.grid
+    program = ttnn.SDPAProgramConfig(
+        compute_with_storage_grid_size=ttnn.CoreCoord(x, y),
+        q_chunk_size=0,
+        k_chunk_size=config["k_chunk"] if isinstance(config.get("k_chunk"), int) else 128,  # the published callers' size
+        max_cores_per_head_batch=config["max_cores_per_head_batch"] if "max_cores_per_head_batch" in config else 16,
+    )
+    kwargs = {"compute_kernel_config": machine.compute(config), "program_config": program}
+    cache_type = dtype_name(config.get("cache_dtype"), config.get("k"))
+    if len(set(stated)) > 1:  # positions that differ are known to the clock from a list alone: a cache without pages, one lookup less
+        cache = machine.tensor([users, 1, number(config, "max_seq"), width], cache_type)
+        return lambda: ttnn.transformer.flash_multi_latent_attention_decode(q, cache, head_dim_v=value_width, cur_pos=stated, **kwargs)
+    block = number(config, "block_size") if "block_size" in config else int((re.search(r"(\d+)-row pages", str(config.get("k"))) or [0, TILE])[1])
+    pages = -(-(max(stated) + 1) // block)  # a tensor of positions has no values here: the table holds the pages that are read
+    cache = machine.tensor([users * pages, 1, block, width], cache_type)
+    table = machine.tensor([users, pages], "int32", None, "row_major")
+    current = machine.tensor([users], "int32", None, "row_major")
+    return lambda: ttnn.transformer.paged_flash_multi_latent_attention_decode(
+        q, cache, head_dim_v=value_width, page_table_tensor=table, cur_pos_tensor=current, **kwargs
+    )
 
 
 def create_heads_call(machine: Machine, config: Config) -> Call:

@@ -12,109 +12,109 @@ constexpr CardRow kCards[] = {
 };
 
 constexpr ConstantRow kConstants[] = {
-  {"launch_move", 634.92, 188.71},  // cycles
-  {"launch_compute", 834.63, 456.32},  // cycles
-  {"launch_move_sharded", 300, 246.96},  // cycles
-  {"launch_compute_sharded", 162.5, 498.91},  // cycles
-  {"skew_core", 0.7, 5.7354},  // cycles/core
-  {"skew_core_sharded", 8.3267, 2.4271},  // cycles/core
+  {"launch_move", 631.6, 187.45},  // cycles
+  {"launch_compute", 827.68, 453.35},  // cycles
+  {"launch_move_sharded", 300, 244.87},  // cycles
+  {"launch_compute_sharded", 158.49, 495.41},  // cycles
+  {"skew_core", 0.7, 5.8877},  // cycles/core
+  {"skew_core_sharded", 8.3136, 2.5047},  // cycles/core
   {"skew_trace", 0, 0},  // cycles
   {"contention_exponent", 12, 4},  // 1
-  {"stage_exponent", 8, 5.741},  // 1
-  {"read_dram", 411.8, 411.8},  // cycles
-  {"read_dram_byte", 0.0335, 0.073713},  // cycles/B
-  {"read_l1", 350, 362.14},  // cycles
+  {"stage_exponent", 8, 5.7722},  // 1
+  {"read_dram", 412.04, 412.04},  // cycles
+  {"read_dram_byte", 0.0335, 0.073689},  // cycles/B
+  {"read_l1", 350, 362.07},  // cycles
   {"read_l1_byte", 0.0115, 0.016},  // cycles/B
   {"read_loop", 54, 54},  // cycles
-  {"second_operand", 130, 138.85},  // cycles
+  {"second_operand", 130, 136.93},  // cycles
   {"bcast_fill", 200, 170},  // cycles
-  {"write_issue", 63.427, 55},  // cycles
-  {"write_core_rate", 20, 16.202},  // B/cycle
-  {"write_barrier", 300, 383.98},  // cycles
+  {"write_issue", 67.615, 55},  // cycles
+  {"write_core_rate", 20, 16.171},  // B/cycle
+  {"write_barrier", 300, 384.1},  // cycles
   {"local_copy_rate", 30, 57},  // B/cycle
-  {"dram_read_bank", 14.311, 51.403},  // GB/s
-  {"dram_write_bank", 13.434, 39.426},  // GB/s
-  {"dram_turnaround", 0.011639, 0},  // ns/B
-  {"dram_write_aligned", 0.48462, 0.78871},  // 1
+  {"dram_read_bank", 14.206, 51.622},  // GB/s
+  {"dram_write_bank", 13.457, 39.43},  // GB/s
+  {"dram_turnaround", 0.011254, 0},  // ns/B
+  {"dram_write_aligned", 0.48351, 0.78834},  // 1
   {"dram_request", 6.8, 6.75},  // cycles
   {"dram_tile", 85, 16.3},  // ns
   {"dram_peak_bank", 24, 64},  // GB/s
   {"dram_sharded_efficiency", 0.85, 0.8},  // 1
   {"hot_bank_rate", 21.7, 29.7},  // GB/s
-  {"bank_start_read", 50.573, 50.573},  // B/cycle
-  {"bank_start_write", 50.573, 50.573},  // B/cycle
+  {"bank_start_read", 50.654, 50.654},  // B/cycle
+  {"bank_start_write", 50.654, 50.654},  // B/cycle
   {"noc_link_rate", 30, 32},  // B/cycle
-  {"throttle", 0.14346, 0.5938},  // 1
-  {"throttle_tau", 22.634, 19063},  // us
-  {"launch_gap", 2726.7, 1558.1},  // ns
+  {"throttle", 0.14336, 0.5937},  // 1
+  {"throttle_tau", 22.571, 19062},  // us
+  {"launch_gap", 2724.7, 1557.5},  // ns
   {"program_gap", 1180, 1110},  // ns
-  {"unary_tile", 260.39, 247.4},  // cycles
-  {"unary_byte", 0.010634, 0.0},  // cycles/B
-  {"tile_32bit", 123.38, 119},  // cycles
-  {"sfpu_exp", 1543.5, 1220},  // cycles
+  {"unary_tile", 263.8, 248.05},  // cycles
+  {"unary_byte", 0.010462, 0.0},  // cycles/B
+  {"tile_32bit", 123.66, 119},  // cycles
+  {"sfpu_exp", 1540.4, 1220},  // cycles
   {"sfpu_relu", 36, 20},  // cycles
-  {"sfpu_scale", 1, 0.81293},  // 1
+  {"sfpu_scale", 1, 0.81584},  // 1
   {"sfpu_to_int", 1400, 1155},  // cycles
   {"unpack_two_rate", 32, 32},  // B/cycle
-  {"binary_tile", 20, 8.5478},  // cycles
+  {"binary_tile", 20, 8.6681},  // cycles
   {"elwmul_phase", 8, 7.7},  // cycles
   {"cb_pass", 300, 300},  // cycles
-  {"unpack_a_rate", 57.846, 96},  // B/cycle
-  {"unpack_b_rate", 69.791, 80},  // B/cycle
-  {"unpack_overlap", 0.84608, 1},  // 1
-  {"fpu_overhead", 1.0033, 1.0033},  // 1
-  {"mac_overhead", 2.0549, 1.4982},  // cycles
-  {"subblock_sync", 12.835, 10},  // cycles
-  {"subblock_tile", 11.196, 2},  // cycles
-  {"subblock_min", 103.03, 90},  // cycles
-  {"subblock_pack", 35.629, 18.5},  // cycles
-  {"mm_block_end", 357.42, 357.42},  // cycles
-  {"mm_issue", 50.252, 38.109},  // cycles
-  {"mm_read_rate", 33.96, 48.625},  // B/cycle
-  {"mm_mcast_rate", 26.697, 46.848},  // B/cycle
-  {"mm_mcast_1d", 0.83358, 0.83358},  // 1
-  {"mm_handshake", 282.76, 700.82},  // cycles
+  {"unpack_a_rate", 57.847, 96},  // B/cycle
+  {"unpack_b_rate", 69.762, 80},  // B/cycle
+  {"unpack_overlap", 0.84603, 1},  // 1
+  {"fpu_overhead", 1.0034, 1.0034},  // 1
+  {"mac_overhead", 2.0554, 1.498},  // cycles
+  {"subblock_sync", 12.765, 10},  // cycles
+  {"subblock_tile", 11.202, 2},  // cycles
+  {"subblock_min", 103.04, 90},  // cycles
+  {"subblock_pack", 35.716, 18.5},  // cycles
+  {"mm_block_end", 356.28, 356.28},  // cycles
+  {"mm_issue", 50.272, 38.131},  // cycles
+  {"mm_read_rate", 33.941, 48.578},  // B/cycle
+  {"mm_mcast_rate", 26.714, 46.892},  // B/cycle
+  {"mm_mcast_1d", 0.83166, 0.83166},  // 1
+  {"mm_handshake", 283.91, 700.99},  // cycles
   {"mm_handshake_local", 500, 500},  // cycles
-  {"mm_both_operands", 0.25475, 0.13872},  // 1
+  {"mm_both_operands", 0.25402, 0.13867},  // 1
   {"mm_coupling", 9, 10},  // 1
-  {"mm_write_rate", 53.532, 96.149},  // B/cycle
+  {"mm_write_rate", 53.54, 96.182},  // B/cycle
   {"mm_write_1d", 1, 1},  // 1
-  {"dram_run", 1.6896, 1.6896},  // tiles
-  {"mm_fill", 829.64, 647.13},  // cycles
+  {"dram_run", 1.7017, 1.7017},  // tiles
+  {"mm_fill", 832.96, 658.56},  // cycles
   {"tilize_block", 12, 12},  // cycles
   {"tilize_tile", 65, 65},  // cycles
   {"tilize_start", 222, 222},  // cycles
   {"stick_issue", 74, 74},  // cycles
-  {"stick_byte", 0.075396, 0.075396},  // cycles/B
-  {"stick_loop", 73.494, 73.494},  // cycles
+  {"stick_byte", 0.075583, 0.075583},  // cycles/B
+  {"stick_loop", 73.282, 73.282},  // cycles
   {"pad_word", 2.8, 2.8},  // cycles
-  {"untilize_block", 374.15, 374.15},  // cycles
-  {"untilize_tile", 56.565, 56.565},  // cycles
-  {"untilize_start", 624.94, 624.94},  // cycles
-  {"stick_write", 81.202, 81.202},  // cycles
+  {"untilize_block", 374.1, 374.1},  // cycles
+  {"untilize_tile", 56.577, 56.577},  // cycles
+  {"untilize_start", 627.15, 627.15},  // cycles
+  {"stick_write", 81.167, 81.167},  // cycles
   {"stick_write_byte", 0.034, 0.034},  // cycles/B
-  {"write_stick", 48.593, 48.593},  // cycles
+  {"write_stick", 48.654, 48.654},  // cycles
   {"write_stick_byte", 0.004, 0.004},  // cycles/B
-  {"s2i_start", 351.38, 351.38},  // cycles
-  {"i2s_tile", 49.334, 49.334},  // cycles
-  {"i2s_tile_byte", 0.042381, 0.042381},  // cycles/B
+  {"s2i_start", 349.14, 349.14},  // cycles
+  {"i2s_tile", 50.276, 50.276},  // cycles
+  {"i2s_tile_byte", 0.04191, 0.04191},  // cycles/B
   {"reshard_start", 1000, 1000},  // cycles
   {"slice_stick", 109.67, 109.67},  // cycles
   {"slice_stick_byte", 0.053, 0.053},  // cycles/B
   {"slice_read_share", 0.6, 0.6},  // 1
-  {"slice_tile", 105.21, 105.21},  // cycles
+  {"slice_tile", 105.5, 105.5},  // cycles
   {"slice_copy_block", 82, 82},  // cycles
-  {"slice_copy_row", 23.544, 23.544},  // cycles
-  {"put_stick", 128.52, 128.52},  // cycles
+  {"slice_copy_row", 23.519, 23.519},  // cycles
+  {"put_stick", 128.51, 128.51},  // cycles
   {"put_stick_byte", 0.1, 0.1},  // cycles/B
-  {"face_line", 63.804, 63.804},  // cycles
+  {"face_line", 63.881, 63.881},  // cycles
   {"permute_block", 2268, 2268},  // cycles
   {"permute_line", 37, 37},  // cycles
   {"reshape_row", 391, 391},  // cycles
   {"reshape_stick", 277, 277},  // cycles
-  {"reshape_tile", 1292.2, 1292.2},  // cycles
-  {"reshape_segment", 66.012, 66.012},  // cycles
-  {"reshape_page", 126.92, 126.92},  // cycles
+  {"reshape_tile", 1292.7, 1292.7},  // cycles
+  {"reshape_segment", 66.024, 66.024},  // cycles
+  {"reshape_page", 126.4, 126.4},  // cycles
   {"row_stick", 62, 62},  // cycles
   {"row_stick_byte", 0.15, 0.15},  // cycles/B
   {"row_unaligned", 85, 85},  // cycles
@@ -124,28 +124,28 @@ constexpr ConstantRow kConstants[] = {
   {"halo_run", 26.9, 26.9},  // cycles
   {"halo_pad_rate", 40, 40},  // B/cycle
   {"halo_block", 31, 31},  // cycles
-  {"conv_start", 798.88, 798.88},  // cycles
-  {"conv_mac", 19.052, 19.052},  // cycles
+  {"conv_start", 796.94, 796.94},  // cycles
+  {"conv_mac", 19.053, 19.053},  // cycles
   {"conv_mac_phase", 16, 16},  // cycles
   {"conv_subblock", 38, 38},  // cycles
-  {"conv_accumulate", 34.781, 34.781},  // cycles
+  {"conv_accumulate", 34.725, 34.725},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 72.362, 72.362},  // cycles
-  {"conv_weight_byte", 0.016281, 0.016281},  // cycles/B
-  {"conv_stick", 11.743, 11.743},  // cycles
-  {"conv_stick_byte", 0.018226, 0.018226},  // cycles/B
+  {"conv_weight_tile", 72.253, 72.253},  // cycles
+  {"conv_weight_byte", 0.016378, 0.016378},  // cycles/B
+  {"conv_stick", 11.75, 11.75},  // cycles
+  {"conv_stick_byte", 0.018274, 0.018274},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1
-  {"conv_untilize", 204.92, 204.92},  // cycles
+  {"conv_untilize", 205.02, 205.02},  // cycles
   {"pool_stick", 34.4, 34.4},  // cycles
   {"norm_core", 713, 713},  // cycles
-  {"norm_row", 1943.9, 1943.9},  // cycles
+  {"norm_row", 1917.8, 1917.8},  // cycles
   {"norm_tile", 1150, 1150},  // cycles
-  {"softmax_row", 3123, 3123},  // cycles
+  {"softmax_row", 3125.8, 3125.8},  // cycles
   {"softmax_tile", 1800, 1525},  // cycles
-  {"groupnorm_start", 12468, 12468},  // cycles
-  {"groupnorm_tile", 711.11, 711.11},  // cycles
-  {"groupnorm_group_tile", 774.37, 774.37},  // cycles
-  {"drain_rate", 4.1442, 4.1442},  // B/cycle
+  {"groupnorm_start", 12470, 12470},  // cycles
+  {"groupnorm_tile", 710.88, 710.88},  // cycles
+  {"groupnorm_group_tile", 774.34, 774.34},  // cycles
+  {"drain_rate", 4.0961, 4.0961},  // B/cycle
   {"softmax_start", 14500, 6400},  // cycles
   {"sfpu_exp_approx", 0.125, 0.125},  // 1
   {"sfpu_typecast", 60, 60},  // cycles
@@ -168,7 +168,7 @@ constexpr ConstantRow kConstants[] = {
   {"sdpa_step", 48, 48},  // cycles
   {"sdpa_query_tile", 204, 204},  // cycles
   {"sdpa_front_end", 3300, 3300},  // cycles
-  {"sdpa_start", 2900, 2900},  // cycles
+  {"sdpa_start", 2500, 2500},  // cycles
 };
 
 }  // namespace

@@ -261,11 +261,68 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     return program;
 }
 
+/// Effective number of banks on which the cores of a ring begin to read their columns of B: each one begins with the rows of its own shard.
+double ring_starts(const Arch& arch, const MatmulShape& s, const MatmulProgram& p) {
+    std::vector<double> starts(static_cast<std::size_t>(arch.dram_banks), 0);
+    for (std::int64_t core = 0; core < p.cores; ++core)
+        ++starts[static_cast<std::size_t>((core * p.n + core * p.block_k % std::max<std::int64_t>(1, s.k) * s.n) % arch.dram_banks)];
+    double squares = 0;
+    for (const double n : starts) squares += n * n;
+    return static_cast<double>(p.cores) * static_cast<double>(p.cores) / squares;
+}
+
+/// gather_in0: A's shards go round a ring of the cores that hold them. A core multiplies each shard by the rows of its own columns of B
+/// that belong to it, and hands it on: the shard is written to the next core, and a semaphore behind it.
+DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s, const MatmulProgram& p) {
+    const Constants& k = arch.k;
+    const TensorDesc& b = c.inputs[1];
+    const auto steps = static_cast<double>(p.cores);
+    // Sums of one subblock stay in the destination registers from the first shard to the last.
+    MatmulProgram whole = p;
+    whole.block_k = s.k;
+    const bool one_subblock = p.block_h * p.block_w <= p.sub_h * p.sub_w;
+    BlockTimes t;
+    double math = 0;
+    if (one_subblock) {
+        math = math_block(arch, c, whole, 1, t.ideal, t.drain) / steps;
+    } else {
+        whole.block_k = std::max<std::int64_t>(1, s.k / p.cores);
+        math = math_block(arch, c, whole, p.cores, t.ideal, t.drain);
+        t.ideal *= steps;
+    }
+    const double shard = static_cast<double>(p.m * p.block_k * c.inputs[0].tile_bytes());
+    Phase phase;
+    phase.items = p.cores;
+    phase.coupling = k.mm_coupling;
+    phase.stages = {{Unit::Sender, 2 * k.write_issue + shard / k.local_copy_rate, 0, p.cores}, {Unit::Compute, math, 0, 2}};
+    const double rows = static_cast<double>(s.k) / steps;
+    if (in_dram(b) && !b.sharded()) {  // read by the core itself, a block and its barrier at a time
+        const double read = rows * fetch(arch, b, 1, p.n, s.n, 1) + page_read(arch, b, 0);
+        phase.stages[0].cycles = std::max(phase.stages[0].cycles, read);
+        phase.stages[0].depth = 2;
+        phase.shared.read_banks_hit = ring_starts(arch, s, p);
+        phase.shared.run_pages = static_cast<double>(p.n);
+    }
+    add_dram(phase.shared, b, static_cast<double>(s.k * s.n * b.tile_bytes()), false);
+    if (in_dram(b) && b.sharded()) {  // from the bank beside the core, rows of its columns in one request
+        std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
+        phase.shared.dram_tile_reads = 0;
+    }
+    phase.extra_cycles = k.mm_fill + t.drain + fused_cycles(arch, c, op, p);
+    DeviceProgram program = one_phase(factory_name(p.kind), arch, p.cores, std::move(phase), true, true);
+    program.circular_buffers = matmul_buffers(c, s, p);
+    program.block_k = p.block_k;
+    program.work.math_cycles = t.ideal;
+    program.work.total_math_cycles = static_cast<double>(s.m * s.n * s.k) * k.fpu_tile * phases(c);
+    return program;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Matmul& op) {
     const MatmulShape s = matmul_shape(c, op);
-    return build(arch, c, op, s, select_matmul(arch, c, op, s));
+    const MatmulProgram p = select_matmul(arch, c, op, s);
+    return p.kind == MatmulKind::Ring ? ring(arch, c, op, s, p) : build(arch, c, op, s, p);
 }
 
 /// minimal_matmul: blocks are handed from core to core instead of being multicast. The larger of M and N is spread over the columns of

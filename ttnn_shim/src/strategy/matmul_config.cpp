@@ -78,6 +78,13 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op,
     p.sub_w = op.out_subblock_w.value_or(1);
     const std::int64_t my = ceil_div(s.m, p.m), nx = ceil_div(s.n, p.n);
     if (name.find("1D") != std::string::npos) {
+        if (op.gather_in0.value_or(false) && c.inputs[0].sharded()) {  // one core per shard of A, which is one step of the ring
+            const Shard shard = shard_of(arch, c.inputs[0]);
+            p.kind = MatmulKind::Ring;
+            p.cores = shard.cores;
+            p.block_k = std::max<std::int64_t>(1, ceil_div(shard.w, 32));
+            return p;
+        }
         p.kind = op.mcast_in0.value_or(true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
         p.cores = static_cast<int>(my * nx);
         p.batch = s.batch;
@@ -326,6 +333,7 @@ const char* factory_name(MatmulKind kind) {
     switch (kind) {
         case MatmulKind::Mcast2D: return "MatmulMultiCoreReuseMcast2DProgramFactory";
         case MatmulKind::Mcast1DIn0:
+        case MatmulKind::Ring:
         case MatmulKind::Mcast1DIn1: return "MatmulMultiCoreReuseMcast1DProgramFactory";
         case MatmulKind::Reuse: return "MatmulMultiCoreReuseOptimizedProgramFactory";
         case MatmulKind::MultiCore: return "MatmulMultiCoreProgramFactory";
@@ -339,6 +347,13 @@ std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape&
     const std::int64_t t0 = a.tile_bytes(), t1 = b.tile_bytes(), to = c.outputs[0].tile_bytes();
     if (p.kind == MatmulKind::MultiCore) return {{"in0", 2 * t0}, {"in1", 2 * t1}, {"out", 2 * to}};
     const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
+    if (p.kind == MatmulKind::Ring) {  // all shards of A but the own one; two blocks of a B in DRAM; sums in their own format
+        std::vector<CircularBuffer> ring = {{"in0", (p.cores - 1) * p.m * p.block_k * t0}};
+        if (!resident(b)) ring.push_back({"in1", 2 * p.block_k * p.n * t1});
+        const std::int64_t sums = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc && p.cores > 1 ? 2048 : to;
+        if (sums != to) ring.push_back({"interm", p.m * p.n * sums});
+        return ring;
+    }
     const bool rows_stay = p.kind == MatmulKind::Mcast1DIn1, reuse = p.kind == MatmulKind::Reuse;
     const bool local0 = resident(a), bias = c.inputs.size() > 2;
     // A block is double buffered when another follows; a B that all batches share stays where columns are multicast.

@@ -4,7 +4,7 @@
 
 namespace ttnn_shim::strategy {
 
-enum class MatmulKind { Mcast2D, Mcast1DIn0, Mcast1DIn1, Reuse, MultiCore, DramSharded };
+enum class MatmulKind { Mcast2D, Mcast1DIn0, Mcast1DIn1, Reuse, MultiCore, DramSharded, Ring };
 
 struct MatmulShape {
     std::int64_t batch = 1;            ///< matmuls run one after the other (or spread over cores)

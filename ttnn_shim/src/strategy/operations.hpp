@@ -331,11 +331,12 @@ struct Matmul {
     std::optional<std::string> program_config{};  ///< class of the program config
     OptionalInteger in0_block_w{}, per_core_M{}, per_core_N{}, out_subblock_h{}, out_subblock_w{}, out_block_h{}, out_block_w{};
     OptionalFlag mcast_in0{};
+    OptionalFlag gather_in0{};                ///< A's shards go round a ring of cores
     std::optional<std::string> activation{};  ///< fused: a unary function on the result
     OptionalFlag activation_approx{};         ///< its approximate form
     OPERATION(
         Matmul, "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h,
-        out_subblock_w, out_block_h, out_block_w, mcast_in0, activation, activation_approx)
+        out_subblock_w, out_block_h, out_block_w, mcast_in0, gather_in0, activation, activation_approx)
 };
 
 /// Inputs A, B[, bias]; blocks in tiles.

@@ -1,4 +1,4 @@
-// Attention and its tile shuffles: SDPA prefill and decode, head split and concat, rotary embedding, KV-cache updates.
+// Attention and its tile shuffles: SDPA prefill, head split and concat, rotary embedding, KV-cache updates.
 #include <stdexcept>
 
 #include "strategy/common.hpp"
@@ -223,14 +223,6 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
     return p;
 }
 
-/// The kernels of attention stand on all cores of the grid that the caller gives, also on those that get no work.
-static void place(DeviceProgram& p, const Arch& arch, const Pair& grid) {
-    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
-    p.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
-    p.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
-    p.cores = p.grid_x * p.grid_y;
-}
-
 /// Prefill attention: query chunks over cores; per key chunk two matmuls and an online softmax.
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
@@ -287,98 +279,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
         {"statistics", 6 * q_chunk * 2048},
         {"scalers", 2 * 2048}};
     if (op.is_causal || op.mask.value_or(false)) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
-    place(p, arch, grid);
-    return p;
-}
-
-/// Decode attention: the cache streams through, then partial results are reduced over cores.
-DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
-    if (c.inputs.size() < 3) throw std::invalid_argument(c.label() + "needs Q, K and V");
-    const Constants& k = arch.k;
-    const TensorDesc& key = c.inputs[1];
-    const std::int64_t kv_heads = std::max<std::int64_t>(1, dim(key, 2)), d = ceil_div(dim(key, 0), 32);
-    const bool paged = op.paged.value_or(false) && c.inputs.size() > 3;  // key: [pages, heads, positions of a page, size], inputs[3]: table
-    const std::int64_t pages = paged && !c.inputs[3].logical.empty() ? c.inputs[3].logical.back() : 1;
-    const std::int64_t whole = std::max<std::int64_t>(1, ceil_div(dim(key, 1) * pages, 32));
-    // The longest user decides the time, all users the bytes.
-    std::int64_t length = whole;
-    double mean = static_cast<double>(whole);
-    if (op.position) {
-        length = std::min(whole, std::max<std::int64_t>(1, ceil_div(*op.position + 1, 32)));
-        mean = static_cast<double>(length);
-    } else if (op.cur_pos && !op.cur_pos->empty()) {
-        length = 1;
-        double sum = 0;
-        for (const std::int64_t position : *op.cur_pos) {
-            const std::int64_t mine = position < 0 || position >= (std::int64_t{1} << 31) ? 0 : std::min(whole, ceil_div(position + 1, 32));
-            length = std::max(length, mine);
-            sum += static_cast<double>(mine);
-        }
-        mean = std::max(1.0, sum / static_cast<double>(op.cur_pos->size()));
-    }
-    const std::int64_t asked_chunk = ceil_div(op.k_chunk.value_or(0), 32);
-    const std::int64_t chunk = std::max<std::int64_t>(1, std::min<std::int64_t>(whole, asked_chunk > 0 ? asked_chunk : 16));
-    const std::int64_t streams = std::max<std::int64_t>(1, dim(c.inputs[0], 2) * kv_heads);
-    const Pair grid = op.core_grid.value_or(Pair{});
-    const std::int64_t available = grid[0] > 0 && grid[1] > 0 ? std::min<std::int64_t>(grid[0] * grid[1], arch.cores()) : arch.cores();
-    // Without a chunk size the library cuts the positions so that every core of a head has one.
-    const std::int64_t parts = asked_chunk > 0 ? ceil_div(length, chunk) : length;
-    const std::int64_t per_head =
-        std::max<std::int64_t>(1, std::min<std::int64_t>({op.max_cores.value_or(16), available / streams, parts}));
-    const int cores = static_cast<int>(std::min<std::int64_t>(available, streams * per_head));
-    const double rounds_of_streams = std::ceil(static_cast<double>(streams * per_head) / cores);
-    const std::int64_t mine = asked_chunk > 0 ? std::min(length, ceil_div(parts, per_head) * chunk) : ceil_div(length, per_head);
-    const double tiles = static_cast<double>(mine * d) * rounds_of_streams;
-    const std::int64_t query_tiles =
-        std::max<std::int64_t>(1, ceil_div(ceil_div(dim(c.inputs[0], 1), std::max<std::int64_t>(1, kv_heads)), 32));
-    const double score = costs(arch).decode_score * (c.compute.fp32_dest_acc ? costs(arch).wide_dst : 1);
-    Phase phase;
-    phase.items = std::max<std::int64_t>(1, static_cast<std::int64_t>(tiles));
-    phase.coupling = k.stage_exponent;
-    phase.stages = {
-        {Unit::Reader, 2 * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate), k.read_dram, 4},
-        {Unit::Compute,
-         static_cast<double>(query_tiles) *
-             (2 * std::max(k.fpu_tile * phases(c) * k.fpu_overhead, 2048 / k.unpack_two_rate) + score / static_cast<double>(d)),
-         0, 4}};
-    add_dram(phase.shared, key, 2.0 * static_cast<double>(streams * d * key.tile_bytes()) * mean, false);
-    const double rounds = std::ceil(std::log2(static_cast<double>(per_head)));
-    const double chunks = std::max(1.0, std::ceil(static_cast<double>(mine) / static_cast<double>(chunk))) * rounds_of_streams;
-    // Partial results meet in a tree over the cores of a head.
-    phase.extra_cycles = k.sdpa_start + (chunks - 1) * costs(arch).decode_score +
-                         rounds * (k.mm_handshake_local + static_cast<double>(d) * (2048 / k.noc_link_rate + 3 * costs(arch).tile_pass));
-    DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
-    place(p, arch, grid);
-    // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
-    // cores.
-    const std::int64_t heads = ceil_div(dim(c.inputs[0], 1), 32);
-    // The library sizes them by the cache's own shape: a page where there are pages.
-    const std::int64_t held = std::min<std::int64_t>(ceil_div(dim(key, 1), 32), asked_chunk > 0 ? asked_chunk : 16);
-    const std::int64_t cached = std::max<std::int64_t>(1, dim(key, 3) * kv_heads);
-    const std::int64_t helpers = std::max<std::int64_t>(1, available / cached) - 1;
-    if (op.v_width) {  // multi-latent: values narrower than keys; up to 16 heads are half a tile
-        const std::int64_t v = ceil_div(*op.v_width, 32), page = dim(c.inputs[0], 1) <= 32 && c.inputs[0].logical.size() > 1 &&
-                                                                         c.inputs[0].logical[c.inputs[0].logical.size() - 2] <= 16
-                                                                     ? 1024
-                                                                     : 2048;
-        p.circular_buffers = {
-            {"q", heads * d * page},
-            {"k and v", 2 * held * (d + v) * key.tile_bytes()},
-            {"scores", 2 * heads * held * 2048},
-            {"scalers", 2048 + 2 * page + 2 * heads * page},
-            {"statistics", 9 * heads * page},
-            {"out", heads * (5 * v + d) * page},
-            {"partial", helpers * heads * (v + 2) * page}};
-        return p;
-    }
-    p.circular_buffers = {
-        {"q", heads * d * c.inputs[0].tile_bytes()},
-        {"k and v", 4 * held * d * key.tile_bytes()},
-        {"scores", 2 * heads * held * 2048},
-        {"scalers", 5 * 2048},
-        {"statistics", 9 * heads * 2048},
-        {"out", 6 * heads * d * 2048},
-        {"partial", helpers * heads * (d + 2) * 2048}};
+    // The kernels stand on all cores of the grid that the caller gives, also on those that get no work.
+    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
+    p.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
+    p.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
+    p.cores = p.grid_x * p.grid_y;
     return p;
 }
 

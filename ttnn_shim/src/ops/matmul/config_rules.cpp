@@ -71,6 +71,7 @@ CoreRangeSet first_cores(int64_t count, CoreCoord grid, bool row_major) {
 }
 
 MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
+    if (c.gather_in0) return call.output;  // the caller names its shards
     if (const Line line = line_of(call.output); line.row || line.column)
         return MemoryConfig(line.column ? HEIGHT_SHARDED : WIDTH_SHARDED, call.output.buffer_type(), call.output.shard_spec());
     const int64_t count = ceil_div(t.rows(c.fuse_batch), number(c.per_core_M)) * ceil_div(t.n, number(c.per_core_N));
@@ -182,8 +183,45 @@ void check_depth(const Tiles& t, size_t in0_block_w) {
     SHIM_CHECK(t.k % number(in0_block_w) == 0, "program_config: in0_block_w {} must divide K of {} tiles, Kt", in0_block_w, t.k);
 }
 
+/// A's shards go round a ring of the cores that hold them. K may be padded to equal shards.
+void check_ring(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
+    const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
+    SHIM_CHECK(!c.mcast_in0, "program_config: mcast_in0 and gather_in0 exclude each other");
+    SHIM_CHECK(!call.transpose_a && !call.transpose_b, "transpose_a, transpose_b: not with gather_in0");
+    SHIM_CHECK(c.num_global_cb_receivers == 1, "program_config: num_global_cb_receivers must be 1, got {}", c.num_global_cb_receivers);
+    SHIM_CHECK(!call.bias, "bias: not with gather_in0");
+    SHIM_CHECK(c.fuse_batch, "program_config: fuse_batch must be set with gather_in0");
+    SHIM_CHECK(a.memory_layout() == WIDTH_SHARDED && a.shard_spec(), "input_tensor_a: gather_in0 expects WIDTH_SHARDED, got {}", a);
+    SHIM_CHECK(
+        b.memory_layout() == WIDTH_SHARDED || (b.memory_layout() == INTERLEAVED && b.is_dram()),
+        "input_tensor_b: gather_in0 expects WIDTH_SHARDED, or INTERLEAVED in DRAM, got {}", b);
+    SHIM_CHECK(
+        call.output.memory_layout() == WIDTH_SHARDED && call.output.shard_spec(),
+        "memory_config: gather_in0 expects WIDTH_SHARDED with a shard spec, got {}", call.output);
+    SHIM_CHECK(
+        a.buffer_type() == call.output.buffer_type(), "memory_config: expected the buffer of input_tensor_a, {}, got {}", a, call.output);
+    SHIM_CHECK(
+        !b.is_sharded() || b.is_dram() || b.shard_spec()->grid == a.shard_spec()->grid,
+        "input_tensor_b: gather_in0 expects shards on the cores of input_tensor_a's, {}, got {}", a, b);
+    SHIM_CHECK(
+        b.is_sharded() || call.output.shard_spec()->grid == a.shard_spec()->grid,
+        "memory_config: expected shards on the cores of input_tensor_a's, {}, got {}", a, call.output);
+    const Shards own = shards_of(call.a, "input_tensor_a");
+    SHIM_CHECK(own.row_major, "input_tensor_a: expected ROW_MAJOR shard orientation, got {}", a);
+    const int64_t rows = t.rows(true), per_m = number(c.per_core_M);
+    SHIM_CHECK(
+        rows == per_m && per_m == own.rows, "program_config: per_core_M must be the {} tiles of all rows and of a shard ({}), got {}", rows,
+        own.rows, per_m);
+    SHIM_CHECK(t.k % number(c.in0_block_w) == 0, "program_config: in0_block_w {} must divide K of {} tiles, Kt", c.in0_block_w, t.k);
+    check_rows_of_subblocks(c);
+}
+
 void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
-    SHIM_SUPPORTED(!c.gather_in0, "program_config: gather_in0 is not supported");
+    if (c.gather_in0) {
+        check_blocks(c);
+        check_ring(call, t, c);
+        return;
+    }
     check_batch(call, t, c.fuse_batch);
     check_blocks(c);
     check_result_in_grid(call, c.compute_with_storage_grid_size);

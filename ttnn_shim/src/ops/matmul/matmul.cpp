@@ -112,6 +112,7 @@ void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::op
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCast1DProgramConfig>) {
                 op.program_config = "MatmulMultiCoreReuseMultiCast1DProgramConfig";
                 op.mcast_in0 = c.mcast_in0;
+                if (c.gather_in0) op.gather_in0 = true;
             }
             if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig>)
                 op.program_config = "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig";

@@ -54,6 +54,8 @@ MatmulProgramConfig ttnn_shim::ArgumentType<MatmulProgramConfig>::read(const Cal
         config.fuse_batch = record->boolean("fuse_batch", true);
         config.fused_activation = activation;
         config.mcast_in0 = record->boolean("mcast_in0", true);
+        config.gather_in0 = record->boolean("gather_in0", false);
+        config.num_global_cb_receivers = size("num_global_cb_receivers", 1);
         return config;
     }
     if (record->type == "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig") {
