@@ -51,6 +51,7 @@ TTIR_PIPELINE = (
     "users-as-rows",
     "shared-factors",
     "residuals-last",
+    "gradient-algebra",
     "batches-as-rows",
     "fuse-activation",
     "fold",

@@ -294,7 +294,8 @@ class Naming:
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names[:0] = self._placed_name(item)
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
-            names += [*first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
+            kept = [computed_role(item, self._names)] if isinstance(item, Node) and any(one.value is writes(item)[slot] for one in item.kept) else []
+            names += [*kept, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:

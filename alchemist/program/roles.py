@@ -12,7 +12,8 @@ from alchemist.program.names import result_name, snake_case
 
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
-    "squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after exponential_sum".split()
+    "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
+    "exponential_sum".split()
 )
 """Names that `computed_role` and front ends give."""
 
@@ -81,6 +82,8 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
                 return f"{name.rpartition('_')[2]}_part"
         if _made_by(inputs[1], "square") is None and inputs[0] is inputs[1] and _is_centered(inputs[0]):
             return "squared"
+        if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
+            return "normalized"
         if any(_made_by(value, "sigmoid") is not None for value in inputs):
             return "gated"
         if any(_is_named(value, names, "mask", "segments") for value in inputs):

@@ -15,7 +15,7 @@ from alchemist.driver.opt import run_pipeline
 from alchemist.ir import access
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import Scope, SourceInfo
+from alchemist.ir.location import GRADIENT, Scope, SourceInfo
 from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.passes import lower_to_ttnn
@@ -24,9 +24,10 @@ Net = Callable[["Graph"], Any]
 
 
 class Graph:
-    """A TTIR function under construction; values know their shapes."""
+    """A TTIR function under construction; values know their shapes. is_backward: whether what is made now belongs to a gradient."""
 
     def __init__(self) -> None:
+        self.is_backward = False
         self.inputs: list[tuple[str, Any, str, SourceInfo | None]] = []
         self.b: Any = None
         self.count = 0
@@ -35,7 +36,7 @@ class Graph:
         dims = access.shape(operands[0]) if out is None else out
         given = [list(operands)] if op == "concat" else list(operands)
         self.count += 1
-        source = SourceInfo((Scope("", "Net"),), (), f"aten.{op}", f"{op}_{self.count}")
+        source = SourceInfo((Scope("", "Net"),), (), f"aten.{op}{GRADIENT if self.is_backward else ''}", f"{op}_{self.count}")
         return self.b.op(f"ttir.{op}", given, attributes, [tensor(dims, of)], source=source)
 
     def number(self, value: float, dims: tuple[int, ...] = (1, 1), of: str = "f32") -> Any:

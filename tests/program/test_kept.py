@@ -87,7 +87,7 @@ def test_what_is_saved_is_taken_once(files: dict[str, str]) -> None:
     """By the name that the variable has; what a second module of the class saves is called alike."""
     text = files["main.py"]
     saved = set(re.findall(r"saved\[\"([\w.]+)\"\] = ", text))
-    assert {"q", "k", "v", "probabilities", "tanh", "qkv.x"} <= saved
+    assert {"q", "k", "v", "probabilities", "normalized", "tanh", "qkv.x"} <= saved
     taken = re.findall(r"saved\.pop\(\"([\w.]+)\"\)", text)
     assert {name.rpartition(".")[2] for name in taken} == {name.rpartition(".")[2] for name in saved}
     assert set(re.findall(r"gradients\[\"([\w.]+)\"\] = ", text)) >= {"w", "b", "g"}

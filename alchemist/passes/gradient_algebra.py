@@ -1,0 +1,293 @@
+"""TTIR: the arithmetic of a module and of its gradient in fewer ops, found in the form that all ways of writing it have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.location import sources_of
+from alchemist.ir.scopes import chain_of_source
+from alchemist.ops.reduction import dims_of
+from alchemist.passes.fuse_patterns import number
+from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
+from alchemist.passes.sums_of_products import Algebra, Atom, Product, Terms, plus, scaled, terms_of, times
+from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, products_of, shared_products
+
+_ARITHMETIC = frozenset(f"ttir.{name}" for name in ("add", "subtract", "multiply", "div", "neg", "square", "reciprocal", "sqrt", "rsqrt", "sum", "mean"))
+_POWERS = {"ttir.square": Fraction(2), "ttir.reciprocal": -ONE, "ttir.sqrt": HALF, "ttir.rsqrt": -HALF}
+_MOST_PAIRS = 4
+"""Values that are tried in normalised form, per module."""
+_MOST_OPS = 2000
+"""Ops of a module; more stay as they are."""
+_MOST_TERMS = 12
+"""Longer sums are left as they are: they are no formula of one module."""
+
+
+@register("gradient-algebra", fusing=True)
+class GradientAlgebra(Pass):
+    """Sums, products, roots and means of a module and its gradient are written anew where that takes fewer ops: norms, softmax, activations, losses.
+
+    Rounding differs as it does between two ways of writing the same formula.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            if is_const_eval(func):
+                continue
+            place = {op: index for index, op in enumerate(func.body.block.ops)}
+            changed = False
+            for ops in _by_module(func):
+                changed = _rewrite(ops, place) or changed
+            if changed:
+                erase_dead(func)
+
+
+def _by_module(func: FuncOp) -> Iterator[list[Operation]]:
+    """Arithmetic of the modules that have a gradient, as far as it hangs together."""
+    groups: dict[tuple[object, ...], list[Operation]] = {}
+    for op in func.body.block.ops:
+        sources = sources_of(op)
+        if sources and _is_arithmetic(op):
+            groups.setdefault((chain_of_source(sources[-1]), element_type(op.results[0])), []).append(op)
+    for ops in groups.values():
+        if any(sources_of(op)[-1].is_gradient for op in ops):
+            yield from (part for part in _connected(ops) if len(part) <= _MOST_OPS)
+
+
+def _connected(ops: list[Operation]) -> list[list[Operation]]:
+    """Parts that share values, inputs too, each in order."""
+    part: dict[Operation, Operation] = {op: op for op in ops}
+
+    def first(op: Operation) -> Operation:
+        while part[op] is not op:
+            part[op] = op = part[part[op]]
+        return op
+
+    reader: dict[SSAValue, Operation] = {}
+    for op in ops:
+        for value in op.operands:
+            if number(value) is None:
+                part[first(op)] = first(reader.setdefault(value, op))
+                if isinstance(value.owner, Operation) and value.owner in part:
+                    part[first(op)] = first(value.owner)
+    found: dict[Operation, list[Operation]] = {}
+    for op in ops:
+        found.setdefault(first(op), []).append(op)
+    return list(found.values())
+
+
+def _is_arithmetic(op: Operation) -> bool:
+    if op.name not in _ARITHMETIC:
+        return False
+    dims, of = shape(op.results[0]), element_type(op.results[0])
+    if not of.startswith(("f", "bf")) or any(element_type(value) != of for value in op.operands):
+        return False
+    if op.name in ("ttir.sum", "ttir.mean"):
+        return bool(access.attr(op, "keep_dim"))
+    return all(len(shape(value)) == len(dims) for value in op.operands)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The terms of the values of one module.
+
+    inside: its ops. opaque: values that stay as they are: what roots are taken of.
+    """
+
+    inside: set[Operation]
+    algebra: Algebra
+    opaque: set[SSAValue]
+    normalised: dict[SSAValue, tuple[SSAValue, SSAValue]]
+    found: dict[SSAValue, Terms] = field(default_factory=dict)
+
+    def terms(self, value: SSAValue) -> Terms:
+        if value not in self.found:
+            self.found[value] = self._read(value)
+        return self.found[value]
+
+    def atom(self, value: SSAValue) -> Terms:
+        return terms_of([(self.algebra.atom(Atom(shape(value), value)), 1.0)])
+
+    def _read(self, value: SSAValue) -> Terms:
+        constant = number(value)
+        if constant is not None:
+            return terms_of([((), constant)]) if constant and math.isfinite(constant) else (() if not constant else self.atom(value))
+        if value in self.normalised:
+            share, total = self.normalised[value]
+            return self.algebra.multiply(self.atom(share), self.atom(total))
+        op = value.owner
+        if not isinstance(op, Operation) or op not in self.inside or value in self.opaque:
+            return self.atom(value)
+        made = self._calculated(op)
+        return self.atom(value) if made is None or len(made) > _MOST_TERMS else made
+
+    def _calculated(self, op: Operation) -> Terms | None:
+        x, *more = [self.terms(value) for value in op.operands]
+        algebra = self.algebra
+        if op.name in _POWERS:
+            return algebra.power(x, _POWERS[op.name])
+        if op.name in ("ttir.sum", "ttir.mean"):
+            dims = dims_of(access.attrs(op), len(shape(op.operands[0])))
+            return algebra.reduce(op.name.removeprefix("ttir."), x, dims, math.prod(shape(op.operands[0])[dim] for dim in dims))
+        if op.name == "ttir.neg":
+            return scaled(x, -1.0)
+        if op.name in ("ttir.add", "ttir.subtract"):
+            return plus(x, more[0] if op.name == "ttir.add" else scaled(more[0], -1.0))
+        if op.name == "ttir.div":
+            below = algebra.power(more[0], -ONE)
+            return None if below is None else algebra.multiply(x, below)
+        return algebra.multiply(x, more[0])
+
+
+def _normalised(ops: Sequence[Operation]) -> dict[SSAValue, tuple[SSAValue, SSAValue]]:
+    """exp(x - m) -> softmax(x) and the sum of the exponentials that it is divided by, where all three are there."""
+    found: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+    for op in ops:
+        top = op.operands[0].owner if op.name == "ttir.sum" else None
+        if not isinstance(top, Operation) or top.name != "ttir.exp" or not isinstance(top.operands[0].owner, Operation):
+            continue
+        difference, dims = top.operands[0].owner, dims_of(access.attrs(op), len(shape(op.operands[0])))
+        if difference.name != "ttir.subtract" or len(dims) != 1 or shape(difference.operands[1])[dims[0]] != 1:
+            continue
+        x = difference.operands[0]
+        for use in x.uses:
+            share = use.operation
+            if share.name == "ttir.softmax" and access.attr(share, "dimension") % len(shape(x)) == dims[0] and share.results[0].type == top.results[0].type:
+                found[top.results[0]] = (share.results[0], op.results[0])
+    return found
+
+
+def _rewrite(ops: list[Operation], place: dict[Operation, int]) -> bool:
+    inside = set(ops)
+    opaque = {op.operands[0] for op in ops if op.name in ("ttir.sqrt", "ttir.rsqrt")}
+    kept = _makers(opaque, inside)
+    roots: list[SSAValue] = [op.results[0] for op in ops if op not in kept and any(use.operation not in inside for use in op.results[0].uses)]
+    if not roots or len({len(shape(root)) for root in roots}) > 1:
+        return False
+    module = _Module(inside, opaque, kept, roots, _normalised(ops))
+    best = module.written(Algebra())
+    for pair in _pairs(best.algebra, best.terms, opaque)[:_MOST_PAIRS]:
+        best = min(best, module.written(_with_pair(best.algebra, *pair)), key=lambda found: found.cost)
+    before = sum(cost_of(op) for op in ops if op not in kept)
+    return best.cost < before - 0.5 and _replace(roots, best.made, place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The roots' terms, what the steps to them cost, and what makes them."""
+
+    algebra: Algebra
+    terms: list[Terms]
+    cost: float
+    made: list[Made]
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """Arithmetic ops that hang together. kept: those that lead to opaque values, and stay. roots: what others read."""
+
+    inside: set[Operation]
+    opaque: set[SSAValue]
+    kept: set[Operation]
+    roots: list[SSAValue]
+    normalised: dict[SSAValue, tuple[SSAValue, SSAValue]]
+
+    def written(self, algebra: Algebra) -> _Written:
+        totals = {total for _, total in self.normalised.values()}
+        reading = _Reading(self.inside, algebra, self.opaque | totals, self.normalised)
+        terms = [reading.terms(root) for root in self.roots]
+        writing = Writing(algebra, shared_products(algebra, products_of(algebra, terms)))
+        writing.known = {reading.terms(op.results[0]): op.results[0] for op in self.kept if op.results[0] not in self.opaque}
+        made = [writing.sum(one) for one in terms]
+        return _Written(algebra, terms, sum(step.cost for step in writing.steps), made)
+
+
+def _with_pair(algebra: Algebra, alone: int, along: Product) -> Algebra:
+    """The algebra in which x is written as (x / sqrt(y)) * sqrt(y), the former an atom."""
+    other = Algebra(list(algebra.atoms), dict(algebra.numbers), dict(algebra.instead), dict(algebra.pairs))
+    name = other.number(Atom(algebra.atoms[alone].shape, value=(alone, along)))
+    other.pairs[name] = (alone, along)
+    other.instead[alone] = times(((name, ONE),), tuple((atom, -power) for atom, power in along))
+    return other
+
+
+def _makers(values: set[SSAValue], inside: set[Operation]) -> set[Operation]:
+    """The ops among `inside` that lead to the values."""
+    found: set[Operation] = set()
+    pending = list(values)
+    while pending:
+        op = pending.pop().owner
+        if isinstance(op, Operation) and op in inside and op not in found:
+            found.add(op)
+            pending.extend(op.operands)
+    return found
+
+
+def _pairs(algebra: Algebra, roots: Sequence[Terms], opaque: set[SSAValue]) -> list[tuple[int, Product]]:
+    """x and 1 / sqrt(y) of a y that is constant along some dims of x: what is normalised."""
+    found: dict[tuple[int, Product], None] = {}
+    for product in products_of(algebra, roots):
+        for below, power in product:
+            dims = algebra.atoms[below].shape
+            if algebra.atoms[below].value not in opaque or power.denominator != 2 or power > 0:
+                continue
+            for above, own in product:
+                if own >= 1 and algebra.atoms[above].terms and math.prod(algebra.atoms[above].shape) > math.prod(dims):
+                    found[above, ((below, -HALF),)] = None
+    return list(found)
+
+
+def _replace(roots: Sequence[SSAValue], made: Sequence[Made], place: dict[Operation, int]) -> bool:
+    """Makes the steps in front of the first root that needs them; False where one would stand before what it reads."""
+    for root, value in zip(roots, made, strict=True):
+        if isinstance(value, float) or dims_of_made(value) != shape(root) or _last(value, place, {}) >= place[_maker(root)]:
+            return False
+    done: dict[Step, SSAValue] = {}
+    values = []
+    for root, value in zip(roots, made, strict=True):
+        op = _maker(root)
+        b = Builder.before(op)
+        b.source = sources_of(op) or None
+        values.append(_materialised(b, value, root.type, done))
+    for root, new in zip(roots, values, strict=True):
+        root.replace_all_uses_with(new)
+    return True
+
+
+def _maker(value: SSAValue) -> Operation:
+    assert isinstance(value.owner, Operation)
+    return value.owner
+
+
+def _last(value: Made, place: dict[Operation, int], seen: dict[Step, int]) -> int:
+    """Where the last value that is read stands."""
+    if isinstance(value, Step):
+        if value not in seen:
+            seen[value] = max((_last(one, place, seen) for one in value.operands), default=-1)
+        return seen[value]
+    return place.get(value.owner, -1) if isinstance(value, SSAValue) and isinstance(value.owner, Operation) else -1
+
+
+def _materialised(b: Builder, value: Made, like: Attribute, done: dict[Step, SSAValue]) -> SSAValue:
+    of = element_type(like)
+    if isinstance(value, float):
+        ones = (1,) * len(shape(like))
+        made: SSAValue = b.op("ttir.full", [], {"shape": ones, "fill_value": value}, [tensor(ones, of)])
+        return made
+    if not isinstance(value, Step):
+        return value
+    if value not in done:
+        operands = [_materialised(b, one, like, done) for one in value.operands]
+        attributes = {"dim_arg": list(value.reduced), "keep_dim": True} if value.reduced else {}
+        done[value] = b.op(f"ttir.{value.name}", operands, attributes, [tensor(value.dims, of)])
+    return done[value]
