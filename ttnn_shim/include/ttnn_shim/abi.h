@@ -157,6 +157,8 @@ int shim_clock_get(shim_device* device, shim_clock* out);
 int shim_clock_by_op(shim_device* device, char** json);
 /* Host time that planning, pricing and recording those programs took. */
 int shim_clock_host_ns(shim_device* device, int64_t* out);
+/* Wall time of those programs on a card whose host launches each of them, without a trace. */
+int shim_clock_eager_ns(shim_device* device, double* out);
 /* Traces: between begin and end launches are checked and priced, but the clock stands still and nothing but cached programs may run; replay
    runs the clock through them, its events with call_id. Trace 0 is the one that is being captured. cores: of all its programs together. */
 int shim_trace_begin(shim_device* device);

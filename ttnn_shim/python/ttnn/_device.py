@@ -155,10 +155,11 @@ class MeshDevice(SubDevices):
         _core.check(lib.shim_events_clear(self._handle))
 
     def clock_read(self) -> dict[str, Any]:
-        """{"device_ns", "cycles", "ops"} since `clock_reset`."""
-        clock = ffi.new("shim_clock *")
+        """{"device_ns", "eager_ns", "cycles", "ops"} since `clock_reset`; eager_ns: wall time where a host launches each program."""
+        clock, eager_ns = ffi.new("shim_clock *"), ffi.new("double *")
         _core.check(lib.shim_clock_get(self._handle, clock))
-        return {"device_ns": float(clock.device_ns), "cycles": int(clock.cycles), "ops": int(clock.programs)}
+        _core.check(lib.shim_clock_eager_ns(self._handle, eager_ns))
+        return {"device_ns": float(clock.device_ns), "eager_ns": float(eager_ns[0]), "cycles": int(clock.cycles), "ops": int(clock.programs)}
 
     def clock_by_op(self) -> list[tuple[str, bool, float]]:
         """(device operation, whether it has a model, kernel ns) of the programs since `clock_reset`."""

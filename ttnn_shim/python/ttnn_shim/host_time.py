@@ -2,7 +2,7 @@
 
 Eager: the host needs a time of its own for every program (call, checks, program cache, enqueue) and runs ahead of the device, so a program starts when both
 its launch is done and the program before it has ended. Traced: the device runs alone, with the gaps that the clock has anyway. Nothing of either is
-measured here; the time per program is the median over warm untraced programs of published profiler tables (host start to host start).
+measured here; the time per program is the machine constant `host_launch` (`ttnn_shim/arch/constants.csv`, with its source). The C++ clock adds up the same.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-HOST_NS_PER_PROGRAM = {"wormhole_b0": 31_000.0, "blackhole": 17_000.0}
-"""Median host time per warm untraced program: CLIP tables of tt-perf-report (profiler on, unlike hosts)."""
+from ttnn_shim.simlib import simulator
+
 HOST_BAND = 1.0
 """Relative band of it: profiler on or off and another processor change it by up to a factor of two."""
 
 
 def eager_wall_ns(programs: Iterable[tuple[float, float]], arch: str) -> float:
     """Wall time of programs (gap before, kernel; ns) that the host launches one by one; arch: "wormhole_b0" or "blackhole". 0.0 for none."""
-    host_ns = HOST_NS_PER_PROGRAM[arch]
+    host_ns = simulator().get(simulator().arch(arch), "host_launch")
     launched = ended = 0.0
     for gap_ns, kernel_ns in programs:
         launched += host_ns

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
 from ttnn_shim.check_ops import op_errors as errors_of_ops
 from ttnn_shim.error_bands import GAP, total_error
-from ttnn_shim.host_time import eager_wall_ns
+from ttnn_shim.host_time import eager_error
 from ttnn_shim.plain import PlainRun
 from ttnn_shim.records import Block, CallRecord, Frame, Profile
 
@@ -29,7 +29,7 @@ class ClockedDevice(Protocol):
         """Starts a new measurement: drops all recorded device programs."""
 
     def clock_read(self) -> dict[str, Any]:
-        """{"device_ns", "cycles", "ops", "uncalibrated"} since `clock_reset`."""
+        """{"device_ns", "eager_ns", "cycles", "ops", "uncalibrated"} since `clock_reset`."""
 
     def clock_by_op(self) -> list[tuple[str, bool, float]]:
         """(device operation, whether it has a model, kernel ns) since `clock_reset`."""
@@ -162,16 +162,12 @@ def wall_times(call: Callable[[], object]) -> tuple[float, float]:
     """(replayed from a trace, launched program by program by a host) ns of what `call` does: modelled, see `host_time`. The clock starts anew."""
     for device in _devices:
         device.clock_reset()
-        device.events_enable(True)
     try:
         call()
-        programs = [(event["gap_ns"], event["ns"]) for device in _devices for event in device.events()]
-        traced_ns = sum(device.clock_read()["device_ns"] for device in _devices)
-        arch = "blackhole" if settings.card.startswith(("p", "blackhole")) else "wormhole_b0"
-        return traced_ns, eager_wall_ns(programs, arch)
+        rows = [device.clock_read() for device in _devices]
+        return sum(row["device_ns"] for row in rows), sum(row["eager_ns"] for row in rows)
     finally:
         for device in _devices:
-            device.events_enable(settings.records_programs())
             device.clock_reset()
 
 
@@ -264,21 +260,28 @@ def begin_forward() -> None:
 def end_forward() -> dict[str, Any]:
     """Device time of the forward call: the gaps between device programs are in it, const-eval and transfers are not.
 
-    device_ns_error: its relative band (`error_bands`).
+    device_ns_error: its relative band (`error_bands`). wall_ns: with a host, replayed from a trace and launched program by program (`host_time`).
     """
     if _watch is not None:
         _watch.active = False
     total: dict[str, Any] = {"device_ns": 0, "cycles": 0, "ops": 0}
     uncalibrated = False
+    eager_ns = 0.0
     for device in _devices:
         row = device.clock_read()
+        eager_ns += row["eager_ns"]
         for key in total:
             total[key] += row[key]
         uncalibrated = uncalibrated or bool(row.get("uncalibrated"))
     parts = [(ns, op, settings.card, modelled) for device in _devices for op, modelled, ns in device.clock_by_op()]
     gaps_ns = total["device_ns"] - sum(ns for ns, *_ in parts)
     total["device_ns_error"] = round(total_error([*parts, (gaps_ns, GAP, settings.card, True)]), 3)
+    eager_band = round(eager_error(eager_ns, total["device_ns"], total["device_ns_error"]), 3)
     total["device_ns"] = round(total["device_ns"])
+    total["wall_ns"] = {
+        "traced": {"ns": total["device_ns"], "error": total["device_ns_error"]},
+        "eager": {"ns": round(eager_ns), "error": eager_band},
+    }
     if uncalibrated:
         total["uncalibrated"] = True
     if _recording is not None and _devices:

@@ -447,6 +447,10 @@ int shim_clock_host_ns(shim_device* device, int64_t* out) {
     return guard([&] { *out = LockedEventLog(device_behind(device))->host_ns(); });
 }
 
+int shim_clock_eager_ns(shim_device* device, double* out) {
+    return guard([&] { *out = LockedEventLog(device_behind(device))->eager_ns(); });
+}
+
 int shim_events_clear(shim_device* device) {
     return guard([&] { LockedEventLog(device_behind(device))->clear(); });
 }

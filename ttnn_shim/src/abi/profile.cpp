@@ -1,8 +1,6 @@
 // The C++ door to the clock and the event log.
 #include "ttnn_shim/profile.hpp"
 
-#include <algorithm>
-
 #include "abi/reports.hpp"
 #include "ops/launch.hpp"
 #include "tensor/device.hpp"
@@ -23,26 +21,11 @@ std::string recorded_events_json(tt::tt_metal::distributed::MeshDevice& device) 
 }
 
 WallTimes wall_times(tt::tt_metal::distributed::MeshDevice& device, const std::function<void()>& call) {
-    // As python/ttnn_shim/host_time.py, which says where the numbers come from: a program starts when both its launch is done and the
-    // program before it has ended.
-    const double host_ns = device.arch() == tt::ARCH::BLACKHOLE ? 17'000.0 : 31'000.0;
-    bool enabled = false;
-    {
-        const LockedEventLog log(device.shim());
-        enabled = log->enabled();
-        log->clear();
-        log->set_enabled(true);
-    }
+    clock_reset(device);
     call();
     const LockedEventLog log(device.shim());
-    WallTimes times{.traced_ns = log->now_ns(), .eager_ns = 0};
-    double launched = 0;
-    for (const Event& event : log->events()) {
-        launched += host_ns;
-        times.eager_ns = std::max(launched, times.eager_ns + event.gap_ns) + event.ns;
-    }
+    const WallTimes times{.traced_ns = log->now_ns(), .eager_ns = log->eager_ns()};
     log->clear();
-    log->set_enabled(enabled);
     return times;
 }
 

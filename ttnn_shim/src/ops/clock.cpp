@@ -10,7 +10,7 @@
 
 namespace ttnn_shim {
 
-ClockState::ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch) {
+ClockState::ClockState(const MachineMemory& machine) : arch(sim::make_arch(machine.card)), engine(arch), log(arch.k.host_launch) {
     log.set_enabled(!plain_events_file().empty());
 }
 
@@ -47,6 +47,8 @@ void EventLog::push(Event event) {
 double EventLog::advance(double gap_ns, double ns, int64_t cycles) {
     const double start = now_ns_ + (count_ == 0 ? 0 : gap_ns);
     now_ns_ = start + ns;
+    launched_ns_ += host_launch_ns_;
+    eager_ns_ = std::max(launched_ns_, eager_ns_ + gap_ns) + ns;
     kernel_ns_ += ns;
     cycles_ += cycles;
     ++count_;
@@ -55,7 +57,7 @@ double EventLog::advance(double gap_ns, double ns, int64_t cycles) {
 
 void EventLog::clear() {
     events_.clear();
-    now_ns_ = 0;
+    now_ns_ = launched_ns_ = eager_ns_ = 0;
     kernel_ns_ = 0;
     cycles_ = 0;
     count_ = 0;

@@ -99,6 +99,8 @@ public:
     /// Later programs are counted and timed but not recorded: a loop that never clears the log must not eat the memory.
     static constexpr size_t MOST_EVENTS = size_t{1} << 18;
 
+    /// host_launch_ns: what a host takes to launch one program.
+    explicit EventLog(double host_launch_ns) : host_launch_ns_(host_launch_ns) {}
     const std::vector<Event>& events() const { return events_; }
     void push(Event event);
     void clear();
@@ -106,6 +108,8 @@ public:
     bool enabled() const { return enabled_; }
     double now_ns() const { return now_ns_; }
     double kernel_ns() const { return kernel_ns_; }
+    /// Wall time where a host launches each program: one starts when its launch is done and the program before it has ended.
+    double eager_ns() const { return eager_ns_; }
     int64_t cycles() const { return cycles_; }  ///< kernel cycles of all programs since clear()
     uint64_t count() const { return count_; }
     int64_t host_ns() const { return host_ns_; }  ///< host time that planning, pricing and recording took since clear()
@@ -118,6 +122,9 @@ private:
     bool enabled_ = false;
     double now_ns_ = 0;
     double kernel_ns_ = 0;
+    double host_launch_ns_ = 0;
+    double launched_ns_ = 0;  ///< the host has launched all programs so far
+    double eager_ns_ = 0;
     int64_t cycles_ = 0;
     uint64_t count_ = 0;
     int64_t host_ns_ = 0;

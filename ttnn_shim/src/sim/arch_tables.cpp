@@ -48,6 +48,7 @@ constexpr ConstantRow kConstants[] = {
   {"throttle_tau", 22.571, 19062},  // us
   {"launch_gap", 2724.7, 1557.5},  // ns
   {"program_gap", 1180, 1110},  // ns
+  {"host_launch", 31000, 17000},  // ns
   {"unary_tile", 263.8, 248.05},  // cycles
   {"unary_byte", 0.010462, 0.0},  // cycles/B
   {"tile_32bit", 123.66, 119},  // cycles

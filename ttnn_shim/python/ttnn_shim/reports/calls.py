@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.error_bands import total_error
 from ttnn_shim.json_files import read_json
 from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
@@ -19,7 +20,7 @@ class Call:
     """One TT-NN call. line: "main.py:12"; module: functions on the way to it; ns: its programs with the gaps before them.
 
     setup: what else than values decides its time, by name: "inputs", "outputs", "fidelity", "attributes".
-    l1_peak_bytes: per core; dram_bytes: per bank, while it ran.
+    l1_peak_bytes: per core; dram_bytes: per bank, while it ran. ns_error: relative band of its programs (`error_bands`).
     """
 
     op: str
@@ -33,6 +34,7 @@ class Call:
     setup: Mapping[str, str]
     l1_peak_bytes: int = 0
     dram_bytes: int = 0
+    ns_error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ def _call(profile: Profile, programs: Sequence[ProgramRecord]) -> Call:
         },
         l1_peak_bytes=max(program.l1_peak_bytes for program in programs),
         dram_bytes=max(program.dram_bytes for program in programs),
+        ns_error=round(total_error((program.kernel_ns, program.op, profile.arch, program.modelled) for program in programs), 3),
     )
 
 
@@ -125,4 +128,5 @@ def _read(row: Mapping[str, Any]) -> Call:
         setup={str(key): str(value) for key, value in row["setup"].items()},
         l1_peak_bytes=int(row["l1_peak_bytes"]),
         dram_bytes=int(row["dram_bytes"]),
+        ns_error=float(row.get("ns_error", 0.0)),
     )

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ttnn_shim.error_bands import relative_error
+from ttnn_shim.error_bands import relative_error, total_error
 from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
 
@@ -22,6 +22,12 @@ class Group:
     gap_ns: float = 0.0
     bound_ns: dict[str, float] = field(default_factory=dict)
     unmodelled: int = 0
+    priced_ns: dict[tuple[str, bool], float] = field(default_factory=dict)
+    """(operation, whether it has a model) -> kernel time."""
+
+    def error(self, arch: str) -> float:
+        """Relative error to expect of `kernel_ns` (`error_bands`)."""
+        return total_error((ns, op, arch, modelled) for (op, modelled), ns in self.priced_ns.items())
 
     @property
     def total_ns(self) -> float:
@@ -42,6 +48,8 @@ def group_by(programs: Iterable[ProgramRecord], key: Callable[[ProgramRecord], s
         group.kernel_ns += program.kernel_ns
         group.gap_ns += program.gap_ns
         group.unmodelled += not program.modelled
+        key_of_price = (program.op, program.modelled)
+        group.priced_ns[key_of_price] = group.priced_ns.get(key_of_price, 0.0) + program.kernel_ns
         group.bound_ns[program.bound] = group.bound_ns.get(program.bound, 0.0) + program.kernel_ns
     return sorted(groups.values(), key=lambda group: -group.total_ns)
 

@@ -15,15 +15,19 @@ def table(profile: Profile) -> str:
     """Device time by op and the slowest lines; the rows of each table add up to the total."""
     total_ns = profile.device_ns or 1.0
     longest = longest_by_line(profile)
+
+    def band(group: Group) -> float:
+        return group.error(profile.arch)
+
     lines = [
         f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs"
         f" (error band {profile.device_ns_error:.0%}: docs/accuracy.md)",
         f"wall time with a host: {profile.traced_wall_ns / 1e6:.3f} ms replayed from a trace (+- {profile.device_ns_error:.0%}),"
         f" {profile.eager_wall_ns / 1e6:.3f} ms launched program by program (+- {profile.eager_wall_ns_error:.0%}: docs/clock.md)",
         "",
-        *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound)),
+        *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound), band),
         "",
-        *_groups("line", by_line(profile), total_ns, lambda group: verdict(profile, group, longest[group.key])),
+        *_groups("line", by_line(profile), total_ns, lambda group: verdict(profile, group, longest[group.key]), band),
     ]
     unmodelled = sum(not program.modelled for program in profile.programs)
     if unmodelled:
@@ -33,17 +37,19 @@ def table(profile: Profile) -> str:
     return "\n".join(lines)
 
 
-def _groups(title: str, groups: list[Group], total_ns: float, limit: Callable[[Group], str]) -> list[str]:
-    lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'gaps us':>9} {'share':>7}  limited by"]
+def _groups(title: str, groups: list[Group], total_ns: float, limit: Callable[[Group], str], band: Callable[[Group], float]) -> list[str]:
+    """Rows of groups; band: relative error to expect of a group's kernel time."""
+    lines = [f"{title:58} {'count':>6} {'kernel us':>11} {'+-':>5} {'gaps us':>9} {'share':>7}  limited by"]
     for group in groups[:_ROWS]:
         lines.append(
-            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {group.gap_ns / 1e3:9.1f} {group.total_ns / total_ns:7.1%}  {limit(group)}"
+            f"{group.key[:58]:58} {group.count:6} {group.kernel_ns / 1e3:11.1f} {band(group):5.0%} {group.gap_ns / 1e3:9.1f}"
+            f" {group.total_ns / total_ns:7.1%}  {limit(group)}"
         )
     rest = groups[_ROWS:]
     if rest:
         kernel_ns, gap_ns = sum(group.kernel_ns for group in rest), sum(group.gap_ns for group in rest)
         lines.append(
-            f"{f'({len(rest)} more)':58} {sum(group.count for group in rest):6} {kernel_ns / 1e3:11.1f} {gap_ns / 1e3:9.1f}"
+            f"{f'({len(rest)} more)':58} {sum(group.count for group in rest):6} {kernel_ns / 1e3:11.1f} {'':5} {gap_ns / 1e3:9.1f}"
             f" {(kernel_ns + gap_ns) / total_ns:7.1%}"
         )
     return lines
