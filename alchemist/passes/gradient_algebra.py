@@ -21,7 +21,7 @@ from alchemist.ops.reduction import dims_of
 from alchemist.passes.fuse_patterns import number
 from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
 from alchemist.passes.sums_of_products import Algebra, Atom, Product, Terms, plus, scaled, terms_of, times
-from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, products_of, shared_products
+from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, of_rank, products_of, shared_products
 
 _ARITHMETIC = frozenset(f"ttir.{name}" for name in ("add", "subtract", "multiply", "div", "neg", "square", "reciprocal", "sqrt", "rsqrt", "sum", "mean"))
 _POWERS = {"ttir.square": Fraction(2), "ttir.reciprocal": -ONE, "ttir.sqrt": HALF, "ttir.rsqrt": -HALF}
@@ -58,7 +58,8 @@ def _by_module(func: FuncOp) -> Iterator[list[Operation]]:
     for op in func.body.block.ops:
         sources = sources_of(op)
         if sources and _is_arithmetic(op):
-            groups.setdefault((chain_of_source(sources[-1]), element_type(op.results[0])), []).append(op)
+            key = (chain_of_source(sources[-1]), element_type(op.results[0]), len(shape(op.results[0])))
+            groups.setdefault(key, []).append(op)
     for ops in groups.values():
         if any(sources_of(op)[-1].is_gradient for op in ops):
             yield from (part for part in _connected(ops) if len(part) <= _MOST_OPS)
@@ -94,31 +95,35 @@ def _is_arithmetic(op: Operation) -> bool:
         return False
     if op.name in ("ttir.sum", "ttir.mean"):
         return bool(access.attr(op, "keep_dim"))
-    return all(len(shape(value)) == len(dims) for value in op.operands)
+    return len(dims) == max(len(shape(value)) for value in op.operands)
 
 
 @dataclass(slots=True)
 class _Reading:
     """The terms of the values of one module.
 
-    inside: its ops. opaque: values that stay as they are: what roots are taken of.
+    inside: its ops. opaque: values that stay as they are: what roots are taken of. apart: sums that others read, too, so that they are made anyway.
     """
 
     inside: set[Operation]
     algebra: Algebra
     opaque: set[SSAValue]
+    apart: set[SSAValue]
     normalised: dict[SSAValue, tuple[SSAValue, SSAValue]]
+    rank: int
     found: dict[SSAValue, Terms] = field(default_factory=dict)
 
     def terms(self, value: SSAValue) -> Terms:
         if value not in self.found:
-            self.found[value] = self._read(value)
+            made = self.made(value)
+            self.found[value] = self.atom(value) if len(made) > 1 and value in self.apart else made
         return self.found[value]
 
     def atom(self, value: SSAValue) -> Terms:
-        return terms_of([(self.algebra.atom(Atom(shape(value), value)), 1.0)])
+        return terms_of([(self.algebra.atom(Atom(of_rank(shape(value), self.rank), value)), 1.0)])
 
-    def _read(self, value: SSAValue) -> Terms:
+    def made(self, value: SSAValue) -> Terms:
+        """How the value is made, whoever reads it."""
         constant = number(value)
         if constant is not None:
             return terms_of([((), constant)]) if constant and math.isfinite(constant) else (() if not constant else self.atom(value))
@@ -126,7 +131,7 @@ class _Reading:
             share, total = self.normalised[value]
             return self.algebra.multiply(self.atom(share), self.atom(total))
         op = value.owner
-        if not isinstance(op, Operation) or op not in self.inside or value in self.opaque:
+        if not isinstance(op, Operation) or op not in self.inside or value in self.opaque or len(shape(value)) != self.rank:
             return self.atom(value)
         made = self._calculated(op)
         return self.atom(value) if made is None or len(made) > _MOST_TERMS else made
@@ -172,10 +177,10 @@ def _rewrite(ops: list[Operation], place: dict[Operation, int]) -> bool:
     opaque = {op.operands[0] for op in ops if op.name in ("ttir.sqrt", "ttir.rsqrt")}
     kept = _makers(opaque, inside)
     roots: list[SSAValue] = [op.results[0] for op in ops if op not in kept and any(use.operation not in inside for use in op.results[0].uses)]
-    if not roots or len({len(shape(root)) for root in roots}) > 1:
+    if not roots:
         return False
     module = _Module(inside, opaque, kept, roots, _normalised(ops))
-    best = module.written(Algebra())
+    best = min((module.written(Algebra(only=name)) for name in ("", "mean")), key=lambda found: found.cost)
     for pair in _pairs(best.algebra, best.terms, opaque)[:_MOST_PAIRS]:
         best = min(best, module.written(_with_pair(best.algebra, *pair)), key=lambda found: found.cost)
     before = sum(cost_of(op) for op in ops if op not in kept)
@@ -204,17 +209,26 @@ class _Module:
 
     def written(self, algebra: Algebra) -> _Written:
         totals = {total for _, total in self.normalised.values()}
-        reading = _Reading(self.inside, algebra, self.opaque | totals, self.normalised)
-        terms = [reading.terms(root) for root in self.roots]
-        writing = Writing(algebra, shared_products(algebra, products_of(algebra, terms)))
-        writing.known = {reading.terms(op.results[0]): op.results[0] for op in self.kept if op.results[0] not in self.opaque}
+        rank = len(shape(self.roots[0]))
+        readers = {op.results[0]: {use.operation in self.inside for use in op.results[0].uses} for op in self.inside}
+        apart: set[SSAValue] = {value for value, inside in readers.items() if len(inside) == 2}
+        reading = _Reading(self.inside, algebra, self.opaque | totals, apart, self.normalised, rank)
+        terms = [reading.made(root) for root in self.roots]
+        known: dict[Terms, SSAValue] = {reading.terms(op.results[0]): op.results[0] for op in self.kept if op.results[0] not in self.opaque}
+        tries = [self._steps(algebra, rank, form, known) for form in (terms, [algebra.grouped(one) for one in terms])]
+        made, cost = min(tries, key=lambda found: found[1])
+        return _Written(algebra, terms, cost, made)
+
+    @staticmethod
+    def _steps(algebra: Algebra, rank: int, terms: list[Terms], known: dict[Terms, SSAValue]) -> tuple[list[Made], float]:
+        writing = Writing(algebra, rank, shared_products(algebra, products_of(algebra, terms)), known)
         made = [writing.sum(one) for one in terms]
-        return _Written(algebra, terms, sum(step.cost for step in writing.steps), made)
+        return made, sum(step.cost for step in writing.steps)
 
 
 def _with_pair(algebra: Algebra, alone: int, along: Product) -> Algebra:
     """The algebra in which x is written as (x / sqrt(y)) * sqrt(y), the former an atom."""
-    other = Algebra(list(algebra.atoms), dict(algebra.numbers), dict(algebra.instead), dict(algebra.pairs))
+    other = Algebra(list(algebra.atoms), dict(algebra.numbers), dict(algebra.instead), dict(algebra.pairs), only=algebra.only)
     name = other.number(Atom(algebra.atoms[alone].shape, value=(alone, along)))
     other.pairs[name] = (alone, along)
     other.instead[alone] = times(((name, ONE),), tuple((atom, -power) for atom, power in along))
@@ -250,7 +264,7 @@ def _pairs(algebra: Algebra, roots: Sequence[Terms], opaque: set[SSAValue]) -> l
 def _replace(roots: Sequence[SSAValue], made: Sequence[Made], place: dict[Operation, int]) -> bool:
     """Makes the steps in front of the first root that needs them; False where one would stand before what it reads."""
     for root, value in zip(roots, made, strict=True):
-        if isinstance(value, float) or dims_of_made(value) != shape(root) or _last(value, place, {}) >= place[_maker(root)]:
+        if isinstance(value, float) or dims_of_made(value, len(shape(root))) != shape(root) or _last(value, place, {}) >= place[_maker(root)]:
             return False
     done: dict[Step, SSAValue] = {}
     values = []

@@ -56,7 +56,7 @@ def _reorder(op: Operation) -> bool:
         ops.append(inner)
     bypass, terms = ops[-1].operands[0], [one.operands[1] for one in reversed(ops)]
     gradient = next((info for one in ops for info in sources_of(one)[-1:] if info.is_gradient), None)
-    if shape(terms[0]) != shape(bypass):
+    if shape(terms[0]) != shape(bypass) or any(_is_of(use.operation, module) for use in op.results[0].uses):
         return False
     if gradient is None or _is_within(bypass, module) is not False or not all(_is_within(term, module) for term in terms):
         return False
@@ -69,6 +69,12 @@ def _reorder(op: Operation) -> bool:
     b.source = _where_called(gradient, module)
     registry.replace(op, [b.op(_ADD, [bypass, total], {}, [op.results[0].type])])
     return True
+
+
+def _is_of(op: Operation, module: Chain) -> bool:
+    """Whether the op is one of the module: then the sum is none for what goes into it."""
+    sources = sources_of(op)
+    return bool(sources) and chain_of_source(sources[-1])[: len(module)] == module
 
 
 def _is_within(value: SSAValue, module: Chain) -> bool | None:

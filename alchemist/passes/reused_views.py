@@ -1,4 +1,4 @@
-"""TTIR: a reshape begins at the view of its value that it is nearest to, and products of rows without samples are taken as their operands lie."""
+"""TTIR: reshapes begin at the view of their value that they are nearest to; products and sums of rows are taken as their operands lie."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.ops.reduction import dims_of
+from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace, single_use
 from alchemist.passes.rows import Dims
 
 
@@ -37,6 +38,34 @@ class ReusedViews(Pass):
                 others.append(op)
 
 
+@register("sums-of-rows", fusing=True)
+class SumsOfRows(Pass):
+    """reshape(sum(reshape(x, [R, N]), rows, keep_dim), [N]) of an x [B, S, N] becomes sum(x, all but N): gradients of biases in torch."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            changed = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.sum" and sources_of(op) and sources_of(op)[-1].is_gradient:
+                    changed = _sum_as_it_lies(op) or changed
+            if changed:
+                erase_dead(func)
+
+
+@register("turned-operands", fusing=True)
+class TurnedOperands(Pass):
+    """permute(x) @ y that lets the rows and columns of x change places becomes x^T @ y in backward passes: gradients in torch."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            changed = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.matmul" and sources_of(op) and sources_of(op)[-1].is_gradient:
+                    changed = _turn_back(op) or changed
+            if changed:
+                erase_dead(func)
+
+
 @register("products-of-rows", fusing=True)
 class ProductsOfRows(Pass):
     """reshape(x, [R, K])^T @ reshape(y, [R, N]) of x [1, R, K] and y [1, R, N] becomes reshape(x^T @ y, [K, N]): gradients of weights."""
@@ -57,6 +86,41 @@ def is_free(given: Dims, dims: Dims) -> bool:
         return False
     rows, new_rows = (one[-2] if len(one) > 1 else 1 for one in (given, dims))
     return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
+
+
+def _sum_as_it_lies(op: Operation) -> bool:
+    out = op.results[0]
+    given = shape(op.operands[0])
+    if dims_of(access.attrs(op), len(given)) != tuple(range(len(given) - 1)) or not given[:-1]:
+        return False
+    after = next(iter(out.uses)).operation if single_use(out) else None
+    dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == given[-1:]
+    view = defining(op.operands[0], "ttir.reshape")
+    source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == given[-1:] else op.operands[0]
+    if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
+        return False
+    last = after if dropped and after is not None else op
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    rows = list(range(len(shape(source)) - 1))
+    made = b.op("ttir.sum", [source], {"dim_arg": rows, "keep_dim": False}, [tensor(given[-1:], element_type(out))])
+    replace(last, [made])
+    return True
+
+
+def _turn_back(op: Operation) -> bool:
+    changed = False
+    for place, name in enumerate(("transpose_a", "transpose_b")):
+        turn = defining(op.operands[place], "ttir.permute")
+        if turn is None or not isinstance(turn.operands[0].owner, Operation):
+            continue  # weights are turned once, before the first run
+        order = list(access.attr(turn, "permutation"))
+        rank = len(order)
+        if order == [*range(rank - 2), rank - 1, rank - 2]:
+            op.operands[place] = turn.operands[0]
+            access.set_attr(op, name, not access.attr(op, name))
+            changed = True
+    return changed
 
 
 def _as_they_lie(op: Operation) -> bool:

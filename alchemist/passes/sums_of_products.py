@@ -85,7 +85,7 @@ class Algebra:
     """Atoms by number, and the arithmetic that makes new ones.
 
     instead: atom -> the product that is written in its place. pairs: atom -> the atom and the power that it is the product of.
-    names: dims and product -> whether their sum or their mean is the atom: what was asked for first.
+    names: dims and product -> whether their sum or their mean is the atom: what was asked for first, or `only`.
     """
 
     atoms: list[Atom] = field(default_factory=list)
@@ -93,6 +93,7 @@ class Algebra:
     instead: dict[int, Product] = field(default_factory=dict)
     pairs: dict[int, tuple[int, Product]] = field(default_factory=dict)
     names: dict[tuple[Dims, Product], str] = field(default_factory=dict)
+    only: str = ""
 
     def number(self, atom: Atom) -> int:
         if atom not in self.numbers:
@@ -123,6 +124,20 @@ class Algebra:
         factor = abs(terms[0][1]) * (1 if any(number > 0 for _, number in terms) else -1)
         left = terms_of((over(product, content), number / factor) for product, number in terms)
         return times(content, self.atom(Atom(self.shape_of(left), terms=left))), factor
+
+    def grouped(self, terms: Terms) -> Terms:
+        """The terms that have most in common as one product with what is left of them in brackets, and the others."""
+        if len(terms) < 3 or self.content(terms):
+            return terms
+        having: dict[tuple[int, bool], list[tuple[Product, float]]] = {}
+        for term in terms:
+            for atom, power in term[0]:
+                having.setdefault((atom, power > 0), []).append(term)
+        together = max(having.values(), key=len, default=[])
+        if len(together) < 2:
+            return terms
+        rest = [term for term in terms if term not in together]
+        return terms_of([*rest, self.as_product(terms_of(together))])
 
     @staticmethod
     def content(terms: Terms) -> Product:
@@ -173,7 +188,7 @@ class Algebra:
             if opened is not None and len(opened) <= 1:
                 found += [(times(outside, one), number * factor) for one, factor in opened]
                 continue
-            if self.names.setdefault((dims, inner), name) == "sum":
+            if self.names.setdefault((dims, inner), self.only or name) == "sum":
                 number /= self.elements(inner, dims)
             shape = tuple(1 if dim in dims else size for dim, size in enumerate(self.shape(inner)))
             found.append((times(outer, self.atom(Atom(shape, dims=dims, of=inner, name=self.names[dims, inner]))), number))

@@ -30,15 +30,24 @@ class Step:
 
     @property
     def cost(self) -> float:
-        read = max([math.prod(self.dims), *(math.prod(dims_of_made(value)) for value in self.operands if not isinstance(value, float))])
+        read = max(
+            [
+                math.prod(self.dims),
+                *(math.prod(value.dims if isinstance(value, Step) else shape(value)) for value in self.operands if not isinstance(value, float)),
+            ]
+        )
         return 1 + read / _ELEMENTS_PER_PROGRAM
 
 
 Made = Step | SSAValue | float
 
 
-def dims_of_made(value: Step | SSAValue) -> Dims:
-    return value.dims if isinstance(value, Step) else shape(value)
+def of_rank(dims: Dims, rank: int) -> Dims:
+    return (1,) * (rank - len(dims)) + dims
+
+
+def dims_of_made(value: Step | SSAValue, rank: int) -> Dims:
+    return value.dims if isinstance(value, Step) else of_rank(shape(value), rank)
 
 
 @dataclass(slots=True)
@@ -49,6 +58,7 @@ class Writing:
     """
 
     algebra: Algebra
+    rank: int
     shared: list[Product] = field(default_factory=list)
     known: dict[Terms, SSAValue] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -130,7 +140,7 @@ class Writing:
         return self._step("div", above[0], below[0]) if below else above[0]
 
     def _size(self, value: Made) -> int:
-        return 0 if isinstance(value, float | int) else math.prod(dims_of_made(value))
+        return 0 if isinstance(value, float | int) else math.prod(dims_of_made(value, self.rank))
 
     def _powered(self, base: Made, power: int) -> Made:
         total = base
@@ -171,7 +181,7 @@ class Writing:
         return self.made[key]
 
     def _step(self, name: str, *operands: Made, dims: Dims = (), reduced: Dims = ()) -> Step:
-        shapes = [dims_of_made(value) for value in operands if isinstance(value, Step | SSAValue)]
+        shapes = [dims_of_made(value, self.rank) for value in operands if isinstance(value, Step | SSAValue)]
         dims = dims or tuple(max(sizes) for sizes in zip(*shapes, strict=True))
         key = (name, *(id(value) if isinstance(value, Step | SSAValue) else value for value in operands), reduced)
         if key not in self.made:

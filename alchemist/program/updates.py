@@ -10,7 +10,7 @@ from typing import TypeVar
 from alchemist.ir.scopes import Chain
 from alchemist.program.graph import GRADIENTS, Graph, Node, Value
 
-MIN_OPS = 4
+MIN_OPS = 2
 MIN_UPDATES = 3
 _Item = TypeVar("_Item")
 

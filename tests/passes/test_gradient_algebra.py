@@ -54,6 +54,19 @@ def softmax(g: Graph, x: Any, d: Any, *, shares: bool = True) -> Any:
     return g("tanh", share), g("tanh", g("multiply", g("add", g("div", d, total), below), top))
 
 
+def residual_norm(g: Graph, x: Any, gain: Any, d: Any) -> Any:
+    """The gradient of a norm as torch writes it, with what goes around the norm added, in one module: a gain of fewer dims, sums for means."""
+    centred = g("subtract", x, mean(g, x))
+    root = g("rsqrt", g("add", mean(g, g("square", centred)), g.number(1e-5, (1, 1, 1))))
+    y = g("tanh", g("multiply", g("multiply", centred, root), gain))
+    g.is_backward = True
+    normal, inner = g("multiply", centred, root), g("multiply", d, gain)
+    left = g("subtract", scaled(g, inner, 32.0), mean(g, inner, "sum"), out=(4, 8, 32))
+    left = g("subtract", left, g("multiply", normal, mean(g, g("multiply", inner, normal), "sum"), out=(4, 8, 32)))
+    made = g("multiply", g("div", root, g.number(32.0, (1, 1, 1))), left, out=(4, 8, 32))
+    return y, g("tanh", g("add", d, made))
+
+
 def whole_numbers(g: Graph, x: Any) -> Any:
     g.is_backward = True
     return g("subtract", g("add", x, x, of="i32"), x, of="i32")
@@ -109,6 +122,13 @@ CHANGES: dict[str, tuple[ModuleOp, list[str]]] = {
             "subtract",
             "multiply",
             "tanh",
+        ],
+    ),
+    "a norm and what goes around it": (
+        build(residual_norm, X, ((32,), F, "parameter"), X),
+        [
+            *("mean", "subtract", "square", "mean", "full", "add", "rsqrt", "multiply", "multiply", "tanh"),
+            *("multiply", "mean", "subtract", "multiply", "mean", "multiply", "subtract", "multiply", "add", "tanh"),
         ],
     ),
     "a softmax": (build(softmax, X, X), ["softmax", "tanh", "multiply", "sum", "subtract", "multiply", "tanh"]),

@@ -79,6 +79,33 @@ def twice_viewed(first: Dims, second: Dims) -> ModuleOp:
     return build(net, ((2, 32, 2, 16), F, "input"))
 
 
+def bias_gradient(*, backward: bool = True, rows: bool = True) -> ModuleOp:
+    """The sum of rows of [2, 32, 16] as torch takes it: of [64, 16], its dim kept and then dropped."""
+
+    def net(g: Graph, x: Any) -> Any:
+        g.is_backward = backward
+        y = g("reshape", x, out=(64, 16), shape=[64, 16])
+        dims = (1, 16) if rows else (64, 1)
+        return g("reshape", g("sum", y, out=dims, dim_arg=[0 if rows else 1], keep_dim=True), out=(max(dims),), shape=[max(dims)])
+
+    return build(net, ((2, 32, 16), F, "input"))
+
+
+def turned(*, backward: bool = True, weight: bool = False, order: tuple[int, ...] = (1, 0)) -> ModuleOp:
+    """permute(x)^T @ y and y @ permute(x)"""
+
+    def net(g: Graph, x: Any, y: Any) -> Any:
+        g.is_backward = backward
+        x = x if weight else g("exp", x)
+        dims = tuple(x.type.get_shape()[place] for place in order)
+        x = g("permute", x, out=dims, permutation=list(order))
+        return g("matmul", x, y, out=(*dims[:-1], 24)), g("matmul", y, x, out=(*y.type.get_shape()[:-2], 24, dims[-2]), transpose_a=True, transpose_b=True)
+
+    wide = (2, 64, 32) if len(order) == 3 else (64, 32)
+    dims = tuple(wide[place] for place in order)
+    return build(net, (wide, F, "input"), ((*dims[:-2], dims[-1], 24), F, "input"))
+
+
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "the sign of a sum of exponentials": ("known-signs", sign("ge", exponential_sum), ["exp", "sum", "full", "div"]),
     "that it is below zero": ("known-signs", sign("lt", exponential_sum), ["full", "broadcast"]),
@@ -100,6 +127,9 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     ),
     "an index that is looked up": ("plain-indices", indices(looked_up=True), ["abs", "typecast", "typecast", "eq", "gather"]),
     "the gradient of a weight": ("products-of-rows", weight_gradient((1, 64, 32), (1, 64, 96)), ["exp", "exp", "matmul", "reshape"]),
+    "the gradient of a bias": ("sums-of-rows", bias_gradient(), ["sum"]),
+    "a factor that is turned": ("turned-operands", turned(), ["exp", "matmul", "matmul"]),
+    "factors of samples that are turned": ("turned-operands", turned(order=(0, 2, 1)), ["exp", "matmul", "matmul"]),
     "two samples of one dim": ("products-of-rows", weight_gradient((1, 1, 64, 32), (1, 1, 64, 32)), ["exp", "exp", "matmul", "reshape"]),
 }
 UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
@@ -118,6 +148,11 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a maximum with an input added": ("kept-dims", shifted((4, 8, 1), other=True)),
     "an index that nothing looks up": ("plain-indices", indices(looked_up=False)),
     "an index that is below one": ("plain-indices", indices(looked_up=True, wraps=False)),
+    "a sum of a forward pass": ("sums-of-rows", bias_gradient(backward=False)),
+    "a sum of each row": ("sums-of-rows", bias_gradient(rows=False)),
+    "a factor of a forward pass": ("turned-operands", turned(backward=False)),
+    "a weight that is turned": ("turned-operands", turned(weight=True)),
+    "samples that become rows": ("turned-operands", turned(order=(1, 0, 2))),
     "rows of samples": ("products-of-rows", weight_gradient((2, 32, 32), (2, 32, 96))),
     "rows of other ranks": ("products-of-rows", weight_gradient((1, 64, 32), (1, 1, 64, 32))),
 }
