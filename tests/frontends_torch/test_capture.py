@@ -326,22 +326,12 @@ def looping(x: torch.Tensor) -> torch.Tensor:
     return while_loop(lambda v: v.sum() < 9, lambda v: (v + 1,), (x,))[0]  # the loop
 
 
-class Differentiating(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(3, 1)
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return torch.func.grad(lambda w: F.linear(x, w).square().mean())(self.linear.weight)
-
-
 @pytest.mark.parametrize(
     ("function", "marker", "message"),
     [
         (branching, "# the branch", "branches on tensor values"),
         (selecting, "# the selection", "depends on data"),
         (looping, "# the loop", "control flow"),
-        (Differentiating(), "", "gradient"),
     ],
 )
 def test_what_cannot_be_captured_names_line_and_way_out(function: Any, marker: str, message: str) -> None:

@@ -24,9 +24,18 @@ TABLES = ("zoo", "families", "onnx")
 
 def table() -> dict[str, tuple[str, Callable[[], Built]]]:
     """name -> (framework, builder). Imports both frameworks."""
-    from tests.zoo import hub, hub_states, hub_text, hub_vision, plain_jax, plain_torch, timm_attention, timm_like
+    from tests.zoo import hub, hub_states, hub_text, hub_vision, plain_jax, plain_torch, timm_attention, timm_like, training_torch
 
-    torch_ = {**plain_torch.MODELS, **timm_like.MODELS, **timm_attention.MODELS, **hub.MODELS, **hub_text.MODELS, **hub_vision.MODELS, **hub_states.MODELS}
+    torch_ = {
+        **plain_torch.MODELS,
+        **training_torch.MODELS,
+        **timm_like.MODELS,
+        **timm_attention.MODELS,
+        **hub.MODELS,
+        **hub_text.MODELS,
+        **hub_vision.MODELS,
+        **hub_states.MODELS,
+    }
     return {name: ("torch", build) for name, build in torch_.items()} | {name: ("jax", build) for name, build in plain_jax.MODELS.items()}
 
 

@@ -39,6 +39,7 @@ from alchemist.frontends.torch.export import (
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.node_locations import Sources
+from alchemist.frontends.torch.training import takes_gradients
 from alchemist.ir.access import entry_function, mark_written
 
 __all__ = ["capture"]
@@ -351,7 +352,7 @@ class _Golden:
     def _outputs(self) -> list[np.ndarray[Any, Any]]:
         saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
         try:
-            with torch.no_grad(), _as_exported():
+            with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
                 try:
                     result = self.model(*args, **kwargs)

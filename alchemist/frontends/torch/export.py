@@ -16,16 +16,19 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import CallLeaf, python_value
-from alchemist.frontends.torch import caches
+from alchemist.frontends.torch import caches, training
 from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_GRADIENT = re.compile(r"functorch|autograd|require grad|fake tensor in the exported program")
+"""What torch.export says of a model that takes gradients."""
 _STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
 
@@ -82,12 +85,17 @@ def warn_of_training(model: torch.nn.Module) -> None:
 
 
 def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
-    """torch.export of the model as it is; FrontendError with the model's line where it cannot be captured."""
+    """torch.export of the model as it is, with its gradients if it takes some; FrontendError with the model's line where it cannot be captured."""
     caches.register()
     try:
-        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet():
-            warnings.simplefilter("ignore")
-            program = torch.export.export(model, args, kwargs, strict=False)
+        try:
+            program = _exported(model, args, kwargs)
+            step = training.differentiated(model, args, kwargs) if training.has_wrapped(program.constants) else None
+        except Exception as error:
+            step = _as_step(model, args, kwargs) if _GRADIENT.search(str(error)) else None
+            if step is None:
+                raise
+        program = _exported(step, args, kwargs) if step is not None else program
         if needs_functionalisation(program.graph_module.graph) or _has_vmap(program.graph_module.graph):
             with warnings.catch_warnings(), _frames_of(model), _quiet():  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
@@ -95,6 +103,22 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise model_error(error) from error
     return program
+
+
+def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
+    with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet():
+        warnings.simplefilter("ignore")
+        return torch.export.export(model, args, kwargs, strict=False)
+
+
+def _as_step(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.nn.Module | None:
+    """The model with its gradients as ops; None if it takes none or cannot be traced either: the first error says more then."""
+    try:
+        with warnings.catch_warnings(), _frames_of(model), _quiet():
+            warnings.simplefilter("ignore")
+            return training.differentiated(model, args, kwargs)
+    except Exception:  # noqa: BLE001 - whatever the model's own code raises
+        return None
 
 
 @contextmanager
@@ -331,7 +355,20 @@ def output_names(program: ExportedProgram) -> list[str]:
     paths = spec_paths(spec)
     if len(paths) == 1 and paths[0].isdigit():
         return ["output"]
-    return unique([f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path for path in paths])
+    named = _named_like_parameters(paths, {str(entry.target) for entry in program.graph_signature.input_specs if entry.kind is InputKind.PARAMETER})
+    return unique([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
+
+
+def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
+    """Outputs that a dictionary holds under the names of parameters, of a training step its new values: `0.model.fc.weight` by path `0.fc.weight`."""
+    found: dict[str, str] = {}
+    for before in dict.fromkeys(path.partition(".")[0] for path in paths if path[:1].isdigit() and "." in path):
+        keys = [path.partition(".")[2] for path in paths if path.startswith(f"{before}.")]
+        ends = [name[: -len(keys[0])] for name in parameters if f".{name}".endswith(f".{keys[0]}")]
+        prefix = next((end for end in ends if all(f"{end}{key}" in parameters for key in keys)), None)
+        if prefix is not None and any("." in key for key in keys):
+            found |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
+    return found
 
 
 def unique(names: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import fx
 
+from alchemist.frontends.torch.training import framework_op
 from alchemist.ir.location import Frame, Scope, SourceInfo
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)[^\n]*(?:\n(?P<code>[^\n]*))?', re.M)
@@ -65,7 +66,7 @@ class Sources:
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
 
     def info(self, node: fx.Node, *, named: bool) -> SourceInfo:
-        op = str(node.target)
+        op = framework_op(node)
         frames, helper = self.frames(node)
         return SourceInfo(self.scopes(node), frames, op, node.name if named else "", helper)
 

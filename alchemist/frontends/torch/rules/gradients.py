@@ -1,0 +1,128 @@
+"""Gradients that torch computes in one op: what they are in simpler ones. Those of other ops come from torch's decomposition table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+
+from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.registry import recipe
+
+_MOST_TAPS = 49
+"""Places of a kernel, each of which is a product of its own in the gradient of the weight."""
+
+
+@recipe("aten.nll_loss_forward.default")
+def nll_loss_forward(
+    log_shares: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss and how many targets count; a target that is no class, as -100, is one that is ignored."""
+    hot = _hot(log_shares, target, weight, ignore_index)
+    total = hot.sum()
+    if reduction == 0:
+        return -(hot * log_shares).sum(-1), total
+    loss = -(hot * log_shares).sum()
+    return (loss / total if reduction == 1 else loss), total
+
+
+@recipe("aten.nll_loss_backward.default")
+def nll_loss_backward(
+    d: torch.Tensor, log_shares: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, reduction: int, ignore_index: int, total: torch.Tensor
+) -> torch.Tensor:
+    hot = _hot(log_shares, target, weight, ignore_index)
+    if reduction == 0:
+        return -hot * (d.unsqueeze(-1) if log_shares.dim() > 1 else d)
+    return -hot * (d / total if reduction == 1 else d)
+
+
+def _hot(log_shares: torch.Tensor, target: torch.Tensor, weight: torch.Tensor | None, ignore_index: int) -> torch.Tensor:
+    """1 (or the class's weight) at each target's class."""
+    classes = torch.arange(log_shares.shape[-1], dtype=target.dtype)
+    hot = (target.unsqueeze(-1) == classes).to(log_shares.dtype)
+    if weight is not None:
+        hot = hot * weight
+    return hot if ignore_index < 0 else hot * (target != ignore_index).unsqueeze(-1).to(hot.dtype)
+
+
+@recipe("aten.embedding_dense_backward.default")
+def embedding_dense_backward(d: torch.Tensor, ids: torch.Tensor, rows: int, padding_idx: int, scale_by_frequency: bool) -> torch.Tensor:
+    """Rows of the gradient added where their id is: ids as one-hot columns, times the gradient."""
+    if scale_by_frequency:
+        raise Unsupported("embedding with scale_grad_by_freq")
+    numbers = torch.arange(rows, dtype=ids.dtype).unsqueeze(1)
+    hot = (numbers == ids.reshape(1, -1)).to(d.dtype)
+    if padding_idx >= 0:
+        hot = hot * (numbers != padding_idx).to(d.dtype)
+    return hot @ d.reshape(-1, d.shape[-1])
+
+
+@recipe("aten.convolution_backward.default")
+def convolution_backward(
+    d: torch.Tensor, x: torch.Tensor, w: torch.Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
+) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:  # fmt: skip
+    """To the input a transposed convolution, to the weight a product per place of the kernel, to the bias a sum."""
+    rank = len(stride)
+    if transposed or groups != 1:
+        raise Unsupported("the gradient of a transposed or grouped convolution")
+    d_x = d_w = d_b = None
+    kernel, spatial, out = w.shape[2:], x.shape[2:], d.shape[2:]
+    if wanted[0]:
+        made = [(out[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(rank)]
+        d_x = torch.ops.aten.convolution(d, w, None, stride, padding, dilation, True, [spatial[i] - made[i] for i in range(rank)], 1)
+    if wanted[1]:
+        if kernel.numel() > _MOST_TAPS:
+            raise Unsupported(f"the gradient of a kernel of more than {_MOST_TAPS} places")
+        x = torch.nn.functional.pad(x, [width for side in reversed(padding) for width in (side, side)]) if any(padding) else x
+        rows = d.transpose(0, 1).flatten(1)
+        taps = []
+        for place in itertools.product(*map(range, kernel)):
+            part = x
+            for i, at in enumerate(place):
+                begin = at * dilation[i]
+                part = part[(slice(None),) * (2 + i) + (slice(begin, begin + (out[i] - 1) * stride[i] + 1, stride[i]),)]
+            taps.append(rows @ part.transpose(0, 1).flatten(1).t())
+        d_w = torch.stack(taps, -1).reshape(w.shape)
+    if wanted[2]:
+        d_b = d.sum([0, *range(2, 2 + rank)])
+    return d_x, d_w, d_b
+
+
+@recipe("aten.max_pool2d_with_indices_backward.default")
+def max_pool2d_backward(
+    d: torch.Tensor, x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], ceil_mode: bool,
+    indices: torch.Tensor,
+) -> torch.Tensor:  # fmt: skip
+    """To the first largest value of each window, for windows side by side."""
+    height, width = kernel if len(kernel) == 2 else (kernel[0], kernel[0])
+    if tuple(stride or kernel) != tuple(kernel) or any(padding) or any(n != 1 for n in dilation) or x.shape[-2] % height or x.shape[-1] % width:
+        raise Unsupported("the gradient of a pool whose windows overlap or are padded")
+    rows, columns = x.shape[-2] // height, x.shape[-1] // width
+    places = x.reshape(-1, rows, height, columns, width)
+    largest = places.amax((2, 4))
+    free = torch.ones_like(largest)
+    lines = []
+    for i in range(height):
+        line = []
+        for j in range(width):
+            hit = (places[:, :, i, :, j] == largest).to(d.dtype) * free
+            free = free - hit
+            line.append(hit * d.reshape(largest.shape))
+        lines.append(torch.stack(line, -1))
+    return torch.stack(lines, 2).reshape(x.shape)
+
+
+@recipe("aten.avg_pool2d_backward.default")
+def avg_pool2d_backward(
+    d: torch.Tensor, x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool, count_include_pad: bool,
+    divisor: int | None,
+) -> torch.Tensor:  # fmt: skip
+    """An equal part to each place of a window, for windows side by side."""
+    height, width = kernel if len(kernel) == 2 else (kernel[0], kernel[0])
+    if tuple(stride or kernel) != tuple(kernel) or any(padding) or x.shape[-2] % height or x.shape[-1] % width:
+        raise Unsupported("the gradient of a pool whose windows overlap or are padded")
+    rows, columns = d.shape[-2:]
+    parts = (d / (divisor or height * width)).reshape(-1, rows, 1, columns, 1)
+    return parts.expand(-1, rows, height, columns, width).reshape(x.shape)
