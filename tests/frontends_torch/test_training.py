@@ -103,7 +103,7 @@ def test_outputs_are_called_like_their_parameters() -> None:
             zoo.TrainingStep(nn.Sequential(nn.Conv2d(1, 2, 1), nn.AvgPool2d(4)), zoo.square), (torch.randn(1, 1, 6, 6), torch.zeros(1, 2, 1, 1)),
             UnsupportedOpError, "avg_pool2d", id="windows that leave some out",
         ),
-        pytest.param(lambda x: torch.func.grad(lambda v: v.sum() if v.sum() > 0 else -v.sum())(x), (torch.ones(3),), FrontendError, "", id="a branch in it"),
+        pytest.param(lambda x: torch.func.grad(lambda v: v.sum() if v.sum() > 0 else -v.sum())(x), (torch.ones(3),), FrontendError, "branches on tensor values|torch.export failed|not supported", id="a branch in it"),
     ],
 )  # fmt: skip
 def test_steps_that_cannot_be_captured(step: Any, args: tuple[Any, ...], error: type[Exception], message: str) -> None:
