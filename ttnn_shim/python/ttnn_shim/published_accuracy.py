@@ -192,7 +192,7 @@ def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Map
             known = [(a, b, ratio) for (a, b), (*_, ratio, _) in zip(times, both, strict=True) if not math.isnan(a + b)]
             right = sum((b > a) == (ratio > 1) for a, b, ratio in known)
             logs = [abs(math.log(b / a / ratio)) for a, b, ratio in known]
-            cells.append((str(right) if known else "-", f"{statistics.median(logs):.2f}" if logs else "-"))
+            cells.append((str(right) if known else "-", f"{statistics.median(logs):.3f}" if logs else "-"))
         (sign, error), (sign_unseen, error_unseen), *simple = cells
         rest = " | ".join(" | ".join(cell) for cell in simple)
         lines.append(f"| rebuildable: {rebuildable} | {len(chosen)} | {len(both)} | {sign} | {sign_unseen} | {error} | {error_unseen} | {rest} |")
