@@ -1,4 +1,4 @@
-"""Small flax models: the architectures that the front end must capture as their authors wrote them."""
+"""Small flax models that the zoo does not have: the front end must capture them as their authors wrote them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from flax import linen, nnx
+
+from tests.zoo.plain_jax import Block
 
 
 class DigitsCNN(nnx.Module):
@@ -28,73 +30,6 @@ class DigitsCNN(nnx.Module):
         return nnx.softmax(self.linear2(x))
 
 
-class MLPBlock(nnx.Module):
-    def __init__(self, width: int, rngs: nnx.Rngs) -> None:
-        self.fc1 = nnx.Linear(width, 4 * width, rngs=rngs)
-        self.fc2 = nnx.Linear(4 * width, width, rngs=rngs)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return self.fc2(nnx.gelu(self.fc1(x)))
-
-
-class Block(nnx.Module):
-    """Pre-norm transformer block."""
-
-    def __init__(self, width: int, heads: int, rngs: nnx.Rngs) -> None:
-        self.ln1 = nnx.LayerNorm(width, rngs=rngs)
-        self.ln2 = nnx.LayerNorm(width, rngs=rngs)
-        self.attention = nnx.MultiHeadAttention(num_heads=heads, in_features=width, decode=False, deterministic=True, rngs=rngs)
-        self.mlp = MLPBlock(width, rngs)
-
-    def __call__(self, x: jax.Array, mask: jax.Array | None) -> jax.Array:
-        x = x + self.attention(self.ln1(x), mask=mask)
-        return x + self.mlp(self.ln2(x))
-
-
-class Transformer(nnx.Module):
-    """Token ids [batch, length] -> {"logits": [batch, length, vocabulary]}."""
-
-    def __init__(self, vocabulary: int, width: int, heads: int, depth: int, rngs: nnx.Rngs) -> None:
-        self.embed = nnx.Embed(vocabulary, width, rngs=rngs)
-        self.positions = nnx.Param(jnp.linspace(-1, 1, 64 * width).reshape(64, width))
-        self.blocks = nnx.List([Block(width, heads, rngs) for _ in range(depth)])
-        self.norm = nnx.RMSNorm(width, rngs=rngs)
-        self.head = nnx.Linear(width, vocabulary, use_bias=False, rngs=rngs)
-
-    def __call__(self, ids: jax.Array) -> dict[str, jax.Array]:
-        x = self.embed(ids) + self.positions[: ids.shape[1]]
-        mask = nnx.make_causal_mask(ids)
-        for block in self.blocks:
-            x = block(x, mask)
-        return {"logits": self.head(self.norm(x))}
-
-
-class ResidualBlock(nnx.Module):
-    def __init__(self, width_in: int, width: int, stride: int, rngs: nnx.Rngs) -> None:
-        self.conv1 = nnx.Conv(width_in, width, (3, 3), strides=stride, use_bias=False, rngs=rngs)
-        self.norm1 = nnx.BatchNorm(width, use_running_average=True, rngs=rngs)
-        self.conv2 = nnx.Conv(width, width, (3, 3), use_bias=False, rngs=rngs)
-        self.norm2 = nnx.BatchNorm(width, use_running_average=True, rngs=rngs)
-        self.shortcut = nnx.Conv(width_in, width, (1, 1), strides=stride, use_bias=False, rngs=rngs)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        y = nnx.relu(self.norm1(self.conv1(x)))
-        return nnx.relu(self.norm2(self.conv2(y)) + self.shortcut(x))
-
-
-class ResNet(nnx.Module):
-    def __init__(self, rngs: nnx.Rngs) -> None:
-        self.stem = nnx.Conv(3, 8, (7, 7), strides=2, rngs=rngs)
-        self.blocks = nnx.List([ResidualBlock(8, 8, 1, rngs), ResidualBlock(8, 16, 2, rngs)])
-        self.head = nnx.Linear(16, 10, rngs=rngs)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        x = nnx.max_pool(nnx.relu(self.stem(x)), (3, 3), strides=(2, 2), padding="SAME")
-        for block in self.blocks:
-            x = block(x)
-        return self.head(jnp.mean(x, axis=(1, 2)))
-
-
 class VisionTransformer(nnx.Module):
     def __init__(self, rngs: nnx.Rngs) -> None:
         self.patch = nnx.Conv(3, 32, (4, 4), strides=(4, 4), padding="VALID", rngs=rngs)
@@ -110,15 +45,6 @@ class VisionTransformer(nnx.Module):
         x = x.reshape(x.shape[0], -1, 32)
         x = jnp.concatenate([jnp.tile(self.token[...], (x.shape[0], 1, 1)), x], 1) + self.positions
         return self.head(self.norm(self.block(self.dropout(x), None))[:, 0])
-
-
-class Recurrent(nnx.Module):
-    def __init__(self, rngs: nnx.Rngs) -> None:
-        self.rnn = nnx.RNN(nnx.LSTMCell(4, 8, rngs=rngs))
-        self.out = nnx.Linear(8, 2, rngs=rngs)
-
-    def __call__(self, x: jax.Array) -> jax.Array:
-        return self.out(self.rnn(x)[:, -1])
 
 
 class AutoEncoder(nnx.Module):

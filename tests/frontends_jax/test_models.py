@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from alchemist.frontends.jax import capture
 from alchemist.ir.location import sources_of
 from tests.frontends_jax import models
 from tests.frontends_jax.checking import check, op_counts
-from tests.zoo import jax_flax, jax_functions
+from tests.zoo import jax_flax, jax_functions, plain_jax
 
 KEY = jax.random.key(0)
 
@@ -51,7 +52,7 @@ def test_cnn() -> None:
 
 
 def test_transformer() -> None:
-    graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))
+    graphdef, state = split(plain_jax.GPT(nnx.Rngs(0), 50, 32, 4))
     ids = jnp.arange(16).reshape(2, 8) % 50
     result = check(models.forward, (graphdef, state, ids), tolerance=1e-3)
     counts = op_counts(result)
@@ -68,9 +69,9 @@ def test_transformer() -> None:
 @pytest.mark.parametrize(
     ("model", "shape", "expected"),
     [
-        (models.ResNet, (1, 32, 32, 3), {"conv2d": 7, "batch_norm_inference": 4, "mean": 1, "max_pool2d": 1}),
+        (partial(plain_jax.ResNet, width=8), (1, 32, 32, 3), {"conv2d": 7, "batch_norm_inference": 4, "mean": 1, "max_pool2d": 1}),
         (models.VisionTransformer, (2, 16, 16, 3), {"conv2d": 1, "scaled_dot_product_attention": 1, "gelu": 1}),
-        (models.Recurrent, (2, 5, 4), {"sigmoid": 15, "tanh": 10}),
+        (partial(plain_jax.LSTMClassifier, inputs=4, width=8), (2, 5, 4), {"sigmoid": 15, "tanh": 10}),
         (models.AutoEncoder, (2, 8, 8, 1), {"conv2d": 1, "conv_transpose2d": 1, "sigmoid": 2}),
     ],
 )
@@ -104,12 +105,12 @@ def test_attention_of_a_training_step_keeps_its_probabilities() -> None:
 
 def test_sources() -> None:
     """Scopes say which module an op belongs to, frames which line of the model; both also without weights."""
-    graphdef, state = split(models.Transformer(50, 32, 4, 2, nnx.Rngs(0)))
+    graphdef, state = split(plain_jax.GPT(nnx.Rngs(0), 50, 32, 4))
     result = capture(models.forward, (graphdef, state, jnp.zeros((1, 8), jnp.int32)), {})
     (gelu,) = [op for op in result.module.walk() if op.name == "ttir.gelu"][1:]
     info = sources_of(gelu)[0]
     assert [scope.path for scope in info.scopes] == ["", "blocks.1", "blocks.1.mlp"]
-    assert info.scopes[-1].class_name == f"{models.__name__}.MLPBlock"
+    assert info.scopes[-1].class_name == f"{plain_jax.__name__}.MLPBlock"
     frame = info.frames[-1]
     lines = result.source_files[frame.file].splitlines()
     assert "nnx.gelu(self.fc1(x))" in lines[frame.line - 1]

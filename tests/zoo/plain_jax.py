@@ -57,10 +57,10 @@ class ResidualBlock(nnx.Module):
 
 
 class ResNet(nnx.Module):
-    def __init__(self, rngs: nnx.Rngs) -> None:
-        self.stem = nnx.Conv(3, 16, (7, 7), strides=2, rngs=rngs)
-        self.blocks = nnx.List([ResidualBlock(16, 16, 1, rngs), ResidualBlock(16, 32, 2, rngs)])
-        self.head = nnx.Linear(32, 10, rngs=rngs)
+    def __init__(self, rngs: nnx.Rngs, width: int = 16) -> None:
+        self.stem = nnx.Conv(3, width, (7, 7), strides=2, rngs=rngs)
+        self.blocks = nnx.List([ResidualBlock(width, width, 1, rngs), ResidualBlock(width, 2 * width, 2, rngs)])
+        self.head = nnx.Linear(2 * width, 10, rngs=rngs)
 
     def __call__(self, image: jax.Array) -> jax.Array:
         x = nnx.max_pool(nnx.relu(self.stem(image)), (3, 3), strides=(2, 2), padding="SAME")
@@ -108,12 +108,14 @@ class ViT(nnx.Module):
 
 
 class GPT(nnx.Module):
-    def __init__(self, rngs: nnx.Rngs, vocabulary: int = 100) -> None:
-        self.embed = nnx.Embed(vocabulary, 64, rngs=rngs)
-        self.positions = nnx.Param(normal(64, 64) * 0.1)
-        self.blocks = nnx.List([Block(64, 2, rngs) for _ in range(2)])
-        self.norm = nnx.RMSNorm(64, rngs=rngs)
-        self.head = nnx.Linear(64, vocabulary, use_bias=False, rngs=rngs)
+    """Token ids [batch, length] -> {"logits": [batch, length, vocabulary]}."""
+
+    def __init__(self, rngs: nnx.Rngs, vocabulary: int = 100, width: int = 64, heads: int = 2, depth: int = 2) -> None:
+        self.embed = nnx.Embed(vocabulary, width, rngs=rngs)
+        self.positions = nnx.Param(normal(64, width) * 0.1)
+        self.blocks = nnx.List([Block(width, heads, rngs) for _ in range(depth)])
+        self.norm = nnx.RMSNorm(width, rngs=rngs)
+        self.head = nnx.Linear(width, vocabulary, use_bias=False, rngs=rngs)
 
     def __call__(self, ids: jax.Array) -> dict[str, jax.Array]:
         x = self.embed(ids) + self.positions[: ids.shape[1]]
@@ -148,9 +150,9 @@ class AutoEncoder(nnx.Module):
 
 
 class LSTMClassifier(nnx.Module):
-    def __init__(self, rngs: nnx.Rngs) -> None:
-        self.rnn = nnx.RNN(nnx.LSTMCell(16, 32, rngs=rngs))
-        self.out = nnx.Linear(32, 4, rngs=rngs)
+    def __init__(self, rngs: nnx.Rngs, inputs: int = 16, width: int = 32) -> None:
+        self.rnn = nnx.RNN(nnx.LSTMCell(inputs, width, rngs=rngs))
+        self.out = nnx.Linear(width, 4, rngs=rngs)
 
     def __call__(self, x: jax.Array) -> jax.Array:
         return self.out(self.rnn(x)[:, -1])
