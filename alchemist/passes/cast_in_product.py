@@ -21,7 +21,8 @@ MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.per
 
 @register("cast-in-product", fusing=True)
 class CastInProduct(Pass):
-    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined before a typecast to a wider type.
+    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined, and what
+    products alone read is reshaped, before a typecast to a wider type.
 
     So do sums and products of elements from float32 to bfloat16, and comparisons to any type that their results are cast to.
 
@@ -35,6 +36,9 @@ class CastInProduct(Pass):
             _fold_truth(op)
         for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
             _widen_later(op)
+        for op in ops_named(module, "ttnn.reshape", const_eval=False):
+            if _is_read_by_products(op):
+                _widen_later(op)
         for op in ops_named(module, *PRODUCTS, const_eval=False):
             _read_narrow(op)
 
@@ -93,7 +97,18 @@ def _retype(values: list[SSAValue], casts: list[Operation], dtype: str) -> None:
         erase(cast)
 
 
+def _is_read_by_products(op: Operation) -> bool:
+    """Whether nothing but products that read a narrower type as it is, too, reads the result."""
+    uses = list(op.results[0].uses)
+    return bool(uses) and all(use.index == 0 and use.operation.name in PRODUCTS and _reads_narrow(use.operation) for use in uses)
+
+
+def _reads_narrow(product: Operation) -> bool:
+    return (_dtype(product.operands[1]), _dtype(product.results[0])) == ("f32", "f32")
+
+
 def _widen_later(heads: Operation) -> None:
+    """A cast in front of a move stands behind it."""
     cast = defining(heads.operands[0], "ttnn.typecast")
     if cast is None or not single_use(cast.results[0]) or (_dtype(cast.operands[0]), _dtype(cast.results[0])) != ("bf16", "f32"):
         return
@@ -112,8 +127,7 @@ def _widen_later(heads: Operation) -> None:
 
 def _read_narrow(product: Operation) -> None:
     cast = defining(product.operands[0], "ttnn.typecast")
-    types = _dtype(product.operands[1]), _dtype(product.results[0])
-    if cast is None or (_dtype(cast.operands[0]), _dtype(cast.results[0])) != ("bf16", "f32") or types != ("f32", "f32"):
+    if cast is None or (_dtype(cast.operands[0]), _dtype(cast.results[0])) != ("bf16", "f32") or not _reads_narrow(product):
         return
     product.operands[0] = cast.operands[0]
     if not list(cast.results[0].uses):

@@ -44,12 +44,11 @@ def convolved(g: Graph, x: Any, w: Any, unfold: Any, kernel: int) -> Any:
 
 
 @pytest.mark.parametrize("unfold", [to_planes, to_planes_by_permute])
-@pytest.mark.parametrize(("kernel", "permutes"), [(3, 0), (8, 1)], ids=["windows", "patches"])
-def test_values_and_moves(unfold: Any, kernel: int, permutes: int) -> None:
+@pytest.mark.parametrize("kernel", [3, 8], ids=["windows", "patches"])
+def test_values_and_moves(unfold: Any, kernel: int) -> None:
     net = build(lambda g, x, w: convolved(g, x, w, unfold, kernel), TOKENS, ((CHANNELS, CHANNELS, kernel, kernel), F, "parameter"))
     lowered = lower_to_ttnn(net)
-    moves = [name for name in names(lowered.module) if name in ("permute", "transpose")]
-    assert len(moves) == permutes
+    assert not {"permute", "transpose"} & set(names(lowered.module))
     inputs = arrays(net)
     for want, have in zip(run_ttir(net, inputs), run_ttnn(lowered.module, inputs), strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-2)

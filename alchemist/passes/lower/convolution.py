@@ -11,9 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.movement import device_ns
+from alchemist.optimizer.movement import are_faster, device_ns
 from alchemist.passes.lower import pixels
 from alchemist.passes.lower.configs import compute_config, convolution_config, pointwise_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
@@ -28,6 +29,8 @@ LARGE_PLANE = 1 << 12
 """Channels up to which, and pixels from which on, an image goes to conv2d in tiles, from level 1 on."""
 PATCH_AREA = 64
 """Smallest kernel area whose non-overlapping windows become rows of a linear."""
+_PIXELS_FIRST = (0, 2, 3, 1)
+"""Axes of weights (O I H W) where the channels of a pixel lie side by side."""
 TALL_KERNEL = 64
 """Grouped convolutions over a length with kernels from here on run along the height: conv2d splits its work along kernel rows,
 while one row of all of a wide kernel's weights (wav2vec 2.0: 128 x 768 channels) does not fit into L1 in float32."""
@@ -86,7 +89,7 @@ class _Conv:
         dtype = c.dtype(result)
         if not c.is_constant(self.weight):
             raise c.error("a convolution whose weights are not parameters", hint="weights are prepared once, before the first call")
-        if self._is_patches():
+        if self._is_patches() and not self._is_image_of_tiles():
             self._lower_patches(dtype)
             return
         if c.options.optimization_level and self._is_pointwise():
@@ -109,7 +112,11 @@ class _Conv:
                 self.prepared_from = c.convert(weight, ROW_MAJOR, host=True) if weight is not None else None
                 made = call(self._planes_as_tiles(step, dtype), TILE)
         else:
-            made = call(c.flat(op.operands[0], self.order, page, dtype), page)
+            pixels_in = c.flat(op.operands[0], self.order, page, dtype)
+            made = call(pixels_in, page)
+            if self._is_patches() and not self._is_faster_than_rows(made, pixels_in, dtype):
+                self._lower_patches(dtype)
+                return
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
         c.set(result, made, self.order)
 
@@ -121,6 +128,23 @@ class _Conv:
             not self.transposed and self.groups == 1 and h * w >= PATCH_AREA and g["stride"] == self.kernel
             and not any(g["padding"]) and g["dilation"] == [1, 1] and g["input_height"] % h == g["input_width"] % w == 0
         )  # fmt: skip
+
+    def _is_image_of_tiles(self) -> bool:
+        """Pixels with whole tiles of channels, channels last: no permute stands in front of conv2d, and a window's pixels are few."""
+        source = self.op.operands[0]
+        last = self.c.is_image(source) == self.order or self.c.pixels_of(source, self.order) is not None
+        return last and self.geometry["in_channels"] % TILE_EDGE == 0
+
+    def _is_faster_than_rows(self, made: SSAValue, pixels_in: SSAValue, dtype: str) -> bool:
+        """Whether the convolution takes less time, on both cards, than its windows as rows of a product."""
+        rows = self._rows_of_pixels(dtype)
+        replaced = []
+        value = self._times_weights(rows, shape(rows)[-1], dtype, _PIXELS_FIRST)
+        while value is not pixels_in and isinstance(value.owner, Operation):
+            replaced.append(value.owner)
+            value = value.owner.operands[0]
+        assert isinstance(made.owner, Operation)
+        return are_faster([made.owner], replaced)
 
     def _has_short_sticks(self) -> bool:
         """Planes of pixels with fewer channels than a stick of a few bytes is worth moving: colours of an image."""
@@ -237,13 +261,16 @@ class _Conv:
 
     def _lower_patches_of_pixels(self, dtype: str) -> None:
         """The same where channels come last already: a patch's pixels come in the order row, column, channel, and so do the weights."""
+        rows = self._rows_of_pixels(dtype)
+        self._lower_rows(rows, shape(rows)[-1], dtype, _PIXELS_FIRST)
+
+    def _rows_of_pixels(self, dtype: str) -> SSAValue:
         c, g = self.c, self.geometry
         h, w = self.kernel
         n, height, width, channels = g["batch_size"], g["input_height"], g["input_width"], g["in_channels"]
         x = c.convert(c.flat(self.op.operands[0], self.order), ROW_MAJOR, dtype)
         x = c.permute(c.reshape(x, (n * (height // h), h, width // w, w * channels)), (0, 2, 1, 3))
-        x = c.convert(c.reshape(x, (1, 1, self.rows, h * w * channels)), TILE)
-        self._lower_rows(x, h * w * channels, dtype, (0, 2, 3, 1))
+        return c.convert(c.reshape(x, (1, 1, self.rows, h * w * channels)), TILE)
 
     def _lower_patches_by_lines(self, dtype: str) -> None:
         """The same for planes of pixels, with lines of the image kept whole until one transpose: a patch's pixels come in the order column,
@@ -258,6 +285,10 @@ class _Conv:
         self._lower_rows(c.convert(x, TILE), w * channels * h, dtype, (0, 3, 1, 2))
 
     def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> None:
+        made = self._times_weights(x, depth, dtype, taps, compute)
+        self.c.set(self.op.results[0], self.c.reshape(made, (1, 1, self.rows, self.out_channels)), self.order)
+
+    def _times_weights(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> SSAValue:
         """x [..., depth], a row per pixel, times the weights as a matrix [depth, channels]. taps: the order of the weights' axes in x's columns."""
         c, op = self.c, self.op
         weight = c.get(self.weight, ROW_MAJOR, dtype)
@@ -273,10 +304,8 @@ class _Conv:
         bias = operand(op, "bias")
         out = (*shape(x)[:-1], self.out_channels)
         if bias is None:
-            made = c.emit("matmul", [x, matrix], attributes, out, dtype)
-        else:
-            made = c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype)
-        c.set(op.results[0], c.reshape(made, (1, 1, self.rows, self.out_channels)), self.order)
+            return c.emit("matmul", [x, matrix], attributes, out, dtype)
+        return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
         weight = self.prepared_from
