@@ -166,13 +166,14 @@ def measured(name: str) -> Names:
 
 def main(words: list[str]) -> int:
     from tests.zoo.models import table
+    from tests.zoo.run import unknown_model
 
     wanted: list[Any] = [word for word in words if not word.startswith("--")]
     whole: Counter[str] = Counter()
     variables, numbered, counted = 0, 0, 0
     unknown = [name for name in wanted if name not in table()]
     if unknown:
-        print(f"no model {unknown[0]}: the names are those of tests/zoo/models.py", file=sys.stderr)
+        print(unknown_model(unknown[0]), file=sys.stderr)
         return 2
     for name in wanted or table():
         try:

@@ -10,6 +10,7 @@ Without names: all of a table (the zoo, further families of transformers, ONNX f
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import shutil
@@ -126,6 +127,12 @@ def _dtype(manifest: dict[str, dict[str, dict[str, str]]]) -> str:
     return "bf16" if "bfloat16" in kinds else "fp32" if any(kind.startswith("float") for kind in kinds) else kinds[0]
 
 
+def unknown_model(name: str) -> str:
+    """What to say of a name that no table has."""
+    near = difflib.get_close_matches(name, everything(), n=3, cutoff=0.5)
+    return f"no model {name!r}" + (f": did you mean {', '.join(near)}?" if near else "; `python -m tests.zoo.run` without names runs all")
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.zoo.run", description=__doc__)
     parser.add_argument("--language", choices=("py", "cpp"), default="py")
@@ -137,6 +144,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--referee", choices=(*ARCHS, "both"))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(arguments)
+    if unknown := [name for name in options.names if name not in everything()]:
+        parser.error(unknown_model(unknown[0]))
     failed = 0
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))

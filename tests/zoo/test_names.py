@@ -11,7 +11,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from alchemist.errors import UserError  # noqa: E402
-from tests.zoo.names import measured  # noqa: E402
+from tests.zoo.names import main, measured  # noqa: E402
+from tests.zoo.run import main as run_models  # noqa: E402
 
 BAR = 0.95
 
@@ -21,6 +22,15 @@ def test_a_few_models(name: str) -> None:
     names = measured(name)
     assert names.share >= BAR, names.after_ops
     assert not names.numbered
+
+
+@pytest.mark.parametrize(("name", "said"), [("segfomer", "segformer"), ("zzzz", "without names runs all")])
+def test_a_name_that_no_model_has(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run_models(["lenet", name])
+    assert stopped.value.code == 2
+    assert main([name]) == 2
+    assert all(f"no model '{name}'" in text and said in text for text in capsys.readouterr().err.split("error: ")[1:])
 
 
 @pytest.mark.slow
