@@ -29,6 +29,7 @@ _PARAMETERS = {
     "layout": "ttnn::Layout",
     "memory_config": "const ttnn::MemoryConfig&",
     "conv2d_config": "const ttnn::Conv2dConfig&",
+    "attention_config": "const ttnn::operations::transformer::SDPAProgramConfig&",
 }
 
 
@@ -164,6 +165,15 @@ class _Printer:
                 loop = self._inner(f"for (const auto& [{', '.join(column.name for column in columns)}] : rows)", body, pad)
                 self._declared.pop()
                 return [*table, *loop]
+            case model.If(condition, body, otherwise, results):
+                fresh = [name for name in results if not self._known(name)]
+                self._declared[-1].update(fresh)
+                out = [f"{pad}Tensor {name};" for name in fresh]
+                out += self._inner(f"if ({render(condition)})", body, pad)
+                if otherwise:
+                    out[-1] += " else {"
+                    out += self._inner("", otherwise, pad)[1:]
+                return out
             case model.Extents(names, tensor):
                 extents = [(place, name) for place, name in enumerate(names) if name != "_"]
                 return [f"{pad}const int {name} = static_cast<int>({render(tensor)}.logical_shape()[{place}]);" for place, name in extents]

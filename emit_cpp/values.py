@@ -53,6 +53,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
             return render_literal(literal, arg)
         case model.KeyText(key):
             return render_key(key)
+        case model.HasWeight(key, collection):
+            return f"{collection}.contains({render_key(key)})"
         case model.Items(items):
             return _items(items, arg)
         case model.DType(name):

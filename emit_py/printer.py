@@ -28,6 +28,7 @@ _ANNOTATIONS = {
     "layout": "ttnn.Layout",
     "memory_config": "ttnn.MemoryConfig",
     "conv2d_config": "ttnn.Conv2dConfig",
+    "attention_config": "ttnn.SDPAProgramConfig",
 }
 
 
@@ -141,6 +142,9 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.RowLoop(columns, rows, body):
             cells = [f"{pad}    ({', '.join(render(cell) for cell in row)})," for row in rows]
             return [f"{pad}for {', '.join(column.name for column in columns)} in (", *cells, f"{pad}):", *block(body, depth + 1)]
+        case model.If(condition, body, otherwise):
+            other = [f"{pad}else:", *block(otherwise, depth + 1)] if otherwise else []
+            return [f"{pad}if {render(condition)}:", *block(body, depth + 1), *other]
         case model.Extents(names, tensor):
             return [f"{pad}{', '.join(names)}{',' if len(names) == 1 else ''} = {render(tensor)}.shape"]
         case _:

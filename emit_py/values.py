@@ -37,6 +37,8 @@ def render(value: model.Value) -> str:
             return render_literal(literal)
         case model.KeyText(key):
             return render_key(key)
+        case model.HasWeight(key, collection):
+            return f"{render_key(key)} in {collection}"
         case model.Items(items):
             return f"[{', '.join(render(item) for item in items)}]"
         case model.DType(name):

@@ -74,6 +74,8 @@ class Renaming:
             raise Mismatch
         if isinstance(one, model.Loop | model.NameLoop) and isinstance(two, model.Loop | model.NameLoop):
             return replace(one, body=self._loop(one.body, two.body))
+        if isinstance(one, model.If):
+            raise Mismatch
         self._pair(arguments_of(one), arguments_of(two))
         made = with_arguments(one, self._value)
         if isinstance(made, model.Call | model.CallFunction) and isinstance(two, model.Call | model.CallFunction):

@@ -21,6 +21,7 @@ from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import begins_backward, is_backward
 from alchemist.program.graph import Graph, Node, TensorType, Value
+from alchemist.program.heads import helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.layers import roll_layers
 from alchemist.program.lengths import lines_of_functions
@@ -38,6 +39,7 @@ from alchemist.program.statements import Body, describe
 from alchemist.program.tables import tabulated
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.update_loop import roll_updates
+from alchemist.program.variants import places_of
 from alchemist.program.walk import bound_by
 from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
@@ -64,6 +66,8 @@ def build_from_graph(
     note_state(graph)
     name_prepared_weights(graph, sources)
     there = shared.settle(graph, result.model_name) if shared is not None else None
+    if options.recover_structure:
+        share_heads(graph)
     chains = chains_of(graph)
     structured = options.recover_structure and any(chains.values())
     if structured:
@@ -84,7 +88,7 @@ def build_from_graph(
     main_file = _main_file(graph, sources)
     context = Context(
         sources=sources,
-        functions={definition.name for definition in definitions},
+        functions={definition.name for definition in definitions} | {node.helper for node in graph.nodes if node.helper},
         rebind_parameters=language == "python",
         main_file=main_file,
         typical=_typical(graph),
@@ -104,7 +108,9 @@ def build_from_graph(
     tails: dict[str, str] = {}
     if structured:
         before = {id(definition): definition.name for definition in definitions}
-        merged = merge_functions(functions, context.functions, {definition.name: definition.base_name for definition in definitions})
+        weight_names = frozenset(value.key for node in graph.nodes for value in node.inputs() if value.key)
+        places = places_of(functions, weight_names) if graph.const_evals and shared is None else None
+        merged = merge_functions(functions, context.functions, {definition.name: definition.base_name for definition in definitions}, places)
         for definition in definitions:
             definition.name = merged.renamed.get(definition.name, definition.name)
         apart = _told_apart(merged.functions[:-1], definitions, taken)
@@ -115,7 +121,7 @@ def build_from_graph(
         tailed = share_tails(
             [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
         )
-        functions, tails = share_module_calls(tailed.functions, taken), tailed.tails
+        functions, tails = [*helper_functions(tailed.functions), *share_module_calls(tailed.functions, taken)], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
             names = {function.name for function in prepared.functions}
@@ -127,13 +133,21 @@ def build_from_graph(
             prefix = "" if split else "prepare_"
             now = {prefix + before[id(definition)]: prefix + definition.name for definition in definitions if definition is not root}
             prepared.functions = tuple(_named_alike(alike, now))
-    final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken)
+    final, prepare, constants, prepare_constants = name_constants(functions, prepared.functions, taken, _fidelity_asked(options))
     by_name = language == "python"
     final, prepare = with_defaults(final, by_name=by_name), with_defaults(prepare, by_name=by_name)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
     program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
     return replace(program, outline=with_tails(program.outline, tails))
+
+
+def _fidelity_asked(options: CompilerOptions) -> tuple[str, str] | None:
+    """The fidelity of products that an option asks for, and the option as a user writes it."""
+    if options.math_fidelity:
+        return options.math_fidelity, f"math_fidelity={options.math_fidelity}"
+    found = {"bfp8": "hifi2", "bfp8_lofi": "lofi"}.get(options.precision)
+    return (found, f"precision={options.precision}") if found else None
 
 
 def _told_apart(functions: Sequence[model.Function], definitions: Sequence[Definition], taken: set[str]) -> dict[str, str]:
@@ -398,9 +412,11 @@ def _program(
 
 def _steps(graph: Graph) -> tuple[model.Step, ...]:
     """The calls of a forward pass: structure recovery has put the graph's nodes in the order in which they run."""
-    steps = []
-    for node in graph.nodes:
-        maker = next((value.node.position for value in node.inputs() if value.node is not None), -1)
+    steps: list[model.Step] = []
+    makers: dict[int, int] = {}
+    for node in (part for whole in graph.nodes for part in (whole.parts or (whole,))):
+        maker = next((makers[id(value)] for value in node.inputs() if id(value) in makers), -1)
+        makers.update((id(value), len(steps)) for value in node.results)
         names = tuple(dict.fromkeys(info.name for info in node.sources if info.name))
         shape = node.results[0].type.shape if len(node.results) == 1 else None
         dtype = node.results[0].type.dtype if node.results else ""

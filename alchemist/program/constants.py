@@ -36,9 +36,9 @@ class _Entry:
 
 
 def name_constants(
-    functions: Sequence[model.Function], prepare: Sequence[model.Function], taken: set[str]
+    functions: Sequence[model.Function], prepare: Sequence[model.Function], taken: set[str], asked: tuple[str, str] | None = None
 ) -> tuple[tuple[model.Function, ...], tuple[model.Function, ...], tuple[model.Constant, ...], tuple[model.Constant, ...]]:
-    """Replaces repeated values by constants. taken: names that constants must not have.
+    """Replaces repeated values by constants. taken: names that constants must not have. asked: a fidelity, and the option that asks for it.
 
     Returns (functions, const-eval functions, constants of each file). Counts run over both files.
     """
@@ -72,7 +72,7 @@ def name_constants(
         return model.ConstantRef(name) if name else value
 
     made = [
-        _said_once([model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned)) for key in names if key in file])
+        _said_once([model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned, asked)) for key in names if key in file])
         for file in used
     ]
     rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
@@ -115,14 +115,20 @@ def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...
     return tuple(found)
 
 
-def _comment(entry: _Entry, tuned: bool) -> str:
+def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
     if isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
         return _shards(entry.value.shard)
     if tuned and entry.kind is Kind.COMPUTE_CONFIG:
-        return _COMPUTE_COMMENT
+        return f"The fidelity that {asked[1]} asks for." if asked and _fidelity(entry.value) == asked[0] else _COMPUTE_COMMENT
     return _GRID_COMMENT if entry.base == "GRID" else ""
+
+
+def _fidelity(config: model.Value) -> str:
+    """Of a compute config, in lower case."""
+    found = dict(config.fields).get("math_fidelity") if isinstance(config, model.Record) else None
+    return found.member.lower() if isinstance(found, EnumRef) else ""
 
 
 def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:
@@ -176,6 +182,8 @@ def _config_name(value: model.Value) -> tuple[str, Kind] | None:
         return memory_name(value), Kind.MEMORY_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
         return _conv_name(value), Kind.CONV2D_CONFIG
+    if isinstance(value, model.Record) and value.class_name == "ttnn.SDPAProgramConfig":
+        return "ATTENTION", Kind.PROGRAM_CONFIG
     return None
 
 
@@ -213,13 +221,17 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         names.append(f"{constant_case(path[-2])}_{base}")
     elif not function.rpartition("_")[2].isdigit():
         names.append(f"{constant_case(function)}_{base}")
-    numbers = {name: field.value for name, field in fields.items() if isinstance(field, model.Literal)}
+    return (*names, *_by_numbers(base, value))
+
+
+def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
+    """Names of a program config that say its blocks."""
+    fields = value.fields if isinstance(value, model.Record) else ()
+    numbers = {name: field.value for name, field in fields if isinstance(field, model.Literal)}
     if "per_core_M" in numbers and "per_core_N" in numbers:
-        names.append(f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}")
-        names.append(f"{names[-1]}_K{numbers.get('in0_block_w', 1)}")
-    elif "q_chunk_size" in numbers:
-        names.append(f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}")
-    return tuple(names)
+        blocks = f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}"
+        return blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
+    return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()
 
 
 def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
@@ -278,11 +290,11 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
         elif isinstance(statement, model.CallFunction):
             for argument in statement.arguments:
                 if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value)):
-                    yield known[0], argument.value, known[1], ()
+                    yield known[0], argument.value, known[1], _by_numbers(known[0], argument.value)
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):
-                    yield known[0], cell, known[1], ()
+                    yield known[0], cell, known[1], _by_numbers(known[0], cell)
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
             yield _loop_name(statement), statement.stop, Kind.INT, ()
 

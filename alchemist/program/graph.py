@@ -93,7 +93,10 @@ Raw = Use | model.Value | tuple["Raw", ...]
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One call. position: index in the graph's order. frees: values whose life ends behind it. kept: of what it reads or makes."""
+    """One call. position: index in the graph's order. frees: values whose life ends behind it. kept: of what it reads or makes.
+
+    helper: name of the program's own function that is called instead of the op, "" for none; parts: the ops that it calls.
+    """
 
     spec: OpSpec
     arguments: tuple[tuple[Arg, Raw], ...]
@@ -103,6 +106,8 @@ class Node:
     position: int = -1
     frees: list[Value] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    helper: str = ""
+    parts: tuple[Node, ...] = ()
 
     def __post_init__(self) -> None:
         for value in self.results:

@@ -23,6 +23,9 @@ def _lines(statement: model.Statement, indent: int) -> int:
     match statement:
         case model.Loop() | model.NameLoop():
             return 1 + lines_of(statement.body, indent + _INDENT)
+        case model.If():
+            branches = lines_of(statement.body, indent + _INDENT) + lines_of(statement.otherwise, indent + _INDENT)
+            return 1 + bool(statement.otherwise) + branches
         case model.RowLoop():
             rows = sum(_wrapped(0, [_length(cell) for cell in row], indent + _INDENT) for row in statement.rows)
             return 2 + rows + lines_of(statement.body, indent + _INDENT)

@@ -161,9 +161,22 @@ class KeyText:
     key: Key
 
 
+@dataclass(frozen=True, slots=True)
+class HasWeight:
+    """Whether the prepared weights have one of this name: what tells modules of a class apart that have different parts."""
+
+    key: Key
+    collection: str = "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """What a call gives a parameter that none of its statements reads, while functions are made; no program has it."""
+
+
 Value = (
     TensorRef | Element | NumberRef | ParameterRef | WeightRef | DeviceRef | Literal | KeyText | Items
-    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef
+    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef | HasWeight | Unused
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------ statements
@@ -321,6 +334,16 @@ class RowLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class If:
+    """if condition: body, else: otherwise. results: variables that both sides set and that are read behind."""
+
+    condition: Value
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Extents:
     """Variables for a tensor's extents; "_" for one that nothing reads."""
 
@@ -349,14 +372,14 @@ class GetDevice:
 
 
 Statement = (
-    Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | RowLoop
+    Blank | Comment | Call | CallFunction | Assign | NewList | NewCollection | Gather | Append | Store | Drop | Free | Loop | NameLoop | RowLoop | If
     | Extents | Return | ReturnNamed | GetDevice
 )  # fmt: skip
 
 # -------------------------------------------------------------------------------------------------------------- program
 
 
-CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config")
+CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config")
 """Parameters that stand for constants."""
 
 
@@ -540,11 +563,13 @@ class Program:
 
 
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:
-    """All statements, those in loops included."""
+    """All statements, those in loops and branches included."""
     for statement in body:
         yield statement
-        if isinstance(statement, Loop | NameLoop | RowLoop):
+        if isinstance(statement, Loop | NameLoop | RowLoop | If):
             yield from statements(statement.body)
+        if isinstance(statement, If):
+            yield from statements(statement.otherwise)
 
 
 def with_device_parameter(program: Program) -> Program:

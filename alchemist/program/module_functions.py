@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg
 from alchemist.program import model
+from alchemist.program.alignment import Aligned, align, constant_kind
 from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.lengths import lines_of
-from alchemist.program.merge import Aligned, align, constant_kind
 from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
 from alchemist.program.tail_merging import reads_device

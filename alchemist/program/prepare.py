@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from alchemist.ops.spec import MOVING
 from alchemist.program import model
+from alchemist.program.alignment import constant_kind
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
-from alchemist.program.merge import constant_kind
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.recipes import Recipe, joined, module_of

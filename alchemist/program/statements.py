@@ -282,6 +282,9 @@ class Body(Naming):
         results = tuple(self._names[id(value)] for value in writes(item))
         if isinstance(item, Node):
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
+            if item.helper:
+                given = tuple(model.NumberArgument(arg.name, value) if isinstance(value, model.Literal) else value for arg, value in arguments)
+                return model.CallFunction(item.helper, given, results, self._shape_note(item))
             return model.Call(item.spec, arguments, results, self._shape_note(item))
         handed: list[model.Argument] = []
         lists = lists_of(item.function.parameters)

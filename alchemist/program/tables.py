@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.program import model
+from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch
-from alchemist.program.merge import align
 from alchemist.program.names import RESERVED, unique
 from alchemist.program.prepare import FOLDS
 from alchemist.program.walk import mapped, with_arguments

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.program import model
+from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch, Renaming
-from alchemist.program.merge import align
 from alchemist.program.names import unique
 from alchemist.program.text import WIDTH
 from alchemist.program.walk import bound_by, code_of, filled_by, read_by
@@ -98,7 +98,7 @@ def _starts(body: Sequence[model.Statement]) -> list[int]:
 
 
 def _calls(body: Sequence[model.Statement]) -> int:
-    return sum(isinstance(statement, model.Call | model.CallFunction | model.Loop) for statement in body)
+    return sum(isinstance(statement, model.Call | model.CallFunction | model.Loop | model.If) for statement in body)
 
 
 def _match(tail: _Tail, other: model.Function) -> tuple[int, dict[str, str], model.Function] | None:
@@ -247,7 +247,7 @@ def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -
 
 def _collections(body: Sequence[model.Statement]) -> set[str]:
     """Names of the collections that the statements read or fill."""
-    found = {value.collection for value in read_by(body) if isinstance(value, model.WeightRef | model.ScopeArgument)}
+    found = {value.collection for value in read_by(body) if isinstance(value, model.WeightRef | model.ScopeArgument | model.HasWeight)}
     return found | {target.collection for one in model.statements(tuple(body)) for target in filled_by(one)}
 
 
@@ -268,6 +268,8 @@ def _lines(statement: model.Statement) -> int:
         return 1 if len(statement.arguments) < 4 else len(statement.arguments) + 2
     if isinstance(statement, model.Loop | model.NameLoop):
         return 1 + sum(_lines(statement) for statement in statement.body)
+    if isinstance(statement, model.If):
+        return 2 + sum(_lines(statement) for statement in (*statement.body, *statement.otherwise))
     return 1
 
 

@@ -9,11 +9,18 @@ from alchemist.program import model
 
 
 def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], model.Statement]) -> tuple[model.Statement, ...]:
-    """The statements as `change` makes them, those inside a loop before the loop."""
-    return tuple(
-        change(replace(statement, body=mapped(statement.body, change)) if isinstance(statement, model.Loop | model.NameLoop | model.RowLoop) else statement)
-        for statement in body
-    )
+    """The statements as `change` makes them, those inside a loop or branch before it."""
+
+    def inside(statement: model.Statement) -> model.Statement:
+        match statement:
+            case model.If():
+                return replace(statement, body=mapped(statement.body, change), otherwise=mapped(statement.otherwise, change))
+            case model.Loop() | model.NameLoop() | model.RowLoop():
+                return replace(statement, body=mapped(statement.body, change))
+            case _:
+                return statement
+
+    return tuple(change(inside(statement)) for statement in body)
 
 
 def code_of(statement: model.Statement) -> object:
@@ -42,6 +49,8 @@ def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
             return (statement.tensor,)
         case model.Loop():
             return (statement.stop,)
+        case model.If():
+            return (statement.condition,)
         case _:
             return ()
 
@@ -70,6 +79,8 @@ def with_arguments(statement: model.Statement, convert: Callable[[model.Value], 
             return replace(statement, tensor=value(statement.tensor))
         case model.Loop():
             return replace(statement, stop=value(statement.stop))
+        case model.If():
+            return replace(statement, condition=value(statement.condition))
         case _:
             return statement
 

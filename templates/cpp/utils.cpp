@@ -384,6 +384,8 @@ void Weights::set(const std::string& name, Tensor tensor) const {
     state_->tensors[prefix_ + name] = std::move(tensor);
 }
 
+bool Weights::contains(const std::string& name) const { return state_->tensors.contains(prefix_ + name); }
+
 std::vector<std::string> Weights::names() const {
     std::vector<std::string> found;
     for (const auto& name : state_->order) {

@@ -77,6 +77,8 @@ public:
     // Throws std::out_of_range with line, full name and the nearest one when there is no such tensor.
     ttnn::Tensor operator[](const Name& name) const;
     void set(const std::string& name, ttnn::Tensor tensor) const;
+    // Whether it is there already; files that a look-up would read do not count.
+    bool contains(const std::string& name) const;
     // In the order in which they were set.
     std::vector<std::string> names() const;
     // The tensor, which leaves the collection: its device memory is free when the caller drops it.

@@ -91,6 +91,9 @@ class Weights:
     def __setitem__(self, name: str, tensor: ttnn.Tensor) -> None:
         self._tensors[self._prefix + name] = tensor
 
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._tensors
+
     def names(self) -> list[str]:
         """In the order in which they were set."""
         return [name.removeprefix(self._prefix) for name in self._tensors if name.startswith(self._prefix)]

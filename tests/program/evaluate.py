@@ -83,6 +83,9 @@ class Weights:
         assert not self.stored
         self.tensors[self.prefix + name] = tensor
 
+    def __contains__(self, name: str) -> bool:
+        return self.prefix + name in self.tensors
+
     def names(self) -> list[str]:
         return [name.removeprefix(self.prefix) for name in self.tensors if name.startswith(self.prefix)]
 

@@ -1,0 +1,386 @@
+"""Functions that differ in constants alone, side by side: one function with those constants as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from alchemist.ops.spec import REQUIRED, Kind
+from alchemist.program import model
+from alchemist.program.alpha_renaming import Mismatch
+from alchemist.program.extract import to_value
+from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.walk import bound_by, mapped, with_arguments
+
+MAX_PARAMETERS = 7
+"""Numbers that a function takes at most; more are harder to read than a second function."""
+MAX_CONSTANTS = 3
+"""Other constants (memory configs, flags) that a function takes at most."""
+_DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
+
+
+@dataclass(slots=True)
+class Aligned:
+    """The function that stands for several. added: its new parameters, with the value for each of them."""
+
+    function: model.Function
+    added: dict[str, tuple[model.Value, ...]]
+
+    def is_readable(self) -> bool:
+        """Whether it has not too many parameters."""
+        numbers = sum(parameter.kind == "number" for parameter in self.function.parameters if parameter.name in self.added)
+        return numbers <= MAX_PARAMETERS and len(self.added) - numbers <= MAX_CONSTANTS
+
+
+def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
+    """The function that stands for all.
+
+    Raises:
+        Mismatch: they differ in more than constants.
+    """
+    first = members[0]
+    aligner = _Aligner(first.name)
+    body = aligner.block([function.body for function in members])
+    used = {parameter.name for parameter in first.parameters} | taken | RESERVED
+    for statement in model.statements(first.body):
+        used |= bound_by(statement)
+    numbers, texts = aligner.names(used)
+    constants = aligner.constant_names(used | set(numbers.values()))
+    names = {f"#{index}": texts[key] for index, key in enumerate(aligner.uses)}
+    body = _named(body, names | {f"#{index}c": name for index, name in enumerate(constants)})
+    doc, brief = first.doc, first.brief
+    if doc and any(function.doc != doc for function in members):
+        doc, brief = (f"{text}; shapes are those of the first call" if text else "" for text in (doc, brief))
+    scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
+    parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
+    parameters += [model.Parameter(name, kind_of(values)) for name, values in constants.items()]
+    added: dict[str, tuple[model.Value, ...]] = {
+        name: tuple(model.Unused() if number is None else model.Literal(number) for number in vector) for (vector, _), name in numbers.items()
+    }
+    return Aligned(replace(first, parameters=tuple(parameters), body=body, doc=doc, brief=brief, scopes=scopes), added | constants)
+
+
+def varying(bodies: Sequence[tuple[model.Statement, ...]]) -> frozenset[str]:
+    """Arguments with a number of the model that is not the same in all of them."""
+    aligner = _Aligner()
+    aligner.block(bodies)
+    return frozenset(_KEPT.intersection(use for uses in aligner.uses.values() for use in uses))
+
+
+def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str] = frozenset()) -> tuple[model.Statement, ...]:
+    """The statements that all have, without the constants in which they differ, and without these numbers of the model.
+
+    Raises:
+        Mismatch: they differ in more than constants.
+    """
+
+    def value(old: model.Value) -> model.Value:
+        return model.Unused() if isinstance(old, model.NumberRef | model.ParameterRef) and old.name.startswith("#") else old
+
+    def change(one: model.Statement) -> model.Statement:
+        if isinstance(one, model.Call):
+            given = tuple((arg, model.Unused() if arg.name in numbers and constant_kind(old) == "number" else old) for arg, old in one.arguments)
+            one = replace(one, arguments=given)
+        return with_arguments(one, value)
+
+    return mapped(_Aligner().block(bodies), change)
+
+
+CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout)
+_KINDS: dict[type, str] = {model.MemoryConfig: "memory_config", model.DType: "dtype", model.Layout: "layout", bool: "bool", float: "float", str: "text"}
+
+_CONFIGS = {"ttnn.Conv2dConfig": "conv2d_config", "ttnn.SDPAProgramConfig": "attention_config"}
+
+
+def kind_of(values: Sequence[model.Value]) -> str:
+    """What kind of parameter can stand for constants, "" for none."""
+    kinds = {constant_kind(value) for value in values}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def constant_kind(value: model.Value) -> str:
+    """Kind of the parameter that can stand for a constant, "" for none."""
+    if isinstance(value, model.Literal):
+        return "number" if type(value.value) is int else _KINDS.get(type(value.value), "")
+    if isinstance(value, model.Record):
+        return _CONFIGS.get(value.class_name, "")
+    return _KINDS.get(type(value), "")
+
+
+_Vector = tuple[int | None, ...]
+_Numbers = tuple[_Vector, bool]
+"""Values of an integer (one per function, None of one that does not read it), and whether they are paddings: these are no strides, even where equal."""
+
+
+class _Aligner:
+    """Walks equal functions side by side. uses: integers -> arguments they are given to; constants: the same for no integers.
+
+    longer: integers, and constants, -> what they are called where another one has the name: with the function that they are for.
+    """
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+        self._callee = ""
+        self.longer: dict[_Numbers, list[str]] = {}
+        self.longer_constants: dict[tuple[model.Value, ...], list[str]] = {}
+        self.uses: dict[_Numbers, list[str]] = {}
+        self.constants: dict[tuple[model.Value, ...], list[str]] = {}
+        self.final_channels: _Vector = ()  # those of the last convolution's result
+
+    def names(self, used: set[str]) -> tuple[dict[_Numbers, str], dict[_Numbers, str]]:
+        """(parameters, what stands for each number: a parameter, or an expression of parameters)."""
+        numbers: dict[_Numbers, str] = {}
+        texts: dict[_Numbers, str] = {}
+        taken = set(used)
+        united, every = self._united()
+        for key, uses in sorted(every.items(), key=lambda item: all(use.startswith("dim") for use in item[1])):  # what follows from others last
+            vector, pads = key
+            known_values = {number for number in vector if number is not None}
+            if None in vector and len(known_values) == 1:  # of one form, and no number of the others
+                texts[key] = str(known_values.pop())
+                continue
+            text = self._half_kernel(vector, numbers) if pads else ""
+            text = text or ("" if _KEPT & set(uses) else _expression(vector, {known: name for (known, _), name in numbers.items()}))
+            if not text:
+                words = [*_words(uses, final=vector == self.final_channels), *self.longer.get(key, ())]
+                text = unique([identifier(name, "size") for name in words], lambda name: name not in taken)
+                taken.add(text)
+                numbers[key] = text
+            texts[key] = text
+        return numbers, {key: texts[united.get(key, key)] for key in self.uses}
+
+    def _united(self) -> tuple[dict[_Numbers, _Numbers], dict[_Numbers, list[str]]]:
+        """(numbers that some functions do not read -> what they are to all, arguments that each number is given to then).
+
+        Two that no function reads both of are one if they are the same number of the model; one that agrees with what all read is that.
+        """
+        gaps = [key for key in self.uses if None in key[0]]
+        every = {key: list(uses) for key, uses in self.uses.items() if None not in key[0]}
+        united: dict[_Numbers, _Numbers] = {}
+        for key in gaps:
+            words = set(self.uses[key]) & _KEPT
+            others = [other for other in gaps if other[1] == key[1] and words & set(self.uses[other])]
+            whole = tuple(next((other[0][place] for other in others if other[0][place] is not None), None) for place in range(len(key[0])))
+            whole = whole if all(_agree(other[0], whole) for other in others) else key[0]
+            told = len({number for number in key[0] if number is not None}) > 1
+            target = next((known for known in every if known[1] == key[1] and told and _agree(key[0], known[0])), (whole if words else key[0], key[1]))
+            united[key] = target
+            every[target] = [*every.get(target, ()), *self.uses[key]]
+        return united, every
+
+    def _half_kernel(self, padding: _Vector, numbers: Mapping[_Numbers, str]) -> str:
+        """The padding that keeps an image's size, by the kernel's; "" for any other."""
+        for (sizes, _), name in numbers.items():
+            if "kernel_size" in self.uses.get((sizes, False), ()) and all(
+                size is not None and size // 2 == pad for size, pad in zip(sizes, padding, strict=True)
+            ):
+                return f"{name} // 2"
+        return ""
+
+    def constant_names(self, used: set[str]) -> dict[str, tuple[model.Value, ...]]:
+        """Parameters that are no integers, with their values."""
+        found: dict[str, tuple[model.Value, ...]] = {}
+        for values, uses in self.constants.items():
+            words = [identifier(use, "option") for use in dict.fromkeys((*uses, *self.longer_constants.get(values, ())))]
+            found[unique(words, lambda name: name not in used and name not in found)] = values
+        return found
+
+    def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
+        if len({len(body) for body in bodies}) > 1:
+            raise Mismatch
+        return tuple(self.statement(row) for row in zip(*bodies, strict=True))
+
+    def statement(self, row: Sequence[model.Statement]) -> model.Statement:
+        first = row[0]
+        if isinstance(first, model.Call):
+            return self.call([statement for statement in row if isinstance(statement, model.Call)], len(row))
+        if any(type(statement) is not type(first) for statement in row):
+            raise Mismatch
+        if isinstance(first, model.CallFunction):
+            calls = [statement for statement in row if isinstance(statement, model.CallFunction)]
+            if any((call.function, call.results, call.returned) != (first.function, first.results, first.returned) for call in calls):
+                raise Mismatch
+            if any(len(call.arguments) != len(first.arguments) for call in calls):
+                raise Mismatch
+            self._callee = first.function
+            return replace(first, arguments=tuple(self.argument(column) for column in zip(*(call.arguments for call in calls), strict=True)))
+        if isinstance(first, model.Loop):
+            loops = [statement for statement in row if isinstance(statement, model.Loop)]
+            if any((loop.variable, loop.start, loop.step) != (first.variable, first.start, first.step) for loop in loops):
+                raise Mismatch
+            stop = self.value([loop.stop for loop in loops], "count")
+            container = first.container if isinstance(stop, model.Literal) else ""
+            return replace(first, stop=stop, container=container, body=self.block([loop.body for loop in loops]))
+        if isinstance(first, model.If):
+            branches = [statement for statement in row if isinstance(statement, model.If)]
+            if any((one.condition, one.results) != (first.condition, first.results) for one in branches):
+                raise Mismatch
+            return replace(first, body=self.block([one.body for one in branches]), otherwise=self.block([one.otherwise for one in branches]))
+        if isinstance(first, model.NameLoop):
+            named = [statement for statement in row if isinstance(statement, model.NameLoop)]
+            if any((one.variable, one.names) != (first.variable, first.names) for one in named):
+                raise Mismatch
+            return replace(first, body=self.block([one.body for one in named]))
+        if any(statement != first for statement in row):
+            raise Mismatch
+        return first
+
+    def call(self, row: Sequence[model.Call], count: int) -> model.Call:
+        first = row[0]
+        if len(row) != count or any((call.spec.name, call.results, call.returned) != (first.spec.name, first.results, first.returned) for call in row):
+            raise Mismatch
+        by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
+        arguments = []
+        for arg in first.spec.args:
+            if not any(arg.name in named for named in by_name):
+                continue
+            values: list[model.Value] = []
+            for named in by_name:
+                value = named.get(arg.name)
+                if value is None and arg.kind in _DEFAULTED and arg.default is not REQUIRED and arg.default is not None:
+                    value = to_value(arg.default, arg)
+                if value is None:
+                    raise Mismatch
+                values.append(value)
+            arguments.append((arg, self.value(values, arg.name)))
+        note = first.note if all(call.note == first.note for call in row) else ""  # a shape that is another one in some calls
+        return replace(first, arguments=tuple(arguments), note=note)
+
+    def argument(self, row: Sequence[model.Argument]) -> model.Argument:
+        first = row[0]
+        if isinstance(first, model.NumberArgument):
+            numbers = [statement for statement in row if isinstance(statement, model.NumberArgument) and statement.name == first.name]
+            if len(numbers) != len(row):
+                raise Mismatch
+            return replace(first, value=self.value([number.value for number in numbers], first.name, of_function=True))
+        if any(statement != first for statement in row):
+            raise Mismatch
+        return first
+
+    def value(self, values: Sequence[model.Value], use: str, *, of_function: bool = False) -> model.Value:
+        word = _of_callee(self._name, self._callee) if of_function else ""
+        read = [value for value in values if not isinstance(value, model.Unused)]
+        numbers: list[int | None] = [value.value if isinstance(value, model.Literal) and type(value.value) is int else None for value in values]
+        whole = len([number for number in numbers if number is not None]) == len(read)
+        if not read:
+            return values[0]
+        same = len({repr(value) for value in read}) == 1  # repr: 1, 1.0 and True are equal
+        if same and not (whole and use in _KEPT and len(read) < len(values)):  # a number of the model may be one that others read elsewhere
+            return read[0]
+        if whole:
+            vector = tuple(numbers)
+            key = (vector, use == "padding")
+            uses = self.uses.setdefault(key, [])
+            uses.append(use)
+            if word:
+                self.longer.setdefault(key, []).append(f"{word}_{use}")
+            if use == "out_channels":
+                self.final_channels = vector
+            return model.NumberRef(f"#{list(self.uses).index(key)}")
+        values = [read[0] if isinstance(value, model.Unused) else value for value in values]
+        if kind_of(values):
+            self.constants.setdefault(tuple(values), []).append(use)
+            if word:
+                self.longer_constants.setdefault(tuple(values), []).append(f"{word}_{use}")
+            return model.ParameterRef(f"#{list(self.constants).index(tuple(values))}c")
+        lists = [value.items for value in values if isinstance(value, model.Items)]
+        if len(lists) != len(values) or len({len(value) for value in lists}) > 1:
+            raise Mismatch
+        last = len(lists[0]) - 1
+        words = [_element(use, index, last) for index in range(last + 1)]
+        return model.Items(tuple(self.value(column, word) for column, word in zip(zip(*lists, strict=True), words, strict=True)))
+
+
+_KEPT = frozenset({"num_heads", "num_kv_heads", "groups", "num_groups", "stride", "kernel_size", "padding", "dilation", "count"})
+"""Arguments that are numbers of the model: parameters even where they follow from others."""
+_EVIDENCE = 3
+"""Functions that must agree before one number is written by means of another."""
+
+
+def _of_callee(caller: str, callee: str) -> str:
+    """The callee's name without the words that both begin with."""
+    own, words = caller.split("_"), callee.split("_")
+    while own and words and own[0] == words[0]:
+        own, words = own[1:], words[1:]
+    return "_".join(word for word in words if not word.isdigit())
+
+
+def _agree(one: _Vector, other: _Vector) -> bool:
+    """Whether a number may be another one, of the functions that read both."""
+    return all(first is None or second is None or first == second for first, second in zip(one, other, strict=True))
+
+
+def _expression(gapped: _Vector, parameters: Mapping[_Vector, str]) -> str:
+    """The number as multiple, fraction, product, quotient or neighbour of parameters; "" if it is none, or too few functions tell."""
+    read = [place for place, number in enumerate(gapped) if number is not None]
+    vector = tuple(number for number in gapped if number is not None)
+    numbers: dict[tuple[int, ...], str] = {}
+    for parameter, name in parameters.items():
+        column = tuple(number for place in read if (number := parameter[place]) is not None)
+        if len(column) == len(read):
+            numbers.setdefault(column, name)
+    if len(set(vector)) < _EVIDENCE:
+        return ""
+    for known, name in numbers.items():
+        if len(set(known)) < _EVIDENCE or 0 in known or 0 in vector:
+            continue
+        if all(one % two == 0 and one // two == vector[0] // known[0] for one, two in zip(vector, known, strict=True)):
+            return f"{vector[0] // known[0]} * {name}"
+        if all(two % one == 0 and two // one == known[0] // vector[0] for one, two in zip(vector, known, strict=True)):
+            return f"{name} // {known[0] // vector[0]}"
+        if abs(vector[0] - known[0]) < 8 and len({one - two for one, two in zip(vector, known, strict=True)}) == 1:
+            difference = vector[0] - known[0]
+            return f"{name} {'+' if difference > 0 else '-'} {abs(difference)}"
+    for known, name in numbers.items():
+        for other, second in numbers.items():
+            if known != other and all(one * two == three for one, two, three in zip(vector, other, known, strict=True)):
+                return f"{name} // {second}"
+            if 0 not in other and all(two % one == 0 and (two // one) ** 2 == three for one, two, three in zip(other, known, vector, strict=True)):
+                return f"({name} // {second}) * ({name} // {second})"
+            products = [one * two for one, two in zip(known, other, strict=True)]
+            if 0 in products or 0 in vector:
+                continue
+            if all(one * two * two == three for one, two, three in zip(known, other, vector, strict=True)):
+                return f"{name} * {second} * {second}"
+            product = f"{name} * {second}"
+            if len(ratios := {Fraction(one, two) for one, two in zip(vector, products, strict=True)}) == 1:
+                ratio = ratios.pop()
+                if ratio.denominator == 1:
+                    return product if ratio == 1 else f"{ratio} * {product}"
+                if ratio.numerator == 1:
+                    return f"{product} // {ratio.denominator}"
+    return ""
+
+
+def _element(use: str, index: int, last: int) -> str:
+    """What an element of a list argument is called."""
+    if use in ("shape", "output_shape", "slice_end"):
+        return "dim" if index == last else f"dim_{index}"
+    return {"slice_start": "start", "slice_step": "step"}.get(use, use)
+
+
+def _words(uses: Sequence[str], *, final: bool) -> list[str]:
+    """Names for a number by the arguments it is given to, best first. final: it counts the result's channels."""
+    every = set(uses)
+    if {"in_channels", "out_channels"} <= every:
+        if uses[0] == "in_channels":
+            return ["channels" if final else "in_channels"]
+        return ["out_channels" if final else "hidden_channels", "inner_channels"]
+    if {"input_height", "input_width"} <= every:
+        return ["input_size", "output_size", "inner_size"]
+    if {"input_h", "input_w"} <= every:
+        return ["input_size", "output_size", "inner_size"]
+    if len({name for name in every if name.startswith("dim_")}) > 1:
+        return ["size", "inner_size"]
+    plain = [name for name in dict.fromkeys(uses) if not name.startswith("dim")]
+    return [*plain, *dict.fromkeys(uses)]
+
+
+def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[model.Statement, ...]:
+    """The statements with final names of the numbers."""
+
+    def number(value: model.Value) -> model.Value:
+        return replace(value, name=names.get(value.name, value.name)) if isinstance(value, model.NumberRef | model.ParameterRef) else value
+
+    return mapped(body, lambda statement: with_arguments(statement, number))

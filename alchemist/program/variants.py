@@ -1,0 +1,259 @@
+"""Functions of one class that differ in one part become one function with a branch, told apart by the weights that a module has.
+
+An attention with a reduced sequence and one without, a block with a projection of what goes past it and one without. Works on finished functions
+while they are merged: what calls them may be one function then, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from alchemist.program import model
+from alchemist.program.alignment import unread, varying
+from alchemist.program.alpha_renaming import Mismatch, Renaming
+from alchemist.program.lengths import lines_of
+from alchemist.program.walk import arguments_of, bound_by, code_of, leaves, names_of, with_arguments
+
+Paragraph = tuple[model.Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """scopes: of each function, the modules that it is called for, as beginnings of weights' names. names: of all weights."""
+
+    scopes: Mapping[str, frozenset[str]]
+    names: frozenset[str]
+
+    def tells_apart(self, key: str, own: Sequence[model.Function], others: Sequence[model.Function]) -> bool:
+        """Whether all modules of `own` have the weight and none of the others has."""
+        mine, theirs = ({scope for function in functions for scope in self.scopes.get(function.name, ())} for functions in (own, others))
+        return bool(mine) and bool(theirs) and all(scope + key in self.names for scope in mine) and not any(scope + key in self.names for scope in theirs)
+
+
+def places_of(functions: Sequence[model.Function], names: frozenset[str]) -> Places | None:
+    """Where functions are called from the last one on; None where a scope is not known before the program runs. names: of all weights."""
+    known = {function.name: function for function in functions}
+    found: dict[str, set[str]] = {}
+    pending = [(functions[-1].name, "")]
+    while pending:
+        name, scope = pending.pop()
+        if name not in known or scope in found.setdefault(name, set()):
+            continue
+        found[name].add(scope)
+        try:
+            pending += [(call.function, scope + inner) for call, inner in _calls(known[name].body, {})]
+        except KeyError:
+            return None
+    return Places({name: frozenset(scopes) for name, scopes in found.items()}, names)
+
+
+def _calls(body: Sequence[model.Statement], numbers: Mapping[str, int]) -> Iterator[tuple[model.CallFunction, str]]:
+    """Calls with the scope of the weights that they are given. Raises: KeyError for a variable whose values are not known."""
+    for one in body:
+        match one:
+            case model.CallFunction():
+                keys = [argument.key for argument in one.arguments if isinstance(argument, model.ScopeArgument) and argument.collection == "weights"]
+                for key in keys:
+                    text = "".join(piece if isinstance(piece, str) else str(numbers[piece.variable] + piece.offset) for piece in key)
+                    yield one, f"{text}." if text else ""
+            case model.Loop(variable, start, model.Literal(int(stop)), step):
+                for number in range(start, stop, step):
+                    yield from _calls(one.body, {**numbers, variable: number})
+            case model.Loop() | model.NameLoop() | model.RowLoop():
+                yield from _calls(one.body, {})
+            case model.If():
+                yield from _calls((*one.body, *one.otherwise), numbers)
+
+
+def joined(one: Sequence[model.Function], two: Sequence[model.Function], places: Places) -> list[model.Function] | None:
+    """The functions of both groups with the same statements, one of them a branch; None where they differ in more than one part.
+
+    The functions of a group differ in constants alone. What only the other group's part reads is unused.
+    """
+    first, second = one[0], two[0]
+    if first.module != second.module or not first.module or first.returns != second.returns or not (_is_plain(first) and _is_plain(second)):
+        return None
+    bodies = [_paragraphs(function.body) for function in (first, second)]
+    end = _alike(*([_code(paragraph) for paragraph in reversed(body)] for body in bodies))
+    start = _alike(*([_code(paragraph) for paragraph in body] for body in bodies))
+    if not end or any(start + end >= len(body) for body in bodies):
+        return None
+    parts = [_Parts.of(function, start, end) for function in (first, second)]
+    if any(isinstance(statement, model.If) for part in parts for statement in model.statements(part.middle)):
+        return None
+    if not all(any(isinstance(statement, model.Call | model.CallFunction) for statement in part.middle) for part in parts):
+        return None
+    key, swapped = _telling(one, two, parts, places)
+    if not key:
+        return None
+    try:
+        results, renamed = _renaming(first, second, *parts)
+        others = [renamed(_Parts.of(function, start, end)) for function in two]
+    except Mismatch:
+        return None
+    own = [_Parts.of(function, start, end) for function in one]
+    told = [varying([part.middle for part in group]) for group in (own, others)]
+    middles = unread([part.middle for part in own], told[1]), unread([part.middle for part in others], told[0])
+    made: list[model.Function] = []
+    for function, part in (*zip(one, own, strict=True), *zip(two, others, strict=True)):
+        sides = (part.middle, middles[1]) if len(made) < len(one) else (middles[0], part.middle)
+        then, otherwise = (_stripped(side) for side in (sides[::-1] if swapped else sides))
+        gap = (model.Blank(),) if part.before else ()
+        branch = model.If(model.HasWeight((key,)), then, otherwise, results)
+        body = (*part.device, *part.before, *gap, branch, *part.behind)
+        made.append(replace(function, parameters=first.parameters, body=body))
+    return made
+
+
+def _is_plain(function: model.Function) -> bool:
+    kinds = [parameter.kind for parameter in function.parameters]
+    return kinds.count("weights") == 1 and set(kinds) == {"tensor", "weights"}
+
+
+def _paragraphs(body: Sequence[model.Statement]) -> list[Paragraph]:
+    """The statements from blank line to blank line; asking for the device is none of them."""
+    found: list[list[model.Statement]] = [[]]
+    for statement in body:
+        if isinstance(statement, model.Blank):
+            found.append([])
+        if not isinstance(statement, model.GetDevice):
+            found[-1].append(statement)
+    return [tuple(paragraph) for paragraph in found if paragraph]
+
+
+def _code(paragraph: Paragraph) -> object:
+    return tuple(one.text if isinstance(one, model.Comment) else code_of(one) for one in paragraph if not isinstance(one, model.Blank))
+
+
+def _alike(one: Sequence[object], two: Sequence[object]) -> int:
+    count = 0
+    while count < min(len(one), len(two)) and one[count] == two[count]:
+        count += 1
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A body: what stands in front of the part that differs, that part, and what stands behind."""
+
+    device: tuple[model.Statement, ...]
+    before: tuple[model.Statement, ...]
+    middle: tuple[model.Statement, ...]
+    behind: tuple[model.Statement, ...]
+
+    @staticmethod
+    def of(function: model.Function, start: int, end: int) -> _Parts:
+        paragraphs = _paragraphs(function.body)
+        device = tuple(one for one in function.body if isinstance(one, model.GetDevice))
+        before, middle, behind = (
+            tuple(statement for paragraph in part for statement in paragraph)
+            for part in (paragraphs[:start], paragraphs[start : len(paragraphs) - end], paragraphs[len(paragraphs) - end :])
+        )
+        return _Parts(device, before, middle, behind)
+
+
+def _stripped(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+    return tuple(body[1:]) if body and isinstance(body[0], model.Blank) else tuple(body)
+
+
+def _telling(one: Sequence[model.Function], two: Sequence[model.Function], parts: Sequence[_Parts], places: Places) -> tuple[str, bool]:
+    """(a weight that the modules of one group have, whether it is the second group); "" for none."""
+    sides = [(one, two, parts[0], False), (two, one, parts[1], True)]
+    for own, others, part, swapped in sorted(sides, key=lambda side: lines_of(side[2].middle)):  # the shorter one stands first
+        for key in _weights(part.middle):
+            if places.tells_apart(key, own, others):
+                return key, swapped
+    return "", False
+
+
+def _weights(body: Sequence[model.Statement]) -> list[str]:
+    """Names of weights that the statements read, within the function's scope."""
+    found: list[str] = []
+    for statement in model.statements(tuple(body)):
+        for value in leaves(arguments_of(statement)):
+            if isinstance(value, model.WeightRef) and value.collection == "weights" and len(value.key) == 1 and isinstance(value.key[0], str):
+                found.append(value.key[0])
+    return found
+
+
+def _renaming(first: model.Function, second: model.Function, own: _Parts, other: _Parts) -> tuple[tuple[str, ...], Callable[[_Parts], _Parts]]:
+    """(variables that either part sets for what follows, what gives the second function's statements the names of the first one's).
+
+    Raises:
+        Mismatch: the parts do not set the same variables.
+    """
+    names = Renaming()
+    tensors = [[parameter.name for parameter in function.parameters if parameter.kind == "tensor"] for function in (first, second)]
+    if len(tensors[0]) != len(tensors[1]):
+        raise Mismatch
+    for name, new in zip(tensors[1], tensors[0], strict=True):
+        names.bind(name, new)
+    names.block(other.before, own.before)
+    known = names.names
+    behind = Renaming(open_=True)
+    behind.block(other.behind, own.behind)
+    bound_here, bound_there = ({name for one in model.statements(part.middle) for name in bound_by(one)} for part in (own, other))
+    dropped_here, dropped_there = (
+        {name for one in model.statements(part.middle) if isinstance(one, model.Free) for name in one.names} for part in (own, other)
+    )
+    results: list[str] = []
+    table = dict(known)
+    for name, new in behind.inputs.items():
+        if (name in bound_there) != (new in bound_here) or (name not in bound_there and known.get(name) != new):
+            raise Mismatch
+        if name not in bound_there:
+            if name in dropped_there or new in dropped_here:
+                raise Mismatch
+            continue
+        if known.get(name, new) != new or any(value == new and key != name for key, value in known.items()):
+            raise Mismatch
+        table[name] = new
+        results.append(new)
+    taken = {*table.values(), *bound_here}
+    for name in sorted(bound_there - set(table)):
+        new = name
+        while new in taken:
+            new = f"{new}_"
+        table[name] = new
+        taken.add(new)
+
+    def renamed(part: _Parts) -> _Parts:
+        before = Renaming()
+        for name, new in zip(tensors[1], tensors[0], strict=True):
+            before.bind(name, new)
+        device = own.device or (part.device and _with_names(part.device, table))
+        front = before.block(part.before, own.before)
+        return _Parts(device, front, _with_names(part.middle, table), _in_order(part.behind, own.behind))
+
+    return tuple(results), renamed
+
+
+def _in_order(body: tuple[model.Statement, ...], other: tuple[model.Statement, ...]) -> tuple[model.Statement, ...]:
+    return Renaming(open_=True).block(body, other)
+
+
+def _with_names(body: Sequence[model.Statement], table: Mapping[str, str]) -> tuple[model.Statement, ...]:
+    """The statements with other names of variables. Raises: Mismatch for a name that nothing has set."""
+
+    def value(old: model.Value) -> model.Value:
+        if not isinstance(old, model.TensorRef):
+            return old
+        if old.name not in table:
+            raise Mismatch
+        return replace(old, name=table[old.name])
+
+    out: list[model.Statement] = []
+    for one in body:
+        if isinstance(one, model.Loop | model.NameLoop | model.RowLoop | model.If | model.NewList | model.Append | model.Gather) or names_of(one) - set(table):
+            raise Mismatch
+        made = with_arguments(one, value)
+        match made:
+            case model.Call() | model.CallFunction():
+                made = replace(made, results=tuple(table.get(result, result) if isinstance(result, str) else result for result in made.results))
+            case model.Assign(name):
+                made = replace(made, name=table[name])
+            case model.Free(names):
+                made = model.Free(tuple(table[name] for name in names))
+        out.append(made)
+    return tuple(out)

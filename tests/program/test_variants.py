@@ -1,0 +1,231 @@
+"""Functions of a class that differ in one part, or at an edge: one function with a branch, or with the edge in the caller."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from alchemist import codegen_cpp, codegen_py
+from alchemist.frontends.torch import capture
+from alchemist.ops.spec import TTNN_OPS
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.program import build_program, model
+from alchemist.program.merge import Merged, merge_functions
+from alchemist.program.variants import Places, places_of
+from tests.program.test_alpha_renaming import call as plain_call
+
+DRAM, L1 = model.MemoryConfig(), model.MemoryConfig("l1")
+NAMES = frozenset({"a.w", "a.same", "b.v", "b.same"})
+
+
+def call(text: str) -> model.Statement:
+    """As there; a name with a point in front is a weight."""
+    made = plain_call(text)
+    if not isinstance(made, model.Call):
+        return made
+    read = tuple(
+        (arg, model.WeightRef((value.name[1:],)) if isinstance(value, model.TensorRef) and value.name.startswith(".") else value)
+        for arg, value in made.arguments
+    )
+    return replace(made, arguments=read)
+
+
+def function(name: str, lines: list[str], module: str = "Layer") -> model.Function:
+    parameters = (model.Parameter("x"), model.Parameter("weights", "weights"))
+    return model.Function(name, parameters, tuple(call(line) for line in lines), 1, module=module)
+
+
+def entry(**scopes: str) -> model.Function:
+    """Calls functions for modules. scopes: function -> the module's name."""
+    calls = [model.CallFunction(name, (model.TensorRef("x"), model.ScopeArgument("weights", (scope,))), ("x",)) for name, scope in scopes.items()]
+    body = (*calls, model.Return((model.TensorRef("x"),)))
+    return model.Function("net", (model.Parameter("x"), model.Parameter("weights", "weights")), body, 1)
+
+
+TAIL = ["", "# tail", *[f"y = {op} y" for op in ("exp", "relu", "abs", "neg", "sin", "cos", "tanh", "sqrt", "rsqrt", "log", "gelu", "silu")], "return exp y"]
+
+
+def merged(one: list[str], two: list[str], names: frozenset[str] = NAMES) -> Merged:
+    functions = [function("one", one), function("two", two), entry(one="a", two="b")]
+    places = places_of(functions, names)
+    assert places is not None
+    return merge_functions(functions, set(), None, places)
+
+
+def test_one_part_that_differs_is_a_branch() -> None:
+    made = merged(["# head", "y = add x .w", *TAIL], ["# head", "z = add x .v", "z = relu z", "", "# tail", *[line.replace("y", "z") for line in TAIL[2:]]])
+    first, net = made.functions
+    branches = [one for one in first.body if isinstance(one, model.If)]
+    assert [(one.condition, one.results) for one in branches] == [(model.HasWeight(("w",)), ("y",))]
+    assert [len(branches[0].body), len(branches[0].otherwise)] == [2, 3]
+    assert all(result == "y" for one in model.statements((branches[0],)) if isinstance(one, model.Call) for result in one.results)
+    assert [one.function for one in net.body if isinstance(one, model.CallFunction)] == ["one", "one"]
+    assert made.renamed == {"one": "one", "two": "one"}
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "names"),
+    [
+        pytest.param(["y = add x .same", *TAIL], ["y = add x .same", "y = relu y", *TAIL], NAMES, id="no weight tells them apart"),
+        pytest.param(["y = add x .w", *TAIL], ["y = add x .v", "y = relu y", *TAIL], NAMES | {"b.w", "a.v"}, id="both have both weights"),
+        pytest.param(["y = add x .w", *TAIL[-4:]], ["y = add x .v", "y = relu y", *TAIL[-4:]], NAMES, id="too short to gain"),
+        pytest.param(["y = add x .w", *TAIL], ["y = add x .v", "y = relu y", *TAIL[:-1], "return abs y"], NAMES, id="the end differs, too"),
+        pytest.param(
+            ["y = add x .w", *TAIL[:-1], "return add y x"],
+            ["y = add x .v", "x = relu x", *TAIL[:-1], "return add y x"],
+            NAMES,
+            id="a side changes what is read",
+        ),
+    ],
+)
+def test_no_branch(one: list[str], two: list[str], names: frozenset[str]) -> None:
+    made = merged(one, two, names)
+    assert [each.name for each in made.functions] == ["one", "two", "net"]
+    assert not any(isinstance(statement, model.If) for each in made.functions for statement in model.statements(each.body))
+
+
+def test_where_functions_are_called() -> None:
+    body = model.CallFunction("one", (model.TensorRef("x"), model.ScopeArgument("weights", ("layers.", model.Index("i")))), ("x",))
+    net = entry()
+    loop = model.Loop("i", 0, model.Literal(3), 1, (body,))
+    found = places_of([function("one", TAIL), replace(net, body=(loop, *net.body))], frozenset())
+    assert found == Places({"net": frozenset({""}), "one": frozenset({"layers.0.", "layers.1.", "layers.2."})}, frozenset())
+    unknown = replace(loop, stop=model.NumberRef("count"))
+    assert places_of([function("one", TAIL), replace(net, body=(unknown, *net.body))], frozenset()) is None
+
+
+def permute(target: str, source: str, memory: model.MemoryConfig = DRAM) -> model.Call:
+    spec = TTNN_OPS["ttnn.permute"]
+    axes = model.Items(tuple(model.Literal(axis) for axis in (0, 2, 3, 1)))
+    values = {"input_tensor": model.TensorRef(source), "dims": axes, "memory_config": memory}
+    return model.Call(spec, tuple((arg, values[arg.name]) for arg in spec.args), (target,) if target else (), returned=not target)
+
+
+EVERY = NAMES | {"b.w"}
+SHARED = [call("y = add x .w"), *(call(line) for line in TAIL)]
+
+
+def with_edge(where: str, memory: model.MemoryConfig) -> tuple[model.Statement, ...]:
+    if where == "first":
+        return (permute("x", "x", memory), *SHARED)
+    if where == "first, under another name":
+        return (permute("image", "x", memory), call("y = add image .w"), call("del image"), *SHARED[1:])
+    last = SHARED[-1]
+    assert isinstance(last, model.Call)
+    return (*SHARED[:-1], replace(last, results=("y",), returned=False), model.Blank(), model.Comment("out"), permute("", "y", memory))
+
+
+@pytest.mark.parametrize("where", ["first", "first, under another name", "last"])
+def test_an_edge_moves_to_the_caller(where: str) -> None:
+    plain, edged = function("one", []), function("two", [])
+    functions = [replace(plain, body=tuple(SHARED)), replace(edged, body=with_edge(where, DRAM)), entry(one="a", two="b")]
+    made = merge_functions(functions, set(), None, places_of(functions, EVERY))
+    assert [each.name for each in made.functions] == ["one", "net"]
+    assert made.functions[0].body == tuple(SHARED)
+    net = [statement.spec.name if isinstance(statement, model.Call) else type(statement).__name__ for statement in made.functions[-1].body]
+    calls = (
+        ["CallFunction", "CallFunction", "Blank", "Comment", "ttnn.permute"] if where == "last" else ["CallFunction", "ttnn.permute", "CallFunction", "Free"]
+    )
+    assert net == [*calls, "Return"]
+    second = [one for one in made.functions[-1].body if isinstance(one, model.CallFunction)][1]
+    assert second.arguments[0] == model.TensorRef("x" if where == "last" else "x_permuted" if where == "first" else "image")
+
+
+@pytest.mark.parametrize("where", ["first", "first, under another name", "last"])
+@pytest.mark.parametrize("guard", ["in L1", "called twice", "in a loop", "the entry cannot say where"])
+def test_an_edge_that_stays(where: str, guard: str) -> None:
+    plain, edged = function("one", []), replace(function("two", []), body=with_edge(where, L1 if guard == "in L1" else DRAM))
+    net = entry(one="a", two="b")
+    if guard == "called twice":
+        net = replace(net, body=(net.body[1], *net.body))
+    if guard == "in a loop":
+        net = replace(net, body=(net.body[0], model.Loop("i", 0, model.Literal(2), 1, (net.body[1],)), net.body[2]))
+    functions = [replace(plain, body=tuple(SHARED)), edged, net]
+    places = None if guard == "the entry cannot say where" else places_of(functions, EVERY)
+    assert merge_functions(functions, set(), None, places).functions == functions
+
+
+def segformer() -> tuple[nn.Module, torch.Tensor]:
+    """Three stages: two with a reduced sequence, with one head and with two, and one without."""
+    from transformers import SegformerConfig, SegformerModel
+
+    torch.manual_seed(0)
+    config = SegformerConfig(
+        num_encoder_blocks=3, depths=[1, 1, 1], sr_ratios=[4, 2, 1], hidden_sizes=[32, 64, 96], patch_sizes=[7, 3, 3], strides=[4, 2, 2],
+        num_attention_heads=[1, 2, 3], mlp_ratios=[2, 2, 2],
+    )  # fmt: skip
+    return SegformerModel(config).eval(), torch.rand(1, 3, 64, 64)
+
+
+def program(module: nn.Module, image: torch.Tensor) -> model.Program:
+    result = capture(module, (image,), {})
+    options = CompilerOptions()
+    return build_program(lower_to_ttnn(result.module, options).module, result, options)
+
+
+def test_stages_are_one_function() -> None:
+    made = program(*segformer())
+    names = [each.name for each in made.functions]
+    assert [name for name in names if name.endswith(("stage", "layer", "attention"))] == ["segformer_attention", "segformer_layer", "segformer_stage"]
+    branches = [one for each in made.functions if each.name == "segformer_attention" for one in each.body if isinstance(one, model.If)]
+    assert len(branches) == 1
+    assert not any(isinstance(value, model.Unused) for each in made.functions for one in model.statements(each.body) for value in _given(one))
+
+
+def _given(statement: model.Statement) -> list[model.Argument]:
+    if not isinstance(statement, model.CallFunction):
+        return []
+    return [one.value if isinstance(one, model.NumberArgument) else one for one in statement.arguments]
+
+
+@pytest.mark.parametrize("language", ["py", pytest.param("cpp", marks=pytest.mark.slow)])
+def test_branches_give_the_models_values(tmp_path: Path, language: str) -> None:
+    module, image = segformer()
+    made = (codegen_py if language == "py" else codegen_cpp)(module, image, export_path=tmp_path / "made")
+    done = subprocess.run([made.path / "run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (made.path / ("main.py" if language == "py" else "model.cpp")).read_text()
+    assert ('"qkv_proj.weight_t" in weights' if language == "py" else 'weights.contains("qkv_proj.weight_t")') in text
+
+
+class Attention(nn.Module):
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.o = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        q, k, v = (layer(value).view(1, -1, self.heads, 64 // self.heads).transpose(1, 2) for layer, value in ((self.q, x), (self.k, y), (self.v, y)))
+        found = nn.functional.scaled_dot_product_attention(q, k, v)
+        return self.o(found.transpose(1, 2).reshape(1, -1, 64))
+
+
+class Two(nn.Module):
+    def __init__(self, heads: tuple[int, int]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Attention(count) for count in heads)
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = x + layer(x, y)
+        return x
+
+
+@pytest.mark.parametrize(("heads", "shared"), [((1, 2), True), ((2, 2), False), ((1, 1), False)])
+def test_heads_are_split_by_a_function_where_some_have_one(heads: tuple[int, int], shared: bool) -> None:
+    result = capture(Two(heads).eval(), (torch.rand(1, 64, 64), torch.rand(1, 32, 64)), {})
+    lowered = lower_to_ttnn(result.module, CompilerOptions())
+    made = build_program(lowered.module, result, CompilerOptions())
+    names = [each.name for each in made.functions]
+    assert ({"split_heads", "join_heads"} <= set(names)) == shared
+    assert len([name for name in names if name.startswith("attention")]) == 1
+    kinds = ("reshape", "permute", "concatenate_heads")
+    ops = [op.name.removeprefix("ttnn.") for op in lowered.module.walk()]
+    steps = [step.op.rpartition(".")[2] for step in made.steps]
+    assert sorted(step for step in steps if step in kinds) == sorted(op for op in ops if op in kinds)  # what the function calls counts, too
