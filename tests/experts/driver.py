@@ -39,7 +39,7 @@ def main() -> None:
 
     import stand_ins
 
-    stand_ins.install(tree)
+    stand_ins.install(tree, request["packages"])
     import entries
     import torch
     import ttnn

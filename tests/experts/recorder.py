@@ -6,10 +6,12 @@ of the recorded spec, so that one run finds all refusals.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import time
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,8 @@ class Recorder:
         self.inside = True
         try:
             record["arguments"] = [self.describe(value) for value in (*args, *kwargs.values())]
-            result = function(*args, **kwargs)
+            with self.programs_into(record):
+                result = function(*args, **kwargs)
         except Exception as error:
             if "estimate mode" in str(error) and name.endswith("to_torch"):
                 record["status"] = "accepted"
@@ -70,6 +73,19 @@ class Recorder:
             self.refused += record.get("status") == "refused"
             self.out.write(json.dumps(record, default=str) + "\n")
             self.out.flush()
+
+    @contextlib.contextmanager
+    def programs_into(self, record: dict[str, Any]) -> Iterator[None]:
+        """Writes the device programs of the call, by `ttnn`'s own graph capture: operation and cores of each."""
+        graph = self.ttnn.graph
+        if self.device is None:
+            yield
+            return
+        graph.begin_graph_capture(graph.RunMode.NORMAL)
+        try:
+            yield
+        finally:
+            record["programs"] = programs_of(graph.end_graph_capture())
 
     def follow(self, record: dict[str, Any]) -> tuple[bool, Any]:
         """What the other run returned for this call, unwritten; (False, None) where it does not say."""
@@ -138,6 +154,32 @@ class Recorder:
             found["shard"] = {"shape": list(spec.shape), "grid": boxes, "orientation": str(spec.orientation).rpartition(".")[2]}
         found["address"] = value.buffer_address()
         return found
+
+
+def programs_of(nodes: list[dict[str, Any]]) -> list[str]:
+    """The programs of a graph capture in their order, as "operation on cores"."""
+    open_functions: list[str] = []
+    found = []
+    for node in nodes:
+        kind, parameters = node["node_type"], node["params"]
+        if kind == "function_start":
+            open_functions.append(parameters["name"])
+        elif kind == "function_end":
+            open_functions.pop()
+        elif kind == "program_execution":
+            operation = next((name for name in reversed(open_functions) if "DeviceOperation" in name), open_functions[-1] if open_functions else "")
+            found.append(f"{operation.rpartition('::')[2]} on {_cores(json.loads(parameters['worker_core_ranges']))}")
+    return found
+
+
+def _cores(boxes: list[dict[str, dict[str, int]]]) -> str:
+    """The same text for the same cores, whatever boxes they are given in: runs of cores by row."""
+    rows: dict[int, set[int]] = {}
+    for box in boxes:
+        for y in range(box["start"]["y"], box["end"]["y"] + 1):
+            rows.setdefault(y, set()).update(range(box["start"]["x"], box["end"]["x"] + 1))
+    runs = {y: [x for x in sorted(columns) if x - 1 not in columns or x + 1 not in columns] for y, columns in rows.items()}
+    return f"{sum(map(len, rows.values()))} cores " + " ".join(f"{y}:{','.join(map(str, runs[y]))}" for y in sorted(runs))
 
 
 class _Module(types.ModuleType):

@@ -38,12 +38,14 @@ REQUIREMENTS = (
     "tqdm",
     "importlib_metadata",
 )
-PACKAGES = ("transformers==4.53.0", "huggingface-hub==0.34.4", "tokenizers==0.21.4", "diffusers==0.35.1", "loguru", "einops")
+PACKAGES = ("transformers==4.53.0", "huggingface-hub==0.34.4", "tokenizers==0.21.4", "diffusers==0.35.1", "loguru", "einops", "timm==1.0.9",
+            "efficientnet_pytorch==0.7.1")  # fmt: skip
 
 
 @dataclass
 class Outcome:
-    """One model on one card. equal, compared: results of the calls that both sides accepted; l1_equal, l1: those in L1, by address."""
+    """One model on one card. equal, compared: results of the calls that both sides accepted; l1_equal, l1: those in L1, by address;
+    programs_equal, programs: calls that run device programs, by operations and cores."""
 
     name: str
     card: str
@@ -54,6 +56,8 @@ class Outcome:
     equal: int = 0
     l1: int = 0
     l1_equal: int = 0
+    programs: int = 0
+    programs_equal: int = 0
     kernel_ms: float | None = None
     published_ms: float | None = None
     unmodelled: list[str] = field(default_factory=list)
@@ -66,6 +70,7 @@ class Outcome:
         parts = [f"{self.name:<22} {self.card}  {state:<11} {self.calls:>5} calls"]
         if self.has_wheel and self.compared:
             parts.append(f"equal {100 * self.equal / self.compared:6.2f} % of {self.compared}")
+            parts.append(f"programs {100 * self.programs_equal / self.programs:6.2f} % of {self.programs}" if self.programs else "no programs")
             parts.append(f"L1 addresses {100 * self.l1_equal / self.l1:6.2f} % of {self.l1}" if self.l1 else "no L1 results")
         if self.kernel_ms is not None:
             parts.append(f"{self.kernel_ms:.3f} ms")
@@ -155,6 +160,12 @@ def compare(outcome: Outcome, shim: list[dict[str, Any]], wheel: list[dict[str, 
             outcome.compared += 1
         if record["status"] != "accepted" or other["status"] != "accepted":
             continue
+        made, wanted = record.get("programs", []), other.get("programs", [])
+        if made or wanted:
+            outcome.programs += 1
+            outcome.programs_equal += made == wanted
+            if made != wanted:
+                causes[f"{record['at']} {record['call']}: programs {made} for {wanted}"] += 1
         for mine, theirs in zip(tensors(record.get("out")), tensors(other.get("out")), strict=False):
             outcome.compared += 1
             wrong = [f"{key} {mine.get(key)} for {theirs.get(key)}" for key in SPEC if mine.get(key) != theirs.get(key)]
@@ -164,6 +175,8 @@ def compare(outcome: Outcome, shim: list[dict[str, Any]], wheel: list[dict[str, 
             if theirs.get("buffer_type") == "L1":
                 outcome.l1 += 1
                 outcome.l1_equal += mine.get("address") == theirs.get("address")
+                if not wrong and mine.get("address") != theirs.get("address"):
+                    causes[f"{record['at']} {record['call']}: address {mine.get('address')} for {theirs.get('address')}"] += 1
     outcome.differences = [f"{count}x {cause}" for cause, count in causes.most_common(40)]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-ABSENT = ("torchvision", "loguru", "datasets", "evaluate", "ultralytics", "cv2", "torchinfo", "tabulate", "sentence_transformers", "timm", "einops", "datasets", "requests",
+ABSENT = ("torchvision", "loguru", "datasets", "evaluate", "ultralytics", "cv2", "torchinfo", "tabulate", "sentence_transformers", "einops", "datasets", "requests",
           "matplotlib", "multiprocess", "psutil", "pytz", "llama_models", "jiwer", "sacrebleu", "librosa", "soundfile", "multiprocess", "safetensors", "fvcore", "pandas", "evaluate", "git", "IPython")  # fmt: skip
 
 CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -38,13 +38,15 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def install(tree: str) -> None:
-    """Makes the stand-ins importable from the tree where the packages themselves are absent, and weights random."""
+def install(tree: str, packages: str) -> None:
+    """Makes the stand-ins importable from the tree and from its packages where the packages themselves are absent, and weights random."""
     _hub()
     _pictures()
     _stored_weights()
-    sys.meta_path.append(_Absent((tree, str(Path(__file__).parent))))
+    sys.meta_path.append(_Absent((tree, packages, str(Path(__file__).parent))))
     _torchvision()
+    _profiler()
+    _random_networks()
 
 
 class _Stand(types.ModuleType):
@@ -127,8 +129,12 @@ def _torchvision() -> None:
         setattr(models, name, module)
     for name in networks.MAKERS:
         setattr(models, name, getattr(networks, name))
+    detection = models.detection = sys.modules["torchvision.models.detection"] = _Stand("torchvision.models.detection")
+    detection.retinanet_resnet50_fpn_v2 = _Detector
+    datasets = torchvision.datasets = sys.modules["torchvision.datasets"] = _Stand("torchvision.datasets")
+    datasets.MNIST = _Digits
     transforms = torchvision.transforms = sys.modules["torchvision.transforms"] = _Stand("torchvision.transforms")
-    for steps in (_ToTensor, _Compose, _Resize):
+    for steps in (_ToTensor, _Compose, _Resize, _CenterCrop):
         setattr(transforms, steps.__name__.removeprefix("_"), steps)
     for name in (
         "ResNet50_Weights",
@@ -157,6 +163,40 @@ class _Resize:
 
     def __call__(self, picture: Any) -> Any:
         return picture.resize(self.size)
+
+
+class _CenterCrop(_Resize):
+    def __call__(self, picture: Any) -> Any:
+        width, height = self.size
+        left, top = (picture.width - width) // 2, (picture.height - height) // 2
+        return picture.crop((left, top, left + width, top + height))
+
+
+class _Digits(torch.utils.data.Dataset[tuple[Any, int]]):
+    """Empty pictures of the size of handwritten digits."""
+
+    def __init__(self, *_: Any, transform: Any = None, **__: Any) -> None:
+        self.transform = transform
+
+    def __len__(self) -> int:
+        return 1024
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        from PIL import Image
+
+        picture = Image.new("L", (28, 28))
+        return torch.zeros(1, 28, 28) if self.transform is None else self.transform(picture)[:1], index % 10
+
+
+class _Detector(torch.nn.Module):
+    """A detector by its backbone alone."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        import networks
+
+        super().__init__()
+        self.backbone = torch.nn.Module()
+        self.backbone.body = networks.resnet50()
 
 
 class _Compose:
@@ -217,6 +257,34 @@ def no_drawing() -> None:
         preprocessing.visualize = lambda *_, **__: None
 
 
+def _profiler() -> None:
+    """The tools around the profiler that the tree's scripts import and an inference does not use."""
+    import importlib
+
+    for name in ("tracy", "tracy.common", "tracy.process_model_log"):
+        try:
+            importlib.import_module(name)
+        except (ImportError, FileNotFoundError):
+            sys.modules[name] = _Stand(name)
+
+
+def _random_networks() -> None:
+    """Libraries of networks give those of a name with random weights."""
+    try:
+        import timm
+        from efficientnet_pytorch import EfficientNet
+    except ImportError:
+        return
+    made = timm.create_model
+
+    def create(name: str, *_: Any, **__: Any) -> Any:
+        torch.manual_seed(0)
+        return made(name.rpartition("/")[2].partition(".")[0], pretrained=False)
+
+    timm.create_model = create
+    EfficientNet.from_pretrained = EfficientNet.from_name
+
+
 def _hub() -> None:
     import transformers
     from transformers.models.auto import auto_factory
@@ -224,7 +292,7 @@ def _hub() -> None:
     def config_of(cls: Any, name: Any, *_: Any, **changes: Any) -> Any:
         if str(name).endswith(".json") and Path(name).is_file():  # a configuration of the tree
             kind, values = cls.__name__, json.loads(Path(name).read_text(encoding="utf-8"))
-            kind = {"PretrainedConfig": "SegformerConfig"}.get(kind, kind)
+            kind = {"PretrainedConfig": "SegformerConfig", "AutoConfig": "SegformerConfig"}.get(kind, kind)
         else:
             kind, values = CONFIGS[str(name)]
         made = getattr(transformers, kind)(**values)
@@ -273,10 +341,18 @@ def _hub() -> None:
         diffusers.ModelMixin.from_pretrained = classmethod(diffusion_model_of)
         for name in ("UNet2DConditionModel", "AutoencoderKL"):
             getattr(diffusers, name).from_pretrained = classmethod(diffusion_model_of)
-        diffusers.StableDiffusionPipeline.from_pretrained = classmethod(
-            lambda *_, **__: types.SimpleNamespace(unet=diffusion_model_of(diffusers.UNet2DConditionModel))
-        )
+        diffusers.StableDiffusionPipeline.from_pretrained = classmethod(lambda *_, **__: _Pipeline(diffusion_model_of(diffusers.UNet2DConditionModel)))
     transformers.pipeline = lambda *_, **__: _Nothing()
+
+
+class _Pipeline:
+    """A pipeline by its network alone."""
+
+    def __init__(self, unet: Any) -> None:
+        self.unet = unet
+
+    def to(self, *_: Any) -> Any:
+        return self
 
 
 class Tokenizer:
@@ -310,7 +386,7 @@ def ignore_values(shapes: bool = False) -> None:
     """The tree's own comparisons pass, or compare shapes alone: neither side has values. To be called before the models are imported."""
     import importlib
 
-    compared = _same_shape if shapes else lambda *_, **__: (True, "not compared")
+    compared = _same_shape if shapes else lambda *_, **__: (True, 1.0)
 
     for name in (
         "models.common.utility_functions",

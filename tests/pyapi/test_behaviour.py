@@ -225,7 +225,6 @@ REFUSED = [
     ("ttnn.open_device(device_id=7)", RuntimeError, "device 0"),
     ("ttnn.open_device(0)", TypeError, "positional"),
     ("ttnn.open_device(device_id=0, l1_small_size=1 << 70)", TypeError, "64 bits"),
-    ("ttnn.from_torch(torch.zeros(2), memory_config=ttnn.L1_MEMORY_CONFIG)", RuntimeError, "device must be specified"),
     ("ttnn.load_tensor('no_such.tensorbin')", RuntimeError, "no such file"),
     ("-x", TypeError, "unary -"),
     ("x ** 2", TypeError, "pow"),

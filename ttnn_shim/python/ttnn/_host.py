@@ -38,7 +38,7 @@ def from_torch(
     col_tilize: bool = False,
     enable_bfloat_opt: bool = False,
 ) -> Tensor | None:
-    """A tensor from a torch tensor (or array), on the host or on `device`."""
+    """A tensor from a torch tensor (or array), on the host or on `device`. A host tensor keeps `memory_config` for `Tensor.to(device)`."""
     if tensor is None:
         return None
     if spec is not None:
@@ -47,8 +47,6 @@ def from_torch(
         if tuple(tensor.shape) != tuple(spec.shape):
             raise _core.error(InvalidArgument, f"expected shape {spec.shape} as in spec, got {list(tensor.shape)}", "ttnn.from_torch")
         dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
-    if memory_config is not None and device is None and spec is None:
-        raise _core.error(InvalidArgument, "device must be specified when memory_config is specified", "ttnn.from_torch")
     options = {"preserve_nan_values": preserve_nan_values, "col_tilize": col_tilize, "enable_bfloat_opt": enable_bfloat_opt}
     named = {"data_type": dtype, "device": device, "layout": layout, "mem_config": memory_config, "tile": tile, "pad_value": pad_value}
     return Tensor(tensor, **{key: value for key, value in (named | options).items() if value is not None})

@@ -299,7 +299,7 @@ class Tensor:
     def to(self, device: Any = None, mem_config: MemoryConfig | None = None, cq_id: Any = None, target_layout: Any = None) -> Any:
         if target_layout is not None:
             return _op("to_layout")(self, target_layout)
-        return _op("to_device")(self, device, memory_config=mem_config)
+        return _op("to_device")(self, device, memory_config=mem_config or self.memory_config())
 
     def deallocate(self, force: bool = False) -> None:
         """Gives device memory back now (with force also while other tensors share it). A host tensor is left alone."""

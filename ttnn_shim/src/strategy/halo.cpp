@@ -13,6 +13,9 @@ namespace {
 
 struct Window {
     std::int64_t batch = 1, h = 1, w = 1, kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, top = 0, bottom = 0, left = 0, right = 0;
+    std::int64_t apart_h = 1, apart_w = 1;  ///< pixels of the input, between which there are zeros
+    std::int64_t input_h() const { return (h - 1) / apart_h + 1; }
+    std::int64_t input_w() const { return (w - 1) / apart_w + 1; }
     std::int64_t padded_h() const { return h + top + bottom; }
     std::int64_t padded_w() const { return w + left + right; }
     std::int64_t out_h() const { return (padded_h() - dh * (kh - 1) - 1) / sh + 1; }
@@ -20,8 +23,22 @@ struct Window {
 };
 
 Window window_of(const Halo& op) {
-    const Window w{op.batch,          op.input_hw[0],    op.input_hw[1], op.window_hw[0], op.window_hw[1], op.stride_hw[0], op.stride_hw[1],
-                   op.dilation_hw[0], op.dilation_hw[1], op.padding[0],  op.padding[1],   op.padding[2],   op.padding[3]};
+    const Window w{
+        op.batch,
+        op.input_hw[0],
+        op.input_hw[1],
+        op.window_hw[0],
+        op.window_hw[1],
+        op.stride_hw[0],
+        op.stride_hw[1],
+        op.dilation_hw[0],
+        op.dilation_hw[1],
+        op.padding[0],
+        op.padding[1],
+        op.padding[2],
+        op.padding[3],
+        op.spread_hw ? (*op.spread_hw)[0] : 1,
+        op.spread_hw ? (*op.spread_hw)[1] : 1};
     if (w.h < 1 || w.w < 1 || w.sh < 1 || w.sw < 1 || w.padded_h() < w.dh * (w.kh - 1) + 1 || w.padded_w() < w.dw * (w.kw - 1) + 1)
         throw std::invalid_argument("op 'halo': the window does not fit the input");
     return w;
@@ -37,7 +54,7 @@ struct Transfer {
 
 /// What one data movement core does: sticks copied within its worker and to others, sticks of zeros, requests. Sticks, not bytes.
 struct Mover {
-    double local = 0, remote = 0, pad = 0, transfers = 0;
+    double local = 0, remote = 0, pad = 0, transfers = 0, pad_runs = 0;
 };
 
 /// The exact gather: lists of transfers as the library makes them, and what the links carry.
@@ -68,11 +85,20 @@ public:
             for (std::int64_t at = begin; at < end;) {
                 const std::int64_t n = at / per_image, y = (at % per_image) / pw, x = at % pw, run = std::min(end - at, pw - x);
                 const std::int64_t x0 = std::max(x, w.left), x1 = std::min(x + run, w.left + w.w), target = at - begin;
-                if (y < w.top || y >= w.top + w.h || x1 <= x0) {
+                if (y < w.top || y >= w.top + w.h || x1 <= x0 || (y - w.top) % w.apart_h != 0) {
                     pad(core, target, run);
                 } else {
+                    const std::int64_t line = (n * w.input_h() + (y - w.top) / w.apart_h) * w.input_w();
                     pad(core, target, x0 - x);
-                    copy(core, n * w.h * w.w + (y - w.top) * w.w + (x0 - w.left), target + x0 - x, x1 - x0);
+                    if (w.apart_w == 1) {
+                        copy(core, line + x0 - w.left, target + x0 - x, x1 - x0);
+                    } else {
+                        for (std::int64_t p = x0; p < x1; ++p)
+                            if ((p - w.left) % w.apart_w == 0)
+                                copy(core, line + (p - w.left) / w.apart_w, target + p - x, 1);
+                            else
+                                pad(core, target + p - x, 1);
+                    }
                     pad(core, target + x1 - x, x + run - x1);
                 }
                 at += run;
@@ -152,7 +178,10 @@ HaloPlan halo_plan(const Arch& arch, const Transfers& gather, bool tiled, std::i
                     load.add(static_cast<int>(noc), place(static_cast<std::int64_t>(owner)), place(t.to), std::exchange(to[noc], 0.0));
         }
         const auto& zeros = gather.zeros[owner];
-        for (std::size_t i = 0; i < zeros.size(); ++i) movers[i < zeros.size() / 2 ? 0 : 1].pad += static_cast<double>(zeros[i].second);
+        for (std::size_t i = 0; i < zeros.size(); ++i) {
+            movers[i < zeros.size() / 2 ? 0 : 1].pad += static_cast<double>(zeros[i].second);
+            movers[i < zeros.size() / 2 ? 0 : 1].pad_runs += 1;
+        }
     }
     for (std::size_t noc = 0; noc < kMovers; ++noc) {
         plan.link[noc] = load.worst(static_cast<int>(noc));
@@ -179,8 +208,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     const HaloPlan plan = halo_plan(arch, gathered, tiled, s.grid_x > 0 ? s.grid_x : arch.grid_x, block, s.col_major);
     const double stick = static_cast<double>(s.w) * (out.dtype == DType::Float32 ? 4.0 : 2.0);
     const std::int64_t blocks = ceil_div(s.h, kBlockSticks);
-    // Zeros first, then copies within the worker, then those to others, which all workers send at the same time. With a tiled input each
-    // block is waited for and its copies are acknowledged before the next.
+    // Zeros first (those between pixels are a request for each run), then copies within the worker, then those to others, which all workers
+    // send at the same time. With a tiled input each block is waited for and its copies are acknowledged before the next.
     double gather = 0;
     for (const auto& movers : plan.cores)
         for (std::size_t noc = 0; noc < kMovers; ++noc) {
@@ -191,7 +220,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
                 tiled ? static_cast<double>((blocks + 1 - static_cast<std::int64_t>(noc)) / 2) * costs(arch).halo_block_end : 0;
             gather = std::max(
                 gather, m.local * stick / k.halo_local_rate + remote + m.transfers * costs(arch).halo_transfer + waits +
-                            m.pad * stick / k.halo_pad_rate);
+                            m.pad * stick / k.halo_pad_rate + (op.spread_hw ? m.pad_runs * k.halo_run : 0));
         }
     const double untilize =
         tiled ? static_cast<double>(blocks) * (k.untilize_block + k.untilize_tile * static_cast<double>(ceil_div(s.w, 32)) + k.halo_block)

@@ -360,11 +360,12 @@ struct Halo {
     std::array<std::int64_t, 4> padding{};  ///< top, bottom, left, right
     OptionalInteger num_cores_nhw{};
     bool is_out_tiled = true, config_in_dram = false;
-    OptionalFlag pool{};           ///< a pool follows
-    OptionalInteger in_nsticks{};  ///< sticks of a core
+    OptionalFlag pool{};              ///< a pool follows
+    OptionalInteger in_nsticks{};     ///< sticks of a core
+    std::optional<Pair> spread_hw{};  ///< the image has zeros between the pixels of the input, which are so far apart
     OPERATION(
         Halo, "halo", batch, input_hw, window_hw, stride_hw, dilation_hw, padding, num_cores_nhw, is_out_tiled, config_in_dram, pool,
-        in_nsticks)
+        in_nsticks, spread_hw)
 };
 
 /// Inputs A (sharded, after the halo), W (tiles, [1, 1, K, N])[, bias]. Blocks in tiles.

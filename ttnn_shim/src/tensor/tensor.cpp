@@ -103,10 +103,7 @@ Tensor Tensor::to_device(
     SHIM_CHECK(is_allocated(), "the tensor was deallocated");
     if (is_on_device(*this)) {
         SHIM_CHECK(shim().buffer->device().get() == device, "the tensor is already on another device");
-        SHIM_CHECK(
-            !memory_config || *memory_config == this->memory_config(),
-            "the tensor is already on the device with another memory config; use ttnn::to_memory_config");
-        return *this;
+        return *this;  // whatever memory is asked for
     }
     check_not_captured(*device, "Writes");
     const auto& spec = tensor_spec();

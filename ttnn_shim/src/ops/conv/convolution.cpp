@@ -227,6 +227,8 @@ Convolution run_as(const Convolution& conv) {
     spread.in_h = (w.in_h - 1) * w.stride_h + 1;
     spread.in_w = (w.in_w - 1) * w.stride_w + 1;
     spread.stride_h = spread.stride_w = 1;
+    spread.spread_h = w.stride_h;
+    spread.spread_w = w.stride_w;
     spread.top = spread.bottom = std::max(1U, w.dilation_h * (w.kernel_h - 1)) - std::min(w.top, w.dilation_h * (w.kernel_h - 1));
     spread.left = spread.right = std::max(1U, w.dilation_w * (w.kernel_w - 1)) - std::min(w.left, w.dilation_w * (w.kernel_w - 1));
     as_run.window = spread;
@@ -343,24 +345,21 @@ Tensor flat_weight(const Tensor& weight, const Convolution& conv) {
     return shape.rank() == 3 && conv.window.in_h == 1 ? weight.reshape(Shape({shape[0], shape[1], 1, shape[2]})) : weight;
 }
 
-/// Weights that are to be prepared, on the host: TT-NN fetches those of a device, and channels that they lack are 0 for windows wider than
-/// a pixel.
+/// Weights that are to be prepared, on the host: TT-NN fetches those of a device.
 Tensor raw_weights(const Tensor& given, const Convolution& conv) {
-    const WeightShape& w = conv.weights;
-    if (w.transposed) return given;
-    const Tensor weight = flat_weight(is_on_device(given) ? given.cpu() : given, conv);
-    const Shape& shape = weight.logical_shape();
-    if (shape.rank() != 4 || w.groups != 1 || conv.is_matmul() || shape[0] != w.out_channels || shape[1] >= w.in_channels ||
-        shape[2] != w.kernel_h || shape[3] != w.kernel_w)
-        return weight;
-    const TensorSpec spec = make_spec(Shape({shape[0], w.in_channels, shape[2], shape[3]}), weight.dtype(), weight.layout());
-    if (!has_values(weight)) return make_host_tensor(spec, nullptr);
-    const auto values = new_values(spec);
-    const size_t area = size_t{shape[2]} * shape[3] * stored_bytes(weight.dtype()), held = shape[1] * area, wanted = w.in_channels * area;
-    std::memset(values->data(), 0, shape[0] * wanted);
-    for (size_t out = 0; out < shape[0]; ++out) std::memcpy(values->data() + out * wanted, raw_data(weight) + out * held, held);
-    return make_host_tensor(spec, values);
+    if (conv.weights.transposed) return given;
+    return flat_weight(is_on_device(given) ? given.cpu() : given, conv);
 }
+
+/// A product with an image of all channels takes weights for all of them.
+void check_all_channels(const Tensor& weight, const Convolution& conv) {
+    const uint32_t given = shape_given(weight, conv.weights).channels(), area = conv.weights.kernel_h * conv.weights.kernel_w;
+    SHIM_CHECK(
+        given == conv.weights.in_channels,
+        "The width of the first tensor must be equal to the height of the second tensor. Mismatch: width={} height={}",
+        conv.weights.in_channels * area, given * area);
+}
+
 /// Height shards are folded where they lie and multiplied as the image of the windows. TT-NN does not bring shards that are then no whole
 /// tiles to others by itself.
 Outcome convolve_folded_shards(
@@ -429,6 +428,7 @@ Outcome convolve(
     const bool from_l1 = whole_in_l1(settings) || (!settings.slices && input.memory_config().is_l1());
     const bool folding =
         is_floating_point(input.dtype()) && folds(conv, input.memory_config(), settings.config.enable_kernel_stride_folding);
+    if (folding || conv.is_matmul()) check_all_channels(weight_tensor, conv);
     if (folding && input.is_sharded()) {
         // The image's rows are whole tiles, or its reshape leaves the shards.
         if (input.layout() == Layout::ROW_MAJOR || w.in_w % TILE_EDGE == 0)

@@ -131,7 +131,7 @@ Tensor convolve_shards(
         // Shards that only this call made are given back before the rows move; a transposed convolution holds them until the result has
         // a place.
         if (!conv.weights.transposed) input = Tensor();
-        if (settings.config.reallocate_halo_output) halo = move_halo(std::move(halo));
+        if (settings.config.reallocate_halo_output) halo = ttnn::move(halo);
     }
     const strategy::Conv2d operation{
         .act_block_h = plan.block_h,

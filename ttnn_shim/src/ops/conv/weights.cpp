@@ -9,27 +9,29 @@
 namespace ttnn_shim {
 namespace {
 
-/// Visits (dense offset, prepared offset) of every weight.
+/// Visits (dense offset, prepared offset) of every weight that was given; the dense ones have `second_channels` for each first one.
 template <typename Function>
-void for_each_weight(const WeightShape& s, Function&& function) {
-    const uint32_t in_per_group = s.in_channels / s.groups;
+void for_each_weight(const WeightShape& s, size_t second_channels, Function&& function) {
+    const uint32_t in_channels = s.channels();
+    const uint32_t in_per_group = in_channels / s.groups;
     const uint32_t out_per_group = s.out_channels / s.groups;
+    const size_t given = s.transposed ? s.second() : in_per_group;
     const size_t area = size_t{s.kernel_h} * s.kernel_w;
     parallel_for(s.first(), 8, [&](size_t begin, size_t end) {
         for (size_t first = begin; first < end; ++first) {
-            for (size_t second = 0; second < s.second(); ++second) {
+            for (size_t second = 0; second < given; ++second) {
                 const size_t group = first / (s.transposed ? in_per_group : out_per_group);
                 const size_t in = s.transposed ? first : group * in_per_group + second;
                 const size_t out = s.transposed ? group * out_per_group + second : first;
                 for (size_t k = 0; k < area; ++k) {
-                    function((first * s.second() + second) * area + k, (k * s.in_channels + in) * s.out_channels + out);
+                    function((first * second_channels + second) * area + k, (k * in_channels + in) * s.out_channels + out);
                 }
             }
         }
     });
 }
 
-Shape prepared_shape(const WeightShape& s) { return Shape({1, 1, s.kernel_h * s.kernel_w * s.in_channels, s.out_channels}); }
+Shape prepared_shape(const WeightShape& s) { return Shape({1, 1, s.kernel_h * s.kernel_w * s.channels(), s.out_channels}); }
 
 struct Cached {
     std::weak_ptr<Values> source;
@@ -43,10 +45,12 @@ std::unordered_map<const Values*, Cached> cache;
 
 template <typename T>
 std::shared_ptr<Values> gather(const Values& prepared, const WeightShape& shape) {
-    auto dense = Values::allocate(sizeof(T) * shape.first() * shape.second() * shape.kernel_h * shape.kernel_w);
+    const size_t bytes = sizeof(T) * shape.first() * shape.second() * shape.kernel_h * shape.kernel_w;
+    auto dense = Values::allocate(bytes);
+    if (shape.given_channels != 0) std::memset(dense->data(), 0, bytes);
     const T* from = reinterpret_cast<const T*>(prepared.data());
     T* to = reinterpret_cast<T*>(dense->data());
-    for_each_weight(shape, [&](size_t at, size_t source) { to[at] = from[source]; });
+    for_each_weight(shape, shape.second(), [&](size_t at, size_t source) { to[at] = from[source]; });
     return dense;
 }
 
@@ -58,13 +62,28 @@ void check_dtype(DataType dtype) {
 
 }  // namespace
 
-bool is_prepared(const Tensor& weight, const WeightShape& shape) { return weight.logical_shape() == prepared_shape(shape); }
+WeightShape shape_given(const Tensor& weight, WeightShape shape) {
+    const Shape& own = weight.logical_shape();
+    shape.given_channels = 0;
+    if (own.rank() != 4 || shape.groups != 1 || shape.transposed) return shape;
+    const uint32_t area = shape.kernel_h * shape.kernel_w;
+    const bool prepared = is_on_device(weight) && own[0] == 1 && own[1] == 1 && own[3] == shape.out_channels && own[2] % area == 0;
+    const uint32_t channels = prepared ? own[2] / area : own[1];
+    if (channels < shape.in_channels) shape.given_channels = channels;
+    return shape;
+}
+
+bool is_prepared(const Tensor& weight, const WeightShape& shape) {
+    return weight.logical_shape() == prepared_shape(shape_given(weight, shape));
+}
 
 Tensor prepare_weights(
-    const Tensor& weight, const WeightShape& shape, DataType dtype, MeshDevice* device, uint32_t rows, uint32_t columns) {
+    const Tensor& weight, const WeightShape& wanted, DataType dtype, MeshDevice* device, uint32_t rows, uint32_t columns) {
     SHIM_CHECK(
         !is_on_device(weight), "weight_tensor must be on the host, got a device tensor {}; use ttnn.from_device", weight.tensor_spec());
-    const Shape expected({shape.first(), shape.second(), shape.kernel_h, shape.kernel_w});
+    const WeightShape shape = shape_given(weight, wanted);
+    const uint32_t second = shape.transposed ? shape.second() : shape.channels() / shape.groups;
+    const Shape expected({shape.first(), second, shape.kernel_h, shape.kernel_w});
     SHIM_CHECK(weight.logical_shape() == expected, "weight_tensor: expected shape {}, got {}", expected, weight.logical_shape());
     check_dtype(dtype);
     const TensorSpec dense = make_spec(prepared_shape(shape), dtype, Layout::TILE);
@@ -79,14 +98,15 @@ Tensor prepare_weights(
     const F32Values values(weight);
     std::vector<float> prepared(spec.logical_shape().volume(), 0.0F);
     const size_t area = size_t{shape.kernel_h} * shape.kernel_w;
-    for_each_weight(shape, [&](size_t at, size_t target) {
+    for_each_weight(shape, second, [&](size_t at, size_t target) {
         const size_t tap = at % area;
         prepared[target] = values[shape.flipped ? at - tap + (area - 1 - tap) : at];
     });
     return from_host_values(prepared.data(), DataType::FLOAT32, spec, device);
 }
 
-std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& shape) {
+std::shared_ptr<Values> dense_weights(const Tensor& weight, const WeightShape& wanted) {
+    const WeightShape shape = shape_given(weight, wanted);
     const std::shared_ptr<Values>& values = weight.shim().buffer->values();
     if (!is_prepared(weight, shape)) {
         return values;

@@ -12,12 +12,17 @@ struct WeightShape {
     uint32_t in_channels = 1, out_channels = 1, kernel_h = 1, kernel_w = 1, groups = 1;
     bool transposed = false;
     bool flipped = false;  ///< given with kernel rows and columns in reverse order (transposed convolutions); prepared in the usual one
+    uint32_t given_channels =
+        0;  ///< input channels that the weights have values for, from the first on; 0: all. The others are multiplied by 0
 
+    uint32_t channels() const { return given_channels != 0 ? given_channels : in_channels; }
     uint32_t first() const { return transposed ? in_channels : out_channels; }
     uint32_t second() const { return (transposed ? out_channels : in_channels) / groups; }
     bool operator==(const WeightShape&) const = default;
 };
 
+/// `shape` with the input channels that `weight` has, raw or prepared: without groups they may be fewer than the input's.
+WeightShape shape_given(const Tensor& weight, WeightShape shape);
 /// [first, second, kh, kw] values on the host -> [1, 1, kh * kw * I, O] (groups as blocks of a matrix that is zero elsewhere), which
 /// takes the memory of `rows` rows (the program's blocks leave gaps between kernel rows) and `columns` columns (whole shards of the
 /// result).

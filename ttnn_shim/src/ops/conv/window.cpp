@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
+#include "ttnn/operations/data_movement/move/move.hpp"
 #include "ttnn/operations/data_movement/sharded/interleaved_to_sharded/interleaved_to_sharded.hpp"
 
 namespace ttnn_shim {
@@ -327,28 +328,14 @@ Tensor gather_halo(
                  .num_cores_nhw = placement.cores_nhw,
                  .is_out_tiled = unit == TILE_EDGE,
                  .config_in_dram = config_in_dram,
-                 .pool = pool},
+                 .pool = pool,
+                 .spread_hw = window.spread_h * window.spread_w > 1 ? std::optional<strategy::Pair>({window.spread_h, window.spread_w})
+                                                                    : std::nullopt},
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
     if (!move) return halo;
     sharded = Tensor();  // the shards are given back first
-    return move_halo(std::move(halo));
-}
-
-Tensor move_halo(Tensor halo) {
-    // Its own place is given back too: it moves to the top of the memory. The gathered rows have no values of their own.
-    MeshDevice* device = device_of(halo);
-    const TensorSpec spec = halo.tensor_spec();
-    const Kernel nothing = [](std::span<const Tensor> outputs) {
-        outputs[0].shim().buffer->set_values(zero_values(outputs[0].logical_volume() * stored_bytes(outputs[0].dtype())));
-    };
-    const uint64_t place = halo.buffer_address();
-    halo.shim().buffer->release();
-    if (Tensor moved = make_device_tensor(device, spec); moved.buffer_address() == place) {  // nothing to move
-        nothing(std::span<const Tensor>(&moved, 1));
-        return moved;
-    }
-    return launch_on(device, {.op = strategy::Move{}, .released = {spec}, .name = "MoveDeviceOperation"}, {}, {spec}, nothing)[0];
+    return ttnn::move(halo);
 }
 
 }  // namespace ttnn_shim

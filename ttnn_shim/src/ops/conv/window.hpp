@@ -20,6 +20,7 @@ struct Window {
     uint32_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
     uint32_t top = 0, bottom = 0, left = 0, right = 0;
     bool ceil_mode = false;
+    uint32_t spread_h = 1, spread_w = 1;  ///< only every so many pixels are of the input, those between are zeros (transposed convolutions)
 
     uint32_t out_h() const { return out(in_h, top + bottom, kernel_h, stride_h, dilation_h, top); }
     uint32_t out_w() const { return out(in_w, left + right, kernel_w, stride_w, dilation_w, left); }
@@ -93,7 +94,5 @@ Tensor image_shards(const Tensor& input, const Window& window, const Placement& 
 Tensor gather_halo(
     const Tensor& input, const Window& window, const Placement& placement, uint32_t unit, bool move, bool config_in_dram,
     bool pool = false);
-/// The move to the top of the memory, once what lay above has been given back. No program where there is nothing to move.
-Tensor move_halo(Tensor halo);
 
 }  // namespace ttnn_shim

@@ -3,6 +3,7 @@
 #include "ops/core/core_programs.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "ops/trace_values.hpp"
 #include "tensor/door.hpp"
 #include "ttnn/core.hpp"
 #include "ttnn/operations/core/core.hpp"
@@ -125,10 +126,10 @@ Tensor to_memory_config(
     const Tensor& tensor, const MemoryConfig& memory_config, std::optional<DataType> dtype, const std::optional<Tensor>& output_tensor) {
     OpScope scope("ttnn.to_memory_config");
     check_device_tensor(tensor, "tensor");
-    const bool same_dtype = !dtype || *dtype == tensor.dtype();
-    if (tensor.memory_config() == memory_config && same_dtype && !output_tensor) {
-        return tensor;
-    }
+    if (tensor.memory_config() == memory_config && !output_tensor) return tensor;  // whatever dtype is asked for, as in TT-NN
+    SHIM_CHECK(
+        !dtype || *dtype == tensor.dtype() || tensor.layout() == Layout::TILE, "Only tile layout supports dtype conversion, got {} in {}",
+        tensor.dtype(), tensor.layout());
     const MemoryConfig& own = tensor.memory_config();
     const bool from_sharded = own.is_sharded();
     SHIM_CHECK(!is_block_in_dram(own) && !is_block_in_dram(memory_config), "block shards in DRAM are not supported");
@@ -139,8 +140,11 @@ Tensor to_memory_config(
             return copy_program(tensor, memory_config, dtype, output_tensor);
         }
         if (from_sharded) {
-            SHIM_CHECK(same_dtype, "dtype conversion is not supported when resharding");
-            return reshard(tensor, memory_config, output_tensor);
+            const bool cuts_rows =
+                tensor.layout() == Layout::ROW_MAJOR && own.shard_spec()->shape[1] != memory_config.shard_spec()->shape[1];
+            if (cuts_rows && own.is_l1() && memory_config.is_l1() && !output_tensor)  // sticks of another width go through DRAM
+                return to_memory_config(to_memory_config(tensor, MemoryConfig{}), memory_config);
+            return dtype ? copy_program(tensor, memory_config, dtype, output_tensor) : reshard(tensor, memory_config, output_tensor);
         }
         if (!has_aligned_rows(tensor, memory_config)) return copy_program(tensor, memory_config, dtype, output_tensor);
         return interleaved_to_sharded(tensor, memory_config, dtype, std::nullopt, output_tensor);
@@ -226,13 +230,20 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
     }
     const TensorSpec spec = spec_like(input_tensor, std::nullopt, to);
     const auto values = input_tensor.shim().buffer->values();
+    const Kernel carry = [=](std::span<const Tensor> outputs) {
+        outputs[0].shim().buffer->set_values(values ? values : input_tensor.shim().buffer->values());  // a replay has new ones
+    };
     MeshDevice* device = device_of(input_tensor);
+    const uint64_t place = input_tensor.buffer_address();
     input_tensor.shim().buffer->release();
+    if (spec.memory_config().is_l1() == input_tensor.memory_config().is_l1()) {
+        if (const Tensor moved = make_device_tensor(device, spec, values); moved.buffer_address() == place) {  // nothing to move
+            if (!values) on_values(carry, {moved}, {moved});
+            return moved;
+        }
+    }
     return launch_on(
-        device, {.op = strategy::Move{}, .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec},
-        [=](std::span<const Tensor> outputs) {
-            outputs[0].shim().buffer->set_values(values ? values : input_tensor.shim().buffer->values());  // a replay has new ones
-        })[0];
+        device, {.op = strategy::Move{}, .released = {input_tensor.tensor_spec()}, .name = "MoveDeviceOperation"}, {}, {spec}, carry)[0];
 }
 
 namespace core {

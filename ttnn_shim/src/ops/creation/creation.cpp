@@ -30,9 +30,8 @@ TensorSpec spec_of(const Shape& shape, const Where& where) {
     }
     const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
     const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);
-    const MemoryConfig memory = where.memory_config.value_or(MemoryConfig{});
-    return make_spec(
-        shape, dtype, layout, where.device == nullptr && memory.is_sharded() ? MemoryConfig{} : memory);  // no shards on the host
+    // A tensor made on the host does not remember the memory that it was asked for.
+    return make_spec(shape, dtype, layout, where.device == nullptr ? MemoryConfig{} : where.memory_config.value_or(MemoryConfig{}));
 }
 
 Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {

@@ -174,7 +174,7 @@ Tensor fold(const arguments::fold& args) {
         memory = input.memory_config().with_shard_spec(shard);
     }
     return moved(
-        {.op = strategy::Fold{}, .name = "FoldDeviceOperation"}, input, result, memory,
+        {.op = strategy::Fold{}, .name = "Fold"}, input, result, memory,
         dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1}));
 }
 

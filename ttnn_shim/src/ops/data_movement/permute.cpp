@@ -78,12 +78,16 @@ Tensor permuted(const Tensor& given, const std::vector<uint32_t>& order, const s
     const Shape result = shape_of(extents);
     bool native = false;
     Program program{.op = strategy::Permute{.dims = {order.begin(), order.end()}}};
-    if (changed.size() == 2 && rank <= 4 && input.layout() == Layout::TILE) {
+    if (changed.size() == 2 && rank <= 4 && (input.layout() == Layout::TILE || input.is_sharded())) {
         const std::string kind = changed[1] == 0 && changed[0] == 1
                                      ? "WH"
                                      : (changed[1] == 1 && changed[0] == 2 ? "HC" : (changed[1] == 2 && changed[0] == 3 ? "CN" : ""));
-        if (!kind.empty()) program = {.op = strategy::Transpose{.dim = kind}};
-        native = kind == "WH" || kind == "CN";
+        if (input.layout() != Layout::TILE) {  // sticks: planned as any permutation of them
+            if (!kind.empty()) program.name = "TransposeDeviceOperation";
+        } else {
+            if (!kind.empty()) program = {.op = strategy::Transpose{.dim = kind}};
+            native = kind == "WH" || kind == "CN";
+        }
     }
     if (!native && by_bfloat16(input) && !(memory_config && memory_config->is_sharded()))
         return ttnn::typecast(permuted(ttnn::typecast(input, DataType::BFLOAT16), order, memory_config), input.dtype());
@@ -111,7 +115,7 @@ Tensor permute(const Tensor& input, const ttsl::SmallVector<int64_t>& dims, cons
         order.push_back(dim);
     }
     if (identity) return memory_config && *memory_config != input.memory_config() ? permuted(input, order, memory_config) : input;
-    if (input.is_sharded() && rank >= 3 && rank <= 4 && (rank == 3 || order[0] == 0)) {
+    if (input.is_sharded() && !is_ragged(input) && rank >= 3 && rank <= 4 && (rank == 3 || order[0] == 0)) {
         // TT-NN turns the last three dimensions of shards by transposes of neighbours.
         const auto at = [&](size_t i) { return order[rank - 3 + i] + 3 - static_cast<uint32_t>(rank); };
         const auto turned = [&](const Tensor& value, bool rows, bool last) {
@@ -141,6 +145,8 @@ Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, const std::opt
     std::vector<uint32_t> order(rank);
     for (size_t i = 0; i < rank; ++i) order[i] = static_cast<uint32_t>(i);
     std::swap(order[a], order[b]);
+    if (input.is_sharded() && std::max(a, b) - std::min(a, b) == 2 && std::max(a, b) + 1 == rank)  // by transposes of neighbours
+        return permute(input, ttsl::SmallVector<int64_t>(order.begin(), order.end()), memory_config, 0.0F);
     return permuted(input, order, memory_config);
 }
 Tensor transpose(const Tensor& input, int64_t dim1, int64_t dim2, float pad_value) {

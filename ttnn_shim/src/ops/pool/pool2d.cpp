@@ -12,6 +12,7 @@
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
+#include "ttnn/operations/data_movement/move/move.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/experimental/adaptive_pool/adaptive_pools.hpp"
 #include "ttnn/operations/pool/generic/generic_pools.hpp"
@@ -346,7 +347,7 @@ std::vector<Tensor> pool(const Tensor& input, Window window, PoolSettings settin
     const bool recording = is_recording(device_of(input)->shim());  // has no values yet
     const Tensor values = frees_input && !recording ? without_place(input, std::nullopt) : input;
     if (settings.deallocate_input || in_dram) shards.deallocate(true);
-    if (settings.reallocate_halo) halo = move_halo(std::move(halo));
+    if (settings.reallocate_halo) halo = ttnn::move(halo);
     auto outputs = run_pool(halo, window, settings, placement, [=](std::span<const Tensor> made) {
         pool_kernel(frees_input && recording ? without_place(values, std::nullopt) : values, window, settings, made);
     });

@@ -1,6 +1,7 @@
 // Splitting projections into heads and joining them again: strided copies.
 #include "ops/arguments.hpp"
 #include "ops/data_movement/common.hpp"
+#include "ops/trace_values.hpp"
 #include "ops/transformer/grouped_heads.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/experimental/transformer/nlp_heads.hpp"
@@ -222,7 +223,7 @@ static auto run_nlp_create_qkv_heads_falcon7b(const arguments::experimental::nlp
 }
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_falcon7b", run_nlp_create_qkv_heads_falcon7b);
 static auto run_nlp_create_qkv_heads_segformer(const arguments::experimental::nlp_create_qkv_heads_segformer& args) {
-    // heads of 32 values out of q alone: the real op gives it back three times
+    // Heads of 32 values out of q alone: the real op makes three tensors and writes the first; the others hold the same here.
     const OpScope scope("ttnn.experimental.nlp_create_qkv_heads_segformer");
     const Tensor& input = args.input;
     check_device_tensor(input, "input", Layout::TILE);
@@ -232,10 +233,17 @@ static auto run_nlp_create_qkv_heads_segformer(const arguments::experimental::nl
     const uint32_t heads = s[3] / DEPTH;
     const Shape result({s[0], heads, s[2], DEPTH});
     const int64_t row = s[3];
-    const Tensor q = moved(
+    std::vector<Tensor> results{moved(
         {.op = strategy::CreateHeads{.num_heads = heads}, .name = "NlpCreateHeadsSegformerDeviceOperation"}, input, result,
-        args.memory_config, dense_target(result, {row * s[2], DEPTH, row, 1}));
-    return std::vector<Tensor>{q, q, q};
+        args.memory_config, dense_target(result, {row * s[2], DEPTH, row, 1}))};
+    for (int i = 0; i < 2; ++i) {
+        const Tensor q = results[0];
+        results.push_back(make_device_tensor(device_of(q), q.tensor_spec()));
+        on_values(
+            [q](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(q.shim().buffer->values()); }, {q},
+            {results.back()});
+    }
+    return results;
 }
 SHIM_OP("ttnn.experimental.nlp_create_qkv_heads_segformer", run_nlp_create_qkv_heads_segformer);
 
