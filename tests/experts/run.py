@@ -161,7 +161,7 @@ def compare(outcome: Outcome, shim: list[dict[str, Any]], wheel: list[dict[str, 
         if record["status"] != "accepted" or other["status"] != "accepted":
             continue
         made, wanted = record.get("programs", []), other.get("programs", [])
-        if made or wanted:
+        if (made or wanted) and "programs" in other:
             outcome.programs += 1
             outcome.programs_equal += made == wanted
             if made != wanted:

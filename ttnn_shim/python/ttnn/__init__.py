@@ -80,6 +80,10 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
         "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
     ),
     "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo"),
+    "_graph_levels": ("graph.extract_levelized_graph", "graph.visualize", "graph.visualize_node", "graph.visualize_edge"),
+    "_python_operations": tuple(f"{place}{name}" for place in ("", "decorators.") for name in (
+        "register_python_operation", "query_registered_operations", "dump_operations",
+    )),
     "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
     "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
     "_golden": ("operations.activations.get_golden_function_for_activation",),
@@ -94,7 +98,7 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
 _SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators", "graph", "profiler")
-_DEEPER = {"operations": ("activations", "conv2d", "matmul", "losses", "normalization", "pool", "transformer", "reduction", "embedding")}
+_DEEPER = {"operations": ("activations", "conv2d", "matmul", "losses", "normalization", "pool", "transformer", "reduction", "embedding", "moreh")}
 
 
 def _make(name: str) -> Any:
@@ -152,6 +156,8 @@ def _lookup(module: str, name: str) -> Any:
     full = f"{module}.{name}"
     if name.startswith("__"):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    if module == "ttnn.operations.moreh":  # the same ops under shorter names
+        return _lookup("ttnn", f"moreh_{name}")
     if name in offered(module):
         canonical = resolve_alias(full)
         try:

@@ -12,6 +12,8 @@ from typing import Any
 Hook = Callable[..., Any]
 before: list[Hook] = []
 after: list[Hook] = []
+comparing = False
+"""Whether `ttnn.CONFIG.enable_comparison_mode` is set."""
 
 
 @contextlib.contextmanager
@@ -34,14 +36,15 @@ def register_post_operation_hook(hook: Hook) -> contextlib.AbstractContextManage
 
 
 def called(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Hook) -> Any:
-    """call(args, kwargs) between the hooks."""
+    """call(args, kwargs) between the hooks, compared with the op's golden function where that is asked for."""
+    from ttnn._comparison import compared
     from ttnn._host import CONFIG
 
     if CONFIG.enable_fast_runtime_mode:
         return call(args, kwargs)
     for hook in list(before):
         hook(operation, args, kwargs)
-    result = call(args, kwargs)
+    result = compared(operation, args, kwargs, call) if comparing else call(args, kwargs)
     for hook in list(after):
         hook(operation, args, kwargs, result)
     return result

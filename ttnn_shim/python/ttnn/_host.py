@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
-from ttnn import _core, _print, _trace
+from ttnn import _core, _hooks, _print, _trace
 from ttnn._binding import api_function
 from ttnn._enums import BufferType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
 from ttnn._facts import facts
@@ -405,7 +405,8 @@ def _rectangle(grid: CoreRangeSet | None) -> CoreCoord:
 
 
 class Config:
-    """`ttnn.CONFIG`. The simulator acts on none of these options; they are kept so that programs can set and read them."""
+    """`ttnn.CONFIG`. The simulator acts on enable_fast_runtime_mode (hooks and comparison mode need it off) and on the options of comparison mode;
+    nothing falls back to the host. The others are kept so that programs can set and read them."""
 
     __module__ = "ttnn"
 
@@ -438,9 +439,11 @@ class Config:
         old = self._values[name]
         if isinstance(old, bool) and not isinstance(value, bool):
             raise TypeError(f"Config.{name}: expected bool, got {type(value).__name__}")
-        if name in ("enable_comparison_mode", "throw_exception_on_fallback", "enable_detailed_tensor_report") and value:
+        if name == "enable_detailed_tensor_report" and value:
             raise NotSupported(f"CONFIG.{name} is not implemented by the simulator", op="ttnn.CONFIG")
         self._values[name] = pathlib.Path(value) if isinstance(old, pathlib.Path) else value
+        if name == "enable_comparison_mode" and self is CONFIG:
+            _hooks.comparing = value
 
     def keys(self) -> list[str]:
         return sorted(self._values)
@@ -461,6 +464,7 @@ def manage_config(name: str, value: Any) -> Iterator[None]:
         yield
     finally:
         CONFIG._values[name] = before
+        _hooks.comparing = CONFIG._values["enable_comparison_mode"]
 
 
 set_printoptions = _print.set_printoptions

@@ -91,7 +91,7 @@ class Operation:
         return result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _hooks.before or _hooks.after:
+        if _hooks.before or _hooks.after or _hooks.comparing:
             return _hooks.called(self, args, kwargs, self._watched)
         return self._watched(args, kwargs)
 
