@@ -140,8 +140,8 @@ Tensor to_memory_config(
             return copy_program(tensor, memory_config, dtype, output_tensor);
         }
         if (from_sharded) {
-            const bool cuts_rows =
-                tensor.layout() == Layout::ROW_MAJOR && own.shard_spec()->shape[1] != memory_config.shard_spec()->shape[1];
+            const bool cuts_rows = tensor.layout() == Layout::ROW_MAJOR && own.memory_layout() != memory_config.memory_layout() &&
+                                   own.shard_spec()->shape[1] != memory_config.shard_spec()->shape[1];
             if (cuts_rows && own.is_l1() && memory_config.is_l1() && !output_tensor)  // sticks of another width go through DRAM
                 return to_memory_config(to_memory_config(tensor, MemoryConfig{}), memory_config);
             return dtype ? copy_program(tensor, memory_config, dtype, output_tensor) : reshard(tensor, memory_config, output_tensor);
