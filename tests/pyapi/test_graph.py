@@ -330,9 +330,9 @@ def test_reports(device: Any, tmp_path: Path) -> None:
         (lambda: graph.extract_peak_L1_memory_usage(3), TypeError, "incompatible function arguments"),
         (lambda: graph.extract_output_info([]), RuntimeError, "No function_end node with tensor connections"),
         (lambda: graph.pretty_print([{"node_type": "strange", "params": {}}]), ValueError, "Unknown node type: strange"),
-        (lambda: graph.visualize([]), AttributeError, "not in the simulator"),
+        (lambda: graph.extract_operation_durations([]), AttributeError, "not in the simulator"),
         (lambda: ttnn.graph_report.import_report("x.json", "y"), AttributeError, "--profile"),
-        (lambda: graph.extract_levelized_graph([]), AttributeError, "not in the simulator"),
+        (lambda: graph.extract_total_duration_from_graph([]), AttributeError, "not in the simulator"),
     ],
 )
 def test_errors(call: Callable[[], Any], kind: type[Exception], words: str) -> None:
