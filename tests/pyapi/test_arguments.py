@@ -34,10 +34,7 @@ NO_EFFECT = {
 }
 # (op, parameter) -> reason: it takes more than the generic variation to see the effect.
 NO_EFFECT_HERE = {
-    **{
-        (f"ttnn.{name}", "memory_config"): "a tensor filled on the host does not remember it, as in the real package"
-        for name in ("arange", "full", "ones", "zeros")
-    },
+    **{(f"ttnn.{name}", "memory_config"): "a tensor filled on the host does not remember it, as in the real package" for name in ("full", "ones", "zeros")},
     ("ttnn.to_memory_config", "dtype"): "not looked at where the memory is the same, as in the real package",
     **{(f"ttnn.{op}", "reverse_order"): "the sample runs along a dimension of size 1; tests/ops_numeric checks it" for op in ("cumsum", "cumprod")},
     ("ttnn.cumsum", "disable_compensated_sum"): "accuracy hint: sums are exact to float32 either way",

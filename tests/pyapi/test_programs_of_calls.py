@@ -112,6 +112,7 @@ def test_host_tensors_remember_their_memory(device: Any) -> None:
         there = host.to(device)
         assert there.to(device, ttnn.DRAM_MEMORY_CONFIG).buffer_address() == there.buffer_address()
     assert ttnn.zeros([32, 32], memory_config=ttnn.L1_MEMORY_CONFIG).memory_config() == ttnn.DRAM_MEMORY_CONFIG
+    assert ttnn.arange(0, 32, 1, memory_config=ttnn.L1_MEMORY_CONFIG).memory_config() == ttnn.L1_MEMORY_CONFIG
     one_core = ttnn.create_sharded_memory_config((32, 256), ttnn.CoreGrid(y=1, x=1), ttnn.ShardStrategy.HEIGHT, use_height_and_width_as_shard_shape=True)
     with pytest.raises(RuntimeError, match="Number of shards along height 8 must not exceed number of cores 1"):
         ttnn.from_torch(torch.ones(1, 1, 256, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, memory_config=one_core)

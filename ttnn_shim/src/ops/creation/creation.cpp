@@ -30,8 +30,7 @@ TensorSpec spec_of(const Shape& shape, const Where& where) {
     }
     const DataType dtype = where.dtype.value_or(DataType::BFLOAT16);
     const Layout layout = where.layout.value_or(is_block_float(dtype) ? Layout::TILE : Layout::ROW_MAJOR);
-    // A tensor made on the host does not remember the memory that it was asked for.
-    return make_spec(shape, dtype, layout, where.device == nullptr ? MemoryConfig{} : where.memory_config.value_or(MemoryConfig{}));
+    return make_spec(shape, dtype, layout, where.memory_config.value_or(MemoryConfig{}));
 }
 
 Tensor place(const TensorSpec& spec, MeshDevice* device, double value) {
@@ -73,7 +72,9 @@ Tensor filled(const char* name, const Shape& shape, double value, const Where& w
     }
     if (!written && where.device != nullptr && where.device->shim().estimate())
         return make_device_tensor(where.device, spec_of(shape, where));
-    return place(spec_of(shape, where), where.device, value);
+    Where here = where;
+    if (where.device == nullptr) here.memory_config.reset();  // a tensor filled on the host does not remember the memory
+    return place(spec_of(shape, here), where.device, value);
 }
 
 Where like(const Tensor& tensor, Where where) {
@@ -103,8 +104,6 @@ Tensor range(int64_t start, int64_t end, int64_t step, const Where& where) {
     const auto count = static_cast<uint64_t>((end - start + step + (step > 0 ? -1 : 1)) / step);
     SHIM_CHECK(count <= 0xffffffffU, "the range holds too many values: {}", count);
     const TensorSpec spec = spec_of(Shape({static_cast<uint32_t>(count)}), where);
-    if (where.memory_config)
-        (void)make_spec(spec.logical_shape(), spec.data_type(), spec.layout(), *where.memory_config);  // checked on the host too
     if (where.device != nullptr) check_not_captured(*where.device, "Writes");
     auto values = new_values(spec);
     const DataType dtype = spec.data_type();
