@@ -72,3 +72,21 @@ def test_buffers_are_the_real_librarys(name: str) -> None:
     )
     assert answer.accepted, answer.error
     assert answer.cb_bytes == expected
+
+
+def test_columns_from_banks() -> None:
+    """Three blocks of B and the core's columns of the result, which are then dealt to the shards: the wheel's region of buffers ends at 1,074,528."""
+    first_byte = 105_824  # of L1 behind what the firmware keeps
+    banks = Memory("DRAM", "WIDTH_SHARDED", ((512, 3584), (0, 0, 11, 0), "ROW_MAJOR"))
+    a, result = (Memory("L1", "WIDTH_SHARDED", ((32, width), (0, 0, 7, 0), "ROW_MAJOR")) for width in (64, 5344))
+    fields = (("in0_block_w", 2), ("per_core_M", 1), ("per_core_N", 167), ("fused_activation", None))
+    answer = ttnn_shim.query(
+        "ttnn.matmul",
+        [Spec((32, 512), "bfloat16", "tile", a), Spec((512, 42752), "bfloat8_b", "tile", banks)],
+        card="n150",
+        memory_config=result,
+        program_config=Record("MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig", fields),
+        compute_kernel_config=COMPUTE,
+    )
+    assert answer.accepted, answer.error
+    assert answer.cb_bytes == 1_074_528 - first_byte

@@ -342,7 +342,40 @@ const char* factory_name(MatmulKind kind) {
     return "";
 }
 
+namespace {
+
+/// Columns of tiles that a core of the DRAM-sharded program computes: filled up where that makes fewer, wider subblocks of one row.
+std::int64_t computed_columns(const OpConfig& c, const MatmulProgram& p) {
+    const std::int64_t most = c.compute.fp32_dest_acc ? 4 : 8;
+    if (p.m > 1) return p.n;
+    std::int64_t width = std::min(most, p.n);
+    while (p.n % width) --width;
+    std::int64_t count = p.n / width, best = width;
+    for (std::int64_t wider = width + 1; wider <= most; ++wider)
+        if (ceil_div(p.n, wider) < count) count = ceil_div(p.n, best = wider);
+    return best * count;
+}
+
+/// The DRAM-sharded program: a bank's columns are fetched three blocks deep, and a core's columns of the result are made beside the shards
+/// that they are then dealt to.
+std::vector<CircularBuffer> dram_sharded_buffers(const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
+    const std::int64_t to = c.outputs[0].tile_bytes(), columns = computed_columns(c, p);
+    const bool several = s.k > p.block_k;
+    const std::int64_t interm = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc && several ? 2048 : to;
+    std::vector<CircularBuffer> out{
+        {"in0", (several ? 2 : 1) * p.m * p.block_k * c.inputs[0].tile_bytes()},
+        {"in1", (several ? 3 : 1) * p.n * p.block_k * c.inputs[1].tile_bytes()},
+        {"out", p.m * columns * to},
+    };
+    if (interm != to) out.push_back({"interm", p.m * columns * interm});
+    if (c.inputs.size() > 2) out.push_back({"bias", columns * c.inputs[2].tile_bytes()});
+    return out;
+}
+
+}  // namespace
+
 std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
+    if (p.kind == MatmulKind::DramSharded) return dram_sharded_buffers(c, s, p);
     const TensorDesc &a = c.inputs[0], &b = c.inputs[1];
     const std::int64_t t0 = a.tile_bytes(), t1 = b.tile_bytes(), to = c.outputs[0].tile_bytes();
     if (p.kind == MatmulKind::MultiCore) return {{"in0", 2 * t0}, {"in1", 2 * t1}, {"out", 2 * to}};
