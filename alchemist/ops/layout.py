@@ -23,6 +23,14 @@ def _pixels(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Seq
     return [np.pad(pixels, ((0, 0), (0, 0), (0, 0), (0, shapes[0][-1] - planes.shape[2])))]
 
 
+def _folded(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: object) -> Sequence[Array]:
+    """The pixels of each window [stride_h, stride_w] side by side, row by row."""
+    n, h, w, c = inputs[0].shape
+    rows, columns = int(attributes["stride_h"]), int(attributes["stride_w"])
+    windows = inputs[0].reshape(n, h // rows, rows, w // columns, columns, c).transpose(0, 1, 3, 2, 4, 5)
+    return [windows.reshape(n, h // rows, w // columns, rows * columns * c)]
+
+
 _STORED: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "si32": np.int32, "ui32": np.uint32, "u32": np.uint32,
            "ui16": np.uint16, "u16": np.uint16, "ui8": np.uint8, "u8": np.uint8, "i8": np.int8, "si8": np.int8}  # fmt: skip
 """Element types whose bits a device value has."""
@@ -105,6 +113,20 @@ op(
     target="ttnn.experimental.convert_to_hwc",
     reference=_pixels,
     doc="[1, N, C, H*W] in width shards -> [1, 1, N*H*W, C] in height shards, channels filled up to whole words; chosen from optimization level 1 on",
+)
+op(
+    "fold",
+    "input stride_h stride_w",
+    "data_movement/fold/fold.hpp",
+    samples=tuple(
+        Sample(
+            (((2, 4, width, 16), "bfloat16"),), {"stride_h": rows, "stride_w": columns}, ((2, 4 // rows, width // columns, 16 * rows * columns),), "row_major"
+        )
+        for width, rows, columns in ((32, 1, 16), (6, 2, 2), (8, 1, 4))
+    ),
+    reference=_folded,
+    tolerance=0.0,
+    doc="NHWC in rows; the result lies where the input does, in rows or height shards; chosen from optimization level 1 on",
 )
 op(
     "to_device",

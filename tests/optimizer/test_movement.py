@@ -16,7 +16,8 @@ MODELS = {
     "a window of odd rows over pairs": (torch.nn.Conv2d(3, 32, 7, stride=2, padding=3), 64, ("[1, 2, 6, 2048]", "kernel_size=[4, 7]", "stride=[1, 2]")),
     "a small window over pairs": (torch.nn.Conv2d(3, 16, 3, stride=2, padding=1, bias=False), 64, ("kernel_size=[2, 3]", "padding=[1, 0, 1, 1]")),
     "no padding, three rows": (torch.nn.Conv2d(4, 16, 5, stride=3), 96, ("kernel_size=[2, 5]", "stride=[1, 3]")),
-    "patches": (torch.nn.Conv2d(3, 32, 8, stride=8), 64, ("[16, 24, 64]", "[2, 64, 192]", "ttnn.linear")),
+    "patches": (torch.nn.Conv2d(3, 32, 8, stride=8), 64, ("[16, 1, 24, 64]", "[2, 64, 192]", "ttnn.fold(", "ttnn.linear")),
+    "patches on shards": (torch.nn.Conv2d(3, 32, 8, stride=8), 256, ("[64, 1, 24, 256]", "ttnn.fold(", "HEIGHT_", "ttnn.linear")),
 }
 
 

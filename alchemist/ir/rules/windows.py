@@ -154,6 +154,15 @@ def _pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
 
 
+@rule("ttnn.fold")
+def _fold(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rows, columns = integer(op, "stride_h") or 1, integer(op, "stride_w") or 1
+    n, h, w, c = inputs[0]
+    need(h % rows == 0 and w % columns == 0, f"windows of {rows} x {columns} do not divide {h} x {w} pixels")
+    same(outputs[0], (n, h // rows, w // columns, c * rows * columns))
+
+
 @rule("ttir.upsample2d", "ttnn.upsample")
 def _upsample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     rank_is(inputs[0], 4, "input")

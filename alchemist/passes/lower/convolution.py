@@ -19,6 +19,7 @@ from alchemist.passes.lower import pixels
 from alchemist.passes.lower.configs import compute_config, convolution_config, pointwise_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
+from alchemist.passes.lower.patches import rows_of_patches
 
 L1_SMALL_BYTES = 1 << 15
 """What sliding-window ops need of every core's L1_SMALL region (halo configs); the size that tt-xla opens devices with."""
@@ -276,13 +277,8 @@ class _Conv:
         """The same for planes of pixels, with lines of the image kept whole until one transpose: a patch's pixels come in the order column,
         channel, row, and so do the weights."""
         c = self.c
-        n, channels, height, width = shape(self.op.operands[0])
-        h, w = self.kernel
-        x = c.reshape(c.get(self.op.operands[0], ROW_MAJOR, dtype), (n, channels, height // h, h, width))
-        x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // h), channels * h, width))
-        x = c.permute(x, (0, 2, 1))
-        x = c.reshape(x, (n, self.rows // n, w * channels * h))  # as sequences of patches are read next
-        self._lower_rows(c.convert(x, TILE), w * channels * h, dtype, (0, 3, 1, 2))
+        x = rows_of_patches(c, c.get(self.op.operands[0], ROW_MAJOR, dtype), (self.kernel[0], self.kernel[1]))
+        self._lower_rows(c.convert(x, TILE), shape(x)[-1], dtype, (0, 3, 1, 2))
 
     def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> None:
         made = self._times_weights(x, depth, dtype, taps, compute)

@@ -1,0 +1,70 @@
+"""Patches of an image as rows of a matrix: lines of the image stay whole until one transpose, `ttnn.fold` puts the pixels of a patch side by side."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir.access import shape
+from alchemist.ir.layout import TTNNLayout
+from alchemist.optimizer.machine import machine
+from alchemist.optimizer.movement import device_ns
+from alchemist.passes.lower.context import ROW_MAJOR, Lowering, first_cores, layout
+from alchemist.passes.registry import erase
+
+FEWEST_CORES = 0.5
+"""Of the card's: height shards on fewer make the fold slower than interleaved memory."""
+
+
+def rows_of_patches(c: Lowering, image: SSAValue, kernel: tuple[int, int]) -> SSAValue:
+    """[N, C, H, W] in rows -> [N, patches, W' * C * H'], a patch's pixels in the order column, channel, row."""
+    n, channels, height, width = shape(image)
+    rows, columns = kernel
+    x = c.reshape(image, (n, channels, height // rows, rows, width))
+    x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // rows), 1, channels * rows, width))
+    folded = _folded_fastest(c, x, columns)
+    return c.reshape(folded, (n, height // rows * (width // columns), columns * channels * rows))
+
+
+def _folded_fastest(c: Lowering, lines: SSAValue, columns: int) -> SSAValue:
+    """[L, 1, C, W] -> [L, 1, W / columns, columns * C] by way of interleaved memory or of height shards, as the clock prices them."""
+    made = [_folded(c, lines, columns, cores) for cores in (0, *_even_cores(c, shape(lines)[0]))]
+    times = [device_ns(_chain(value, lines), c.options.card) for value in made]
+    best = times.index(min(times))
+    for value in made[:best] + made[best + 1 :]:
+        for op in reversed(_chain(value, lines)):
+            erase(op)
+    return made[best]
+
+
+def _even_cores(c: Lowering, lines: int) -> tuple[int, ...]:
+    """The most cores over which whole lines of patches fall evenly; none where those are few."""
+    width, height = machine(c.options.card).grid
+    found = max(cores for cores in range(1, width * height + 1) if lines % cores == 0)
+    return (found,) if found >= FEWEST_CORES * width * height else ()
+
+
+def _folded(c: Lowering, lines: SSAValue, columns: int, cores: int) -> SSAValue:
+    """cores: of the height shards, 0 for interleaved memory."""
+    count, _, depth, width = shape(lines)
+    dtype, ranges = layout(lines).dtype, first_cores(cores, machine(c.options.card).grid[0])
+
+    def rows(dims: tuple[int, ...]) -> TTNNLayout:
+        where = ("l1", "height_sharded", (cores, 1), ranges) if cores else ("dram",)
+        return TTNNLayout.make(dims, dtype, ROW_MAJOR, *where)
+
+    pixels, patches = (count, 1, width, depth), (count, 1, width // columns, columns * depth)
+    x = c.b.op("ttnn.transpose", [lines], {"dim0": 2, "dim1": 3}, [rows(pixels).type_for(pixels)])
+    x = c.b.op("ttnn.fold", [x], {"stride_h": 1, "stride_w": columns}, [rows(patches).type_for(patches)])
+    if cores:
+        x = c.b.op("ttnn.to_memory_config", [x], {}, [TTNNLayout.make(patches, dtype, ROW_MAJOR).type_for(patches)])
+    made: SSAValue = x
+    return made
+
+
+def _chain(value: SSAValue, root: SSAValue) -> list[Operation]:
+    """The ops that make a value out of another one, makers first."""
+    found = []
+    while value is not root and isinstance(value.owner, Operation):
+        found.append(value.owner)
+        value = value.owner.operands[0]
+    return found[::-1]
