@@ -74,6 +74,7 @@ TTNN_PIPELINE = (
     "columns-by-product",
     "fuse-operand-activation",
     "fuse-residual-norm",
+    "rows-in-front",
     "returned-rows",
     "narrow-products",
     "narrow-caches",

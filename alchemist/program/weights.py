@@ -147,6 +147,8 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     suffix = _suffix(computing)
     if len(names) == 1:
         return names[0] + suffix
+    if names and (together := _summed(names, computing)):
+        return together
     if names:
         return _joined(names, suffix, joined=any(node.spec.name == "ttnn.concat" for node in computing))
     scope = _shared_scope(nodes, result)
@@ -223,6 +225,23 @@ def _source_name(nodes: Sequence[Node], result: Value, sources: Sources, forward
     return ""
 
 
+_SUMMED = frozenset({"ttnn.add", "ttnn.concat", "ttnn.repeat", "ttnn.pad"})
+_LEAVES_OF_MODULES = ("bias", "weight", "kernel", "scale")
+_LONGEST_SUM = 48
+
+
+def _summed(names: Sequence[str], computing: Sequence[Node]) -> str:
+    """Of parameters that are laid beside each other and added, those with names of their own: cls_token, patches.bias, positions -> cls_token_and_positions."""
+    if not any(node.spec.name == "ttnn.add" for node in computing) or not all(node.spec.name in _SUMMED for node in computing):
+        return ""
+    split = [name.split(".") for name in names]
+    own = [parts for parts in split if parts[-1] not in _LEAVES_OF_MODULES]
+    text = "_and_".join(dict.fromkeys(parts[-1] for parts in own))
+    if len(own) < 2 or len(text) > _LONGEST_SUM:
+        return ""
+    return ".".join([*common_prefix([parts[:-1] for parts in own]), text])
+
+
 def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     """query.weight, key.weight, value.weight -> qkv.weight."""
     split = [name.split(".") for name in names]
@@ -232,7 +251,7 @@ def _joined(names: Sequence[str], suffix: str, *, joined: bool) -> str:
     modules = list(dict.fromkeys(".".join(parts[:-1]) for parts in rest))
     if joined and len(leaves) == 1 and len(modules) == len(rest):
         return ".".join([*prefix, _join_words(modules), leaves[0] + suffix])
-    leaf = next((leaf for leaf in ("bias", "weight", "kernel", "scale") if leaf in leaves), leaves[0])
+    leaf = next((leaf for leaf in _LEAVES_OF_MODULES if leaf in leaves), leaves[0])
     owner = next(parts for parts in rest if parts[-1] == leaf)
     return ".".join([*prefix, *owner]) + (suffix or "_joined")
 
