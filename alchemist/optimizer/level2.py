@@ -20,12 +20,12 @@ from alchemist.ir.location import sources_of
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.graph import DRAM, VIEWS, Forward, Step, ends_of, forward_of, l1_bytes
+from alchemist.optimizer.graph import DRAM, L1, VIEWS, Forward, Step, ends_of, forward_of, l1_bytes
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
-from alchemist.optimizer.stream import NORMS, PRODUCTS, weight_may_move
+from alchemist.optimizer.stream import MORE_CORES, NORMS, PRODUCTS, is_wide, weight_may_move, widths
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24
@@ -113,6 +113,8 @@ def plans(
     moves = Moves(machine)
     if level > 1 and policy == "time" and not overrides:
         _offer_moves_for_all(graph, options, machine, moves)
+        wide = {number: each for number, each in options.items() if is_wide(graph.steps[number].op)}
+        options |= _offer_returns(graph, wide, moves, L1)
     forced = overrides.ops
     must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
     in_place = _offer_returns(graph, options, moves) if policy == "time" and not overrides else options
@@ -211,21 +213,28 @@ def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memo
 
 
 def _offer_moves_for_all(graph: Forward, options: dict[int, list[Choice]], machine: Machine, moves: Moves) -> None:
-    """Adds ways of products with several readers: the result is made interleaved, which allows taller subblocks, and moved to shards for all of them."""
-    readers = Counter(place for step in graph.steps for place in {place for _, place in step.operands})
-    known: dict[int, list[Choice]] = {}  # equal ops share one list, and go on doing so
+    """Adds ways of what several products read, and of products with several readers: the result is made interleaved, which allows taller subblocks, and
+    moved to shards for all of them."""
+    readers: dict[int, list[Operation]] = {}
+    for step in graph.steps:
+        for place in {place for _, place in step.operands}:
+            readers.setdefault(place, []).append(step.op)
+    known: dict[Any, list[Choice]] = {}  # equal ops share one list, and go on doing so
     for number, step in enumerate(graph.steps):
-        if number not in options or step.op.name not in PRODUCTS or len(step.results) != 1 or readers[step.results[0]] < 2:
+        if number not in options or len(step.results) != 1 or len(readers.get(step.results[0], ())) < 2:
+            continue
+        value, wide = step.op.results[0], all(is_wide(op) for op in readers[step.results[0]])
+        if not wide and step.op.name not in PRODUCTS:
             continue
         listed = options[number]
-        if id(listed) not in known:
+        if (id(listed), wide) not in known:
             best: dict[tuple[tuple[Memory, ...], Memory | None], Choice] = {}
             made = [each for each in listed if each.result.buffer == "L1" and each.result.shard is None]
-            for shards in memories(step.op.results[0], machine):
+            for shards in widths(value, machine, MORE_CORES) if wide else memories(value, machine):
                 for choice in sorted(_leaving(graph, number, made, shards, moves), key=lambda each: each.ns):
                     best.setdefault((choice.operands, choice.then), choice)
-            known[id(listed)] = [*listed, *best.values()]
-        options[number] = known[id(listed)]
+            known[id(listed), wide] = [*listed, *best.values()]
+        options[number] = known[id(listed), wide]
 
 
 def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
@@ -279,8 +288,8 @@ def _leave_out_small_gains(graph: Forward, options: dict[int, list[Choice]], lea
             options[number] = plain
 
 
-def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves) -> dict[int, list[Choice]]:
-    """Adds ways of ops that work on shards for themselves: the result goes to DRAM right behind them."""
+def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves, to: Memory = DRAM) -> dict[int, list[Choice]]:
+    """Adds ways of ops that work on shards for themselves: the result goes to DRAM or interleaved L1 right behind them."""
     known: dict[int, list[Choice]] = {}  # equal ops share one list
     found = dict(options)
     for number, listed in options.items():
@@ -289,7 +298,7 @@ def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: M
             continue
         if id(listed) not in known:
             best: dict[tuple[tuple[Memory, ...], int], Choice] = {}
-            for choice in sorted(_leaving(graph, number, alone, DRAM, moves), key=lambda each: each.ns):
+            for choice in sorted(_leaving(graph, number, alone, to, moves), key=lambda each: each.ns):
                 best.setdefault((choice.operands, choice.own_bytes), choice)
             known[id(listed)] = [*listed, *(choice for choice in best.values() if choice.then is not None)]
         found[number] = known[id(listed)]

@@ -23,19 +23,23 @@ from alchemist.optimizer.machine import Machine
 
 CORES = (32, 16)
 """Numbers of cores of width shards that are tried: one of them divides the widths of usual decoders."""
+MORE_CORES = (24, 8)
+"""For very wide products, whose tiles are seldom a multiple of the others."""
+FEWEST_WIDE = 1 << 10
+"""Tiles of a row that make a product very wide."""
 MOST_STEP = 16
 NORMS = ("ttnn.layer_norm", "ttnn.rms_norm", "ttnn.add_layer_norm", "ttnn.add_rms_norm")
 PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 LOADED = "ttcore.load_cached"
 
 
-def widths(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
-    """Even width shards of a value of one row of tiles."""
+def widths(value: SSAValue, machine: Machine, numbers: tuple[int, ...] = CORES) -> tuple[Memory, ...]:
+    """Even width shards of a value of one row of tiles. numbers: of cores."""
     shape = access.shape(value)
     padded = tile_padded(shape)
     columns = padded[-1] // 32
     found = []
-    for cores in CORES:
+    for cores in numbers:
         corners = (0, 0, 7, cores // 8 - 1)
         if columns % cores == 0 and corners[3] < machine.grid[1] and machine.grid[0] >= 8:
             found.append(Memory("L1", "WIDTH_SHARDED", ((32, columns // cores * 32), corners, "ROW_MAJOR")))
@@ -75,6 +79,12 @@ def weight_may_move(op: Operation) -> bool:
     return len(shape) == 2 and shape[0] % 32 == 0 and shape[1] % 32 == 0 and maker_of_weight(op) is not None
 
 
+def is_wide(op: Operation) -> bool:
+    """A product of one row of tiles whose result fills much of L1: what reads it finds it elsewhere."""
+    dims = access.shape(op.results[0]) if op.name in PRODUCTS else ()
+    return bool(dims) and math.prod(dims[:-1]) <= TILE_EDGE and dims[-1] >= FEWEST_WIDE * TILE_EDGE
+
+
 def may_stream(op: Operation) -> bool:
     """An op on one row of tiles that width shards alone make faster, moves before and behind it counted: a norm, which reads interleaved rows on one core,
     and a product whose weight nothing else reads."""
@@ -85,18 +95,25 @@ def may_stream(op: Operation) -> bool:
 
 def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:
     """Products of one row of tiles: the weight is read from all banks at once."""
-    op = step.op
+    if [index for index, _ in step.operands] == [0] and weight_may_move(step.op):
+        yield from from_banks(step.op, machine, shape)
+
+
+def from_banks(op: Operation, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:
+    """The same of an op whose weight may lie in the banks."""
     fused = matmul.fused_of(op)
-    if shape.m != 1 or [index for index, _ in step.operands] != [0] or len(op.operands) > 2 or not weight_may_move(op):
+    if shape.m != 1 or len(op.operands) > 2:
         return
-    outside = {memory.shard[1]: memory for memory in widths(op.results[0], machine) if memory.shard is not None}
-    for a in widths(op.operands[0], machine):
+    numbers = (*CORES, *MORE_CORES) if is_wide(op) else CORES
+    outside = {memory.shard[1]: memory for memory in widths(op.results[0], machine, numbers) if memory.shard is not None}
+    for a in widths(op.operands[0], machine, numbers):
         assert a.shard is not None
         c = outside.get(a.shard[1])
         if c is None or c.shard is None:
             continue
         candidates = []
-        for inner in matmul.divisors(a.shard[0][1] // 32, MOST_STEP)[:3]:
+        steps = matmul.divisors(a.shard[0][1] // 32, MOST_STEP)
+        for inner in steps if is_wide(op) else steps[:3]:  # wide blocks leave little room
             fields = {"in0_block_w": inner, "per_core_m": 1, "per_core_n": c.shard[0][1] // 32, "fused_activation": fused}
             config = struct("ttnn.matmul_multi_core_reuse_multi_cast_dram_sharded_program_config", fields)
             label = f"weight in {machine.dram_banks} banks, 1x{c.shard[0][1] // 32} tiles on each of {8 * (a.shard[1][3] + 1)} cores"

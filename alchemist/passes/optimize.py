@@ -52,7 +52,7 @@ class Optimize(Pass):
 
     def _best(self, module: ModuleOp, name: str, card: Machine, l1_small: int) -> str:
         """Gives the function the form whose finished program is the fastest that the library takes; what was decided, "" where nothing was."""
-        from alchemist.optimizer.finalists import Finalist, best_of, placed_finalist, timed
+        from alchemist.optimizer.finalists import Finalist, best_of, timed
         from alchemist.optimizer.overrides import given
 
         func = _function(module, name)
@@ -61,9 +61,7 @@ class Optimize(Pass):
         say = Progress().say
         images = self._with_images_in_l1(module, name, l1_small)
         level_0 = timed(func if images is None else _function(images, name), card, l1_small)
-        placed = [placed_finalist(each, card, called) for called, each in self._plans(func, card, l1_small, say)]
-        if self.options.optimization_level > 1 and must_gain:
-            placed = sorted([*placed, *self._with_split_gelus(module, name, card, l1_small, say)], key=lambda each: each.planned_ns)
+        placed = self._placed(module, name, card, l1_small, say, may_rewrite=must_gain)
         dropped: list[str] = []
         each_op = Finalist("each op on its own", level_0.ns or math.inf, partial(self._level_1, card=card, l1_small=l1_small))
         for finalists in (placed, [] if forced else [each_op]):
@@ -90,18 +88,36 @@ class Optimize(Pass):
         leave_images_in_l1(_function(made, name), l1_small)
         return made
 
-    def _with_split_gelus(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[Finalist]:
-        """Plans of the function whose exact GELUs are products with the error function; none without a GELU."""
+    def _placed(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None], may_rewrite: bool) -> list[Finalist]:
+        """Plans of the function, its very wide products in parts, and at level 2 of that one with exact GELUs as products with the error function."""
         from alchemist.optimizer.activations import exact_gelus, split_gelus
         from alchemist.optimizer.finalists import placed_finalist
+        from alchemist.optimizer.wide_products import split_product, wide_products
 
-        tried = clone_with_places(module)
-        func = _function(tried, name)
-        if not any(True for _ in exact_gelus(func)):
-            return []
-        split_gelus(func)
-        found = self._plans(func, card, l1_small, lambda text: say(f"GELU by its error function: {text}"))
-        return [placed_finalist(each, card, f"{called} with GELU by its error function", split_gelus) for called, each in found]
+        def in_parts(func: FuncOp) -> None:
+            for op, parts in wide_products(func, card, self.options.tensor_l1_usage_cap):
+                split_product(op, parts)
+
+        def in_parts_without_gelus(func: FuncOp) -> None:
+            in_parts(func)
+            split_gelus(func)
+
+        func = _function(module, name)
+        if not may_rewrite:  # overrides are written into the function itself
+            return [placed_finalist(placed, card, plan) for plan, placed in self._plans(func, card, l1_small, say)]
+        is_wide = bool(wide_products(func, card, self.options.tensor_l1_usage_cap))
+        ways = [("", in_parts)]
+        if self.options.optimization_level > 1 and any(True for _ in exact_gelus(func)):
+            ways.append(("GELU by its error function", in_parts_without_gelus))
+        found = []
+        for called, rewrite in ways:
+            tried = func
+            if is_wide or rewrite is not in_parts:
+                tried = _function(clone_with_places(module), name)
+                rewrite(tried)
+            for plan, placed in self._plans(tried, card, l1_small, lambda text, called=called: say(f"{called}: {text}" if called else text)):  # type: ignore[misc]
+                found.append(placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite))
+        return sorted(found, key=lambda each: each.planned_ns)
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.apply import set_attributes

@@ -87,3 +87,53 @@ def test_a_stream_passes_its_check(language: str, level: int, tmp_path: Path) ->
     assert "DRAMSharded" in text, text
     done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Head(torch.nn.Module):
+    """What a decoder's step ends with: a norm and a row of the vocabulary for each user."""
+
+    def __init__(self, words: int, *, bias: bool = False, also: bool = False) -> None:
+        super().__init__()
+        self.norm, self.head, self.also = torch.nn.RMSNorm(512), torch.nn.Linear(512, words, bias=bias), also
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        rows = self.head(self.norm(x))
+        return (rows, x @ self.head.weight.t()) if self.also else rows
+
+
+def heads_of(head: Head, rows: int, **options: Any) -> list[tuple[int, ...]]:
+    """Results of the products by the vocabulary."""
+    captured = capture(head.to(torch.bfloat16).eval(), (torch.zeros(rows, 512, dtype=torch.bfloat16),), {}, "torch")
+    module = lower_to_ttnn(captured.module, CompilerOptions.parse({"precision": "bfp8", **options})).module
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    return [access.shape(op.results[0]) for op in forward.body.block.ops if op.name in ("ttnn.matmul", "ttnn.linear")]
+
+
+PARTS = [(32, 42752)] * 3
+HEADS: dict[str, tuple[Head, int, dict[str, Any], list[tuple[int, ...]]]] = {
+    "a vocabulary at level 2": (Head(128256), 32, {"optimization_level": 2}, PARTS),
+    "at level 1": (Head(128256), 32, {"optimization_level": 1}, PARTS),
+    "a row": (Head(128256), 1, {"optimization_level": 2}, [(1, 42752)] * 3),
+    "level 0": (Head(128256), 32, {"optimization_level": 0}, [(32, 128256)]),
+    "rows of two tiles": (Head(128256), 64, {"optimization_level": 2}, [(64, 128256)]),
+    "a bias": (Head(128256, bias=True), 32, {"optimization_level": 2}, [(32, 128256)]),
+    "words that no cores divide": (Head(50257), 32, {"optimization_level": 2}, [(32, 50257)]),
+    "a result that fits as a whole": (Head(16384), 32, {"optimization_level": 2}, [(32, 16384)]),
+    "a weight that two products read": (Head(128256, also=True), 32, {"optimization_level": 2}, [(32, 128256)] * 2),
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_very_wide_products_are_made_in_parts(case: str) -> None:
+    head, rows, options, expected = HEADS[case]
+    assert heads_of(head, rows, **options) == expected
+
+
+@pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=pytest.mark.slow)])
+def test_parts_have_the_values_of_the_whole(language: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    generate = codegen_py if language == "python" else codegen_cpp
+    options = {"optimization_level": 2, "precision": "bfp8"}
+    generate(Head(128256).to(torch.bfloat16).eval(), torch.randn(32, 512, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options=options)
+    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

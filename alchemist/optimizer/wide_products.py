@@ -1,0 +1,195 @@
+"""A product of one row of tiles by very many columns (a decoder's vocabulary) in parts.
+
+The program that reads its weight from all banks of DRAM at once leaves its whole result in L1: a part of a vocabulary fits there, all of it does not.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import query
+from xdsl.dialects.builtin import FunctionType, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import op_classes
+from alchemist.ir.layout import TILE_EDGE, layout_of
+from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.spec import NOTE
+from alchemist.optimizer import matmul, stream
+from alchemist.optimizer.calls import NotAskable, spec_of
+from alchemist.optimizer.candidate import Priced
+from alchemist.optimizer.choose import FAMILIES, price_all
+from alchemist.optimizer.graph import DRAM, L1
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.movement import device_ns
+
+MOST_PARTS = 4
+"""Each is a statement of the program and a weight of its own."""
+FEWEST_COLUMNS = 1 << 15
+"""Of a product that is worth a question: the result of a narrower one fits into L1 as a whole."""
+
+
+def parts_of(op: Operation, machine: Machine, cap: float) -> int:
+    """Into how many products by equal parts of the weight the clock would split an op; 1 for none, or where the gain is within its error."""
+    if op.name not in stream.PRODUCTS or len(op.operands) != 2 or access.attr(op, "activation"):
+        return 1
+    rows, columns = math.prod(shape(op.results[0])[:-1]), shape(op.results[0])[-1]
+    if rows > TILE_EDGE or columns < FEWEST_COLUMNS or not stream.weight_may_move(op):
+        return 1
+    whole = price_all(op, machine, FAMILIES[op.name](op, machine, {0: L1}, DRAM), cap, {})
+    best_ns = min((_with_move_ns(op, each, machine) for each in (*whole, *_streamed(op, machine, cap))), default=math.inf)
+    best = 1
+    for parts in range(2, MOST_PARTS + 1):
+        if columns % (parts * TILE_EDGE):
+            continue
+        part = _detached(op, columns // parts)
+        found = _streamed(part, machine, cap)
+        if not found:
+            continue
+        error_ns = parts * found[0].answer.ns_error * 0.5
+        total_ns = parts * _with_move_ns(part, found[0], machine) + _joined_ns(op, parts, machine) + error_ns
+        if total_ns < best_ns:
+            best, best_ns = parts, total_ns
+    return best
+
+
+def wide_products(func: FuncOp, machine: Machine, cap: float) -> list[tuple[Operation, int]]:
+    """Products that the clock would split, and into how many parts."""
+    return [(op, parts) for op in func.body.block.ops if (parts := parts_of(op, machine, cap)) > 1]
+
+
+def split_product(op: Operation, parts: int) -> None:
+    """Equal parts of the weight, each made by a const-eval function of its own, a product with each, and their results side by side."""
+    weight = op.operands[1]
+    loaded = weight.owner
+    maker = stream.maker_of_weight(op)
+    assert isinstance(loaded, Operation)
+    assert isinstance(maker, FuncOp)
+    columns = shape(weight)[-1] // parts
+    build = Builder.before(op)
+    build.source = sources_of(op) or None
+    results = []
+    for number in range(parts):
+        func = _part_of(maker, number, columns)
+        load = loaded.clone()
+        access.set_attr(load, "callee", func.sym_name.data)
+        load.results[0]._type = func.function_type.outputs.data[0]
+        Builder.before(loaded).insert(load)
+        made = _narrowed(op, [op.operands[0], load.results[0]], columns)
+        build.insert(made)
+        results.append(made.results[0])
+    note = f"the columns in {parts} parts: the results of one lie in L1"
+    joined = build.make("ttnn.concat", [results], {"dim": len(shape(op.results[0])) - 1, NOTE: note}, [op.results[0].type])
+    set_source(joined, *sources_of(op))
+    op.results[0].replace_all_uses_with(joined.results[0])
+    Rewriter.erase_op(op)
+    Rewriter.erase_op(loaded)
+    Rewriter.erase_op(maker)
+
+
+def _streamed(op: Operation, machine: Machine, cap: float) -> list[Priced]:
+    """Ways to read the weight from all banks, fastest first."""
+    sizes = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
+    if sizes is None:
+        return []
+    found = [priced for group in stream.from_banks(op, machine, sizes) for priced in price_all(op, machine, group, cap, {})]
+    return sorted(found, key=lambda priced: priced.ns)
+
+
+def _with_move_ns(op: Operation, priced: Priced, machine: Machine) -> float:
+    """With what the result then takes to DRAM."""
+    memory = priced.candidate.result or DRAM
+    if memory == DRAM:
+        return priced.ns
+    try:
+        return priced.ns + query("ttnn.to_memory_config", [spec_of(op.results[0], memory), DRAM], card=machine.card).device_ns
+    except (NotAskable, ShimError):
+        return math.inf
+
+
+def _joined_ns(op: Operation, parts: int, machine: Machine) -> float:
+    part = _detached(op, shape(op.results[0])[-1] // parts)
+    block = Block(arg_types=[part.results[0].type] * parts)
+    made = Builder(block).make("ttnn.concat", [list(block.args)], {"dim": len(shape(op.results[0])) - 1}, [op.results[0].type])
+    return device_ns([made], machine.card)
+
+
+def _detached(op: Operation, columns: int) -> Operation:
+    """The op by as many columns of the weight, in a block of its own, to be asked about."""
+    kind = layout_of(op.operands[1].type)
+    assert kind is not None
+    dims = (shape(op.operands[1])[0], columns)
+    block = Block(arg_types=[op.operands[0].type, kind.with_(dims).type_for(dims)])
+    made = _narrowed(op, list(block.args), columns)
+    block.add_op(made)
+    return made
+
+
+def _narrowed(op: Operation, operands: list[SSAValue], columns: int) -> Operation:
+    """The op on other operands, with as many columns in its result."""
+    kind = layout_of(op.results[0].type)
+    assert kind is not None
+    dims = (*shape(op.results[0])[:-1], columns)
+    made = op_classes()[op.name].create(
+        operands=operands, result_types=[kind.with_(dims).type_for(dims)], properties=dict(op.properties), attributes=dict(op.attributes)
+    )
+    set_source(made, *sources_of(op))
+    return made
+
+
+_KEEPS_PLACES = ("ttnn.typecast", "ttnn.to_layout")
+_TURNS = ("ttnn.transpose", "ttnn.permute")
+
+
+def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
+    """A copy of a const-eval function that makes some columns of its result, sliced as early as rows of it can be told apart."""
+    func = maker.clone()
+    func.properties["sym_name"] = StringAttr(f"{maker.sym_name.data}_{number}")
+    module = maker.parent
+    assert module is not None
+    module.insert_op_before(func, maker)
+    end = func.get_return_op()
+    assert end is not None
+    behind: list[Operation] = []
+    value, dim = end.operands[0], len(shape(end.operands[0])) - 1
+    while isinstance(value.owner, Operation) and value.owner.name in (*_KEEPS_PLACES, *_TURNS):
+        step = value.owner
+        behind.insert(0, step)
+        if step.name in _TURNS:
+            dim = _order(step)[dim]
+        value = step.operands[0]
+    dims = list(shape(value))
+    begins, ends = [0] * len(dims), list(dims)
+    begins[dim], ends[dim] = number * columns, (number + 1) * columns
+    dims[dim] = columns
+    part = tuple(dims)
+    kind = layout_of(value.type)
+    assert kind is not None
+    first = behind[0] if behind else end
+    cut = Builder.before(first).make("ttnn.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [kind.with_(part).type_for(part)])
+    set_source(cut, *sources_of(value.owner if isinstance(value.owner, Operation) else first))
+    first.operands[0] = cut.results[0]
+    for step in behind:
+        before, after = shape(step.operands[0]), layout_of(step.results[0].type)
+        assert after is not None
+        turned = tuple(before[axis] for axis in _order(step)) if step.name in _TURNS else before
+        step.results[0]._type = after.with_(turned).type_for(turned)
+    func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [end.operands[0].type])
+    return func
+
+
+def _order(op: Operation) -> list[int]:
+    """The axis of the operand that each axis of the result is."""
+    rank = len(shape(op.operands[0]))
+    if op.name == "ttnn.permute":
+        return [int(axis) for axis in access.attr(op, "permutation")]
+    order = list(range(rank))
+    first, second = int(access.attr(op, "dim0")) % rank, int(access.attr(op, "dim1")) % rank
+    order[first], order[second] = order[second], order[first]
+    return order
