@@ -180,7 +180,11 @@ def _fitting(
         plan = consistent(plan, graph, groups, run)
         plan.packed = frozenset(number for number in packed if _is_packable(graph, plan, number))
         done = replay(graph, plan, machine, l1_small_bytes)
-        while done.ns is None and policy == "time" and (better := _packed(graph, plan, done, groups, machine, l1_small_bytes)) is not None:
+        while done.ns is None and policy == "time":
+            better = _overwriting_others(graph, plan, done, groups, options, machine, l1_small_bytes)
+            better = better or _packed(graph, plan, done, groups, machine, l1_small_bytes)
+            if better is None:
+                break
             plan, done = better
             packed |= plan.packed
         if done.ns is not None:
@@ -253,6 +257,38 @@ def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, in
             break
         number = makers[place_]
     return number
+
+
+def _overwriting_others(
+    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
+) -> tuple[Plan, Replayed] | None:
+    """The plan with an op, and its like in equal layers, overwriting its other operand, if it then runs further: that one may lie where no hole is left."""
+    tried: set[Any] = set()
+    for number in range(done.failed, -1, -1):
+        taken, group = plan.taken.get(number), groups.get(number)
+        if taken is None or group in tried or taken.moves or IN_PLACE not in taken.choice.priced.candidate.attributes:
+            continue
+        if len(tried) == MOST_PACKED:
+            break
+        tried.add(group)
+        changed = {}
+        for like, theirs in plan.taken.items():
+            if groups.get(like) == group and theirs.choice is taken.choice and not theirs.moves:
+                others = [each for each in options[like] if _differs_in_place(each, theirs.choice)]
+                changed.update({like: replace(theirs, choice=others[0])} if others else {})
+        if not changed:
+            continue
+        other = replace(plan, taken={**plan.taken, **changed})
+        again = replay(graph, other, machine, l1_small_bytes)
+        if again.ns is not None or again.failed > done.failed:
+            return other, again
+    return None
+
+
+def _differs_in_place(one: Choice, other: Choice) -> bool:
+    """Whether two choices differ in nothing but the operand that the result overwrites."""
+    places = [each.priced.candidate.attributes.get(IN_PLACE) for each in (one, other)]
+    return None not in places and places[0] != places[1] and (one.operands, one.result, one.then) == (other.operands, other.result, other.then)
 
 
 def _packed(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:

@@ -228,9 +228,8 @@ def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
     moving = [index for index, _ in step.operands]
     for shards in memories(op.results[0], machine) if moving else ():
         yield [Candidate("sharded", {}, dict.fromkeys(moving, shards), shards)]
-        if may_overwrite(step) and step.last:
-            older = step.last[0]  # it lies higher in memory: no hole is left above the result
-            yield [Candidate("sharded, in place", {IN_PLACE: older}, dict.fromkeys(moving, shards), shards, (older,))]
+        for place in step.last if may_overwrite(step) else ():  # the one made first mostly lies higher in memory: no hole is left above the result
+            yield [Candidate("sharded, in place", {IN_PLACE: place}, dict.fromkeys(moving, shards), shards, (place,))]
         if moving == [0, 1]:
             for other in (L1, DRAM):
                 yield [Candidate("sharded and interleaved", {}, {0: shards, 1: other}, shards)]

@@ -75,6 +75,7 @@ TTNN_PIPELINE = (
     "fuse-operand-activation",
     "fuse-residual-norm",
     "rows-in-front",
+    "whole-tiles",
     "returned-rows",
     "narrow-products",
     "narrow-caches",

@@ -261,3 +261,14 @@ def test_tiles_lie_where_their_rows_did() -> None:
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
     tiled = [(layout_of(op.operands[0].type), layout_of(op.results[0].type)) for op in forward.body.block.ops if op.name == "ttnn.to_layout"]
     assert [(before and before.buffer, after and after.buffer) for before, after in tiled] == [("l1", "l1")]
+
+
+def test_a_product_overwrites_the_operand_that_leaves_no_hole() -> None:
+    """Of two operands that end there the older one mostly lies higher in L1; here it was moved below the younger one, and nothing need be moved up."""
+    module = lowered(mlp(rows=3072, width=1024, wide=4096), optimization_level=2)
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    (product,) = [op for op in forward.body.block.ops if op.name == "ttnn.multiply_in_place"]
+    overwritten = product.operands[0].owner
+    assert isinstance(overwritten, Operation) and overwritten.name == "ttnn.unary_chain"
+    assert not [op for op in forward.body.block.ops if op.name == "ttnn.reallocate"]
+    assert replayed(module, "n150") > 0
