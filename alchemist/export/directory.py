@@ -263,7 +263,7 @@ def _is_unchanged(file: Path, entry: Any) -> bool:
 
 _BUILT = {
     "CMakeCache.txt", "CMakeFiles", "Makefile", "build.ninja", ".ninja_deps", ".ninja_log", "cmake_install.cmake", "compile_commands.json",
-    "main", "libmodel.a", "libmodule.so", "configure.log", "build.log", ".configured",
+    "main", "place.cpp", "libmodel.a", "libmodel_place.a", "libmodule.so", "configure.log", "build.log", ".configured",
 }  # fmt: skip
 """What CMake and `./run` make in a build directory: build/simulator, build/device, or build/ itself."""
 

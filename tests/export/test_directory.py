@@ -76,6 +76,8 @@ def test_pycache_and_build_are_not_edits(tmp_path: Path) -> None:
         "build/simulator/CMakeCache.txt",
         "build/simulator/CMakeFiles/deep/x.o",
         "build/device/main",
+        "build/simulator/place.cpp",
+        "build/simulator/libmodel_place.a",
         "build/Makefile",
     ):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
