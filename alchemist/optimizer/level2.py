@@ -113,8 +113,9 @@ def plans(
     moves = Moves(machine)
     if level > 1 and policy == "time" and not overrides:
         _offer_moves_for_all(graph, options, machine, moves)
-        wide = {number: each for number, each in options.items() if is_wide(graph.steps[number].op)}
-        options |= _offer_returns(graph, wide, moves, L1)
+        wide = [number for number in options if is_wide(graph.steps[number].op)]
+        for memory in (L1, DRAM):
+            options |= _offer_returns(graph, {number: options[number] for number in wide}, moves, memory)
     forced = overrides.ops
     must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
     in_place = _offer_returns(graph, options, moves) if policy == "time" and not overrides else options
