@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -114,7 +115,7 @@ def test_the_plan_prices_prepared_weights_with_their_padding() -> None:
     target, arguments = call_of(stem, {}, None, spec_of)
     padded = query(target, [], card="n150", l1_small_bytes=1 << 15, **arguments)
     short = query(target, [], card="n150", l1_small_bytes=1 << 15, **(arguments | {"weight_tensor": as_typed}))
-    assert as_called.device_ns == padded.device_ns > 1.1 * short.device_ns
+    assert as_called.device_ns == padded.device_ns > 1.05 * short.device_ns
 
 
 def test_convolutions_stay_on_shards() -> None:
@@ -207,7 +208,9 @@ def test_a_relu6_is_part_of_a_products_config(tmp_path: Path) -> None:
     x = torch.randn(4, 64, 32, 32, dtype=torch.bfloat16)
     codegen_py(Grown().to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
     text = (tmp_path / "out/main.py").read_text()
-    product = text[text.index("MultiCastProgramConfig(") :]
+    config = re.search(r"MultiCast(1D)?ProgramConfig\(", text)
+    assert config is not None, text
+    product = text[config.start() :]
     assert "RELU6" in product[: product.index("\n)")], text
     done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
