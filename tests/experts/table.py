@@ -11,7 +11,8 @@ from tests.experts.run import ROOT, Outcome
 
 HEADING = "## Experts' models as a whole\n"
 TEXT = """\
-Hand-written models of tt-metal's tree, run unchanged (`python -m tests.experts.run TREE --wheel --write`, which writes this table), against the real package over a mock
+Hand-written models of tt-metal's tree, run unchanged (`python -m tests.experts.run TREE --wheel --only MODEL --json FILE`, then
+`python -m tests.experts.table FILE ...`, which writes this table), against the real package over a mock
 device: results with equal specs, calls with equal device programs (operations in their order, and the cores of each), results in L1 at equal addresses; and the sum
 of kernel times beside the figure that the tree's own device-performance test expects. {taken}
 """
