@@ -31,7 +31,11 @@ LAYERS = (
     Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir/test_passes.py")),
     Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_codegen.py")),
     Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),
-    Layer("verify", ("alchemist/verify",), ("tests/cli/test_verify.py", "tests/export/test_packaging.py")),
+    Layer(
+        "verify",
+        ("alchemist/verify",),
+        ("tests/cli/test_recorder.py", "tests/cli/test_verify.py", "tests/cli/test_verify_environment.py", "tests/export/test_packaging.py"),
+    ),
     Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
     Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in ("calibrate", "accuracy", "published_", "estimate")), ("tests/sim",)),
     Layer(
