@@ -35,7 +35,9 @@ def updates_in(items: Sequence[_Item]) -> list[range]:
 
 
 def updates_of(graph: Graph, chains: Mapping[Node, Chain]) -> list[list[Node]]:
-    """The same of a whole program: what stands behind its last other op outside of modules."""
+    """The same of a whole program: what stands behind its last other op outside of modules; none in one that takes no gradients."""
+    if not takes_gradients(graph):
+        return []
     found = updates_in([node if len(chains[node]) == 1 else None for node in graph.nodes])
     return [[graph.nodes[index] for index in run] for run in found]
 
@@ -83,6 +85,11 @@ def update_role(value: Value, weight: Value | None) -> str:
 def _inputs(nodes: Sequence[Node]) -> list[Value]:
     made = {id(value) for node in nodes for value in node.results}
     return list({id(value): value for node in nodes for value in node.inputs() if id(value) not in made}.values())
+
+
+def takes_gradients(graph: Graph) -> bool:
+    """Whether there is something to update parameters by: alike branches of any other program are no optimizer."""
+    return any(map(is_gradient, graph.nodes))
 
 
 def is_gradient(item: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -37,7 +38,11 @@ def train_step(params: Any, state: Any, x: jax.Array) -> Any:
 
 def emitted(**options: object) -> dict[str, str]:
     params = [{"w": jnp.full((32, 32), 0.1 * number), "b": jnp.ones(32)} for number in range(LAYERS)]
-    result = capture(train_step, (params, OPTIMIZER.init(params), jnp.ones((8, 32))), {})
+    return emitted_of(train_step, (params, OPTIMIZER.init(params), jnp.ones((8, 32))), **options)
+
+
+def emitted_of(function: Callable[..., Any], arguments: tuple[Any, ...], **options: object) -> dict[str, str]:
+    result = capture(function, arguments, {})
     chosen = CompilerOptions.parse(options)
     return emit_py.emit(build_program(lower_to_ttnn(result.module, chosen).module, result, chosen))
 
@@ -74,3 +79,14 @@ def test_values_are_those_of_the_program_without_functions(files: dict[str, str]
 
 def test_names_are_compressed_at_the_number_that_counts() -> None:
     assert compress(["0.blocks.0.w", "0.blocks.1.w", "0.blocks.2.w", "1.mu.w"]) == ("0.blocks.{0..2}.w", "1.mu.w")
+
+
+def branches(*xs: jax.Array) -> Any:
+    return [jnp.tanh(x * number) + 1.0 for number, x in enumerate(xs, 2)]
+
+
+@pytest.mark.parametrize("count", [2, LAYERS, 2 * LAYERS])
+def test_alike_branches_of_a_program_without_gradients_are_no_updates(count: int) -> None:
+    text = emitted_of(branches, tuple(jnp.ones((8, 32)) for _ in range(count)))["main.py"]
+    assert "def update" not in text
+    assert text.count("ttnn.tanh(") == count
