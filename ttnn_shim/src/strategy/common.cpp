@@ -11,6 +11,10 @@ double soft_max(double a, double b, double p) {
     return top * std::pow(std::pow(a / top, p) + std::pow(b / top, p), 1 / p);
 }
 
+std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
+    return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
+}
+
 bool same_tiles(const TensorDesc& a, const TensorDesc& b) { return a.padded == b.padded; }
 int phases(const OpConfig& config) { return static_cast<int>(config.compute.fidelity); }
 
@@ -144,6 +148,13 @@ void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores) {
     phases[0].extra_cycles = {};
     for (sim::Stage& stage : last.stages) stage.head_cycles = {};
     phases.push_back(std::move(last));
+}
+
+void place_on(DeviceProgram& program, const Arch& arch, const Pair& grid) {
+    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
+    program.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
+    program.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
+    program.cores = program.grid_x * program.grid_y;
 }
 
 DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) {

@@ -24,6 +24,8 @@ inline bool in_dram(const TensorDesc& t) { return t.buffer == BufferKind::Dram; 
 inline bool in_l1(const TensorDesc& t) { return !in_dram(t); }
 /// A sharded L1 tensor is resident: its circular buffer is the tensor itself.
 inline bool resident(const TensorDesc& t) { return in_l1(t) && t.sharded(); }
+/// Padded extent of a dimension counted from the last one (0), 1 where there is none.
+std::int64_t dim(const TensorDesc& t, std::size_t from_end);
 bool same_tiles(const TensorDesc& a, const TensorDesc& b);
 int phases(const OpConfig& config);  ///< FPU phases of the fidelity
 
@@ -74,6 +76,8 @@ double sfpu_cycles(const Arch& arch, const OpConfig& config, std::string_view fu
 /// A program of one phase of identical cores.
 DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded);
 void set_grid(DeviceProgram& program, const Arch& arch);
+/// Kernels on all cores of the grid that the caller gives ({0, 0} or one too large: the whole chip), also on those that get no work.
+void place_on(DeviceProgram& program, const Arch& arch, const Pair& grid);
 
 /// Bytes at the rates of the memories over the whole grid, for ops without a model.
 DeviceProgram roofline(const Arch& arch, const OpConfig& config);

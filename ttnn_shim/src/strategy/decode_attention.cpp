@@ -10,10 +10,6 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
-    return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
-}
-
 /// Positions in the cache, in tiles: what it holds, and each user's (of all users where there is one).
 struct Positions {
     std::int64_t whole = 1;
@@ -54,14 +50,6 @@ std::int64_t chunk_tiles(const OpConfig& c, const SdpaDecode& op, const Position
     std::int64_t chunk = 1;
     while (chunk < 16 && at.whole % (2 * chunk) == 0) chunk *= 2;
     return chunk;
-}
-
-/// The kernels stand on all cores of the grid that the caller gives, also on those that get no work.
-void place(DeviceProgram& p, const Arch& arch, const Pair& grid) {
-    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
-    p.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
-    p.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
-    p.cores = p.grid_x * p.grid_y;
 }
 
 }  // namespace
@@ -123,7 +111,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
         k.mm_handshake_local + rows * (score + values * (2048 / k.noc_link_rate + 2048 / k.local_copy_rate + 3 * turn + 2 * block));
     phase.extra_cycles = k.sdpa_start + static_cast<double>((mine - 1) * rounds_of_streams) * accumulate + rounds * merge;
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
-    place(p, arch, grid);
+    place_on(p, arch, grid);
 
     // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
     // cores. The library sizes them by the cache's own shape: a page where there are pages.

@@ -347,7 +347,7 @@ namespace {
 /// Columns of tiles that a core of the DRAM-sharded program computes: filled up where that makes fewer, wider subblocks of one row.
 std::int64_t computed_columns(const OpConfig& c, const MatmulProgram& p) {
     const std::int64_t most = c.compute.fp32_dest_acc ? 4 : 8;
-    if (p.m > 1) return p.n;
+    if (p.m > 1 || p.n < 1) return p.n;
     std::int64_t width = std::min(most, p.n);
     while (p.n % width) --width;
     std::int64_t count = p.n / width, best = width;

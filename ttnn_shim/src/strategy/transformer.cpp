@@ -7,10 +7,6 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
-    return t.padded.size() > from_end ? t.padded[t.padded.size() - 1 - from_end] : 1;
-}
-
 /// Heads cut out of the core's own shard: runs of a head's tiles are copied within L1. Transposed keys are copied a tile at a time, column
 /// by column of a head, and go through the destination registers one by one.
 DeviceProgram split_shards(const Arch& arch, const OpConfig& c, const CreateHeads& create) {
@@ -279,11 +275,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
         {"statistics", 6 * q_chunk * 2048},
         {"scalers", 2 * 2048}};
     if (op.is_causal || op.mask.value_or(false)) p.circular_buffers.push_back({"mask", 2 * q_chunk * k_chunk * 2048});
-    // The kernels stand on all cores of the grid that the caller gives, also on those that get no work.
-    const bool asked = grid[0] > 0 && grid[1] > 0 && grid[0] * grid[1] <= arch.cores();
-    p.grid_x = asked ? static_cast<int>(grid[0]) : arch.grid_x;
-    p.grid_y = asked ? static_cast<int>(grid[1]) : arch.grid_y;
-    p.cores = p.grid_x * p.grid_y;
+    place_on(p, arch, grid);
     return p;
 }
 
