@@ -186,6 +186,8 @@ RESHARD = "reshard: "
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: what the argument that it becomes is called, instead of constant_<n>."""
+PRODUCTS = ("ttnn.linear", "ttnn.matmul")
+"""Products of a tensor and a matrix: what has program configs of matmul."""
 COLUMN_MATRICES = ("half_turn", "pair_turn", "chosen_columns")
 """Names of constants that choose columns: a product with one is another form of its first operand."""
 

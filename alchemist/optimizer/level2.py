@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import OptionError
 from alchemist.ir.location import sources_of
+from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
@@ -25,7 +26,7 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
-from alchemist.optimizer.stream import MORE_CORES, NORMS, PRODUCTS, is_wide, weight_may_move, widths
+from alchemist.optimizer.stream import MORE_CORES, NORMS, is_wide, weight_may_move, widths
 from alchemist.options import CompilerOptions
 
 MOST_REPLAYS = 24

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
+from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer import matmul
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
@@ -29,7 +30,6 @@ FEWEST_WIDE = 1 << 10
 """Tiles of a row that make a product very wide."""
 MOST_STEP = 16
 NORMS = ("ttnn.layer_norm", "ttnn.rms_norm", "ttnn.add_layer_norm", "ttnn.add_rms_norm")
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 LOADED = "ttcore.load_cached"
 
 

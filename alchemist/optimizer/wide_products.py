@@ -20,7 +20,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import op_classes
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.optimizer import matmul, stream
 from alchemist.optimizer.calls import NotAskable, spec_of
 from alchemist.optimizer.candidate import Priced
@@ -37,7 +37,7 @@ FEWEST_COLUMNS = 1 << 15
 
 def parts_of(op: Operation, machine: Machine, cap: float) -> int:
     """Into how many products by equal parts of the weight the clock would split an op; 1 for none, or where the gain is within its error."""
-    if op.name not in stream.PRODUCTS or len(op.operands) != 2 or access.attr(op, "activation"):
+    if op.name not in PRODUCTS or len(op.operands) != 2 or access.attr(op, "activation"):
         return 1
     rows, columns = math.prod(shape(op.results[0])[:-1]), shape(op.results[0])[-1]
     if rows > TILE_EDGE or columns < FEWEST_COLUMNS or not stream.weight_may_move(op):

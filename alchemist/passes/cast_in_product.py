@@ -8,10 +8,9 @@ from xdsl.rewriter import Rewriter
 
 from alchemist.ir.access import shape
 from alchemist.ir.layout import layout_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.passes.registry import Pass, defining, erase, ops_named, register, single_use
 
-PRODUCTS = ("ttnn.matmul", "ttnn.linear")
 SUMS = ("ttnn.add", "ttnn.subtract", "ttnn.multiply")
 TRUTHS = ("ttnn.eq", "ttnn.ne", "ttnn.gt", "ttnn.ge", "ttnn.lt", "ttnn.le")
 """0 and 1 in any type."""

@@ -9,14 +9,13 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
-from alchemist.ops.spec import inline_scalar
+from alchemist.ops.spec import PRODUCTS, inline_scalar
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, single_use
 
 READERS = ("ttnn.multiply", "ttnn.add", "ttnn.subtract")
 ACTIVATIONS = ("relu", "silu", "tanh")
 """Those without parameters of their own in the library."""
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 ATTRIBUTES = ("alchemist.lhs_activations", "alchemist.rhs_activations")
 
 

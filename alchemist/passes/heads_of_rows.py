@@ -11,7 +11,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.fewer_moves import made_between, tiles_moved
-from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, register, single_use
+from alchemist.passes.registry import Pass, add_sources, erase, register, rewrite, single_use
 from alchemist.passes.undo_rows import row_wise, rows_of
 from alchemist.passes.views import VIEWS, View, joined, view_of
 
@@ -21,13 +21,7 @@ class HeadsOfRows(Pass):
     """heads(f(rows(x))) becomes heads'(f(x)), where f works on rows and `heads` rearranges its result: projections of `nn.MultiheadAttention`."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.parent is not None and op.name in ("ttir.linear", "ttir.matmul"):
-                    changed = _move(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _move, "ttir.linear", "ttir.matmul")
 
 
 def _move(product: Operation) -> bool:

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.passes.fold import constant_of
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, defining, register, replace, rewrite
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
 """Op -> its operand that holds indices, which the device reads as unsigned."""
@@ -18,15 +18,15 @@ class PlainIndices(Pass):
     """where(i < 0, i + n, i) becomes i where a look-up reads i itself: the gradients of look-ups in JAX."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                index = _wrapped(op) if op.name == "ttir.where" else None
-                if index is not None and index.type == op.results[0].type and _is_looked_up(_origin(index)):
-                    replace(op, [index])
-                    changed = True
-            if changed:
-                erase_dead(func)
+        rewrite(module, _drop, "ttir.where")
+
+
+def _drop(op: Operation) -> bool:
+    index = _wrapped(op)
+    if index is None or index.type != op.results[0].type or not _is_looked_up(_origin(index)):
+        return False
+    replace(op, [index])
+    return True
 
 
 def _wrapped(op: Operation) -> SSAValue | None:

@@ -15,12 +15,12 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer.matmul import FAST
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.narrow_masks import narrow_masks
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
 CARRIERS = {
     "ttnn.split_query_key_value_and_split_heads": (0,),

@@ -109,6 +109,16 @@ def ops_named(module: ModuleOp, *names: str, const_eval: bool = True) -> Iterato
             yield from [op for op in func.body.block.ops if op.name in names]
 
 
+def rewrite(module: ModuleOp, change: Callable[[Operation], bool], *names: str) -> None:
+    """Asks `change` to rewrite each op with one of `names` that is still there; where it says that it did, ops without uses are dropped."""
+    for func in functions(module):
+        changed = False
+        for op in [op for op in func.body.block.ops if op.name in names]:
+            changed = (op.parent is not None and change(op)) or changed
+        if changed:
+            erase_dead(func)
+
+
 def single_use(value: SSAValue) -> bool:
     """Whether exactly one operand of one op is `value`."""
     uses = iter(value.uses)

@@ -12,7 +12,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import Chain, chain_of_source
 from alchemist.passes import registry
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, single_use
+from alchemist.passes.registry import Pass, defining, register, rewrite, single_use
 
 _ADD = "ttir.add"
 
@@ -25,13 +25,7 @@ class ResidualsLast(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.parent is not None and _is_sum(op) and not _goes_on(op):
-                    changed = _reorder(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _reorder, _ADD)
 
 
 def _is_sum(op: Operation) -> bool:
@@ -51,6 +45,8 @@ def _goes_on(op: Operation) -> bool:
 
 
 def _reorder(op: Operation) -> bool:
+    if not _is_sum(op) or _goes_on(op):
+        return False
     module, ops = _module(op), [op]
     while (inner := defining(ops[-1].operands[0], _ADD)) is not None and single_use(inner.results[0]) and _is_sum(inner) and _module(inner) == module:
         ops.append(inner)

@@ -14,7 +14,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, defining, functions, register, replace, rewrite, single_use
 from alchemist.passes.rows import Dims
 
 
@@ -43,13 +43,7 @@ class SumsOfRows(Pass):
     """reshape(sum(reshape(x, [R, N]), rows, keep_dim), [N]) of an x [B, S, N] becomes sum(x, all but N): gradients of biases in torch."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.sum" and sources_of(op) and sources_of(op)[-1].is_gradient:
-                    changed = _sum_as_it_lies(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _sum_as_it_lies, "ttir.sum")
 
 
 @register("turned-operands", fusing=True)
@@ -57,13 +51,7 @@ class TurnedOperands(Pass):
     """permute(x) @ y that lets the rows and columns of x change places becomes x^T @ y in backward passes: gradients in torch."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.matmul" and sources_of(op) and sources_of(op)[-1].is_gradient:
-                    changed = _turn_back(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _turn_back, "ttir.matmul")
 
 
 @register("products-of-rows", fusing=True)
@@ -71,13 +59,7 @@ class ProductsOfRows(Pass):
     """reshape(x, [R, K])^T @ reshape(y, [R, N]) of x [1, R, K] and y [1, R, N] becomes reshape(x^T @ y, [K, N]): gradients of weights."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.matmul":
-                    changed = _as_they_lie(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _as_they_lie, "ttir.matmul")
 
 
 def is_free(given: Dims, dims: Dims) -> bool:
@@ -88,7 +70,13 @@ def is_free(given: Dims, dims: Dims) -> bool:
     return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
 
 
+def _is_gradient(op: Operation) -> bool:
+    return bool(sources := sources_of(op)) and sources[-1].is_gradient
+
+
 def _sum_as_it_lies(op: Operation) -> bool:
+    if not _is_gradient(op):
+        return False
     out = op.results[0]
     given = shape(op.operands[0])
     if dims_of(access.attrs(op), len(given)) != tuple(range(len(given) - 1)) or not given[:-1]:
@@ -110,6 +98,8 @@ def _sum_as_it_lies(op: Operation) -> bool:
 
 def _turn_back(op: Operation) -> bool:
     changed = False
+    if not _is_gradient(op):
+        return False
     for place, name in enumerate(("transpose_a", "transpose_b")):
         turn = defining(op.operands[place], "ttir.permute")
         if turn is None or not isinstance(turn.operands[0].owner, Operation):

@@ -15,11 +15,11 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.optimizer.movement import are_faster
+from alchemist.passes.const_eval import constant_values
 from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, is_const_eval, register, replace, single_use
 
-_PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 _OF_LINEAR = ("operandSegmentSizes", "activation")
 
 
@@ -37,8 +37,6 @@ class RowsInFront(Pass):
                 continue
             joins = [op for op in func.body.block.ops if op.name == "ttnn.concat"]
             if joins:
-                from alchemist.passes.const_eval import constant_values
-
                 fixed = constant_values(func)
                 if any([_rewrite(op, fixed) for op in joins]):
                     erase_dead(func)
@@ -84,7 +82,7 @@ def _match(op: Operation, fixed: set[SSAValue]) -> _Joined | None:
     while (view := defining(joined, "ttnn.reshape")) is not None and single_use(joined):
         replaced.insert(0, view)
         joined = view.operands[0]
-    product = defining(joined, *_PRODUCTS)
+    product = defining(joined, *PRODUCTS)
     if product is None or not single_use(joined) or access.attr(product, "activation") or not fixed.issuperset(product.operands[1:]):
         return None
     tiles = defining(product.operands[0], "ttnn.to_layout")

@@ -10,7 +10,7 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, defining, register, replace, rewrite, single_use
 from alchemist.passes.views import permuted
 
 
@@ -19,13 +19,7 @@ class TurnedProducts(Pass):
     """permute(x @ y) that lets rows and columns change places becomes y^T @ x^T, and a permute of the rest: gradients of weights in JAX."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.permute":
-                    changed = _turn(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _turn, "ttir.permute")
 
 
 def _turn(op: Operation) -> bool:

@@ -15,7 +15,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.fewer_moves import made_between, tiles_moved
-from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, register, rewrite, single_use
 from alchemist.passes.views import View, joined, view_of
 
 _ROWWISE = frozenset({"ttir.linear", "ttir.matmul", "ttir.layer_norm", "ttir.rms_norm", *ELEMENTWISE})
@@ -29,13 +29,7 @@ class UndoRows(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.permute" and op.parent is not None:
-                    changed = _undo(op) or changed
-            if changed:
-                erase_dead(func)
+        rewrite(module, _undo, "ttir.permute")
 
 
 def _undo(back: Operation) -> bool:

@@ -12,14 +12,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.layout import TILE_EDGE, layout_of
+from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import NOTE
+from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
+from alchemist.passes.const_eval import constant_values
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 JOINS = ("ttnn.add", "ttnn.multiply", "ttnn.subtract")
 FUNCTIONS = tuple(f"ttnn.{name}" for name in ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "hardsigmoid", "hardswish", "neg", "leaky_relu"))
 """Of 0 they are finite: rows of zeros in the weights behind make nothing of it."""
@@ -58,14 +58,12 @@ class _Group:
 
 def _groups(func: FuncOp) -> list[_Group]:
     """Groups whose values only products and joins make and read."""
-    from alchemist.passes.const_eval import constant_values
-
     fixed = constant_values(func)
     group_of: dict[SSAValue, _Group] = {}
     for op in func.body.block.ops:
         if _is_product(op, fixed) and _has_part_of_a_tile(op.results[0]):
             group_of[op.results[0]] = _Group([op.results[0]], [op])
-        elif op.name in (*JOINS, *FUNCTIONS) and op.operands and all(_is_like(value, op.results[0]) and value in group_of for value in op.operands):
+        elif op.name in (*JOINS, *FUNCTIONS) and op.operands and all(value.type == op.results[0].type and value in group_of for value in op.operands):
             merged = _merged(dict.fromkeys(group_of[value] for value in op.operands))
             merged.values.append(op.results[0])
             merged.joins.append(op)
@@ -108,12 +106,8 @@ def _has_part_of_a_tile(value: SSAValue) -> bool:
     return kind is not None and kind.page == "tile" and kind.dtype in ("bf16", "f32") and not kind.is_sharded and shape(value)[-1] % TILE_EDGE != 0
 
 
-def _is_like(value: SSAValue, other: SSAValue) -> bool:
-    return value.type == other.type
-
-
 def _filled(columns: int) -> int:
-    return -(-columns // TILE_EDGE) * TILE_EDGE
+    return tile_padded((columns,))[-1]
 
 
 def _gain_ns(group: _Group, card: str) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
-from alchemist.ops.spec import COLUMN_MATRICES, MOVING, SHAPING
+from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import forms_before, gradient_name, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
@@ -32,7 +32,6 @@ _CUSTOMARY = {
 }
 """What the results of ops with several are called."""
 _ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"))
-_PRODUCTS = frozenset({"ttnn.matmul", "ttnn.linear"})
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
 
@@ -485,7 +484,7 @@ class Naming:
         own = _last_word(leaf.path) if leaf is not None else ""
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
-        module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in _PRODUCTS and not role else [])
+        module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, *([] if role else [result_name(item.spec.target)])]
 
     def _moved_names(self, node: Node) -> tuple[list[str], list[str]]:
