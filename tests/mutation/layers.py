@@ -18,6 +18,7 @@ class Layer:
     tests: tuple[str, ...]
 
 
+CALIBRATION = ("calibrate", "accuracy", "published", "estimate", "make_error_bands", "error_bands", "row_attrs")
 # The first row with a source that a path starts with is the path's layer.
 LAYERS = (
     Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
@@ -37,11 +38,15 @@ LAYERS = (
         ("tests/cli/test_recorder.py", "tests/cli/test_verify.py", "tests/cli/test_verify_environment.py", "tests/export/test_packaging.py"),
     ),
     Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
-    Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in ("calibrate", "accuracy", "published_", "estimate")), ("tests/sim",)),
+    Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in CALIBRATION), ("tests/sim",)),
     Layer(
         "reports",
         ("ttnn_shim/python/ttnn_shim",),
-        ("tests/reports", "tests/shim_core", "tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_codegen.py"),
+        (
+            *("tests/reports", "tests/shim_core", "tests/sim/test_query.py", "tests/sim/test_replay.py", "tests/sim/test_model.py"),
+            *("tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_edit_loop.py", "tests/e2e/test_edited_errors.py"),
+            *("tests/export/test_run_faults.py", "tests/e2e/test_codegen.py"),
+        ),
     ),
     Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric/test_numeric.py")),
     Layer("clock", ("ttnn_shim/src/sim", "ttnn_shim/src/strategy", "ttnn_shim/arch"), ("tests/sim", "tests/shim_core")),

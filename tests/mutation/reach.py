@@ -95,13 +95,17 @@ def passing() -> frozenset[str]:
 
 
 def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str]:
-    """Tests that run the function around a line (for a line outside functions: any of the file), particular ones first, `most_s` seconds and `most` in all."""
+    """Tests that run the function around a line (for a line outside functions: any of the file), particular ones first, `most_s` seconds and `most` in all.
+
+    None for a function that only processes of their own run, as far as is noted.
+    """
     tests = _tests()
     rows: list[tuple[int, float, str]] = []
-    for name in _around(ast.parse((ROOT / path).read_text()), line):
+    around = _around(ast.parse((ROOT / path).read_text()), line)
+    for name in around:
         if rows := tests.get(f"{path}::{name}", []):
             break
-    else:
+    if not around:
         rows = sorted({row for name, some in tests.items() if name.startswith(f"{path}::") for row in some})
     taken, spent = [], 0.0
     for _, seconds, test in rows:
