@@ -36,6 +36,7 @@ $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/t
 
 $(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
 	@touch $@
 
 setup: $(VENV)/.installed

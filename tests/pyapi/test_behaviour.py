@@ -243,6 +243,23 @@ def test_refuses_what_the_real_package_refuses(expression: str, kind: type[Excep
         eval(expression, {**globals(), "x": x})
 
 
+def test_asking_whether_a_name_exists_searches_for_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python asks so at the import of every submodule."""
+    searched: list[str] = []
+
+    def near(module: str, name: str) -> list[str]:
+        searched.append(name)
+        return [f"near {module}.{name}"]
+
+    monkeypatch.setattr(ttnn, "_near", near)
+    assert not hasattr(ttnn, "sofmax") and not hasattr(ttnn.experimental, "nope")
+    assert searched == []
+    with pytest.raises(AttributeError) as caught:
+        _ = ttnn.sofmax
+    assert str(caught.value).endswith("it has near ttnn.sofmax") and caught.value.hint == "did you mean near ttnn.sofmax?"
+    assert searched == ["sofmax"]
+
+
 def test_error_names_the_callers_line(device: Any) -> None:
     x = on(device, np.ones((2, 3)))
     with pytest.raises(ShimError) as caught:

@@ -127,3 +127,17 @@ def test_compiled_programs(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["ops"] == 3
     failed = run("./plain", "0", "7", folder=tmp_path)
     assert failed.returncode == 7 and "used no simulated device" in failed.stderr
+
+
+# Of reports, comparisons and questions: a run that asks for none of them should not wait for them.
+LOADED_ON_DEMAND = ("ttnn_shim.records", "ttnn_shim.profiles", "ttnn_shim.reports", "ttnn_shim.check_ops", "ttnn_shim.queries", "ttnn_shim.simlib",
+                    "ttnn_shim.plain_cpp", "ttnn_shim.program_errors", "importlib.metadata", "torch")  # fmt: skip
+
+
+def test_a_run_loads_what_it_needs(tmp_path: Path) -> None:
+    loaded = "print(*sys.modules, sep='\\n')"
+    (tmp_path / "script.py").write_text(f"import sys\n{SCRIPT.format(marks='', start='', stop='', end='ttnn.close_device(device)')}{loaded}\n")
+    done = run("--estimate", "script.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "ttnn._device" in done.stdout.split()
+    assert sorted(set(LOADED_ON_DEMAND) & set(done.stdout.split())) == []

@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 import types
+from functools import partial
 from typing import Any
 
 from ttnn._facts import absent, facts, offered, resolve_alias
@@ -179,7 +180,7 @@ def _lookup(module: str, name: str) -> Any:
         raise NotOffered(f"{full} exists in ttnn {__version__} but not in the simulator{_similar(module, name)}", name=name)
     from ttnn_shim.errors import UnknownName
 
-    raise UnknownName(module, name, _near(module, name))
+    raise UnknownName(module, name, partial(_near, module, name))
 
 
 def _near(module: str, name: str) -> list[str]:

@@ -6,11 +6,9 @@ import contextlib
 import json
 import pathlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
-from ttnn_shim.profiles import device_profile
-from ttnn_shim.records import Block, CallRecord, Profile
 
 from ttnn import _core
 from ttnn._binding import api_class, api_function
@@ -20,6 +18,9 @@ from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
 from ttnn._sub_devices import SubDevices
 from ttnn_shim import session
+
+if TYPE_CHECKING:
+    from ttnn_shim.records import Block, CallRecord, Profile
 
 ffi, lib = _core.ffi, _core.lib
 _ARCHS = {member.value: member for member in Arch}
@@ -197,12 +198,16 @@ class MeshDevice(SubDevices):
 
     def memory_blocks(self) -> tuple[Block, ...]:
         """Allocated blocks of a bank, L1 and DRAM."""
+        from ttnn_shim.records import Block  # here and below: only recorded runs need the reports' modules
+
         kinds = (BufferType.L1, BufferType.DRAM)
         rows = ((kind, row) for kind in kinds for row in self.block_table(kind))
         return tuple(Block(row["address"], row["bytes"], kind.name) for kind, row in rows if row["allocated"])
 
     def profile(self, calls: Mapping[int, CallRecord], root: pathlib.Path) -> Profile:
         """Everything recorded since `clock_reset`, for the reports."""
+        from ttnn_shim.profiles import device_profile
+
         return device_profile(self.info(), self.events(), calls, root)
 
     def info(self) -> dict[str, Any]:

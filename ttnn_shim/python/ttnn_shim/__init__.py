@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import ActivationError
-from ttnn_shim.queries import query as query
+
+if TYPE_CHECKING:
+    from ttnn_shim.queries import query as query
 
 _HERE = Path(__file__).resolve().parent
+
+
+def __getattr__(name: str) -> Any:
+    if name != "query":
+        raise AttributeError(f"module 'ttnn_shim' has no attribute {name!r}")
+    from ttnn_shim.queries import query  # not at the top: every run of a program would wait for it
+
+    return query
 
 
 def python_path() -> Path:
@@ -83,6 +93,8 @@ def _find_other(folder: Path) -> str | None:
         root = Path(entry or ".").resolve()
         if root != folder and (root / "ttnn" / "__init__.py").is_file():
             return str(root / "ttnn")
+    import importlib.metadata  # slow to load; only asked about an installed ttnn
+
     try:
         distribution = importlib.metadata.distribution("ttnn")
     except importlib.metadata.PackageNotFoundError:

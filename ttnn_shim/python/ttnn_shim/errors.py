@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 # Frames of these folders are ours, not the caller's.
@@ -113,13 +114,28 @@ class NotOffered(AttributeError, NotImplementedError):
 
 
 class UnknownName(AttributeError):
-    """A name that `ttnn` or one of its modules does not have. hint: near ones, or ""."""
+    """A name that `ttnn` or one of its modules does not have.
 
-    def __init__(self, module: str, name: str, near: Sequence[str]) -> None:
-        known = f"; it has {', '.join(near)}" if near else ""
-        super().__init__(f"module {module!r} has no attribute {name!r}{known}", name=name)
+    The near names are looked for only when the error is shown: `hasattr`, and the import of every submodule, make this error and drop it.
+    """
+
+    def __init__(self, module: str, name: str, find_near: Callable[[], Sequence[str]]) -> None:
+        super().__init__(f"module {module!r} has no attribute {name!r}", name=name)
         self.module = module
-        self.hint = f"did you mean {' or '.join(near)}?" if near else ""
+        self._find_near = find_near
+
+    @cached_property
+    def near(self) -> Sequence[str]:
+        """Names like it that there are."""
+        return self._find_near()
+
+    @property
+    def hint(self) -> str:
+        """The near names as a question, or ""."""
+        return f"did you mean {' or '.join(self.near)}?" if self.near else ""
+
+    def __str__(self) -> str:
+        return super().__str__() + (f"; it has {', '.join(self.near)}" if self.near else "")
 
 
 class CallMismatch(TypeError):

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ttnn_shim.simlib import simulator
-
 HOST_BAND = 1.0
 """Relative band of it: profiler on or off and another processor change it by up to a factor of two."""
 
 
 def eager_wall_ns(programs: Iterable[tuple[float, float]], arch: str) -> float:
     """Wall time of programs (gap before, kernel; ns) that the host launches one by one; arch: "wormhole_b0" or "blackhole". 0.0 for none."""
+    from ttnn_shim.simlib import simulator  # not at the top: every run of a program loads this module, few ask this
+
     host_ns = simulator().get(simulator().arch(arch), "host_launch")
     launched = ended = 0.0
     for gap_ns, kernel_ns in programs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -14,15 +13,6 @@ from typing import Any
 
 from ttnn_shim.plain import PlainRun
 from ttnn_shim.profiles import events_profile
-
-_ELF = b"\x7fELF"
-
-
-def is_compiled(program: Path) -> bool:
-    """Whether the file is an executable of this system."""
-    with contextlib.suppress(OSError), open(program, "rb") as file:
-        return file.read(len(_ELF)) == _ELF and os.access(program, os.X_OK)
-    return False
 
 
 def run_compiled(

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from ttnn_shim import plain, plain_cpp, program_errors, progress
+from ttnn_shim import plain, progress
 from ttnn_shim.command_line import CommandParser, complain
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
 
+_ELF = b"\x7fELF"
 _SMALLEST = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}
 CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
 
@@ -38,7 +39,9 @@ def main(arguments: list[str]) -> int:
         complain("run", f"no file {options.program}")
         return 2
 
-    if plain_cpp.is_compiled(options.program):
+    if _is_compiled(options.program):
+        from ttnn_shim import plain_cpp
+
         return plain_cpp.run_compiled(options.program, options.arguments, card_name(options.arch), estimate=options.estimate,
                                       profile_dir=options.profile, json_file=options.json)  # fmt: skip
 
@@ -47,6 +50,8 @@ def main(arguments: list[str]) -> int:
 
     session.settings.card = card_name(options.arch)
     session.settings.estimate = options.estimate
+    if options.estimate:  # no products are computed: numpy's threads, which spin while they wait for some, take a core for nothing
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     ttnn_shim.activate(explicit=True)
     program = options.program.resolve()
     if not (program.parent / "manifest.json").is_file():  # programs of alchemist print their own figures
@@ -83,6 +88,13 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _is_compiled(program: Path) -> bool:
+    """Whether the file is an executable of this system."""
+    with contextlib.suppress(OSError), open(program, "rb") as file:
+        return file.read(len(_ELF)) == _ELF and os.access(program, os.X_OK)
+    return False
+
+
 def card_name(text: str) -> str:
     """The card that an architecture stands for; a card itself."""
     return _SMALLEST.get(text, text)
@@ -90,6 +102,8 @@ def card_name(text: str) -> str:
 
 def _show(root: Path, kind: type[BaseException], error: BaseException, entry: TracebackType | None) -> None:
     """One message in the place of Python's traceback, at the program's own line."""
+    from ttnn_shim import program_errors
+
     print(program_errors.show(root, kind, error, entry), file=sys.stderr)
 
 

@@ -12,14 +12,15 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy, check_program
-from ttnn_shim.check_ops import op_errors as errors_of_ops
 from ttnn_shim.error_bands import GAP, total_error
 from ttnn_shim.host_time import eager_error
 from ttnn_shim.plain import PlainRun
-from ttnn_shim.records import Block, CallRecord, Frame, Profile
+
+if TYPE_CHECKING:  # loaded by the runs that record, report or compare: every other program would wait for them
+    from ttnn_shim.check_ops import Compare, OpWatch, ReadGolden, ToNumpy
+    from ttnn_shim.records import Block, CallRecord, Profile
 
 
 class ClockedDevice(Protocol):
@@ -204,6 +205,8 @@ def recording() -> bool:
 def watch_ops(root: Path, to_numpy: ToNumpy) -> None:
     """Keeps the output of every op that the next forward call makes, for `check_ops`. root: the program's directory."""
     global _watch
+    from ttnn_shim.check_ops import OpWatch
+
     _watch = OpWatch(root, to_numpy)
 
 
@@ -215,19 +218,25 @@ def record_result(op: str, result: Any) -> None:
 
 def check_ops(root: Path, read_golden: ReadGolden, compare: Compare, outputs_agree: bool) -> int:
     """Compares the watched forward call with golden/ops and prints the first op that drifted. Returns the exit code."""
+    from ttnn_shim.check_ops import check_program
+
     calls = _watch.calls if _watch is not None else []
     return check_program(root, calls, read_golden, compare, outputs_agree)
 
 
 def op_errors(root: Path, read_golden: ReadGolden, compare: Compare) -> dict[int, dict[str, Any]]:
     """Error of each call of the watched forward pass that has a value of the framework, by its place in golden/ops.json."""
-    return errors_of_ops(root, _watch.calls if _watch is not None else [], read_golden, compare)
+    from ttnn_shim import check_ops
+
+    return check_ops.op_errors(root, _watch.calls if _watch is not None else [], read_golden, compare)
 
 
 def record_call(call_id: int, op: str, arguments: tuple[tuple[str, str], ...], host_s: float) -> None:
     """Stores a call that has just returned; `ttnn` calls this when `recording()`."""
     if _recording is None:
         return
+    from ttnn_shim.records import CallRecord, Frame
+
     frames = []
     frame = sys._getframe(1)
     while frame is not None:
