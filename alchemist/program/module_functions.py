@@ -192,7 +192,7 @@ def _module(keys: Sequence[model.Key]) -> model.Key | None:
         return modules.pop()
     names = [key[0].split(".") for key in keys if len(key) == 1 and isinstance(key[0], str)]
     count = 0
-    while all(len(name) > count + 1 and name[count] == names[0][count] for name in names):
+    while names and all(len(name) > count + 1 and name[count] == names[0][count] for name in names):
         count += 1
     return (".".join(names[0][:count]),) if count and len(names) == len(keys) else None
 

@@ -110,3 +110,12 @@ def test_what_tells_a_reader_what_comes_out_is_said_at_each_call(
     assert len(calls) == (3 if name else 0)
     shapes = {key: tuple(tensor.shape) for key, tensor in layers.state_dict(prefix="layers.").items()}
     assert run(texts[True], shapes=shapes) == run(texts[False], shapes=shapes)
+
+
+def test_a_loop_over_layers_whose_bias_is_another_modules(tmp_path: Path) -> None:
+    """A batch norm folded into a convolution: the two weights have numbers of the loop in their names and no module in common."""
+    layers = nn.Sequential(*(part for _ in range(4) for part in (nn.Conv2d(16, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU()))).eval()
+    made = codegen_py(_InTurn(layers), torch.zeros(1, 16, 8, 8), export_path=tmp_path / "made", export_golden="none")
+    text = (made.path / "main.py").read_text()
+    assert text.count("ttnn.conv2d(") == 2  # the image is row-major, what layers hand on is not
+    assert "for i in range(" in text
