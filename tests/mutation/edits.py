@@ -178,11 +178,30 @@ _CPP_NO_RESULT = re.compile(r"\bSHIM_ASSERT\([^;]*?\);|\.reserve\([^;]*?\);")
 _CPP_GRAIN = re.compile(r"(\bparallel_for\((?:[^(),]|\([^()]*\))*, )[^;{]*?(?=, \[)")
 
 
+_CPP_MESSAGE = re.compile(r"\b(?:SHIM_CHECK|SHIM_SUPPORTED)\(")
+
+
+def _without_messages(text: str, source: str) -> str:
+    """What a check says, from its text on, is blanked, as the texts of errors are in Python. `text`: `source` without texts and comments."""
+    out = list(text)
+    for match in _CPP_MESSAGE.finditer(text):
+        depth, message = 1, -1
+        for at in range(match.end(), len(text)):
+            depth += (text[at] in "([{") - (text[at] in ")]}")
+            if depth == 1 and message < 0 and source[at] == '"' and text[at] == "\0":
+                message = at
+            if not depth:
+                if message >= 0:
+                    out[message:at] = re.sub(r"[^\n]", "\0", text[message:at])
+                break
+    return "".join(out)
+
+
 def _cpp(source: str) -> Iterator[Edit]:
     def blank(match: re.Match[str]) -> str:
         return re.sub(r"[^\n]", "\0", match[0])
 
-    text = _CPP_NO_RESULT.sub(blank, _BLANK.sub(blank, source))
+    text = _without_messages(_CPP_NO_RESULT.sub(blank, _BLANK.sub(blank, source)), source)
     text = _CPP_GRAIN.sub(lambda match: match[1] + "\0" * (len(match[0]) - len(match[1])), text)
 
     def edit(start: int, end: int, new: str, what: str) -> Edit:

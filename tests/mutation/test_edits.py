@@ -36,6 +36,7 @@ int f(const std::vector<int>& v, int* p) {
         return 0;
     }
     SHIM_ASSERT(v.size() < 9, "ours");
+    SHIM_CHECK(v[3] == 7 && v, "{} is not {}", v[5] + 6, f(9));
     w.reserve(v.size() + 7);
     parallel_for(n, std::max<size_t>(8, 9 / n), [&](size_t begin, size_t end) {
     push(v);
@@ -44,7 +45,7 @@ int f(const std::vector<int>& v, int* p) {
 """
 CPP_CHANGES = {
     "v.size() <= 3", "3 || !p", "< 4 &&", "&& p)", "if (!(v.size() < 3 && !p))", "        ;\n        return", "return 1;", "    ;\n    return", "v[1]", "v[0] + 2", "* 3 +",
-    "2 - std", "std::max(a",
+    "2 - std", "std::max(a", "v[4]", "!= 7", "== 8", "7 || v", "    ;\n    w.reserve",
 }  # fmt: skip
 
 

@@ -1,0 +1,66 @@
+"""Calls that have no program: each is refused with its reason, none is computed otherwise than by PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from alchemist.errors import AlchemistError, FrontendError, InternalError, UnsupportedOpError
+from alchemist.frontends.torch import capture
+
+X = torch.arange(1.0, 65.0).reshape(1, 1, 8, 8)
+ROWS = X.reshape(8, 8)
+IDS = torch.tensor([1, 3, 1])
+Function = Callable[..., Any]
+
+
+class Held:
+    """No container that PyTorch knows."""
+
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x = x
+
+
+def nested(x: torch.Tensor) -> Any:
+    return Held(x + 1)
+
+
+REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] = {
+    "attention dropout": (
+        lambda q: F.scaled_dot_product_attention(q, q, q, dropout_p=0.5), (X,), UnsupportedOpError, "attention dropout in training mode is random"),
+    "avg_pool2d with a divisor": (
+        lambda x: F.avg_pool2d(x, 2, padding=1, divisor_override=3), (X,), UnsupportedOpError, "avg_pool2d with divisor_override and padding"),
+    "avg_pool3d with a divisor": (
+        lambda x: F.avg_pool3d(x[None], (1, 2, 2), divisor_override=3), (X,), UnsupportedOpError, "avg_pool3d with divisor_override or count_include_pad=False"),
+    "rrelu": (lambda x: F.rrelu(x, training=True), (X,), UnsupportedOpError, "rrelu in training mode is random"),
+    "boolean indexing": (lambda x: x[x > 3], (ROWS,), AlchemistError, "shape depends on data|depends on"),
+    "mask with values": (
+        lambda x, v: torch.index_put(x, (x > 3,), v), (torch.arange(4.0), torch.arange(4.0)), AlchemistError, "writing through a boolean mask with more than one value"),
+    "one_hot without classes": (lambda i: F.one_hot(i), (IDS,), FrontendError, "branches on tensor values"),
+    "searchsorted by rows": (
+        lambda x: torch.searchsorted(ROWS, x), (ROWS,), UnsupportedOpError, "searchsorted with batched boundaries"),
+    "histc without bounds": (lambda x: torch.histc(x, 4), (X,), UnsupportedOpError, "histc without bounds: they depend on data"),
+    "cdist of another norm": (lambda x: torch.cdist(x, x + 1, p=3.0), (ROWS,), UnsupportedOpError, r"cdist with p = 3\.0"),
+    "lstm with dropout": (
+        lambda x: nn.LSTM(8, 4, 2, dropout=0.5)(x)[0], (X[0],), AlchemistError, "random|model.eval"),
+    "bits of other widths": (lambda x: x.view(torch.int16), (ROWS,), UnsupportedOpError, r"bits of torch\.float32 as torch\.int16"),
+    "complex from real": (lambda x: x.to(torch.complex64), (ROWS,), AlchemistError, "complex"),
+    "a complex output": (lambda x: torch.fft.fft(x), (ROWS,), FrontendError, "a complex output"),
+    "an own class as output": (nested, (ROWS,), FrontendError, "the model returns an object that holds tensors unseen|no tensor"),
+    "fails itself": (lambda x: x @ x[:3], (ROWS,), FrontendError, "fails on its example arguments|torch.export failed"),
+    "noise": (lambda x: x + torch.rand_like(x), (ROWS,), UnsupportedOpError, "it makes random numbers: pass them as an input"),
+    "an inverse": (lambda x: torch.linalg.inv(x), (ROWS,), UnsupportedOpError, "inv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    function, args, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message) as caught:
+        capture(function, args)
+    assert not isinstance(caught.value, InternalError)
