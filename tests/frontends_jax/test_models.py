@@ -186,13 +186,16 @@ def test_all_unsupported_at_once() -> None:
         (lambda x: x if x.sum() > 0 else -x, FrontendError, "control flow depends on data"),
         (lambda x: x @ jnp.ones((7, 7)), FrontendError, "fails while traced"),
         (lambda x, y: x + y, InputError, "do not fit"),
+        (3, FrontendError, "int is not callable"),
     ],
 )
 def test_refused(function: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text) as found:
         capture(function, (jnp.ones((3, 3)),), {})
-    if error is FrontendError:
+    if error is FrontendError and callable(function):
         assert "test_models.py:" in str(found.value)
+    with pytest.raises(InputError, match="arguments need values"):
+        capture(lambda x: x, (jax.ShapeDtypeStruct((2,), jnp.float32),), {})
 
 
 def test_does_not_import_torch() -> None:

@@ -210,6 +210,9 @@ def test_program(name: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=1e-2)
 
 
+VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
+
+
 @pytest.mark.parametrize(
     ("function", "op", "reason", "hint"),
     [
@@ -217,8 +220,23 @@ def test_program(name: str, tmp_path: Path) -> None:
         (lambda x: jnp.linalg.cholesky(x[:3, :3]), "stablehlo.custom_call", "factorisation", "on the host"),
         (lambda x: x.at[1:].apply(jnp.tanh), "stablehlo.scatter", "own function", r"\.set\(values\)"),
         (lambda x: lax.while_loop(lambda v: v.sum() < 10, lambda v: v + 1, x), "stablehlo.while", "depends on data", "fixed number of steps"),
+        (lambda x: lax.reduce(x, 0.0, lambda a, b: a * b + a, (0,)), "stablehlo.reduce", "a reduction with an own function", ""),
+        (lambda x: lax.reduce((x, x), (0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (0,))[0], "stablehlo.reduce", "a reduction of several tensors", ""),
+        (lambda x: lax.reduce_window(x, 0.0, lambda a, b: a * b + a, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own function", ""),
+        (lambda x: lax.reduce_window(x, 3.0, lax.add, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own start value", ""),
+        (lambda x: lax.reduce_window((x, x), (0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (2, 2), (2, 2), "VALID")[0],
+         "stablehlo.reduce_window", "windows over several tensors", ""),
+        (lambda x: lax.conv_general_dilated(VOLUME, jnp.ones((1, 2, 2, 1, 1)) * x[0, 0], (1, 1, 1), "VALID", rhs_dilation=(1, 1, 2),
+                                            dimension_numbers=("NDHWC", "DHWIO", "NDHWC")), "stablehlo.convolution", "3-d convolution with dilation", ""),
+        (lambda x: lax.conv_general_dilated(VOLUME[None], jnp.ones((1,) * 6) * x[0, 0], (1, 1, 1, 1), "VALID"),
+         "stablehlo.convolution", "convolution over 4 spatial dimensions", ""),
+        (lambda x: lax.conv_general_dilated(x.reshape(1, 3, 4, 1), jnp.ones((2, 2, 1, 1)), (1, 1), ((5, 5), (5, 5)), lhs_dilation=(2, 2),
+                                            dimension_numbers=("NHWC", "HWIO", "NHWC")),
+         "stablehlo.convolution", "transposed convolution that pads more than its window", ""),
+        (lambda x: lax.bitcast_convert_type(x, jnp.int16), "stablehlo.bitcast_convert", "reinterpreting bits of other widths", ""),
+        (lambda x: lax.pad(x, x[0, 0], ((1, 1, 0), (0, 0, 0))), "stablehlo.pad", "padding with a computed value", ""),
     ],
-)
+)  # fmt: skip
 def test_refused_with_a_hint(function: Callable[..., Any], op: str, reason: str, hint: str) -> None:
     with pytest.raises(UnsupportedOpError, match=hint) as error:
         capture(function, (X,), {})

@@ -86,6 +86,50 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert not isinstance(caught.value, InternalError)
 
 
+RECURRENT = {"w": np.ones((1, 16, 8), np.float32), "r": np.ones((1, 16, 4), np.float32)}
+LENGTHS = {"b": np.zeros((1, 32), np.float32), "l": np.array([3, 2], np.int32)}
+KERNEL = {"w": np.ones((2, 2, 3, 3), np.float32)}
+# Op, shape of x, rank of y, opset, weights behind x, attributes, reason.
+FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any], str]] = [
+    ("AveragePool", (1, 2, 8, 8), 4, 19, {}, {"kernel_shape": [2, 2], "dilations": [2, 2]}, "an average pool with dilation"),
+    ("AveragePool", (1, 2, 8, 8), 4, 17, {}, {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1, "pads": [0, 0, 1, 1], "count_include_pad": 1},
+     "an average pool with ceil_mode and different padding on both sides"),
+    ("Dropout", (4, 4), 2, 17, {"r": np.array(0.5, np.float32), "t": np.array(True)}, {}, "dropout in training mode is random"),
+    ("Conv", (1, 2, 3, 3, 3, 3), 6, 17, {"w": np.ones((2, 2, 1, 1, 1, 1), np.float32)}, {}, "images with 4 spatial dimensions"),
+    ("ConvTranspose", (1, 2, 8, 8), 4, 17, KERNEL, {"output_shape": [30, 30], "strides": [2, 2]}, "a transposed convolution whose output is larger"),
+    ("Einsum", (4, 4), 1, 17, {}, {"equation": "ii->i"}, "einsum with a diagonal"),
+    ("Einsum", (4, 4), 1, 17, {"b": np.ones((1, 4), np.float32)}, {"equation": "ij,ij->i"}, "einsum whose dimensions broadcast"),
+    ("LSTM", (3, 2, 8), 4, 17, RECURRENT, {"hidden_size": 4, "clip": 1.0}, "a recurrent layer that clips"),
+    ("LSTM", (3, 2, 8), 4, 17, RECURRENT, {"hidden_size": 4, "activations": ["Relu", "Tanh", "Tanh"]}, "with the activations relu, tanh, tanh"),
+    ("LSTM", (3, 2, 8), 4, 17, RECURRENT, {"hidden_size": 4, "input_forget": 1}, "an LSTM with peepholes or coupled gates"),
+    ("LSTM", (3, 2, 8), 4, 17, RECURRENT | LENGTHS, {"hidden_size": 4}, "sequences of different lengths"),
+    ("RNN", (3, 2, 8), 4, 17, {"w": np.ones((1, 4, 8), np.float32), "r": np.ones((1, 4, 4), np.float32)}, {"hidden_size": 4, "activations": ["Affine"]},
+     "with the activations affine"),
+    ("Resize", (1, 2, 8, 8), 4, 17, {"roi": np.array([0, 0, 0, 0, 1, 1, 1, 1], np.float32), "s": np.array([1, 1, 2, 2], np.float32)},
+     {"coordinate_transformation_mode": "tf_crop_and_resize"}, "resizing of a region of interest"),
+    ("Resize", (1, 2, 8, 8), 4, 19, {"": np.zeros(0), " ": np.zeros(0), "z": np.array([1, 2, 4, 4])}, {"keep_aspect_ratio_policy": "not_larger"},
+     "resizing that keeps the aspect ratio"),
+    ("Pad", (1, 2, 8, 8), 4, 19, {"p": np.array([0, 0, 0, 0, 0, 0, 0, 9])}, {"mode": "wrap"}, "padding of 0 and 9 in mode 'wrap'"),
+    ("Reshape", (1, 2, 8, 8), 2, 17, {"p": np.array([3, 5])}, {}, "a reshape of [1, 2, 8, 8] to [3, 5]"),
+    ("ReverseSequence", (3, 4, 5), 3, 17, {"l": np.array([1, 2, 3])}, {"batch_axis": 2, "time_axis": 0}, "time and batch axes other than the first two"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "shape", "rank", "opset", "weights", "attributes", "reason"), FORMS, ids=[f"{row[0]}: {row[-1]}" for row in FORMS])
+def test_forms_without_a_rule_say_why(
+    op: str, shape: tuple[int, ...], rank: int, opset: int, weights: dict[str, Any], attributes: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    node = helper.make_node(op, ["x", *(name.strip() for name in weights)], ["y"], "the_node", **attributes)
+    given = {name: value for name, value in weights.items() if name.strip()}
+    files.save(tmp_path / "model.onnx", [node], {"x": (FLOAT, list(shape))}, given, (FLOAT, [None] * rank), opset)
+    with pytest.raises(UnsupportedOpError) as caught:
+        load(tmp_path / "model.onnx")
+    ((name, count, where, said),) = caught.value.ops
+    assert (name, count) == (op, 1)
+    assert "the_node" in where
+    assert reason in said
+
+
 def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     files.make("external_data", tmp_path / "model/a.onnx")

@@ -103,6 +103,21 @@ def test_outputs_are_called_like_their_parameters() -> None:
             zoo.TrainingStep(nn.Sequential(nn.Conv2d(1, 2, 1), nn.AvgPool2d(4)), zoo.square), (torch.randn(1, 1, 6, 6), torch.zeros(1, 2, 1, 1)),
             UnsupportedOpError, "avg_pool2d", id="windows that leave some out",
         ),
+        *(
+            pytest.param(
+                zoo.TrainingStep(nn.Sequential(nn.Conv2d(1, 2, 1), kind(window, stride, padding)), zoo.square),
+                (torch.randn(1, 1, 8, 8), torch.zeros(1, 2, 8, 8)[..., :rows, :columns]),
+                UnsupportedOpError, "the gradient of a pool whose windows overlap or are padded", id=f"{kind.__name__} {window} {stride} {padding}",
+            )
+            for kind in (nn.MaxPool2d, nn.AvgPool2d)
+            for window, stride, padding, rows, columns in (
+                (2, 1, 0, 7, 7), (2, 2, 1, 5, 5), (2, (2, 1), 0, 4, 7), (2, 2, (0, 1), 4, 5), ((3, 2), None, 0, 2, 4), ((2, 3), None, 0, 4, 2),
+            )
+        ),
+        pytest.param(
+            zoo.TrainingStep(nn.Sequential(nn.Conv2d(1, 2, 1), nn.MaxPool2d(2, dilation=2)), zoo.square), (torch.randn(1, 1, 8, 8), torch.zeros(1, 2, 3, 3)),
+            UnsupportedOpError, "windows overlap or are padded", id="windows with holes",
+        ),
         pytest.param(lambda x: torch.func.grad(lambda v: v.sum() if v.sum() > 0 else -v.sum())(x), (torch.ones(3),), FrontendError, "branches on tensor values|torch.export failed|not supported", id="a branch in it"),
     ],
 )  # fmt: skip

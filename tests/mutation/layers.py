@@ -23,14 +23,16 @@ CALIBRATION = ("calibrate", "accuracy", "published", "estimate", "make_error_ban
 LAYERS = (
     Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
     Layer("jax", ("alchemist/frontends/jax", "alchemist/frontends/stablehlo"), ("tests/frontends_jax",)),
-    Layer("onnx", ("alchemist/frontends/onnx", "alchemist/frontends/composites.py"), ("tests/frontends_onnx",)),
+    Layer("onnx", ("alchemist/frontends/onnx", "alchemist/frontends/composites.py"), ("tests/frontends_onnx", "tests/frontends_torch/test_ops.py")),
     Layer(
         "text", ("alchemist/frontends", "alchemist/ir"), ("tests/ir", "tests/mlir/test_syntax.py", "tests/mlir/test_op_rules.py", "tests/mlir/test_programs.py")
     ),
     Layer("ops", ("alchemist/ops",), ("tests/ops", "tests/passes")),
     Layer("optimizer", ("alchemist/optimizer", "alchemist/passes/optimize.py"), ("tests/optimizer", "tests/passes/test_passes.py")),
     Layer("passes", ("alchemist/passes",), ("tests/passes", "tests/mlir/test_passes.py")),
-    Layer("program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_codegen.py")),
+    Layer(
+        "program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py")
+    ),
     Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),
     Layer(
         "verify",

@@ -20,7 +20,7 @@ def f(a: int = 5, *, b=True):
     if a > 7:
         raise InternalError("ours")
     assert a < 8
-    g(a, strict=True)
+    g(a, 20_000, strict=True)
     return a + 1
 '''
 PYTHON_CHANGES = {
@@ -39,7 +39,7 @@ int f(const std::vector<int>& v, int* p) {
     SHIM_CHECK(v[3] == 7 && v, "{} is not {}", v[5] + 6, f(9));
     w.reserve(v.size() + 7);
     parallel_for(n, std::max<size_t>(8, 9 / n), [&](size_t begin, size_t end) {
-    push(v);
+    push(v, 20000);
     return v[0] * 2 + std::min(a, b);
 }
 """
