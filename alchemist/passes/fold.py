@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 
 FOLD_LIMIT = 1 << 22
 """Largest number of elements of a value that is computed here."""
-_IMPURE = ("ttir.rand", "ttir.dropout", "ttir.empty")
+IMPURE = ("ttir.rand", "ttir.dropout", "ttir.empty")
 
 
 def constant_of(value: SSAValue) -> Array | None:
@@ -81,15 +81,20 @@ def _single(op: Operation, _consts: Consts) -> SSAValue | None:
     return op.operands[0] if len(op.operands) == 1 else None
 
 
+def _differs_in_ones(value: SSAValue, op: Operation) -> bool:
+    """Whether the value has the type of the op's result up to dims of size 1: adding zeros of [1] to a number makes a row of it."""
+    out = op.results[0]
+    return access.element_type(value) == access.element_type(out) and [n for n in shape(value) if n != 1] == [n for n in shape(out) if n != 1]
+
+
 def _neutral(right: float, left: float | None = None) -> Identity:
-    """x op right = x; left op x = x."""
+    """x op right = x; left op x = x. The one that is returned may have other dims of size 1."""
 
     def identity(op: Operation, consts: Consts) -> SSAValue | None:
         lhs, rhs = op.operands
-        out = op.results[0].type
-        if lhs.type == out and uniform(consts.get(rhs)) == right:
+        if _differs_in_ones(lhs, op) and uniform(consts.get(rhs)) == right:
             return lhs
-        if left is not None and rhs.type == out and uniform(consts.get(lhs)) == left:
+        if left is not None and _differs_in_ones(rhs, op) and uniform(consts.get(lhs)) == left:
             return rhs
         return None
 
@@ -230,8 +235,18 @@ def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
     return made
 
 
+def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
+    """The value in the shape of the op's result; None where it has that shape."""
+    out = op.results[0].type
+    if value.type == out:
+        return None
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    return b.make("ttir.reshape", [value], {"shape": shape(op.results[0])}, [out])
+
+
 def _key(op: Operation) -> tuple[Any, ...] | None:
-    if not has_trait(op, "pure") or op.name in _IMPURE or op.regions:
+    if not has_trait(op, "pure") or op.name in IMPURE or op.regions:
         return None
     names = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
     return (op.name, tuple(op.operands), names, tuple(result.type for result in op.results))
@@ -243,11 +258,14 @@ def _fold_function(func: FuncOp) -> None:
     for op in list(func.body.block.ops):
         if not op.name.startswith("ttir."):
             continue
-        while (new := _canonical(op)) is not None:
+        while True:
+            identity = IDENTITIES.get(op.name)
+            same = identity(op, consts) if identity is not None else None
+            new = _canonical(op) if same is None else _as_shaped(op, same)
+            if new is None:
+                break
             replace(op, list(new.results))
             op = new
-        identity = IDENTITIES.get(op.name)
-        same = identity(op, consts) if identity is not None else None
         if same is not None:
             replace(op, [same])
             continue
@@ -265,7 +283,7 @@ def _fold_function(func: FuncOp) -> None:
 
 
 def _foldable(op: Operation, consts: Consts) -> bool:
-    if not has_trait(op, "pure") or op.name in _IMPURE or not can_evaluate(op):
+    if not has_trait(op, "pure") or op.name in IMPURE or not can_evaluate(op):
         return False
     if any(value not in consts for value in op.operands):
         return False

@@ -47,6 +47,7 @@ def sliced_twice(g: Graph, x: Any, begin: int) -> Any:
 STAYS: dict[str, tuple[str, ModuleOp]] = {
     "a vector plus zeros of a tensor's shape": ("fold", build(lambda g, v: g("add", v, g.number(0.0, WHOLE), out=WHOLE), V)),
     "zeros of a tensor's shape plus a vector": ("fold", build(lambda g, v: g("add", g.number(0.0, WHOLE), v, out=WHOLE), V)),
+    "a column plus zeros of a row": ("fold", build(lambda g, x: g("add", x, g.number(0.0, (1, 3)), out=(4, 3)), ((4, 1), F, "input"))),
     "zero minus a tensor": ("fold", build(lambda g, x: g("subtract", g.number(0.0, (1, 1, 1)), x, out=WHOLE), X)),
     "a vector chosen for a tensor": (
         "fold",
@@ -115,6 +116,8 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(lambda g, a: g("logical_or", a, g("full", out=WHOLE, of="i1", shape=WHOLE, fill_value=1), of="i1"), TRUTH),
         ["full"],
     ),
+    "a number plus a row of one zero": ("fold", build(lambda g, x: g("add", x, g.number(0.0, (1,)), out=(1,)), ((), F, "input")), ["reshape"]),
+    "a row times ones of more dims": ("fold", build(lambda g, v: g("multiply", g.number(1.0, (1, 1, 64)), v, out=(1, 1, 64)), V), ["reshape"]),
     "a slice of a slice": ("fold", build(lambda g, x: sliced_twice(g, x, 8), X), ["slice_static"]),
     "a number beyond 32 bits": (
         "fold",
