@@ -1,16 +1,20 @@
-"""A batch norm behind a convolution goes into its weights."""
+"""A batch norm behind a convolution goes into its weights, written as one op or as arithmetic with a number per channel."""
 
 from __future__ import annotations
 
 import math
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.location import sources_of
+from alchemist.passes.fold import IMPURE
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 _CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
@@ -37,12 +41,7 @@ def _fold(conv: Operation, norm: Operation) -> None:
     epsilon = b.op("ttir.full", [], {"shape": (size,), "fill_value": float(access.attr(norm, "epsilon"))}, [tensor((size,), of)])
     deviation = b.op("ttir.rsqrt", [_binary(b, "add", variance, epsilon, (size,), of)], {}, [tensor((size,), of)])
     factor = _binary(b, "multiply", scale, deviation, (size,), of)
-    # as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding
-    dims = shape(weight)
-    matrix = (size, math.prod(dims[1:]))
-    rows = _reshape(b, weight, matrix)
-    rows = _binary(b, "multiply", rows, _reshape(b, factor, (size, 1)), matrix, element_type(weight))
-    weight = _reshape(b, rows, dims)
+    weight, rows = _scaled_rows(b, weight, factor)
     if bias is not None:
         mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
@@ -55,13 +54,67 @@ def _fold(conv: Operation, norm: Operation) -> None:
     replace(norm, [made.results[0]])
 
 
+def _scaled_rows(b: Builder, weight: SSAValue, factor: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The weight with every output channel scaled, and the same as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding."""
+    dims = shape(weight)
+    matrix = (dims[0], math.prod(dims[1:]))
+    rows = _reshape(b, weight, matrix)
+    rows = _binary(b, "multiply", rows, _reshape(b, factor, (dims[0], 1)), matrix, element_type(weight))
+    return _reshape(b, rows, dims), rows
+
+
+def _per_channel(op: Operation, fixed: set[SSAValue]) -> tuple[Operation, SSAValue] | None:
+    """(convolution, numbers) where the op does the same to all that the convolution has made for a channel."""
+    for made, numbers in (op.operands, reversed(op.operands)):
+        conv = defining(made, *_CONVOLUTIONS)
+        if conv is None or not single_use(made) or access.attr(conv, "alchemist.activation") or numbers not in fixed:
+            continue
+        rank, channel = len(shape(made)), access.attr(conv, "channel_dim")
+        dims = (1,) * (rank - len(shape(numbers))) + shape(numbers)
+        wanted = tuple(n if dim == channel % rank else 1 for dim, n in enumerate(shape(made)))
+        if dims == wanted and op.results[0].type == made.type and element_type(numbers) == element_type(made):
+            return conv, numbers
+    return None
+
+
+def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
+    """conv(x) * factor scales weight and bias, conv(x) + offset is the bias or a part of it."""
+    weight, bias = operand(conv, "weight"), operand(conv, "bias")
+    assert weight is not None
+    b = Builder.before(op)
+    b.source = sources_of(op) or None
+    size, of = shape(weight)[0], element_type(numbers)
+    if op.name == "ttir.multiply":
+        weight, _ = _scaled_rows(b, weight, numbers)
+    of_channel = numbers if bias is None or shape(numbers) == shape(bias) else _reshape(b, numbers, shape(bias))
+    if bias is not None:
+        bias = _binary(b, op.name.removeprefix("ttir."), bias, of_channel, shape(bias), of)
+    elif op.name == "ttir.add":
+        bias = _reshape(b, numbers, (size,))
+    made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv), [op.results[0].type])
+    add_sources(made, conv)
+    replace(op, [made.results[0]])
+
+
+def _fixed_values(func: FuncOp) -> set[SSAValue]:
+    """What depends on parameters and constants alone."""
+    fixed: set[SSAValue] = {arg for arg, facts in zip(func.args, access.argument_attrs(func), strict=False) if access.is_fixed(facts)}
+    for op in func.body.block.ops:
+        if op.name.startswith("ttir.") and has_trait(op, "pure") and op.name not in IMPURE and all(value in fixed for value in op.operands):
+            fixed.update(op.results)
+    return fixed
+
+
 @register("fold-batch-norm", fusing=True)
 class FoldBatchNorm(Pass):
-    """batch_norm_inference(conv(x)) becomes a convolution with scaled weights."""
+    """batch_norm_inference(conv(x)) becomes a convolution with scaled weights; so do conv(x) * factor and conv(x) + offset per channel."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
+            fixed = _fixed_values(func)
             for op in list(func.body.block.ops):
+                if op.name in ("ttir.multiply", "ttir.add") and (found := _per_channel(op, fixed)) is not None:
+                    _fold_arithmetic(op, *found)
                 if op.name != "ttir.batch_norm_inference":
                     continue
                 conv = defining(op.operands[0], *_CONVOLUTIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pass_graphs import (
     BIAS,
+    CHANNELS,
     CONV,
     HEADS,
     HIDDEN,
@@ -23,6 +24,7 @@ from pass_graphs import (
     attention,
     build,
     conv_norm,
+    frozen_norm,
     gelu_factored,
     gelu_tanh_written_out,
     gelu_written_out,
@@ -186,6 +188,16 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
             *[((6,), F, "parameter")] * 4,
         ),
         ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv3d"],
+    ),
+    "batch norm in arithmetic": (
+        "fold-batch-norm",
+        build(frozen_norm, IMAGE, KERNEL, CHANNELS, CHANNELS),
+        ["reshape", "reshape", "multiply", "reshape", "reshape", "conv2d"],
+    ),
+    "batch norm in arithmetic, behind a bias": (
+        "fold-batch-norm",
+        build(frozen_norm, IMAGE, KERNEL, CHANNELS, CHANNELS, ((1, 1, 1, 16), F, "parameter")),
+        ["reshape", "reshape", "multiply", "reshape", "reshape", "multiply", "reshape", "add", "conv2d"],
     ),
     "volume windows": (
         "decompose-conv",

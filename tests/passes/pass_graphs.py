@@ -24,10 +24,11 @@ Net = Callable[["Graph"], Any]
 
 
 class Graph:
-    """A TTIR function under construction; values know their shapes. is_backward: whether what is made now belongs to a gradient."""
+    """A TTIR function under construction; values know their shapes. is_backward: whether what is made now belongs to a gradient; module: and of which one."""
 
     def __init__(self) -> None:
         self.is_backward = False
+        self.module = ""
         self.inputs: list[tuple[str, Any, str, SourceInfo | None]] = []
         self.b: Any = None
         self.count = 0
@@ -36,7 +37,8 @@ class Graph:
         dims = access.shape(operands[0]) if out is None else out
         given = [list(operands)] if op == "concat" else list(operands)
         self.count += 1
-        source = SourceInfo((Scope("", "Net"),), (), f"aten.{op}{GRADIENT if self.is_backward else ''}", f"{op}_{self.count}")
+        scopes = (Scope("", "Net"), *([Scope(self.module, self.module.title())] if self.module else []))
+        source = SourceInfo(scopes, (), f"aten.{op}{GRADIENT if self.is_backward else ''}", f"{op}_{self.count}")
         return self.b.op(f"ttir.{op}", given, attributes, [tensor(dims, of)], source=source)
 
     def number(self, value: float, dims: tuple[int, ...] = (1, 1), of: str = "f32") -> Any:
@@ -173,6 +175,15 @@ VECTOR = ((16,), F, "parameter")
 def conv_norm(g: Graph, x: Any, w: Any, *vectors: Any) -> Any:
     y = g("conv2d", x, w, out=(1, 16, 6, 6), **CONV)
     return g("batch_norm_inference", y, *vectors, epsilon=1e-5, dimension=1)
+
+
+CHANNELS = ((1, 16, 1, 1), F, "parameter")
+
+
+def frozen_norm(g: Graph, x: Any, w: Any, factor: Any, offset: Any, bias: Any = None) -> Any:
+    """conv(x) * factor + offset"""
+    y = g("conv2d", x, w, *([bias] if bias is not None else []), out=(1, 16, 6, 6), **CONV)
+    return g("add", offset, g("multiply", y, factor, out=(1, 16, 6, 6)), out=(1, 16, 6, 6))
 
 
 VOLUME = ((2, 4, 5, 6, 7), F, "input")

@@ -7,7 +7,27 @@ from typing import Any
 import numpy as np
 import pytest
 from pass_cases import CHANGES, UNCHANGED
-from pass_graphs import BIAS, CONV, HEADS, HIDDEN, IMAGE, KERNEL, SQUARE, VECTOR, B, F, Graph, W, X, arrays, build, run_ttir_with_activations, written_attention
+from pass_graphs import (
+    BIAS,
+    CHANNELS,
+    CONV,
+    HEADS,
+    HIDDEN,
+    IMAGE,
+    KERNEL,
+    SQUARE,
+    VECTOR,
+    B,
+    F,
+    Graph,
+    W,
+    X,
+    arrays,
+    build,
+    frozen_norm,
+    run_ttir_with_activations,
+    written_attention,
+)
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
@@ -198,6 +218,17 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
             ((1, 8, 16, 6), F, "input"),
             KERNEL,
             *([VECTOR] * 4),
+        ),
+    ),
+    "batch norm in arithmetic: a factor of the input": ("fold-batch-norm", build(frozen_norm, IMAGE, KERNEL, *[((1, 16, 1, 1), F, "input")] * 2)),
+    "batch norm in arithmetic: a factor per row": ("fold-batch-norm", build(frozen_norm, IMAGE, KERNEL, *[((1, 1, 6, 1), F, "parameter")] * 2)),
+    "batch norm in arithmetic: the convolution is returned too": (
+        "fold-batch-norm",
+        build(
+            lambda g, x, w, factor: (lambda y: (y, g("multiply", y, factor)))(g("conv2d", x, w, out=(1, 16, 6, 6), **CONV)),
+            IMAGE,
+            KERNEL,
+            CHANNELS,
         ),
     ),
     # fold-padding
