@@ -63,12 +63,10 @@ def common_path(chains: Sequence[Chain]) -> str:
     return ("", *common_prefix([[weight_path(scope.path) for scope in chain] for chain in chains]))[-1]
 
 
-def assign_chains(
-    ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]], makers: Callable[[T], Iterable[T]]
-) -> dict[T, Chain]:
-    """The chain of every op. An op without source goes where its first user is, else where its last input was made.
+def assign_chains(ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]]) -> dict[T, Chain]:
+    """The chain of every op. An op without source goes where its first user is, to the root if it has none: the program returns its result then.
 
-    users, makers: the ops that read an op's results, and those that made its inputs, in order; others than `ops` are passed over.
+    users: the ops that read an op's results, in order; others than `ops` are passed over.
     """
     chains: dict[T, Chain] = {}
     for op in ops:
@@ -79,11 +77,7 @@ def assign_chains(
     for op in reversed(ops):
         if op not in chains and (user := next((user for user in users(op) if user in chains), None)) is not None:
             chains[op] = chains[user]
-    for op in ops:
-        if op not in chains:
-            made = [chains[maker] for maker in makers(op) if maker in chains]
-            chains[op] = made[-1] if made else root
-    return {op: chain if chain[:1] == root else root for op, chain in chains.items()}
+    return {op: chain if (chain := chains.get(op, root))[:1] == root else root for op in ops}
 
 
 @dataclass(eq=False, slots=True)

@@ -112,7 +112,6 @@ def _by_module(body: Body) -> list[Operation]:
         body.ops,
         sources_of,
         lambda op: (user for result in op.results for user in body.readers(result)),
-        lambda op: (value.owner for value in op.operands if isinstance(value.owner, Operation)),
     )
     root = group(body.ops, chains)
     pending = [root]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -60,8 +61,11 @@ def _of_maker(value: SSAValue) -> tuple[SourceInfo, ...]:
 
 
 def _of_reader(op: Operation) -> tuple[SourceInfo, ...] | None:
-    """The sources of the first reader; None where the value is returned."""
-    return next((sources for use in op.results[0].uses if (sources := sources_of(use.operation))), ()) or None
+    """The sources of the first reader; None where the value is returned, so that no reader's function has to hand it back."""
+    readers = [use.operation for use in op.results[0].uses]
+    if any(isinstance(reader, ReturnOp) for reader in readers):
+        return None
+    return next((sources for reader in readers if (sources := sources_of(reader))), None)
 
 
 def _behind_reshape(value: SSAValue) -> SSAValue:

@@ -14,7 +14,6 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         graph.nodes,
         lambda node: node.sources,
         lambda node: (user for value in node.results for user in value.users),
-        lambda node: (value.node for value in node.inputs() if value.node is not None),
     )
 
 
