@@ -11,7 +11,7 @@ from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe
 
 _MOST_TAPS = 49
-"""Places of a kernel, each of which is a product of its own in the gradient of the weight."""
+"""Places of a kernel, each of which is a slice of its own in the gradient of the weight."""
 
 
 @recipe("aten.nll_loss_forward.default")
@@ -63,7 +63,7 @@ def convolution_backward(
     d: torch.Tensor, x: torch.Tensor, w: torch.Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int],
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
 ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:  # fmt: skip
-    """To the input a transposed convolution, to the weight a product per place of the kernel, to the bias a sum."""
+    """To the input a transposed convolution, to the weight a product with all windows side by side, to the bias a sum."""
     rank = len(stride)
     if transposed or groups != 1:
         raise Unsupported("the gradient of a transposed or grouped convolution")
@@ -75,16 +75,17 @@ def convolution_backward(
     if wanted[1]:
         if kernel.numel() > _MOST_TAPS:
             raise Unsupported(f"the gradient of a kernel of more than {_MOST_TAPS} places")
-        x = torch.nn.functional.pad(x, [width for side in reversed(padding) for width in (side, side)]) if any(padding) else x
-        rows = d.transpose(0, 1).flatten(1)
+        images = x.movedim(1, -1)
+        if any(padding):
+            images = torch.nn.functional.pad(images, [0, 0, *(width for side in reversed(padding) for width in (side, side))])
         taps = []
         for place in itertools.product(*map(range, kernel)):
-            part = x
-            for i, at in enumerate(place):
-                begin = at * dilation[i]
-                part = part[(slice(None),) * (2 + i) + (slice(begin, begin + (out[i] - 1) * stride[i] + 1, stride[i]),)]
-            taps.append(rows @ part.transpose(0, 1).flatten(1).t())
-        d_w = torch.stack(taps, -1).reshape(w.shape)
+            begins = [at * step for at, step in zip(place, dilation, strict=True)]
+            ends = [begin + (count - 1) * step + 1 for begin, count, step in zip(begins, out, stride, strict=True)]
+            taps.append(images[(slice(None), *map(slice, begins, ends, stride))])
+        windows = torch.cat(taps, -1)
+        rows = d.movedim(1, -1).flatten(0, -2)
+        d_w = (rows.t() @ windows.flatten(0, -2)).reshape(w.shape[0], *kernel, w.shape[1]).movedim(-1, 1)
     if wanted[2]:
         d_b = d.sum([0, *range(2, 2 + rank)])
     return d_x, d_w, d_b
