@@ -24,7 +24,7 @@ def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequen
     lines += ["Check     ./run --check      compares every output with the framework's own (golden/), exit code 0 or 1"]
     lines += ["Profile   ./run --profile DIR"]
     if program.outline:
-        lines += ["", "Outline (function <- module class, parameter scope)", *_outline(program.outline, safe)]
+        lines += ["", "Outline (function <- module class, parameter scope)", *_outline(program.outline, safe), *_helpers(program)]
     closing = [f"Numbers in comments are lines of {safe(program.source_file)}."] if program.source_file else []
     return [*lines, "", *closing, *notes]
 
@@ -37,6 +37,14 @@ def frees(program: model.Program) -> bool:
 def _row(label: str, text: str) -> list[str]:
     wrapped = textwrap.wrap(text, WIDTH - _LABEL - 3, break_long_words=False, break_on_hyphens=False) or [""]
     return [f"{label:<{_LABEL}}{wrapped[0]}", *(" " * _LABEL + line for line in wrapped[1:])]
+
+
+def _helpers(program: model.Program) -> list[str]:
+    """Functions of no module of their own, which many others call."""
+    shown = {row.function for row in program.outline}
+    names = [function.name for function in program.functions if not function.module and function.name not in shown]
+    text = f"{', '.join(names)}: called by several of these"
+    return textwrap.wrap(text, WIDTH - 3, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False) if names else []
 
 
 def _outline(rows: Sequence[model.OutlineRow], safe: Callable[[str], str]) -> list[str]:

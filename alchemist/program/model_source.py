@@ -19,8 +19,8 @@ from alchemist.ir.location import Frame
 class Statement:
     """A source statement.
 
-    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", `outputs.append(...)` gives "output",
-    `return cos.to(...), sin.to(...)` gives "cos", "sin").
+    text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", so does `self.x.copy_(...)`,
+    `outputs.append(...)` gives "output", `return cos.to(...), sin.to(...)` gives "cos", "sin").
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
     enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
@@ -111,6 +111,15 @@ class Sources:
             return own.line <= frame.line <= own.end_line
         return file.class_range(where[1], frame.line)
 
+    def in_another_class(self, class_name: str, statement: Statement) -> bool:
+        """Whether the statement is in a method of another class of the class's file."""
+        where = self._classes.get(class_name)
+        file = self._file(where[0]) if where and where[0] == statement.file else None
+        if where is None or file is None:
+            return False
+        own, other = file.class_at(where[1]), file.class_at(statement.line)
+        return own is not None and other is not None and own is not other
+
     def _file(self, name: str) -> _File | None:
         if name not in self._files:
             return None
@@ -189,6 +198,11 @@ class _File:
         static = any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in function.decorator_list)
         return not static and any(function in one.body for one in self.classes)
 
+    def class_at(self, line: int) -> ast.ClassDef | None:
+        """The innermost class around the line."""
+        around = [node for node in self.classes if node.lineno <= line <= (node.end_lineno or node.lineno)]
+        return max(around, key=lambda node: node.lineno, default=None)
+
     def class_range(self, method_line: int, line: int) -> bool:
         for node in self.classes:
             if node.lineno <= method_line <= (node.end_lineno or node.lineno):
@@ -218,15 +232,18 @@ class _File:
         )
 
 
+_PLAIN = frozenset({"int", "float", "bool", "str", "None", "Optional", "Union"})
+
+
 def _plain(arguments: ast.arguments) -> frozenset[str]:
-    """Parameters annotated as a Python number or text, or with one as default."""
+    """Parameters annotated as a Python number, text, cache or config, or with a number or text as default."""
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
     found = set()
     for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True):
         words = set(re.findall(r"\w+", ast.unparse(argument.annotation))) if argument.annotation else set()
         literal = isinstance(default, ast.Constant) and default.value is not None
-        if literal or (words and words <= {"int", "float", "bool", "str", "None", "Optional", "Union"}):
+        if literal or (words and all(word in _PLAIN or word.endswith(("Cache", "Config")) for word in words)):
             found.add(argument.arg)
     return frozenset(found)
 
@@ -251,6 +268,8 @@ def _targets(node: ast.stmt) -> Iterator[str]:
         grown = node.value.func
         if grown.attr == "append" and isinstance(grown.value, ast.Name):
             yield grown.value.id.removesuffix("s") or grown.value.id  # one of the `outputs`
+        elif grown.attr == "copy_":
+            yield from _target_names(grown.value)  # `self.length.copy_(x)`
 
 
 _FORMS = frozenset(

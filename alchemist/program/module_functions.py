@@ -89,7 +89,9 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
     for cluster in (cluster for found in clusters.values() for cluster in found):
         if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
-        name = unique([cluster.members[0].function.name], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
+        first = cluster.members[0]
+        telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
+        name = unique([first.function.name, *telling], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
         made.append(replace(cluster.aligned.function, name=name))
         for index, member in enumerate(cluster.members):

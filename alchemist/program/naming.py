@@ -31,6 +31,8 @@ _CUSTOMARY = {
     "ttnn.sort": ("values", "indices"),
 }
 """What the results of ops with several are called."""
+_UNTELLING = frozenset({"result", "res", "ret", "out", "output", "tmp"})
+"""What functions call whatever they return."""
 _ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"))
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
@@ -249,6 +251,8 @@ class Naming:
         """What such a statement assigns the finished value to."""
         for statement in reversed(self._helper_statements(item)):
             run = finals.run(statement, index)
+            if statement.targets and _UNTELLING.issuperset(statement.targets):
+                continue
             if len(statement.targets) == 1 and index == run[-1]:
                 return [statement.targets[0]]
             members = [place for place in run if isinstance(one := items[place], Node) and statement in self._helper_statements(one)]
@@ -419,8 +423,13 @@ class Naming:
         return [name, f"{name}_{config.buffer if config.memory == 'interleaved' else 'sharded'}"]
 
     def _of_another_module(self, item: Node | CallItem, statement: Statement) -> bool:
-        """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level."""
-        if self._level >= 0 or not statement.method or not isinstance(item, Node):
+        """In a flat program: `y = self.f(self.g(x))` names f's value, but g's op may be all that is left at this level. Otherwise: whether the
+        statement is one of modules that share the value, called from here."""
+        if not isinstance(item, Node):
+            return False
+        if self._level >= 0:
+            return self._context.sources.in_another_class(self._definition.class_name, statement)
+        if not statement.method:
             return False
         leaves = {_last_word(info.scopes[-1].path) for info in item.sources if info.scopes}
         return bool(leaves) and statement.method not in leaves
@@ -435,7 +444,8 @@ class Naming:
         returned: Sequence[str] = (),
     ) -> None:
         final = [statement for statement in statements if finals.end(statement, index) == index and not self._of_another_module(item, statement)]
-        if not final:
+        # A form of a value with which several statements begin is not what the one assigns of which nothing else is left.
+        if not final or (isinstance(item, Node) and item.spec.name in SHAPING and len(final) < len(statements)):
             return
         together = list(dict.fromkeys(name for statement in statements for name in statement.targets))
         unpacked = self._unpacked(item, final[-1], returned) if isinstance(item, CallItem) and len(final[-1].targets) > 1 else []
@@ -473,7 +483,7 @@ class Naming:
         module += moved
         info = item.sources[-1] if item.sources else SourceInfo()
         chain = chain_of_source(info)
-        inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 else ""
+        inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 and self._is_of_one_module(item) else ""
         dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
         if column_matrix(item):
@@ -486,6 +496,11 @@ class Naming:
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, *([] if role else [result_name(item.spec.target)])]
+
+    def _is_of_one_module(self, node: Node) -> bool:
+        """Whether no more than one module inside of this function's has made the value, and nothing else."""
+        chains = [chain_of_source(info) for info in node.sources]
+        return len({chain[self._level + 1].path if len(chain) > self._level + 1 else "" for chain in chains}) <= 1
 
     def _moved_names(self, node: Node) -> tuple[list[str], list[str]]:
         """(names after the value of which this is another form, such names as last resorts)."""

@@ -13,12 +13,13 @@ from alchemist.program.names import result_name, snake_case
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
-    "exponential_sum".split()
+    "exponential_sum attn_mask".split()
 )
 """Names that `computed_role` and front ends give."""
 
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
 """Arguments of ops that say what a value is, wherever it comes from."""
+_MASKS = frozenset({"attn_mask", "attention_mask"})
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
 _TO_SCORES = SHAPING | {"ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
 _MOST_STEPS = 6
@@ -33,7 +34,9 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
     result, op = node.results[0], node.spec.name.removeprefix("ttnn.")
     inputs = node.inputs()
     found = ""
-    if op == "slice_static":
+    if _masks_attention(result):
+        found = "attn_mask"
+    elif op == "slice_static":
         found = _of_attention(result) or _half(node)
     elif op == "concat" and len(inputs) == 2 and _made_by(inputs[0], "neg") is not None:
         found = "rotated"
@@ -69,6 +72,13 @@ def _of_attention(value: Value) -> str:
             if _leads_to_softmax(user.results[0]):
                 return ("query", "key")[places[0]]
     return ""
+
+
+def _masks_attention(value: Value) -> bool:
+    """Whether attentions read the value, or a form of it, as their mask and nothing else reads it."""
+    users = list(_users(value))
+    masks = [one for user in users for arg, raw in user.arguments if arg.name in _MASKS for one in values_of(raw)]
+    return bool(users) and len(masks) == len(users) and all(_unshaped(mask) is _unshaped(value) for mask in masks)
 
 
 def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:

@@ -103,13 +103,39 @@ def test_statements_of_the_source() -> None:
     call = sources.statement(Frame(FILE, 22))  # a line in the middle of a call
     assert call is not None
     assert (call.line, call.text, call.targets, call.method) == (21, "attended = self.attention(...)", ("attended",), "attention")
-    grown = Sources({"grown.py": "for step in steps:\n    outputs.append(step(x) / 2)\nscores[..., :2] = bias\nout['k'] = x\n"}, {})
-    assert [grown.statement(Frame("grown.py", line)).targets for line in (2, 3, 4)] == [("output",), ("scores",), ("",)]  # type: ignore[union-attr]
+    text = "for step in steps:\n    outputs.append(step(x) / 2)\nscores[..., :2] = bias\nout['k'] = x\nself.length.copy_(position[0])\n"
+    grown = Sources({"grown.py": text}, {})
+    targets = [grown.statement(Frame("grown.py", line)).targets for line in (2, 3, 4, 5)]  # type: ignore[union-attr]
+    assert targets == [("output",), ("scores",), ("",), ("length",)]
     found = sources.function_of_class("tiny.model.Block")
     assert found is not None
     assert found[1].parameters == ("hidden_states", "mask")
     assert sources.statement(Frame("other.py", 1)) is None
     assert sources.statement(Frame(FILE, 10**6)) is None
+
+
+TWO_CLASSES = """class Model:
+    def forward(self, ids: Tensor, past: Cache | None, settings: ModelConfig, scale=2.0, *, mask: Tensor):
+        hidden = self.layer(ids)
+        return hidden
+
+class Layer:
+    def forward(self, x):
+        keys = self.k(x)
+        return keys
+"""
+
+
+def test_parameters_that_are_no_tensors_and_statements_of_other_classes() -> None:
+    sources = Sources({FILE: TWO_CLASSES}, {"tiny.Model": (FILE, 2), "tiny.Layer": (FILE, 7)})
+    found = sources.function_of_class("tiny.Model")
+    assert found is not None
+    assert found[1].plain == {"past", "settings", "scale"}
+    own, other = (sources.statement(Frame(FILE, line)) for line in (3, 8))
+    assert own is not None
+    assert other is not None
+    assert [sources.in_another_class("tiny.Model", one) for one in (own, other)] == [False, True]
+    assert not sources.in_another_class("tiny.Unknown", other)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""Values that several modules read, and what the program returns besides: where they are made and how they are called."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from alchemist import codegen_py
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
+from alchemist.program import build_program, model
+from alchemist.program.header import header_lines
+
+
+class CrossAttention(nn.Module):
+    """A layer of a decoder; every one makes the same mask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(64, 64) for _ in range(4))
+
+    def forward(self, hidden: torch.Tensor, memory: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+        q, k, v = (layer(x).view(2, -1, 2, 32).transpose(1, 2) for layer, x in ((self.q, hidden), (self.k, memory), (self.v, memory)))
+        closed = torch.where(kept[:, None, None, :], 0.0, -1e9).expand(-1, 1, hidden.shape[1], -1)
+        heads = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=closed)
+        return hidden + self.o(heads.transpose(1, 2).reshape(2, -1, 64))
+
+
+class Encoder(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.norm = nn.Embedding(32, 64), nn.LayerNorm(64)
+        self.up, self.down = nn.Linear(64, 128), nn.Linear(128, 64)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        hidden = self.embedding(tokens)
+        return self.norm(hidden + self.down(torch.relu(self.up(hidden))))
+
+
+class Translator(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = Encoder()
+        self.layers = nn.ModuleList(CrossAttention() for _ in range(3))
+
+    def forward(self, tokens: torch.Tensor, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        memory = self.encoder(tokens)
+        for layer in self.layers:
+            hidden = layer(hidden, memory, tokens > 3)
+        return hidden, memory
+
+
+INPUTS = (torch.arange(64).reshape(2, 32) % 32, torch.linspace(-1.0, 1.0, 2 * 8 * 64).reshape(2, 8, 64))
+
+
+def program(module: nn.Module, *inputs: torch.Tensor) -> model.Program:
+    result = capture(module.eval(), inputs, {}, "torch")
+    options = CompilerOptions()
+    return build_program(lower_to_ttnn(result.module, options).module, result, options)
+
+
+def test_what_is_returned_besides_does_not_make_the_first_layer_another_one() -> None:
+    """The encoder works on all rows; only the output needs samples, and no layer has to hand them back."""
+    made = program(Translator(), *INPUTS)
+    functions = {function.name: function for function in made.functions}
+    assert [name for name in functions if name.startswith("cross")] == ["cross_attention"]
+    assert functions["cross_attention"].returns == functions["encoder"].returns == 1
+    loop = next(one for one in functions["translator"].body if isinstance(one, model.Loop))
+    assert [one.function for one in loop.body if isinstance(one, model.CallFunction)] == ["cross_attention"]
+
+
+def test_a_mask_that_all_layers_read_is_called_so() -> None:
+    made = program(Translator(), *INPUTS)
+    names = {name for one in model.statements(made.functions[-1].body) if isinstance(one, model.Call) for name in one.results if isinstance(name, str)}
+    assert "attn_mask" in names
+    assert not names & {"closed", "layers", "q", "heads"}  # what layers say, and what they are called
+
+
+@pytest.mark.slow
+def test_values_are_the_models(tmp_path: Path) -> None:
+    made = codegen_py(Translator().eval(), *INPUTS, export_path=tmp_path / "made")
+    done = subprocess.run([made.path / "run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Heads(nn.Module):
+    """Linear layers in two ways, more often than they are worth writing out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict({name: nn.Linear(64, 64) for name in "abcdef"})
+        self.norm = nn.LayerNorm(64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for name, layer in self.layers.items():
+            made = layer(x)
+            x = torch.relu(made) if name < "d" else x * torch.sigmoid(made)
+        return self.norm(x)
+
+
+class Around(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads, self.last = Heads(), nn.Linear(64, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.heads(x)).softmax(-1)
+
+
+def test_the_header_names_functions_of_no_module() -> None:
+    made = program(Around(), torch.rand(1, 32, 64))
+    text = "\n".join(header_lines(made, str, [], []))
+    helpers = [function.name for function in made.functions if not function.module]
+    assert helpers == ["linear"]
+    assert f"    {', '.join(helpers)}: called by several of these" in text
