@@ -69,6 +69,7 @@ NO_EFFECT_HERE = {
     ("ttnn.reshape_on_device", "memory_config"): "views stay where they are, as in the real package",
     ("ttnn.geglu", "variant"): "accuracy hint",
     ("ttnn.transformer.attention_softmax_", "memory_config"): "works in place",
+    ("ttnn.transformer.attention_softmax", "causal_mask"): "says how a mask is read, the sample has none",
     ("ttnn.transformer.scaled_dot_product_attention", "windowed_q_token_offset"): "only with windows",
     ("ttnn.transformer.scaled_dot_product_attention", "output_concat_heads"): "the sample has one head; tests/optimizer/test_encoders.py joins several",
     ("ttnn.logical_not_", "memory_config"): "works in place",

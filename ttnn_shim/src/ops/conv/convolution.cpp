@@ -13,6 +13,7 @@
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/core/to_memory_config/to_memory_config_op.hpp"
 #include "ttnn/operations/data_movement/fold/fold.hpp"
+#include "ttnn/operations/data_movement/move/move.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/matmul/matmul.hpp"
 
@@ -192,9 +193,9 @@ Tensor run_sliced(
         const Window part = part_of(w, cut.rows, end, end + size);
         end += size;
         Tensor shards = padded_slice(source, part, cut.placement);
-        Tensor halo = gather_halo(
-            shards, part, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output, settings.config.config_tensors_in_dram);
-        shards = Tensor();
+        Tensor halo = gather_halo(shards, part, cut.placement, TILE_EDGE, false, settings.config.config_tensors_in_dram);
+        shards = Tensor();  // given back before the rows move
+        if (settings.config.reallocate_halo_output) halo = ttnn::move(halo);
         const Shape made({1, 1, static_cast<uint32_t>(part.out_pixels()), conv.weights.out_channels});
         const MemoryConfig sharded = result_placement(cut.placement, conv.weights.out_channels)
                                          .memory_config(
@@ -462,8 +463,10 @@ Outcome convolve(
         prepared ? weight_tensor
                  : prepare_weights(raw_weights(weight_tensor, conv), conv.weights, weights_dtype, device, rows_of_weights(), columns);
     std::optional<Tensor> bias = bias_tensor;
-    if (bias && !is_on_device(*bias)) {
-        bias = prepare_bias(*bias, conv.weights.out_channels, weights_dtype, device, columns);
+    // TT-NN fetches a bias of the device that is not prepared.
+    if (bias && (!is_on_device(*bias) || bias->layout() != Layout::TILE)) {
+        const Tensor raw = is_on_device(*bias) ? bias->cpu() : *bias;
+        bias = prepare_bias(raw, conv.weights.out_channels, weights_dtype, device, columns);
     }
     if (bias) {
         SHIM_CHECK(

@@ -1,4 +1,5 @@
-// full, zeros, ones, empty, arange: made on the host and moved, as in TT-NN, so they are no device programs.
+// full, zeros, ones, empty, arange: made on the host and moved, as in TT-NN, so they are no device programs. Those like tiles of the device
+// are.
 #include "ttnn/operations/creation/creation.hpp"
 
 #include <cmath>
@@ -78,18 +79,37 @@ Tensor filled(const char* name, const Shape& shape, double value, const Where& w
 }
 
 Where like(const Tensor& tensor, Where where) {
-    // TT-NN fills tiles of floats by a program over the tensor, which needs values in its shards.
-    const bool by_program = tensor.layout() == Layout::TILE && is_floating_point(tensor.dtype()) && !is_block_float(tensor.dtype()) &&
-                            where.dtype.value_or(tensor.dtype()) == tensor.dtype() && !where.memory_config && is_on_device(tensor);
-    SHIM_CHECK(
-        !by_program || tensor.logical_volume() > 0 || !tensor.memory_config().shard_spec() ||
-            tensor.memory_config().buffer_type() != BufferType::L1,
-        "tensor: shards of no values cannot be filled, got shape {}", tensor.logical_shape());
     if (!where.dtype) where.dtype = tensor.dtype();
     if (!where.layout) where.layout = tensor.layout();
     if (where.device == nullptr && is_on_device(tensor)) where.device = tensor.device();
     if (!where.memory_config && is_on_device(tensor)) where.memory_config = tensor.memory_config();
     return where;
+}
+
+/// A tensor like `tensor`. TT-NN makes tiles of floats from tiles on the device by a program over the tensor, others by a write.
+Tensor filled_like(const char* name, const Tensor& tensor, double value, const Where& asked, const std::optional<Tensor>& output) {
+    const DataType dtype = output ? output->dtype() : asked.dtype.value_or(tensor.dtype());
+    const Layout layout = output ? output->layout() : asked.layout.value_or(tensor.layout());
+    const bool has_program = dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32 || dtype == DataType::BFLOAT8_B;
+    if (!has_program || dtype != tensor.dtype() || tensor.layout() != Layout::TILE || layout != Layout::TILE || !is_on_device(tensor))
+        return filled(name, tensor.logical_shape(), value, like(tensor, asked), output);
+    const OpScope scope(name);
+    check_device_tensor(tensor, "tensor");
+    SHIM_CHECK(
+        asked.memory_config || tensor.logical_volume() > 0 || !tensor.memory_config().shard_spec() || !tensor.memory_config().is_l1(),
+        "tensor: shards of no values cannot be filled, got shape {}", tensor.logical_shape());
+    if (output)
+        SHIM_CHECK(
+            output->logical_shape() == tensor.logical_shape(), "optional_tensor: expected shape {}, got {}", tensor.logical_shape(),
+            output->logical_shape());
+    const TensorSpec spec = output ? output->tensor_spec() : spec_like(tensor, std::nullopt, asked.memory_config);
+    return launch(
+        {.op = strategy::Unary{.ops = {"FILL"}}}, {tensor}, {spec},
+        [=](std::span<const Tensor> outputs) {
+            fill_elements(
+                stored_bytes(dtype), mutable_raw_data(outputs[0]), outputs[0].logical_volume(), encode_value(dtype, value).data());
+        },
+        {output})[0];
 }
 
 MeshDevice* pointer(const std::optional<std::reference_wrapper<MeshDevice>>& device) { return device ? &device->get() : nullptr; }
@@ -142,8 +162,7 @@ Tensor full_like(
     const Tensor& tensor, Value fill_value, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
     std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
     std::optional<Tensor> output) {
-    return filled(
-        "ttnn.full_like", tensor.logical_shape(), fill_value, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+    return filled_like("ttnn.full_like", tensor, fill_value, {dtype, layout, pointer(device), memory_config}, output);
 }
 #define INSTANTIATE(Value)                                                                                             \
     template Tensor full<Value>(                                                                                       \
@@ -170,13 +189,13 @@ Tensor zeros_like(
     const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
     std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
     const std::optional<Tensor>& output) {
-    return filled("ttnn.zeros_like", tensor.logical_shape(), 0, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+    return filled_like("ttnn.zeros_like", tensor, 0, {dtype, layout, pointer(device), memory_config}, output);
 }
 Tensor ones_like(
     const Tensor& tensor, const std::optional<DataType>& dtype, const std::optional<Layout>& layout,
     std::optional<std::reference_wrapper<MeshDevice>> device, const std::optional<MemoryConfig>& memory_config,
     const std::optional<Tensor>& output) {
-    return filled("ttnn.ones_like", tensor.logical_shape(), 1, like(tensor, {dtype, layout, pointer(device), memory_config}), output);
+    return filled_like("ttnn.ones_like", tensor, 1, {dtype, layout, pointer(device), memory_config}, output);
 }
 Tensor empty(const Shape& shape, const DataType& dtype, const Layout& layout, MeshDevice* device, const MemoryConfig& memory_config) {
     return filled("ttnn.empty", shape, 0, {dtype, layout, device, memory_config});
@@ -228,15 +247,13 @@ SHIM_OP("ttnn.zeros", [](const arguments::zeros& args) { return filled("ttnn.zer
 SHIM_OP("ttnn.ones", [](const arguments::ones& args) { return filled("ttnn.ones", args.shape, 1, located(args)); });
 SHIM_OP("ttnn.empty", [](const arguments::empty& args) { return filled("ttnn.empty", args.shape, 0, located(args)); });
 SHIM_OP("ttnn.full_like", [](const arguments::full_like& args) {
-    return filled(
-        "ttnn.full_like", args.tensor.logical_shape(), scalar_value(args.fill_value), like(args.tensor, located(args)),
-        args.optional_tensor);
+    return filled_like("ttnn.full_like", args.tensor, scalar_value(args.fill_value), located(args), args.optional_tensor);
 });
 SHIM_OP("ttnn.zeros_like", [](const arguments::zeros_like& args) {
-    return filled("ttnn.zeros_like", args.tensor.logical_shape(), 0, like(args.tensor, located(args)), args.optional_tensor);
+    return filled_like("ttnn.zeros_like", args.tensor, 0, located(args), args.optional_tensor);
 });
 SHIM_OP("ttnn.ones_like", [](const arguments::ones_like& args) {
-    return filled("ttnn.ones_like", args.tensor.logical_shape(), 1, like(args.tensor, located(args)), args.optional_tensor);
+    return filled_like("ttnn.ones_like", args.tensor, 1, located(args), args.optional_tensor);
 });
 SHIM_OP("ttnn.empty_like", [](const arguments::empty_like& args) {
     return filled("ttnn.empty_like", args.tensor.logical_shape(), 0, like(args.tensor, located(args)));

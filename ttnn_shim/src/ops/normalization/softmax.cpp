@@ -8,7 +8,7 @@
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/creation/creation.hpp"
-#include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
+#include "ttnn/operations/eltwise/binary/binary.hpp"
 #include "ttnn/operations/transformer/attention_softmax/attention_softmax.hpp"
 
 using namespace ttnn_shim;
@@ -27,7 +27,7 @@ struct Softmax {
     bool in_place = false;
     std::optional<MemoryConfig> memory_config = std::nullopt;
     OptionalCompute compute = std::nullopt;
-    bool attention = false;    ///< attention_softmax: takes a scale without a mask
+    bool attention = false;    ///< attention_softmax: its mask may have other shapes
     bool matrix_mask = false;  ///< a causal mask of all rows, which only programs on shards take
     std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> sharded = std::nullopt;
 };
@@ -133,11 +133,12 @@ Shape with_rows(const Shape& shape, uint32_t rows) {
     return Shape(sizes);
 }
 
-/// A row-major mask of the programs in place holds a batch's row as rows of 32 values.
+/// A row-major mask of the programs in place holds a batch's row as rows of 32 values, which the program reads as they lie.
 Tensor as_rows(const Tensor& mask, const Shape& shape) {
     const Shape& given = mask.logical_shape();
     if (mask.layout() != Layout::ROW_MAJOR || given.rank() != 4 || given[-1] == shape[-1]) return mask;
-    return ttnn::reshape(mask, Shape({given[0], 1, 1, given[2] * given[3]}));
+    const Shape rows({given[0], 1, 1, given[2] * given[3]});
+    return make_view(mask, make_spec(rows, mask.dtype(), Layout::ROW_MAJOR, mask.memory_config()));
 }
 
 /// No values, or no dimensions: no program but a fill.
@@ -343,8 +344,13 @@ namespace {
 Tensor attention(
     const char* name, Tensor& tensor, const std::optional<int>& head_size, const OptionalConst& mask, bool causal, bool in_place,
     const std::optional<MemoryConfig>& memory_config) {
-    std::optional<float> scale;
-    if (head_size) scale = 1.0F / std::sqrt(static_cast<float>(*head_size));
+    const float scale = head_size ? 1.0F / std::sqrt(static_cast<float>(*head_size)) : 1.0F;
+    if (!mask) {
+        const OpScope scope(name);
+        SHIM_CHECK(!in_place, "attention_mask: expected one, in place scores are not scaled without");
+        check_device_tensor(tensor, "tensor");
+        return ttnn::softmax(ttnn::multiply(tensor, scale), -1, memory_config.value_or(tensor.memory_config()), std::nullopt, true);
+    }
     return run_softmax(
         name, tensor,
         {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config, .attention = true});
