@@ -45,6 +45,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? k.conv_accumulate * bh * n : 0) + k.conv_block;
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
     const double fetch = bw * n * (k.conv_weight_tile + k.conv_weight_byte * wt);
+    const bool split = c.table_era ? op.split_reader.value_or(false) : gathers_with_both(arch, c, op);
+    const double own_share = split ? k.conv_split_reader : 1.0;  // of the first data movement core
     const bool block_sharded = a.memory == MemoryLayout::BlockSharded || a.memory == MemoryLayout::WidthSharded;
     DeviceProgram p;
     std::vector<Phase> phases_list;
@@ -52,12 +54,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         const double comp = bh * bw * k.tilize_tile + mac + fill;
         // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
         const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
-        const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) *
-                            (op.split_reader.value_or(false) ? k.conv_split_reader : 1.0);
+        const double read =
+            bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) * own_share;
         Phase first;
         first.items = static_cast<std::int64_t>(kb) * kParts;
         first.coupling = k.conv_coupling;
-        first.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Sender, fetch / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
+        first.stages = {
+            {Unit::Reader, read / kParts, 0, 2},
+            {Unit::Sender, (fetch + (split ? read : 0)) / kParts, 0, 2},
+            {Unit::Compute, comp / kParts, 0, 2}};
         first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
         Phase rest;  // the weights stay in L1 for further rows
         rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
@@ -73,8 +78,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         const double stick = k.conv_stick + k.conv_stick_byte * kw * static_cast<double>(shard_of(arch, a).w) * a.element_bytes();
         const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
         const double sent = bh * bw * static_cast<double>(out.tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
-        const bool split = op.split_reader.value_or(!c.table_era && a.memory == MemoryLayout::BlockSharded && op.act_block_h > 1);
-        const double activations = k.mm_handshake + costs(arch).mm_receiver * line + (gather + sent) * (split ? k.conv_split_reader : 1.0);
+        const double receivers = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
+        const double activations = k.mm_handshake + costs(arch).mm_receiver * receivers + (gather + sent) * own_share;
         const double products = mac + fill + bh * bw * k.tilize_tile / line;
         Phase blocks;
         blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;

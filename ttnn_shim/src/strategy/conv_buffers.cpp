@@ -54,19 +54,25 @@ std::int64_t reused_tiles(const Conv2d& op, std::int64_t block_h, std::int64_t c
 
 }  // namespace
 
+bool gathers_with_both(const Arch& arch, const OpConfig& c, const Conv2d& op) {
+    const TensorDesc &a = c.inputs[0], &weights = c.inputs[1];
+    const bool height = a.memory == MemoryLayout::HeightSharded, block = a.memory == MemoryLayout::BlockSharded;
+    if (!(height || block) || op.act_block_h <= 1) return false;
+    if (op.split_reader) return *op.split_reader;
+    return block || op.activation_reuse ||
+           second_reader_pays(arch, c, op, static_cast<double>(shard_of(arch, a).w), static_cast<double>(weights.tile_bytes()));
+}
+
 std::vector<CircularBuffer> conv_buffers(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const TensorDesc &a = c.inputs[0], &weights = c.inputs[1], &out = c.outputs[0];
     const bool height = a.memory == MemoryLayout::HeightSharded, block = a.memory == MemoryLayout::BlockSharded;
     const bool wide = a.dtype == DType::Float32, bias = c.inputs.size() > 2;
     const std::int64_t element = wide ? 4 : 2, in_tile = element * TILE_EDGE * TILE_EDGE, out_tile = out.tile_bytes();
-    const std::int64_t shard_channels = shard_of(arch, a).w, kh = op.window_hw[0], kw = op.window_hw[1];
+    const std::int64_t kh = op.window_hw[0], kw = op.window_hw[1];
     const std::int64_t tilized = op.act_block_h * op.act_block_w;
     const bool lone =
         op.num_cores_c_in.value_or(1) == 1 && op.num_cores_c_out.value_or(1) == 1 && (!height || op.num_cores_nhw.value_or(1) == 1);
-    const bool split = (height || block) && op.act_block_h > 1 &&
-                       op.split_reader.value_or(
-                           block || op.activation_reuse ||
-                           second_reader_pays(arch, c, op, static_cast<double>(shard_channels), static_cast<double>(weights.tile_bytes())));
+    const bool split = gathers_with_both(arch, c, op);
     std::int64_t first = tilized, second = 0;
     if (split) {
         const std::int64_t second_rows = op.act_block_h / 2, first_rows = op.act_block_h - second_rows;

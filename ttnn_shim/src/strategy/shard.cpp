@@ -38,12 +38,13 @@ void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const Tens
 constexpr double SCRATCH_SLOTS = 4;
 
 /// Cycles per row-major stick of `bytes` read from interleaved memory into a shard. Before 2026 each waited for its own data. Now they are
-/// requested back to back with one barrier at the end, unless their places in memory and shard are aligned differently: then a stick goes
-/// to a scratch buffer first and is copied from there, some of them at a time.
+/// requested back to back with one barrier at the end, by the loop that writes the sticks of a shard back (an address and a command each;
+/// a tilize's reader, which makes the addresses of 32 sticks first, takes longer), and arrive at a core's rate, unless their places in
+/// memory and shard are aligned differently: then a stick goes to a scratch buffer first and is copied from there, some of them at a time.
 double stick_into_shard(const Arch& arch, const OpConfig& c, const TensorDesc& in, const TensorDesc& out, double bytes) {
     const Constants& k = arch.k;
     if (c.table_era) return page_read(arch, in, bytes) + k.stick_loop;
-    const double request = k.stick_issue + k.stick_byte * bytes;
+    const double request = std::max(k.write_stick + k.write_stick_byte * bytes, bytes / k.mm_read_rate);
     const std::int64_t alignment = in_dram(in) ? arch.dram_align : arch.l1_align;
     const bool checked = in_dram(in) || arch.family == sim::Family::Blackhole;
     if (!checked || round_up(shard_of(arch, out).w * out.element_bytes(), arch.l1_align) % alignment == 0) return request;
