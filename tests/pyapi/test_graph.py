@@ -330,9 +330,8 @@ def test_reports(device: Any, tmp_path: Path) -> None:
         (lambda: graph.extract_peak_L1_memory_usage(3), TypeError, "incompatible function arguments"),
         (lambda: graph.extract_output_info([]), RuntimeError, "No function_end node with tensor connections"),
         (lambda: graph.pretty_print([{"node_type": "strange", "params": {}}]), ValueError, "Unknown node type: strange"),
-        (lambda: graph.extract_operation_durations([]), AttributeError, "not in the simulator"),
         (lambda: ttnn.graph_report.import_report("x.json", "y"), AttributeError, "--profile"),
-        (lambda: graph.extract_total_duration_from_graph([]), AttributeError, "not in the simulator"),
+        (lambda: graph.flush_comparison_records_to_db(), AttributeError, "not in the simulator"),
     ],
 )
 def test_errors(call: Callable[[], Any], kind: type[Exception], words: str) -> None:
@@ -346,3 +345,57 @@ def test_cores_of_interleaved_buffers_are_no_longer_asked_for(device: Any) -> No
     with pytest.warns(DeprecationWarning, match="interleaved_storage_cores"):
         usage = graph.extract_resource_usage_per_core(nodes, 64)
     assert usage == graph.extract_resource_usage_per_core(nodes)
+
+
+def test_durations(device: Any) -> None:
+    nodes, _ = captured(lambda a, _: (ttnn.relu(a), ttnn.matmul(a, a)), device)
+    by_function = graph.extract_operation_durations(nodes)
+    assert {"ttnn.relu", "ttnn.matmul", "MatmulDeviceOperation"} <= by_function.keys()
+    assert by_function["ttnn.matmul"] > by_function["MatmulDeviceOperation"] > 0
+    assert graph.extract_total_duration_from_graph(nodes) == pytest.approx(by_function["ttnn.relu"] + by_function["ttnn.matmul"], rel=0.05)
+    assert ttnn.graph_report.extract_operation_durations(nodes) == by_function
+    assert graph.extract_total_duration_from_graph(nodes[:-1]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Shape([1, 1, 32])", {"Shape": [1, 1, 32]}),
+        ("DataType::BFLOAT16", "DataType::BFLOAT16"),
+        ("dims=[0,2,1,3]", {"dims": [0, 2, 1, 3]}),
+        ("Tensor([2, 4], BFLOAT16, L1)", {"Tensor": [[2, 4], "BFLOAT16", "L1"]}),
+        (
+            "MemoryConfig(memory_layout=A::B,shard_spec=std::nullopt,count=0)",
+            {"MemoryConfig": {"memory_layout": "A::B", "shard_spec": "std::nullopt", "count": 0}},
+        ),
+        ("Spec(grid={start=Core(x=0,y=-1)}, eps=1e-05)", {"Spec": {"grid": {"start": {"x": 0, "y": -1}}, "eps": 1e-05}}),
+        ('Spec(grid=[{"start":{"x":0}}])', {"Spec": {"grid": [{"start": {"x": 0}}]}}),
+        ("[1,2]", [1, 2]),
+        ("3", "3"),
+        ("", ""),
+        ("\x00", "\\u0000"),
+    ],
+)
+def test_arguments_are_taken_apart(text: str, found: Any) -> None:
+    from ttnn.graph_tracer_utils import GraphTracerUtils
+
+    assert GraphTracerUtils.serialize_arguments_to_json("op", ["A::B", text]) == {"operation": "op", "arguments": [{"arg0": "A::B"}, {"arg1": found}]}
+
+
+@pytest.mark.parametrize("text", ["x=(1", "grid={[(x=0,y=0) - (x=4,y=2)]}", "f(1) g(2)"])
+def test_what_cannot_be_taken_apart_is_kept(text: str) -> None:
+    from ttnn.graph_tracer_utils import GraphTracerUtils
+
+    (found,) = GraphTracerUtils.serialize_arguments_to_json("op", [text])["arguments"]  # type: ignore[index]
+    assert found["UnparsedElement"]["element_info"] == text
+
+
+def test_captured_functions_as_json(device: Any) -> None:
+    from ttnn.graph_tracer_utils import GraphTracerUtils
+
+    nodes, _ = captured(lambda a, _: ttnn.transpose(a, 0, 1), device)
+    content = GraphTracerUtils.serialize_graph(json.loads(json.dumps(nodes)))["content"]
+    created = next(item for item in content if item["operation"] == CREATE)
+    assert created["arguments"][:3] == [{"arg0": {"Shape": [64, 64]}}, {"arg1": "DataType::BFLOAT16"}, {"arg2": "Layout::TILE"}]
+    assert any(item["operation"].endswith("DeviceOperation") for item in content)
+    assert GraphTracerUtils.serialize_arguments_to_json("", ["x"]) is None

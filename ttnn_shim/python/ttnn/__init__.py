@@ -81,6 +81,9 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
         "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
     ),
     "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo"),
+    "_graph_durations": tuple(f"{place}.{name}" for place in ("graph", "graph_report") for name in (
+        "extract_operation_durations", "extract_total_duration_from_graph",
+    )),
     "_graph_levels": ("graph.extract_levelized_graph", "graph.visualize", "graph.visualize_node", "graph.visualize_edge"),
     "_python_operations": tuple(f"{place}{name}" for place in ("", "decorators.") for name in (
         "register_python_operation", "query_registered_operations", "dump_operations",
@@ -170,7 +173,7 @@ def _lookup(module: str, name: str) -> Any:
             return _made[canonical]
     if full in _UNLISTED:
         return getattr(importlib.import_module(f"ttnn.{_UNLISTED[full]}"), name)
-    if full in ("ttnn.tracer", "ttnn.graph_report", "ttnn._ttnn"):
+    if full in ("ttnn.tracer", "ttnn.graph_report", "ttnn.graph_tracer_utils", "ttnn._ttnn"):
         return importlib.import_module(full)
     if full == "ttnn.cluster":
         return importlib.import_module("ttnn._system").cluster_module()

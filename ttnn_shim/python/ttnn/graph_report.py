@@ -6,6 +6,10 @@ from typing import Any
 
 from ttnn_shim.errors import NotOffered
 
+from ttnn._graph_durations import extract_operation_durations, extract_total_duration_from_graph
+
+__all__ = ["extract_operation_durations", "extract_total_duration_from_graph"]
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
