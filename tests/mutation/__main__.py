@@ -114,11 +114,18 @@ def build_tree() -> Path:
 
 
 def build(path: str) -> bool:
-    """The library with the copy's version of one source: that source is compiled as in the checkout's build tree, and linked with its other objects."""
+    """The library with the copy's version of one source: that source is compiled as in the checkout's build tree, and linked with its other objects.
+
+    A source that only exports compile is left to their tests.
+    """
     folder = build_tree()
     CPP_BUILD.mkdir(parents=True, exist_ok=True)
     rows = json.loads((folder / "compile_commands.json").read_text())
-    compile_ = shlex.split(next(row["command"] for row in rows if row["file"] == str(ROOT / path)))
+    commands = [row["command"] for row in rows if row["file"] == str(ROOT / path)]
+    if not commands:
+        shutil.rmtree(CPP_BUILD)  # the last mutant's library goes
+        return True
+    compile_ = shlex.split(commands[0])
     made = compile_[compile_.index("-o") + 1]
     given = {str(ROOT / path): str(TREE / path), made: str(CPP_BUILD / "mutant.o"), "-Werror": "-w"}
     listed = subprocess.run(["ninja", "-t", "commands", "libttnn_shim.so"], cwd=folder, capture_output=True, text=True, check=True, env=environment(False))

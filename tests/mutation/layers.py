@@ -33,13 +33,27 @@ LAYERS = (
     Layer(
         "program", ("alchemist/program", "emit_py", "emit_cpp"), ("tests/program", "tests/emit", "tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py")
     ),
-    Layer("export", ("alchemist/export", "alchemist/loaded.py", "templates"), ("tests/export", "tests/e2e/test_codegen.py")),
+    Layer(
+        "export",
+        ("alchemist/export", "alchemist/loaded.py", "templates"),
+        (
+            *("tests/export", "tests/check", "tests/e2e/test_generate.py", "tests/e2e/test_loaded.py", "tests/e2e/test_weights.py"),
+            *("tests/e2e/test_run_script.py", "tests/e2e/test_codegen.py"),
+        ),
+    ),
     Layer(
         "verify",
         ("alchemist/verify",),
         ("tests/cli/test_recorder.py", "tests/cli/test_verify.py", "tests/cli/test_verify_environment.py", "tests/export/test_packaging.py"),
     ),
-    Layer("driver", ("alchemist",), ("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/e2e/test_codegen.py")),
+    Layer(
+        "driver",
+        ("alchemist",),
+        (
+            *("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/mlir/test_generate.py", "tests/optimizer/test_tune.py"),
+            *("tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py"),
+        ),
+    ),
     Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in CALIBRATION), ("tests/sim",)),
     Layer(
         "reports",
