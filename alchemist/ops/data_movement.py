@@ -12,7 +12,6 @@ from alchemist.ops.spec import ErrorSample, Sample
 
 Shapes = Sequence[tuple[int, ...]]
 Attributes = Mapping[str, Any]
-_SMALL_I64 = "ttsl::SmallVector<int64_t>"
 
 
 def _reshape(inputs: Sequence[Array], _attributes: Attributes, shapes: Shapes) -> Sequence[Array]:

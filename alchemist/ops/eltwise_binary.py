@@ -65,13 +65,12 @@ COMPARISONS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "log
 """Ops that give truth values (the device writes 0 and 1 in the input's dtype)."""
 
 
-def _takes_numbers(name: str, place: int) -> bool:
-    return any(not {"int", "float"}.isdisjoint(parameters[place].members) for parameters, _ in python_overloads(f"ttnn.{name}"))
+def _takes_numbers(name: str) -> bool:
+    return any(not {"int", "float"}.isdisjoint(parameters[1].members) for parameters, _ in python_overloads(f"ttnn.{name}"))
 
 
-ACCEPTS_SCALAR = frozenset(name for name, *_ in BINARY if _takes_numbers(name, 1))
+ACCEPTS_SCALAR = frozenset(name for name, *_ in BINARY if _takes_numbers(name))
 """Ops whose second operand may be a Python number."""
-ACCEPTS_SCALAR_FIRST = frozenset(name for name, *_ in BINARY if _takes_numbers(name, 0))
 
 
 BROADCASTS: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (

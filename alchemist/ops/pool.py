@@ -11,8 +11,6 @@ from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import Sample
 from alchemist.ops.windows import expand, pad_spatial, padding_pairs, windows
 
-U32_2 = "std::array<uint32_t, 2>"
-
 
 def _ceil_extra(size: int, kernel: int, stride: int, dilation: int, pair: tuple[int, int]) -> int:
     """Additional trailing padding of ceil_mode; a window may not start beyond the padded input (torch's rule)."""

@@ -65,7 +65,6 @@ _CPP = {
     Kind.CORE_GRID: "CoreGrid",
     Kind.DEVICE: "MeshDevice",
 }
-_NOT_NUMBER = re.compile(r"Tensor|UnaryWithParam|Config|std::(vector|array|span)<|<std::array|tuple")
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,9 +184,6 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
         return DTYPES[layout.dtype] if first is not None and first.dtype != layout.dtype else None
     if source == "dtype":
         return DTYPES[layout.dtype]
-    if source == "changed_dtype":
-        first = layout_of(op.operands[0].type)
-        return None if first is None or first.dtype == layout.dtype else DTYPES[layout.dtype]
     if source == "layout":
         return layout.page
     if source == "shape":

@@ -100,9 +100,6 @@ class ColumnViews:
         """The same by the value behind, and as itself."""
         return {**self._found.get(value, {}), value: Columns.whole(value)}
 
-    def is_moved(self, value: SSAValue) -> bool:
-        return value in self._found
-
     def _step(self, op: Operation) -> dict[SSAValue, Columns]:
         sources = [self.of(value) for value in op.operands if inline_scalar(value) is None]
         found: dict[SSAValue, Columns] = {}

@@ -83,10 +83,6 @@ class Definition:
             found |= {group.name: group for group in read}
         return found
 
-    def is_listed(self, value: Value) -> bool:
-        """Whether the function finds the value in one of its lists."""
-        return value.group is not None and value.group.name in self.lists()
-
     def own_values(self) -> set[Value]:
         """What the function makes and keeps to itself: it frees them, the caller all others."""
         return {value for item in self.items for value in writes(item)} - set(self.returns)

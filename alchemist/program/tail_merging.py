@@ -21,8 +21,6 @@ MIN_LINES = 14
 """Lines that an end must have to be worth a function of its own."""
 MIN_GAIN = 12
 """Lines that must be saved."""
-_WIDTH = 95
-"""Columns of a call that is printed in one line."""
 
 
 @dataclass(slots=True)

@@ -22,7 +22,6 @@ MOST_FILE_BYTES = (1 << 31) - 1
 """Protobuf's own limit; larger models keep their weights in external data files."""
 SMALL_ELEMENTS = 64
 """Initializers up to this size go through the checker and shape inference with their values."""
-MOST_NAME_CHARACTERS = 1000
 CONVERT = "python -c \"import onnx; from onnx import version_converter as v; onnx.save(v.convert_version(onnx.load('model.onnx'), 18), 'new.onnx')\""
 
 

@@ -312,11 +312,6 @@ class Tile(Keyed):
         return encode_record("Tile", [("tile_shape", self._shape), ("transpose_tile", self._transpose)])
 
 
-def _tile_from(value: Any) -> Any:
-    shape = checker("Sequence[int]")(value, True)
-    return MISMATCH if shape is MISMATCH else Tile(shape)
-
-
 register_class("Tile", Tile)
 
 

@@ -24,11 +24,6 @@ class Answer:
         """Kernel duration in cycles; 0 when invalid."""
         return self.price.cycles if self.price else 0
 
-    @property
-    def l1_bytes_per_core(self) -> int:
-        """Circular buffers per core; 0 when invalid."""
-        return self.price.l1_bytes if self.price else 0
-
 
 def query_program(
     op: str,
