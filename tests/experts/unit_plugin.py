@@ -1,7 +1,7 @@
 """A pytest plugin for the tree's own unit tests, on the simulator or the real package: `tests.experts.unit_tests` starts pytest with it.
 
-Environment: UNIT_TREE, UNIT_CARD, UNIT_ROWS (a JSON line per case goes there), UNIT_CASES (cases of a file, spread over it), UNIT_WHEEL (set for the real
-package over a mock device: no values, so comparisons pass), UNIT_SECONDS (of a case).
+Environment: UNIT_TREE, UNIT_PACKAGES (releases that the tree was written for), UNIT_CARD, UNIT_ROWS (a JSON line per case goes there), UNIT_CASES
+(cases of a file, spread over it), UNIT_WHEEL (set for the real package over a mock device: no values, so comparisons pass), UNIT_SECONDS (of a case).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import random_draws  # noqa: E402  the shim goes first
 import stand_ins  # noqa: E402
 
 random_draws.install()
-stand_ins.install(TREE)
+stand_ins.install(TREE, os.environ["UNIT_PACKAGES"])
 if "ttnn.database" not in sys.modules:  # of the tree's release; neither the simulator nor ttnn 0.81.1 has it
     import types
 
