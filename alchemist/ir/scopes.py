@@ -63,8 +63,10 @@ def common_path(chains: Sequence[Chain]) -> str:
     return ("", *common_prefix([[weight_path(scope.path) for scope in chain] for chain in chains]))[-1]
 
 
-def assign_chains(ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]]) -> dict[T, Chain]:
-    """The chain of every op. An op without source goes where its first user is, to the root if it has none: the program returns its result then.
+def assign_chains(
+    ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]], is_returned: Callable[[T], bool]
+) -> dict[T, Chain]:
+    """The chain of every op. An op without source goes where its first user is, to the root if the program returns its result.
 
     users: the ops that read an op's results, in order; others than `ops` are passed over.
     """
@@ -75,7 +77,7 @@ def assign_chains(ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]]
             chains[op] = common_prefix(own)
     root = next((chain[:1] for chain in chains.values() if chain), ())
     for op in reversed(ops):
-        if op not in chains and (user := next((user for user in users(op) if user in chains), None)) is not None:
+        if op not in chains and not is_returned(op) and (user := next((user for user in users(op) if user in chains), None)) is not None:
             chains[op] = chains[user]
     return {op: chain if (chain := chains.get(op, root))[:1] == root else root for op in ops}
 

@@ -112,6 +112,7 @@ def _by_module(body: Body) -> list[Operation]:
         body.ops,
         sources_of,
         lambda op: (user for result in op.results for user in body.readers(result)),
+        lambda op: any(isinstance(use.operation, ReturnOp) for result in op.results for use in result.uses),
     )
     root = group(body.ops, chains)
     pending = [root]

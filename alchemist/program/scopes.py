@@ -14,6 +14,7 @@ def chains_of(graph: Graph) -> dict[Node, Chain]:
         graph.nodes,
         lambda node: node.sources,
         lambda node: (user for value in node.results for user in value.users),
+        lambda node: any(value.returned for value in node.results),
     )
 
 

@@ -74,6 +74,30 @@ def test_what_is_returned_besides_does_not_make_the_first_layer_another_one() ->
     assert [one.function for one in loop.body if isinstance(one, model.CallFunction)] == ["cross_attention"]
 
 
+class Pooled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.pooler = Encoder(), Pooler()
+
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.encoder(tokens)
+        return hidden, self.pooler(hidden)
+
+
+class Pooler(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Linear(64, 64)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.dense(hidden[:, 0]))
+
+
+def test_what_is_returned_is_not_handed_back_by_the_module_that_reads_it() -> None:
+    functions = {function.name: function for function in program(Pooled(), INPUTS[0]).functions}
+    assert functions["pooler"].returns == functions["encoder"].returns == 1
+
+
 def test_a_mask_that_all_layers_read_is_called_so() -> None:
     made = program(Translator(), *INPUTS)
     names = {name for one in model.statements(made.functions[-1].body) if isinstance(one, model.Call) for name in one.results if isinstance(name, str)}
