@@ -17,6 +17,7 @@ from alchemist.passes import lower_to_ttnn
 BATCH, SIDE, CHANNELS = 2, 16, 32
 TOKENS = ((BATCH, SIDE * SIDE, CHANNELS), F, "input")
 PLANES = (BATCH, CHANNELS, SIDE, SIDE)
+POOL = {"kernel": [2, 2], "stride": [2, 2], "padding": [0, 0], "dilation": [1, 1], "ceil_mode": False}
 
 
 def to_planes(g: Graph, x: Any) -> Any:
@@ -78,3 +79,24 @@ def test_what_makes_the_tokens_leaves_them_in_l1() -> None:
     assert isinstance(view, Operation)
     assert view.name == "ttnn.reshape"
     assert [layout.buffer for value in (view.operands[0], view.results[0]) if (layout := layout_of(value.type)) is not None] == ["l1", "l1"]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_an_upsampled_image_is_joined_as_it_lies(mode: str) -> None:
+    """The neck of a detector: images are NHWC on the device, and their channels are joined there."""
+    small, large, joined = (1, 8, 8, CHANNELS), (1, CHANNELS, 16, 16), (1, 2 * CHANNELS, 16, 16)
+
+    def neck(g: Graph, x: Any, y: Any, w: Any) -> Any:
+        image = g("conv2d", x, w, out=large, **CONV)
+        rows = g("permute", g("conv2d", y, w, out=(1, CHANNELS, 8, 8), **CONV), out=small, permutation=[0, 2, 3, 1])
+        grown = g("upsample2d", rows, out=(1, 16, 16, CHANNELS), scale_factor=2, mode=mode)
+        both = g("concat", image, g("permute", grown, out=large, permutation=[0, 3, 1, 2]), out=joined, dim=1)
+        return g("max_pool2d", g("permute", both, out=(1, 16, 16, 2 * CHANNELS), permutation=[0, 2, 3, 1]), out=(1, 8, 8, 2 * CHANNELS), **POOL)
+
+    net = build(neck, ((1, 8, 16, 16), F, "input"), ((1, 8, 8, 8), F, "input"), ((CHANNELS, 8, 3, 3), F, "parameter"))
+    lowered = lower_to_ttnn(net)
+    made = names(lowered.module)
+    assert made.count("permute") == 2  # the two inputs are NCHW
+    inputs = arrays(net)
+    for want, have in zip(run_ttir(net, inputs), run_ttnn(lowered.module, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=2e-2, atol=2e-1)

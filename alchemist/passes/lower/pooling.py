@@ -118,4 +118,5 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     if missing:
         attributes = {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}
         made = c.emit("slice_static", [made], attributes, out, work, ROW_MAJOR)
-    c.set(result, c.convert(made, ROW_MAJOR, dtype))
+    # a flat image, so that it is joined with others channel by channel as they lie
+    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, dtype), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
