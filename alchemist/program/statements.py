@@ -83,19 +83,21 @@ class Body(Naming):
         quiet: bool = False,
         said: frozenset[tuple[str, int]] = frozenset(),
         repeats: bool = False,
+        carried: Mapping[int, bool] | None = None,
     ) -> list[model.Statement]:
         """Statements of a block.
 
         held: names bound before, with the id of the value that each holds. locked: names that stay bound through the block.
         preset: names of results decided outside (loop variables). quiet: the comments stand above the loop already. said: what stands there.
-        repeats: a loop's body, whose variables would live on into its next turn.
+        repeats: a loop's body, whose variables would live on into its next turn. carried: values from before whose variables it binds anew, and
+            whether its later turns free theirs.
         """
         out: list[model.Statement] = []
         last = _ends(items, survivors)
         finals = self._final_items(items)
         preferred = self._loop_preferences(items, finals, last)
         group: set[tuple[str, int]] = set(said)
-        inherited = set(held.values())
+        inherited = set(held.values()) - (carried or {}).keys()
         for index, item in enumerate(items):
             comments = self._comments(item)
             if not quiet and not comments.keys() <= group:
@@ -119,7 +121,7 @@ class Body(Naming):
                     if id(value) in self._kept:
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             done = self._done(item, index, held, last, inherited)
-            freed = tuple(name for name, value in done.items() if value in frees(item) and not _only_kept(item, value))
+            freed = tuple(name for name, value in done.items() if (value in frees(item) or (carried or {}).get(id(value))) and not _only_kept(item, value))
             if freed and (repeats or index + 1 < len(items)):  # behind a function's last statement its variables go by themselves
                 out.append(model.Free(freed))
             for name in done:
@@ -224,8 +226,9 @@ class Body(Naming):
         self._kept.update((id(collected.first), "") for collected in loop.collected)
         self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
+        ending = {id(each.initial): any(each.first in user.frees for user in each.first.users) for each in loop.carried}
         outer_numbers, self._numbers = self._numbers, {}
-        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said, repeats=True)
+        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said, repeats=True, carried=ending)
         self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:

@@ -153,6 +153,46 @@ def test_the_program_does_what_the_ir_says(name: str) -> None:
     assert len(late) < len(ir.dropped) / 2
 
 
+class Mix(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(SIZE, SIZE)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.inner(x) + x)
+
+
+class Feed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(SIZE, 2 * SIZE), nn.Linear(2 * SIZE, SIZE)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(self.down(torch.relu(self.up(x))), -1)
+
+
+class Stack(nn.Module):
+    """Layers whose input is read in the first half of their work alone."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.ModuleDict({"mix": Mix(), "feed": Feed()}) for _ in range(layers))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer["feed"](layer["mix"](x))
+        return x
+
+
+def test_what_a_loop_carries_ends_with_the_call_that_reads_it_last() -> None:
+    layers = 4
+    ir, program = lived(torch_model(Stack(layers), torch.randn(SIZE, SIZE)))
+    carried = [place for place in ir.dropped if ir.calls[place[0]] == "ttnn.softmax"]
+    assert len(carried) == layers - 1
+    for place in carried:
+        assert set(program.calls[ir.dropped[place] : program.dropped[place]]) <= {"ttnn.tanh"}  # within the call of Mix
+
+
 def test_without_frees_names_alone_end_lives() -> None:
     ir, program = lived(transformer(2), enable_dealloc=False)
     assert not ir.dropped
