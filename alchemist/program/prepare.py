@@ -366,6 +366,8 @@ def _steps(
             names[name] = last.get(id(value), index)
             environment[id(value)] = model.TensorRef(name)
             results.append(name)
+        if node.note:
+            out.append(model.Comment(node.note))
         out.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
     return out
 
