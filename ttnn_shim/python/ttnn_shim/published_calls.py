@@ -26,7 +26,8 @@ from ttnn_shim.simlib import simulator
 SPLIT_CHANGED = frozenset({"argmax"})
 """Operations that earlier releases spread over other cores: 0.81.1 gives argmax at least four runs of 32 bytes per core."""
 WHOLE_ROWS_BEFORE = "2026-10"
-"""Year and month before which a core joined all heads of its rows of tiles (published: 16 cores for 16 rows of 16 heads); 0.81.1 splits the heads too."""
+"""Year and month before which a core joined or split all heads of its rows of tiles (published: 16 cores for 16 rows); 0.81.1 shares out single heads."""
+WHOLE_ROWS = frozenset({"concat_heads", "create_heads"})
 MOST_BYTES = 8 << 30
 """Of all tensors of one configuration; a larger one is left out."""
 
@@ -123,9 +124,9 @@ def take_stated_cores(config: Mapping[str, Any], card: str, grid: tuple[int, int
 
 
 def join_whole_rows(date: str, card: str, grid: tuple[int, int], programs: list[dict[str, Any]]) -> None:
-    """Joined heads of interleaved tensors as the releases before `WHOLE_ROWS_BEFORE` shared them out: rows of tiles, all heads of a row on one core."""
+    """Heads joined or split on interleaved tensors as the releases before `WHOLE_ROWS_BEFORE` shared them out: all heads of a row of tiles on one core."""
     for event in programs:
-        if event["op"] == "concat_heads" and "Decode" not in event["factory"] and date and date[:7] < WHOLE_ROWS_BEFORE:
+        if event["op"] in WHOLE_ROWS and "Decode" not in event["factory"] and date and date[:7] < WHOLE_ROWS_BEFORE:
             batch, _, rows, _ = event["inputs"][0]["padded_shape"]
             event["config"]["attrs"]["core_count"] = min(batch * rows // 32, grid[0] * grid[1])
             event["ns"] = simulator().price(simulator().arch(card, grid), simulator().config(event["config"])).ns

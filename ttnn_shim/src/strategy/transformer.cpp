@@ -55,10 +55,12 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
                (joins ? dim(in, 3) * (c.table_era || c.core_count ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
     const bool decode = c.outputs[0].sharded() && !(create && create->transpose_k_heads);
     const bool splits_heads = !joins && !decode && !c.table_era && !create->transpose_k_heads.value_or(false);
-    s.cores = decode ? shard_cores(arch, c.outputs[0])
-                     : split_cores(arch, c, splits_heads ? rows * (create->num_heads + 2 * create->num_kv_heads.value_or(1)) : rows);
+    const std::int64_t units = splits_heads ? rows * (create->num_heads + 2 * create->num_kv_heads.value_or(1)) : rows;
+    s.cores = decode ? shard_cores(arch, c.outputs[0]) : split_cores(arch, c, units);
     s.units = tiles;
-    s.per_core = ceil_div(rows, s.cores) * std::max<std::int64_t>(1, tiles / rows);
+    // A core that 0.81.1 gives single heads of a row of tiles copies no more than those; recorded cores are of releases that gave whole rows.
+    const std::int64_t shared_out = splits_heads && !c.core_count ? units : rows;
+    s.per_core = ceil_div(shared_out, s.cores) * std::max<std::int64_t>(1, tiles / shared_out);
     s.page_bytes = static_cast<double>(in.tile_bytes());
     s.reader = page_read(arch, in, s.page_bytes);
     s.writer = page_write(arch, s.page_bytes);
@@ -70,7 +72,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
         }
     }
     DeviceProgram p = stream(arch, c, s);
-    if (!c.table_era) finish_in_rounds(p, rows, s.cores);
+    if (!c.table_era) finish_in_rounds(p, shared_out, s.cores);
     const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
     p.circular_buffers = {{"heads", (splits_heads || joins ? 2 : 6) * head * in.tile_bytes()}};
     if (decode || (joins && resident(in))) {
