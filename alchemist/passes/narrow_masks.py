@@ -1,4 +1,4 @@
-"""Attention masks of two values as bfloat8_b (with an optimization level or `precision` bfp8, bfp8_lofi): every head reads its batch's mask again."""
+"""Attention masks of two values as bfloat4_b (with an optimization level or `precision` bfp8, bfp8_lofi): every head reads its batch's mask again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def narrow_masks(func: FuncOp) -> None:
         if layout is None or layout.dtype != "bf16" or layout.page != "tile" or heads < FEWEST_HEADS or not alone or not _has_two_values(mask):
             continue
         shape = access.shape(mask)
-        cast = Builder.before(attentions[0]).make("ttnn.typecast", [mask], {}, [layout.with_(shape, dtype="bfp_bf8").type_for(shape)])
+        cast = Builder.before(attentions[0]).make("ttnn.typecast", [mask], {}, [layout.with_(shape, dtype="bfp_bf4").type_for(shape)])
         if isinstance(mask.owner, Operation):
             set_source(cast, *sources_of(mask.owner))
         mask.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]

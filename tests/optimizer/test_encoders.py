@@ -52,10 +52,10 @@ def emitted(level: int, heads: int, to: Path) -> tuple[str, str, float]:
 @pytest.mark.parametrize(("heads", "in_weights"), [(HEADS, True), (2 * HEADS, False)])
 def test_rewrites_keep_the_values(heads: int, in_weights: bool, tmp_path: Path) -> None:
     plain, plain_weights, plain_pcc = emitted(0, heads, tmp_path / "0")
-    for part in ("unary_chain", "output_concat_heads", "bfloat8_b"):
+    for part in ("unary_chain", "output_concat_heads", "bfloat4_b"):
         assert part not in plain, plain
     text, weights, pcc = emitted(2, heads, tmp_path / "2")
-    for part in ("ttnn.UnaryOpType.ERF", "output_concat_heads=True", "ttnn.typecast(mask, ttnn.bfloat8_b"):
+    for part in ("ttnn.UnaryOpType.ERF", "output_concat_heads=True", "ttnn.typecast(mask, ttnn.bfloat4_b"):
         assert part in text, text
     assert "concatenate_heads" not in text and "GELU" not in text
     assert ("scale=1.0" in text) == in_weights and ("0.125" in weights) == in_weights and "0.125" not in plain_weights
