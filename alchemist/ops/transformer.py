@@ -84,6 +84,17 @@ def _split_heads(inputs: Sequence[Array], attributes: Attributes, _shapes: objec
     return out
 
 
+def _dealt_heads(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    """[B, 1, S, KV * (H / KV + 2) * D], by key heads -> query, key, value [B, heads, S, D]; key transposed on request."""
+    x = inputs[0][:, 0]
+    heads = attributes["num_heads"]
+    kv_heads = attributes.get("num_kv_heads") or heads
+    groups = x.reshape(*x.shape[:2], kv_heads, heads // kv_heads + 2, -1)
+    parts = (groups[..., :-2, :], groups[..., -2:-1, :], groups[..., -1:, :])
+    query, key, value = (part.reshape(*x.shape[:2], -1, x.shape[-1] // (heads + 2 * kv_heads)).transpose(0, 2, 1, 3) for part in parts)
+    return [query, np.swapaxes(key, -1, -2) if attributes.get("transpose_k_heads", True) else key, value]
+
+
 def rotate(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:
     """x * cos + rotate_half(x) * sin, tables [1, 1, S, D]."""
     x, cos, sin = inputs[:3]
@@ -180,6 +191,15 @@ op(
     "input_tensor num_heads memory_config",
     f"{_NLP}/nlp_concat_heads_decode/nlp_concat_heads_decode.hpp",
     target="ttnn.experimental.nlp_concat_heads_decode",
+)
+op(
+    "create_qkv_heads",
+    "input num_heads num_kv_heads transpose_k_heads memory_config",
+    f"{_NLP}/create_qkv_heads/create_qkv_heads.hpp",
+    target="ttnn.experimental.create_qkv_heads",
+    reference=_dealt_heads,
+    tolerance=0.0,
+    doc="[B, 1, S, W] in block shards, a batch entry per row of cores; columns are [q.. k v] of one key head after the other",
 )
 op(
     "nlp_create_qkv_heads_decode",

@@ -30,6 +30,7 @@ _MATRICES = ("linear", "matmul", "layer_norm", "rms_norm", "add_layer_norm", "ad
 _HEADS = (
     "scaled_dot_product_attention",
     "split_query_key_value_and_split_heads",
+    "create_qkv_heads",
     "concatenate_heads",
     "nlp_concat_heads",
     "rotary_embedding",

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.layout import layout_of, tile_padded
-from alchemist.optimizer import compute, matmul, stream
+from alchemist.optimizer import compute, dealt_heads, matmul, stream
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import DRAM, L1, Step
@@ -244,5 +244,7 @@ SHARDED: dict[str, Family] = {
     "ttnn.rms_norm": norm,
     "ttnn.add_layer_norm": norm,
     "ttnn.add_rms_norm": norm,
+    dealt_heads.DEALT: dealt_heads.on_shards,
+    "ttnn.reshape": dealt_heads.as_dealt,
     **{f"ttnn.{name}": elementwise for name in (*BINARY, *UNARY)},
 }

@@ -53,11 +53,15 @@ def in_banks(value: SSAValue, machine: Machine) -> Memory:
     return Memory("DRAM", "WIDTH_SHARDED", ((rows, per_bank * 32), (0, 0, machine.dram_banks - 1, 0), "ROW_MAJOR"))
 
 
-def maker_of_weight(op: Operation) -> Operation | None:
+def maker_of_weight(op: Operation) -> FuncOp | None:
     """The const-eval function that makes the op's weight for it alone."""
     if op.name not in PRODUCTS:
         return None
-    value = op.operands[1]
+    return maker_of_constant(op.operands[1])
+
+
+def maker_of_constant(value: SSAValue) -> FuncOp | None:
+    """The const-eval function that makes a value for its one reader."""
     loaded = value.owner
     if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(value.uses)) != 1:
         return None

@@ -89,8 +89,10 @@ class Optimize(Pass):
         return made
 
     def _placed(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None], may_rewrite: bool) -> list[Finalist]:
-        """Plans of the function, its very wide products in parts, and at level 2 of that one with exact GELUs as products with the error function."""
+        """Plans of the function, its very wide products in parts, and at level 2 of that one with exact GELUs as products with the error function, and of
+        the better one with heads cut out of shards."""
         from alchemist.optimizer.activations import exact_gelus, split_gelus
+        from alchemist.optimizer.dealt_heads import deal_heads, splits_to_deal
         from alchemist.optimizer.finalists import placed_finalist
         from alchemist.optimizer.wide_products import split_product, wide_products
 
@@ -106,18 +108,29 @@ class Optimize(Pass):
         if not may_rewrite:  # overrides are written into the function itself
             return [placed_finalist(placed, card, plan) for plan, placed in self._plans(func, card, l1_small, say)]
         is_wide = bool(wide_products(func, card, self.options.tensor_l1_usage_cap))
-        ways = [("", in_parts)]
-        if self.options.optimization_level > 1 and any(True for _ in exact_gelus(func)):
-            ways.append(("GELU by its error function", in_parts_without_gelus))
-        found = []
-        for called, rewrite in ways:
+        found: list[tuple[Finalist, str, Callable[[FuncOp], None]]] = []
+
+        def plan(called: str, rewrite: Callable[[FuncOp], None]) -> None:
             tried = func
             if is_wide or rewrite is not in_parts:
                 tried = _function(clone_with_places(module), name)
                 rewrite(tried)
-            for plan, placed in self._plans(tried, card, l1_small, lambda text, called=called: say(f"{called}: {text}" if called else text)):  # type: ignore[misc]
-                found.append(placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite))
-        return sorted(found, key=lambda each: each.planned_ns)
+            for plan, placed in self._plans(tried, card, l1_small, lambda text: say(f"{called}: {text}" if called else text)):
+                found.append((placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite), called, rewrite))
+            found.sort(key=lambda each: each[0].planned_ns)
+
+        plan("", in_parts)
+        if self.options.optimization_level > 1 and any(True for _ in exact_gelus(func)):
+            plan("GELU by its error function", in_parts_without_gelus)
+        if self.options.optimization_level > 1 and found and any(True for _ in splits_to_deal(func, card)):
+            _, called, rewrite_first = found[0]
+
+            def with_dealt_heads(func: FuncOp) -> None:
+                rewrite_first(func)
+                deal_heads(func, card)
+
+            plan(f"{called}, heads on their cores".removeprefix(", "), with_dealt_heads)
+        return [finalist for finalist, _, _ in found]
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.apply import set_attributes

@@ -25,6 +25,7 @@ _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "
 """Names that statements read, but not for their value."""
 _CUSTOMARY = {
     "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
+    "ttnn.experimental.create_qkv_heads": ("query", "key", "value"),
     "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
     "ttnn.experimental.nlp_create_qkv_heads_decode": ("query", "key", "value"),
     "ttnn.topk": ("values", "indices"),
