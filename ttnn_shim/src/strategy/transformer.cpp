@@ -58,7 +58,8 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     const std::int64_t units = splits_heads ? rows * (create->num_heads + 2 * create->num_kv_heads.value_or(1)) : rows;
     s.cores = decode ? shard_cores(arch, c.outputs[0]) : split_cores(arch, c, units);
     s.units = tiles;
-    // A core that 0.81.1 gives single heads of a row of tiles copies no more than those; recorded cores are of releases that gave whole rows.
+    // A core that 0.81.1 gives single heads of a row of tiles copies no more than those; recorded cores are of releases that gave whole
+    // rows.
     const std::int64_t shared_out = splits_heads && !c.core_count ? units : rows;
     s.per_core = ceil_div(shared_out, s.cores) * std::max<std::int64_t>(1, tiles / shared_out);
     s.page_bytes = static_cast<double>(in.tile_bytes());
