@@ -171,3 +171,42 @@ def test_zeros_between_pixels_come_from_nowhere(device: Any) -> None:
 
     plain, spread = halo_ns(False), halo_ns(True)
     assert plain < spread < 12 * plain, (plain, spread)
+
+
+CONVOLVED = {"in_channels": 64, "out_channels": 64, "batch_size": 1}
+PLANE = CONVOLVED | {"input_height": 16, "input_width": 16}
+# The call, its weights' shape, further arguments, whether it runs as a product, the fidelity that the real package gives it.
+CONVOLUTIONS = {
+    "in DRAM": ("conv2d", (64, 64, 3, 3), PLANE | {"kernel_size": (3, 3), "padding": (1, 1)}, "Conv2d", "HiFi4"),
+    "block floats": ("conv2d", (64, 64, 3, 3), PLANE | {"kernel_size": (3, 3), "padding": (1, 1), "weights": "bfloat8_b"}, "Conv2d", "HiFi4"),
+    "in L1": ("conv2d", (64, 64, 3, 3), PLANE | {"kernel_size": (3, 3), "padding": (1, 1), "kind": "L1"}, "Conv2d", "HiFi4"),
+    "pointwise": ("conv2d", (64, 64, 1, 1), PLANE | {"kernel_size": (1, 1)}, "Matmul", "HiFi4"),
+    "folded": ("conv2d", (64, 64, 2, 2), PLANE | {"kernel_size": (2, 2), "stride": (2, 2), "folding": True}, "Matmul", "HiFi4"),
+    "transposed": ("conv_transpose2d", (64, 64, 2, 2), PLANE | {"kernel_size": (2, 2), "stride": (2, 2)}, "Conv2d", "HiFi4"),
+    "one-dimensional": ("conv1d", (64, 64, 3), CONVOLVED | {"input_length": 256, "kernel_size": 3, "stride": 1, "padding": 1}, "Conv2d", "HiFi4"),
+    "asked": ("conv2d", (64, 64, 3, 3), PLANE | {"kernel_size": (3, 3), "padding": (1, 1), "fidelity": "LoFi"}, "Conv2d", "LoFi"),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_fidelity_of_convolutions(name: str, device: Any) -> None:
+    """A convolution that is told nothing multiplies at HiFi4, also where a product would take less."""
+    op, shape, given, program, expected = CONVOLUTIONS[name]
+    arguments = dict(given)
+    weight = ttnn.from_torch(torch.ones(shape), ttnn.bfloat16)
+    config = ttnn.Conv2dConfig(enable_kernel_stride_folding=arguments.pop("folding", False))
+    if "weights" in arguments:
+        config.weights_dtype = getattr(ttnn, arguments.pop("weights"))
+    if "fidelity" in arguments:
+        arguments["compute_config"] = ttnn.WormholeComputeKernelConfig(math_fidelity=getattr(ttnn.MathFidelity, arguments.pop("fidelity")))
+    x = tensor(device, arguments.pop("kind", "DRAM"), shape=(1, 1, 256, 64))
+    if op == "conv1d":
+        x = ttnn.reshape(x, (1, 256, 64))
+    device.events_enable(True)
+    device.clock_reset()
+    try:
+        getattr(ttnn, op)(input_tensor=x, weight_tensor=weight, device=device, conv_config=config, **arguments)
+        events = device.events()
+    finally:
+        device.events_enable(False)
+    assert [event["fidelity"] for event in events if event["name"] == f"{program}DeviceOperation"] == [expected], [event["name"] for event in events]

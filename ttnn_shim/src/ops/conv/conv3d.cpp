@@ -147,6 +147,10 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     TensorSpec spec = make_spec(result, dtype, layout, args.memory_config.value_or(MemoryConfig{}));
     if (layout == Layout::ROW_MAJOR)  // rows of whole tiles
         spec = spec.with_padded_shape(Shape({result[0], result[1], result[2], result[3], (outs + 31) / 32 * 32}));
+    std::optional<const ttnn::ComputeKernelConfig> given;
+    if (args.compute_kernel_config) given.emplace(*args.compute_kernel_config);
+    const auto compute =
+        ttnn::init_device_compute_kernel_config(device_of(input)->arch(), given, ttnn::MathFidelity::HiFi2, true, false, false);
     return launch(
         {.op =
              strategy::Conv3d{
@@ -156,11 +160,11 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
                  .blocks_c_out = config.C_out_block == 0 ? 1 : (outs + config.C_out_block - 1) / config.C_out_block,
                  .channels = block,
                  .halo_sticks = halo_sticks},
-         .compute = args.compute_kernel_config,
+         .compute = compute,
          .name = "Conv3dDeviceOperation"},
         inputs, {spec}, [=](std::span<const Tensor> outputs) {
             const F32Values values(input), weights(weight);
-            const TensixMath math = tensix_math(matmul_compute_config(input, weight, args.compute_kernel_config));
+            const TensixMath math = tensix_math(compute);
             std::optional<F32Values> shifts;
             if (bias) shifts.emplace(*bias);
             constexpr size_t CHUNK_ROWS = 1024;

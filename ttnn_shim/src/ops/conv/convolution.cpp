@@ -34,6 +34,14 @@ Placement result_placement(Placement placement, uint32_t out_channels) {
     return placement;
 }
 
+/// The given compute config, else the convolution's own: HiFi4 whatever the data types, unlike a product's, also where it runs as one.
+ttnn::ComputeKernelConfig compute_config(const Tensor& input, DataType weights_dtype, const Settings& settings) {
+    const bool exact = input.dtype() == DataType::FLOAT32 && weights_dtype == DataType::FLOAT32;
+    std::optional<const ttnn::ComputeKernelConfig> given;
+    if (settings.compute) given.emplace(*settings.compute);
+    return ttnn::init_device_compute_kernel_config(device_of(input)->arch(), given, ttnn::MathFidelity::HiFi4, true, exact, false);
+}
+
 /// The device program of the convolution itself, on an input whose halo has been gathered. rows: tiles of output pixels.
 Program conv_program(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
@@ -50,7 +58,7 @@ Program conv_program(
     const uint32_t stick = input.layout() == Layout::TILE && !input.is_sharded() ? TILE_EDGE : 8;
     const uint32_t channels = div_up(div_up(w.channels, split_channels ? placement.cores_c : 1), stick) * stick;
     const uint32_t inner = div_up(uint64_t{w.kernel_w} * channels, TILE_EDGE);
-    const auto compute = matmul_compute_config(input, weight, settings.compute);
+    const ttnn::ComputeKernelConfig compute = compute_config(input, weight.dtype(), settings);
     const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
     const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
@@ -122,7 +130,7 @@ uint64_t core_bytes(
     uint64_t buffers = block * tile * element * (settings.config.enable_act_double_buffer ? 3 : 2);
     buffers += (integer(blocks.act_block_w) * (settings.config.enable_weights_double_buffer ? 2 : 1) + 1) * integer(blocks.per_core_n) *
                weight_tile;
-    if (matmul_compute_config(input, weight, settings.compute).fp32_dest_acc_en && dtype != DataType::FLOAT32)
+    if (program.compute->fp32_dest_acc_en && dtype != DataType::FLOAT32)
         buffers += integer(blocks.act_block_h) * integer(blocks.per_core_n) * tile * 4;
     // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
     if (!settings.config.reallocate_halo_output) {
@@ -422,6 +430,8 @@ Outcome convolve(
     SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
     const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
 
+    settings.compute = compute_config(input, weights_dtype, settings);
+    const ttnn::ComputeKernelConfig compute = *settings.compute;
     const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
     SHIM_CHECK(
         prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
@@ -438,10 +448,6 @@ Outcome convolve(
     }
     const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
     std::optional<ShardPlan> plan;
-    const bool exact = input.dtype() == DataType::FLOAT32 && weights_dtype == DataType::FLOAT32;
-    std::optional<const ttnn::ComputeKernelConfig> asked;
-    if (settings.compute) asked.emplace(*settings.compute);
-    const auto compute = ttnn::init_device_compute_kernel_config(device->arch(), asked, ttnn::MathFidelity::HiFi4, true, exact, false);
     if (from_l1 && !folding && !conv.is_matmul() && !input.is_sharded() && !settings.config.shard_layout) {
         settings.config.shard_layout = chosen_scheme(conv, input, weights_dtype, compute.fp32_dest_acc_en, settings, device);
     }
@@ -530,7 +536,7 @@ Outcome convolve(
         }
         const Convolution as_run = run_as(conv);
         const Layout layout = settings.config.output_layout;
-        const TensixMath math = tensix_math(matmul_compute_config(input, weight, settings.compute));
+        const TensixMath math = tensix_math(compute);
         const Kernel kernel = [=](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
         const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
         const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
