@@ -52,6 +52,36 @@ std::int64_t chunk_tiles(const OpConfig& c, const SdpaDecode& op, const Position
     return chunk;
 }
 
+/// d, v: columns of keys and values, in tiles. groups: of query heads. helpers: further cores for the same keys.
+struct Sizes {
+    std::int64_t d, v, groups, helpers;
+};
+
+/// Query, doubled chunks of keys and values, scores and mask of a chunk, scalers, statistics, sums, what the other cores send; of a paged
+/// cache its table and the positions. Up to 16 heads are tiles of half the height, of which only the result is made whole.
+std::vector<CircularBuffer> buffers(
+    const SdpaDecode& op, const TensorDesc& query, const TensorDesc& key, const TensorDesc* table, const Sizes& s) {
+    const std::int64_t asked = ceil_div(op.k_chunk.value_or(0), 32), whole = ceil_div(dim(key, 1), 32);
+    const std::int64_t held = asked > 0 ? asked : std::min<std::int64_t>(whole, 16),
+                       heads = ceil_div(ceil_div(dim(query, 1), 32), s.groups);
+    const bool half = dim(query, 1) <= 32 && query.logical.size() > 1 && query.logical[query.logical.size() - 2] <= 16;
+    const std::int64_t size = half ? 1024 : 2048;
+    std::vector<CircularBuffer> found = {
+        {"q", heads * s.d * (half || op.v_width ? size : query.tile_bytes())},
+        {"k and v", 2 * held * (s.d + s.v) * key.tile_bytes()},
+        {"scores", 2 * heads * held * size},
+        {"scalers", 2048 + 2 * size + 2 * heads * size},
+        {"statistics", 9 * heads * size},
+        {"out", heads * ((5 * s.v + s.d) * size + s.v * (2048 - size))},
+        {"partial", s.helpers * heads * (s.v + 2) * size}};
+    constexpr std::int64_t INDEX_BYTES = 4, INDEX_ALIGNMENT = 64;
+    if (table != nullptr && !table->logical.empty()) {
+        found.push_back({"page table", INDEX_BYTES * table->logical.back()});
+        found.push_back({"positions", round_up(INDEX_BYTES * dim(query, 2), INDEX_ALIGNMENT)});
+    }
+    return found;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
@@ -76,7 +106,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const std::int64_t query_tiles = ceil_div(query_rows, head_groups), streams = users * kv_heads * head_groups;
     const Pair grid = op.core_grid.value_or(Pair{});
     const std::int64_t available = grid[0] > 0 && grid[1] > 0 ? std::min<std::int64_t>(grid[0] * grid[1], arch.cores()) : arch.cores();
-    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>(op.max_cores.value_or(16), available / streams));
+    const std::int64_t per_head = std::max<std::int64_t>(1, std::min<std::int64_t>(op.max_cores.value_or(available), available / streams));
     const std::int64_t active = std::min(per_head, chunks);  // a core without a chunk takes no part
     const int cores = static_cast<int>(std::min<std::int64_t>(available, streams * active));
     const std::int64_t rounds_of_streams = ceil_div(streams * active, cores);
@@ -113,33 +143,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     place_on(p, arch, grid);
 
-    // Query, doubled key and value chunks of up to 512 positions, scores and mask of a chunk, statistics, partial outputs of the other
-    // cores. The library sizes them by the cache's own shape: a page where there are pages.
-    const std::int64_t asked_chunk = ceil_div(op.k_chunk.value_or(0), 32), heads = ceil_div(ceil_div(dim(query, 1), 32), head_groups);
-    const std::int64_t held = std::min<std::int64_t>(ceil_div(dim(key, 1), 32), asked_chunk > 0 ? asked_chunk : 16);
-    const std::int64_t cached = std::max<std::int64_t>(1, dim(key, 3) * kv_heads * head_groups);
-    const std::int64_t helpers = std::max<std::int64_t>(1, available / cached) - 1;
-    if (op.v_width) {  // up to 16 heads are half a tile
-        const bool half = dim(query, 1) <= 32 && query.logical.size() > 1 && query.logical[query.logical.size() - 2] <= 16;
-        const std::int64_t size = half ? 1024 : 2048;
-        p.circular_buffers = {
-            {"q", heads * d * size},
-            {"k and v", 2 * held * (d + v) * key.tile_bytes()},
-            {"scores", 2 * heads * held * 2048},
-            {"scalers", 2048 + 2 * size + 2 * heads * size},
-            {"statistics", 9 * heads * size},
-            {"out", heads * (5 * v + d) * size},
-            {"partial", helpers * heads * (v + 2) * size}};
-        return p;
-    }
-    p.circular_buffers = {
-        {"q", heads * d * query.tile_bytes()},
-        {"k and v", 4 * held * d * key.tile_bytes()},
-        {"scores", 2 * heads * held * 2048},
-        {"scalers", 5 * 2048},
-        {"statistics", 9 * heads * 2048},
-        {"out", 6 * heads * d * 2048},
-        {"partial", helpers * heads * (d + 2) * 2048}};
+    p.circular_buffers =
+        buffers(op, query, key, paged ? &c.inputs[3] : nullptr, Sizes{.d = d, .v = v, .groups = head_groups, .helpers = per_head - 1});
     return p;
 }
 

@@ -381,7 +381,8 @@ std::vector<CircularBuffer> matmul_buffers(const OpConfig& c, const MatmulShape&
     if (p.kind == MatmulKind::MultiCore) return {{"in0", 2 * t0}, {"in1", 2 * t1}, {"out", 2 * to}};
     const std::int64_t k_blocks = ceil_div(s.k, p.block_k);
     if (p.kind == MatmulKind::Ring) {  // all shards of A but the own one; two blocks of a B in DRAM; sums in their own format
-        std::vector<CircularBuffer> ring = {{"in0", (p.cores - 1) * p.m * p.block_k * t0}};
+        constexpr std::int64_t SYNC_BYTES = 32;
+        std::vector<CircularBuffer> ring = {{"in0", (p.cores - 1) * p.m * p.block_k * t0}, {"sync", SYNC_BYTES}};
         if (!resident(b)) ring.push_back({"in1", 2 * p.block_k * p.n * t1});
         const std::int64_t sums = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc && p.cores > 1 ? 2048 : to;
         if (sums != to) ring.push_back({"interm", p.m * p.n * sums});
