@@ -338,6 +338,14 @@ def test_what_a_choice_of_configuration_costs(sim: Simulator, card: str) -> None
     # A silu on an operand of a product: 2.8 us against less than 1.
     row = sharded([1, 1, 32, 512], (32, 32), 16, (8, 2), "width_sharded")
     assert ns("binary", [row, row], [row], {"op": "MUL", "pre_ops": ["SILU"]}) > 1.8 * ns("binary", [row, row], [row], {"op": "MUL"})
+    # Functions on an operand follow each other on a tile that is copied once; a column of them serves its row of tiles.
+    wide, column = tensor([1, 1, 1024, 1024]), tensor([1, 1, 1024, 32])
+    steps = [ns("binary", [row, row], [row], {"op": "MUL", "pre_ops": ["ABS"] * count}) for count in range(4)]
+    assert steps[2] - steps[1] == pytest.approx(steps[3] - steps[2], abs=2) and steps[1] - steps[0] > 1.5 * (steps[2] - steps[1])
+    chains = {"pre_ops": ["TANH"], "pre_ops_b": ["TANH"]}
+    assert ns("binary", [row, row], [row], {"op": "MUL", **chains}) > ns("binary", [row, row], [row], {"op": "MUL", "pre_ops": ["TANH"]})
+    on_all, on_column = (ns("binary", [wide, column], [wide], {"op": "MUL", "broadcast": "COL_B", chain: ["TANH"] * 4}) for chain in ("pre_ops", "pre_ops_b"))
+    assert on_column < 0.5 * on_all
     # Weights beside the banks stream faster than interleaved ones (240 against 190 GB/s).
     x = sharded([1, 1, 32, 8192], (32, 256), 32, (8, 4), "width_sharded")
     w, y = tensor([1, 1, 8192, 4096], "bfloat8_b"), sharded([1, 1, 32, 4096], (32, 128), 32, (8, 4), "width_sharded")

@@ -92,7 +92,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
         raise Unreadable(f"no model of {', '.join(unmodelled)}")
     if not programs:
         raise Unreadable("the call runs nothing on the device")
-    if "Conv2dDeviceOperation only" in request["measured"]:
+    if "Conv2dDeviceOperation only" in request["measured"] or "matmul_view" in config:  # a list of programs: that of the product
         programs = [event for event in programs if event["op"] == "conv2d"]
     take_stated_cores(config, card, (x, y), programs)
     join_whole_rows(request["date"], card, (x, y), programs)

@@ -198,6 +198,24 @@ void wait_for_number(DeviceProgram& p, const Arch& arch, const TensorDesc& t, do
         if (stage.unit == Unit::Compute) stage.head_cycles += std::max(0.0, fill - first_read);
 }
 
+/// Functions on an operand: each of its tiles goes through the destination registers and a buffer of its own first, once for all of them.
+double chain_on_operand(const Arch& arch, const OpConfig& c, const TensorDesc& operand, const std::optional<Names>& chain) {
+    if (!chain || chain->empty()) return 0;
+    double cycles = copy_tile(arch, operand) + arch.k.cb_pass;
+    for (const std::string& function : *chain) cycles += sfpu_cycles(arch, c, function, false);
+    return cycles;
+}
+
+/// Result tiles for which the kernel prepares one tile of an operand: a column serves a row of tiles, a single value a whole matrix; rows
+/// are spread out by the reader, tile by tile.
+double tiles_per_operand_tile(const TensorDesc& out, std::string_view broadcast, char operand) {
+    if (broadcast.empty() || broadcast.back() != operand) return 1;
+    const double columns = static_cast<double>(std::max<std::int64_t>(1, ceil_div(out.width(), 32)));
+    if (broadcast.starts_with("COL")) return columns;
+    const std::int64_t height = out.padded.size() > 1 ? out.padded[out.padded.size() - 2] : 1;
+    return broadcast.starts_with("SCALAR") ? columns * static_cast<double>(std::max<std::int64_t>(1, ceil_div(height, 32))) : 1;
+}
+
 bool logical_op(std::string_view op) { return op.rfind("LOGICAL_", 0) == 0; }
 
 }  // namespace
@@ -221,9 +239,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         const double general = op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
         compute = 2 * copy_tile(arch, a) + (older(c) ? k.sfpu_scale * general : sfpu_of_several(arch, "BINARY_" + op.op, general));
     }
-    // A function on an operand: the tile goes through Dst and a buffer of its own first.
-    for (const std::string& before : op.pre_ops.value_or(Names{}))
-        compute += copy_tile(arch, a) + k.cb_pass + sfpu_cycles(arch, c, before, false);
+    compute += chain_on_operand(arch, c, a, op.pre_ops) / tiles_per_operand_tile(out, bcast, 'A');
+    if (!scalar) compute += chain_on_operand(arch, c, b, op.pre_ops_b) / tiles_per_operand_tile(out, bcast, 'B');
     int passes = static_cast<int>(post_ops.size());
     for (const std::string& post : post_ops) {
         if (post == "RELU")

@@ -227,8 +227,10 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
         if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
     }
     phase.extra_cycles = k.mm_fill + t.drain;
-    // Between rounds the writer has the time that the other operand's sender still needs.
-    const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack;
+    // Between rounds the writer has the time that the other operand's sender still needs; where nothing is multicast also that in which
+    // both wait for the math (senders of measured products do not: they wait for their receivers).
+    const double waiting = p.kind == MatmulKind::Reuse ? std::max(0.0, t.math - t.data) : 0;
+    const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack + waiting;
     const double exposed = std::max(0.0, tail - beside * static_cast<double>(k_blocks));
     phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
     if (p.batch > 1 && !resident(out)) {

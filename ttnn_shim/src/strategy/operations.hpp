@@ -56,10 +56,11 @@ struct Binary {
     std::optional<std::string> broadcast{};  ///< NONE (when not said), ROW_A, ROW_B, COL_A, COL_B, SCALAR_A, SCALAR_B
     OptionalFlag is_sfpu{};                  ///< on the SFPU instead of the FPU
     OptionalFlag scalar{};                   ///< the second operand is a number
-    std::optional<Names> pre_ops{};          ///< unary functions on the operands
+    std::optional<Names> pre_ops{};          ///< a chain of unary functions on the first operand
+    std::optional<Names> pre_ops_b{};        ///< the same on the second one
     std::optional<Names> post_ops{};         ///< unary functions on the result
     OptionalFlag legacy{};                   ///< the kernel before BinaryNg (measured rows)
-    OPERATION(Binary, "binary", op, broadcast, is_sfpu, scalar, pre_ops, post_ops, legacy)
+    OPERATION(Binary, "binary", op, broadcast, is_sfpu, scalar, pre_ops, pre_ops_b, post_ops, legacy)
 };
 
 struct Ternary {

@@ -242,9 +242,13 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
 
     std::vector<std::string> post;
     for (const UnaryStep& step : options.post) post.emplace_back(unary_name(step.op_type));
-    std::vector<std::string> before;
-    for (const UnarySteps steps : {options.left, options.right})
-        for (const UnaryStep& step : steps) before.emplace_back(unary_name(step.op_type));
+    const auto chain = [](UnarySteps steps) -> std::optional<std::vector<std::string>> {
+        if (steps.empty()) return std::nullopt;
+        std::vector<std::string> names;
+        for (const UnaryStep& step : steps) names.emplace_back(unary_name(step.op_type));
+        return names;
+    };
+    const bool first = ta != nullptr;  // a number as the first operand: the tensor's functions are those of the only operand
     std::vector<Tensor> inputs;
     if (ta != nullptr) inputs.push_back(*ta);
     if (tb != nullptr) inputs.push_back(*tb);
@@ -259,7 +263,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
                  .broadcast = kind,
                  .is_sfpu = !fpu,
                  .scalar = ta == nullptr || tb == nullptr,
-                 .pre_ops = before.empty() ? std::nullopt : std::optional(before),
+                 .pre_ops = chain(first ? options.left : options.right),
+                 .pre_ops_b = first ? chain(options.right) : std::nullopt,
                  .post_ops = post},
          .name = "BinaryNgDeviceOperation"},
         inputs, {spec},
