@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_estimate import write
@@ -12,10 +13,10 @@ from ttnn_shim.calibrate import read_table
 from ttnn_shim.calibrate_calls import group_of, observations
 from ttnn_shim.estimate import MEASURED, estimate_csv, price_csv
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_accuracy import END, START, rating_of, with_section
+from ttnn_shim.published_accuracy import END, START, layer_lines, rating_of, with_section
 from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
-from ttnn_shim.published_words import Unreadable, dtype_name, integers, number
+from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
 from ttnn_shim.simlib import simulator
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "hardware"
@@ -56,6 +57,30 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
     expected |= {"too large": "too large", "refused": "the call is refused"}
     assert reasons.keys() == expected.keys()
     assert all(text in reasons[row_id] for row_id, text in expected.items()), reasons
+
+
+def test_layers_say_what_of_their_time_depends_on_other_chips() -> None:
+    """Collectives, and programs that hold one, are told from rows that leave their configuration open."""
+    rows = read_table(DATA / "layers.train.csv.gz")
+    answers = ask(requests_of("layers", rows))
+    chosen = [row for row in rows if row["model"].startswith("Llama") and row["variant"].endswith("decoder")]
+    across = {row["op"] for row in chosen if ACROSS_CHIPS in answers[row["id"]].get("reason", "")}
+    assert {"RMS_0", "AllGatherConcat", "ReduceScatter_FF1_MM_FF3", "LlamaReduceScatterCreateHeads"} <= across
+    assert {row["op"] for row in chosen} - across == {
+        "QKV_MM", "DO_MM", "FF2_MM", "Binary_Mult_Silu", "PagedUpdateCache", "RotaryEmbeddingLlamaFusedQK", "SDPA",
+    }  # fmt: skip
+    times: Any = Times()
+    lines = layer_lines(rows, answers, dict.fromkeys(answers, 1), times)
+    line = next(text for text in lines if text.startswith("| Llama") and "decoder" in text)
+    shares = [int(cell.strip().removesuffix("%")) for cell in line.split("|") if "%" in cell]
+    assert len(shares) == 3 and sum(shares) == pytest.approx(100, abs=1) and shares[1] > 60
+
+
+class Times:
+    """In the place of a predictor: it knows no times."""
+
+    def ns(self, answer: Any, arch: str) -> float:
+        return 1.0
 
 
 def test_configurations_of_calls_have_the_price_of_the_calls() -> None:

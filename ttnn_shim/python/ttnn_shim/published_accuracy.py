@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_reasons import EXPLAINED
+from ttnn_shim.published_words import ACROSS_CHIPS
 from ttnn_shim.simlib import simulator
 
 if TYPE_CHECKING:
@@ -201,7 +202,10 @@ def pair_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Map
 
 def layer_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int], line: LinePerOp) -> list[str]:
     """Totals of the priced ops of each layer, beside what simple predictors make of them."""
-    lines = ["| layer | ops | priced | share of the time | total / published | roofline | least squares |", "|---|---|---|---|---|---|---|"]
+    lines = [
+        "| layer | ops | priced | share of the time | across chips | not stated enough | total / published | roofline | least squares |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     priced = {r["id"]: r for r in rows if "ns" in answers[r["id"]]}
     predictors = {
         "clock": {i: answers[i]["ns"] * counts[i] / 1000 for i in priced},
@@ -211,9 +215,11 @@ def layer_lines(rows: Rows, answers: Mapping[str, Mapping[str, Any]], counts: Ma
     for key in dict.fromkeys((r["model"], r["variant"], r["chip"]) for r in rows):
         mine = [r for r in rows if (r["model"], r["variant"], r["chip"]) == key and r["op"] != "TOTAL"]
         known = [r for r in mine if r["id"] in priced]
-        whole, part = sum(float(r["time_us"]) for r in mine), sum(float(r["time_us"]) for r in known)
+        apart = [r for r in mine if ACROSS_CHIPS in answers[r["id"]].get("reason", "")]
+        whole, part, across = (sum(float(r["time_us"]) for r in some) for some in (mine, known, apart))
+        shares = " | ".join(f"{100 * share / whole:.0f} %" for share in (part, across, whole - part - across))
         ratios = " | ".join(f"{sum(made[r['id']] for r in known) / part:.2f}" if part else "-" for made in predictors.values())
-        lines.append(f"| {key[0]}, {key[1]} | {len(mine)} | {len(known)} | {100 * part / whole:.0f} % | {ratios} |")
+        lines.append(f"| {key[0]}, {key[1]} | {len(mine)} | {len(known)} | {shares} | {ratios} |")
     single = ", ".join(f"{name} {errors_text((made[i], float(r['time_us'])) for i, r in priced.items())}" for name, made in predictors.items())
     return [*lines, "", f"Single rows of these layers ({len(priced)} priced), median / p90 of the error in %: {single}."]
 
@@ -283,6 +289,10 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             "Here and below, least squares: constant and bytes per device operation and chip, fitted to the priced singles.",
             "",
             *layer_lines(tables["layers"], answers["layers"], counts, line),
+            "",
+            "*Across chips*: collectives, and programs that contain one (a norm that gathers its statistics, a product that scatters its sums): one chip is",
+            "simulated, and its part of them waits for the others. *Not stated enough*: the row names the program, but no shapes or data types that decide",
+            "its time. Total / published is that of the priced rows.",
             "",
             "Largest errors first (families by the sum of their rows' log errors).",
             "",

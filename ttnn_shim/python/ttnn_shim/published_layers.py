@@ -17,6 +17,7 @@ PROFILED: tuple[tuple[str, str], ...] = (
     (r"PagedUpdateCache", "paged_update_cache"),
     (r"Binary.*Mult_Silu", "mul silu on a"),
     (r"Matmul_\d+ (QKV|DO|FF2)_MM", "matmul 1D gather_in0 (ring)"),  # decoders of galaxies: products with prefetched weights
+    (r"AllGather|AllReduce|ReduceScatter|Matmul_RS", "all_gather, reduce_scatter or all_reduce"),  # also where another op is fused with it
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ttnn_shim.published_matmul import matmul_call
 from ttnn_shim.published_words import (
+    ACROSS_CHIPS,
     TILE,
     Call,
     Config,
@@ -270,7 +271,7 @@ def sdpa_call(machine: Machine, config: Config) -> Call:
     ttnn = machine.ttnn
     text = str(config.get("op")).lower()
     if "ring" in text or "joint" in text:
-        raise Unreadable("op: ring attention is not modelled")
+        raise Unreadable(f"op: ring attention is {ACROSS_CHIPS}")
     if isinstance(config.get("q"), list):
         q_shape, kv_shape = integers(config["q"], "q"), integers(config.get("kv"), "kv")
     else:
@@ -578,7 +579,7 @@ BUILDERS: tuple[tuple[str, Builder], ...] = (
     (r"^rotary", rotary_call),
     (r"paged.*update_cache", update_cache_call),
     (r"matmul|linear", matmul_call),
-    (r"all_gather|reduce_scatter|all_reduce|post_all|pre_all", lambda machine, config: _refuse("op: a collective or a part of one")),
+    (r"all_gather|reduce_scatter|all_reduce|post_all|pre_all", lambda machine, config: _refuse(f"op: {ACROSS_CHIPS}")),
     (r"layer_norm|rms_norm|layernorm|rmsnorm", norm_call),
     (r"conv", conv_call),
     (r"^permute", permute_call),

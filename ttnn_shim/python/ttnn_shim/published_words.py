@@ -26,6 +26,10 @@ DTYPES = (
 )
 
 
+ACROSS_CHIPS = "a collective or a part of one"
+"""In the reason of a row whose time depends on other chips."""
+
+
 class Unreadable(Exception):
     """A configuration that does not say enough, or an op without a call: the row is left out."""
 
