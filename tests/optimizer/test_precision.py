@@ -80,9 +80,9 @@ CASES = {
     "bfp8_lofi": (Block, (2, 32, 64), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
     "images": (Bottlenecks, (1, 8, 32, 32), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
     "images on shards": (Bottlenecks, (2, 8, 32, 32), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
-    "a mask": (Masked, (2, 64, 128), "bfp8", 0, ("mask = ttnn.typecast(mask, ttnn.bfloat8_b",), ()),
-    "a mask with a bias": (lambda: Masked(bias=0.1), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b",)),
-    "infinities": (lambda: Masked(-math.inf), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b",)),
+    "a mask": (Masked, (2, 64, 128), "bfp8", 0, ("mask = ttnn.typecast(mask, ttnn.bfloat4_b",), ()),
+    "a mask with a bias": (lambda: Masked(bias=0.1), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b", "bfloat4_b")),
+    "infinities": (lambda: Masked(-math.inf), (2, 64, 128), "bfp8", 0, ("attn_mask=mask",), ("bfloat8_b", "bfloat4_b")),
     "convolutions": (convolutions, (1, 8, 32, 32), "bfp8_lofi", 1, ("weights_dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from ttnn_shim.error_bands import relative_error
 from ttnn_shim.reports.answers import Answer, Batch, Edit, Suggestion, as_data, from_data, table
 from ttnn_shim.reports.calls import Call, Run
 
+from tests.device import simulated_device
 from ttnn_shim import batches, whatif
 
 SETUP = {"inputs": "[1, 32] bfloat16 tile dram", "outputs": "[1, 32] bfloat16 tile dram", "fidelity": "HiFi4", "cores": "1"}
@@ -164,10 +165,9 @@ def test_manifest_and_result_of_a_larger_batch() -> None:
 
 
 @pytest.fixture
-def device() -> Any:
-    opened = ttnn.open_device(device_id=0, l1_small_size=16384)
-    yield opened
-    ttnn.close_device(opened)
+def device() -> Iterator[Any]:
+    with simulated_device() as opened:
+        yield opened
 
 
 def put(device: Any, *shape: int) -> Any:
