@@ -71,6 +71,13 @@ def test_markdown_is_valid() -> None:
     assert linted(*(page for page in MARKDOWN if page.name not in large)) == ""
 
 
+def test_no_section_stands_twice() -> None:
+    """Commands that write a section look for it by its heading or marks: a lost mark makes a second one."""
+    for page in (ROOT / "docs").glob("*.md"):
+        headings = re.findall(r"^## .*$", page.read_text(), re.MULTILINE)
+        assert len(headings) == len(set(headings)), page.name
+
+
 @pytest.mark.parametrize("language", ["python", "cpp"])
 @pytest.mark.parametrize("const_eval", [True, False])
 def test_readmes_of_exports_are_valid_markdown(language: str, const_eval: bool, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def write(page: Path, outcomes: Sequence[Outcome]) -> None:
     section = HEADING + "\n" + TEXT.format(taken=_taken(rows)) + "\n" + "\n".join(lines) + "\n\n" + _summary(rows) + "\n"
     text = page.read_text(encoding="utf-8")
     before, found, after = text.partition(HEADING)
-    rest = after[after.index("\n## ") + 1 :] if found and "\n## " in after else ""
+    behind = re.search(r"^(## |<!--)", after, re.MULTILINE)  # a mark belongs to the section that it begins
+    rest = after[behind.start() :] if found and behind else ""
     page.write_text(f"{before.rstrip()}\n\n{section}" + (f"\n{rest}" if rest else ""), encoding="utf-8")
 
 
