@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ttir_cases import CASES, Case
+from recorded_ir import AGAIN, LOWERINGS, numbered, recorded, said
+from ttir_cases import CASES
 from ttnn_numpy import run as run_ttnn
 
 from alchemist.ops import TTIR_OPS
@@ -34,13 +35,18 @@ NOT_SAMPLED = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_values(case: Case) -> None:
+NAMED = dict(zip(numbered(case.name for case in CASES), CASES, strict=True))
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_values(name: str) -> None:
+    case = NAMED[name]
     module = case.module()
     arguments = case.arguments()
     wanted = run_ttir(module, arguments)
     lowered = lower_to_ttnn(module)
     found = run_ttnn(lowered.module, [*arguments, *lowered.constants.values()])
+    assert said(lowered.module) == recorded(LOWERINGS)[name], AGAIN
     for want, have in zip(wanted, found, strict=True):
         assert have.shape == want.shape
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
@@ -51,3 +57,4 @@ def test_every_ttir_op_has_a_case() -> None:
     lowerable = {name for name, spec in TTIR_OPS.items() if name in RULES or spec.target}
     assert lowerable - sampled - set(NOT_SAMPLED) == set()
     assert set(TTIR_OPS) - lowerable - set(WITHOUT_LOWERING) == set()
+    assert set(NAMED) == set(recorded(LOWERINGS))

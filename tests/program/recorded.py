@@ -1,0 +1,117 @@
+"""Whole programs in both languages, written down: a commit that changes how programs read shows every line that it changed.
+
+python -m tests.program.recorded    # writes tests/data/programs.txt; say in the commit why they changed
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import torch
+from torch import nn
+
+import emit_cpp
+import emit_py
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
+from alchemist.program import build_program
+from tests.program import test_const_eval_functions as const_eval
+from tests.program import test_gradients as gradients
+from tests.program import test_layers as layers
+from tests.program import test_lifetimes as lifetimes
+from tests.program import test_module_functions as module_functions
+from tests.program import test_scans as scans
+from tests.program import test_shared_values as shared
+from tests.program import test_state as state
+from tests.program import test_structure as structure
+from tests.program import test_updates as updates
+from tests.program.models import transformer
+
+RECORDED = Path(__file__).resolve().parents[1] / "data" / "programs.txt"
+_PLACE = re.compile(r"[\w/.-]*\.py:\d+")  # in comments: where a statement comes from
+_MADE_BY = re.compile(r"(Made by +).*")  # names what this process has imported, with versions
+
+
+def _torch(model: nn.Module, *inputs: torch.Tensor) -> Any:
+    return capture(model.eval(), inputs, {}, "torch")
+
+
+def _training() -> Any:
+    params = [{"w": updates.jnp.full((32, 32), 0.1 * number), "b": updates.jnp.ones(32)} for number in range(3)]
+    return capture(updates.train_step, (params, updates.OPTIMIZER.init(params), updates.jnp.ones((8, 32))), {}, "jax")
+
+
+def _gradients() -> Any:
+    jnp = gradients.jnp
+    params = {"w1": jnp.ones((16, 32)), "b1": jnp.ones(32), "w2": jnp.ones((32, 1))}
+    return capture(gradients.train_step, (params, jnp.ones((8, 16)), jnp.ones((8, 1))), {}, "jax")
+
+
+def _scan(function: Callable[..., Any]) -> Any:
+    return capture(function, scans.arguments(5), {}, "jax")
+
+
+X = torch.ones(2, 32, 64)
+MODELS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "transformer": (lambda: transformer(4), {}),
+    "transformer in one file": (lambda: transformer(2), {"split_consteval": False}),
+    "transformer without functions": (lambda: transformer(2), {"recover_structure": False}),
+    "lstm": (lambda: _torch(layers.Net("LSTM", 2, both=True), torch.ones(2, layers.STEPS, layers.SIZE)), {}),
+    "gru": (lambda: _torch(layers.Net("GRU", 2, both=False, last=True), torch.ones(2, layers.STEPS, layers.SIZE)), {}),
+    "states of a list": (lambda: _torch(lifetimes.Scan("one of them too"), torch.ones(2, 6, 32)), {}),
+    "states reversed": (lambda: _torch(lifetimes.Scan("reversed"), torch.ones(2, 6, 32)), {}),
+    "two carries": (lambda: _scan(scans.old_and_new), {}),
+    "backwards": (lambda: _scan(scans.backwards), {}),
+    "a counter": (lambda: _scan(scans.with_the_counter), {}),
+    "training": (_training, {}),
+    "gradients": (_gradients, {}),
+    "convolutions": (lambda: _torch(const_eval._Pyramid(11), torch.ones(1, 3, 32, 32)), {}),
+    "norms": (lambda: _torch(module_functions._Net((1e-5,) * 5 + (1e-3,), 3, nn.LayerNorm), X), {}),
+    "a translator": (lambda: _torch(shared.Translator(), *shared.INPUTS), {}),
+    "a pooler": (lambda: _torch(shared.Pooled(), shared.INPUTS[0]), {}),
+    "caches": (lambda: _torch(state.Decoder(2, 4).to(torch.bfloat16), torch.ones(4, 1, 64, dtype=torch.bfloat16), torch.tensor([5])), {}),
+    "variants": (lambda: _torch(structure._Model(), torch.ones(2, 32)), {}),
+    "statements": (lambda: _torch(structure.Layers(), X), {}),
+}
+IN_CPP = ("transformer", "lstm", "states reversed", "two carries", "training", "convolutions", "caches")
+CASES = [*((name, "python") for name in MODELS), *((name, "cpp") for name in IN_CPP)]
+_OF_EVERY_PROGRAM = re.compile(r"\.clang-format|CMakeLists\.txt|gdb_printers\.py|(check|files|show|utils)\.[ch]pp")
+
+
+def program(name: str, language: str) -> list[str]:
+    """Lines of all files of a program."""
+    torch.manual_seed(0)
+    jax.clear_caches()  # what was traced before keeps the line that traced it first
+    make, given = MODELS[name]
+    made, options = make(), CompilerOptions.parse(given)
+    built = build_program(lower_to_ttnn(made.module, options).module, made, options, language)
+    files = (emit_py if language == "python" else emit_cpp).emit(built)
+    text = "".join(f"--- {file}\n{text}" for file, text in sorted(files.items()) if not _OF_EVERY_PROGRAM.fullmatch(file))
+    return [f"=== {name}, {language}", *(line.rstrip() for line in _MADE_BY.sub(r"\1PACKAGES", _PLACE.sub("FILE", text)).splitlines())]
+
+
+def recorded() -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in RECORDED.read_text(encoding="utf-8").split("=== ")[1:]:
+        lines = f"=== {part}".splitlines()
+        name, _, language = lines[0].removeprefix("=== ").rpartition(", ")
+        found[name, language] = lines
+    return found
+
+
+def difference(before: list[str], after: list[str]) -> str:
+    return "\n".join(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
+
+
+def main() -> None:
+    RECORDED.write_text("".join("\n".join(program(*case)) + "\n" for case in CASES), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
