@@ -18,9 +18,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.mutation import forked
+from tests.mutation.choose import failing, passing, reaching, test_seconds
 from tests.mutation.edits import Edit, edits
-from tests.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
-from tests.mutation.reach import NOTES, passing, reaching
+from tests.mutation.known import KNOWN
+from tests.mutation.layers import LAYERS, ROOT, layer_of, naming, relevant_tests
+from tests.mutation.record import NOTES
 
 WORK = ROOT / "build" / "mutation"
 TREE = WORK / "tree"
@@ -28,7 +31,7 @@ CPP_BUILD = WORK / "cpp"
 COPIED = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "tests", "examples", "docs", "licenses", "requirements", "pyproject.toml", "README.md",
           "LICENSE", "THIRD-PARTY-NOTICES.md", "Makefile", ".clang-format")  # fmt: skip
 REACHED_S = 90.0  # seconds of tests that reach a Python mutant
-NO_TESTS = 5  # pytest's exit code
+NO_TESTS, WRONG_USE = 5, 4  # pytest's exit codes
 # Every Python process of the tests takes the copy's modules where an editable install would take the checkout's.
 SITE = """\
 import sys
@@ -38,6 +41,14 @@ for finder in sys.meta_path:
         for module, place in list((table or {}).items()):
             swap = lambda text: text.replace(%(root)r + "/", %(tree)r + "/", 1) if %(work)r not in text and "/.venv/" not in text else text
             table[module] = swap(place) if isinstance(place, str) else type(place)(map(swap, place))
+"""
+# What a test starts while `--reach` notes.
+CHILD_SITE = """\
+import importlib.util
+spec = importlib.util.spec_from_file_location("mutation_record", %(root)r + "/tests/mutation/record.py")
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module.record_child()
 """
 
 
@@ -70,9 +81,7 @@ def draw(paths: Sequence[str], count: int, seed: int) -> list[Mutant]:
     generator = random.Random(seed)
     pools: dict[str, list[tuple[str, Edit]]] = {}
     for path in sorted(paths):
-        layer = layer_of(path)
-        assert layer is not None
-        pools.setdefault(layer.name, []).extend((path, edit) for edit in edits(path, (ROOT / path).read_text()))
+        pools.setdefault(layer_name(path), []).extend((path, edit) for edit in edits(path, (ROOT / path).read_text()))
     for pool in pools.values():
         generator.shuffle(pool)
     drawn: list[Mutant] = []
@@ -81,6 +90,12 @@ def draw(paths: Sequence[str], count: int, seed: int) -> list[Mutant]:
             if len(drawn) < count:
                 drawn.append(Mutant(len(drawn) + 1, name, *pools[name].pop()))
     return drawn
+
+
+def layer_name(path: str) -> str:
+    layer = layer_of(path)
+    assert layer is not None
+    return layer.name
 
 
 def prepare() -> None:
@@ -156,24 +171,42 @@ def run_tests(path: str, line: int, limit_s: float) -> tuple[bool, str]:
     cpp = path.endswith(".cpp")
     if cpp and run([str(build_tree() / "tests" / "cpp" / "shim_tests")], cpp, limit_s).returncode != 0:
         return False, "shim_tests"
-    if not cpp and (tests := reaching(path, line, REACHED_S)):
-        return run_pytest(["-n", "0", *tests], cpp, limit_s)
+    tests = reaching(path, line, REACHED_S)
+    if tests:
+        return run_pytest(tests, cpp, limit_s)
     files = relevant_tests(path, TREE)
+    if tests is not None:  # what no test was noted to run may run where nothing is noted
+        return run_pytest(naming(path, files), cpp, limit_s)
     names = operations((TREE / path).read_text()) if cpp else []
     if names:  # the cases of the file's own ops before all others
-        passed, by = run_pytest(["-n", "0", "-k", " or ".join(names), *files], cpp, limit_s)
+        passed, by = run_pytest(["-k", " or ".join(names), *files], cpp, limit_s)
         if not passed:
             return passed, by
     return run_pytest(["-n", "2", "--dist", "worksteal", *files], cpp, limit_s)
 
 
 def run_pytest(words: Sequence[str], cpp: bool, limit_s: float) -> tuple[bool, str]:
-    done = run([sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *words], cpp, limit_s)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    passed = done.returncode in (0, NO_TESTS)
-    if failed and passing() and (test := failed[0].split(" - ")[0].partition(" ")[2]) not in passing() and "::" in test:
+    library = CPP_BUILD / "libttnn_shim.so"
+    code, output = forked.run(
+        ["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *words],
+        folder=TREE,
+        site=WORK / "site",
+        environment=environment(cpp),
+        library=library if cpp and library.exists() else None,
+        seconds=test_seconds(),
+        limit_s=limit_s,
+    )
+    if code == WRONG_USE:  # cases that were renamed since they were noted
+        gone = set(re.findall(r"^ERROR: not found: \S*?/(tests/\S+)$", output, re.MULTILINE))
+        if not (kept := [word for word in words if word.partition("[")[0] not in gone]) or kept == list(words):
+            sys.exit(f"the notes of --reach are old: {' '.join(sorted(gone)) or output[-500:]}")
+        return run_pytest(kept, cpp, limit_s)
+    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    passed = code in (0, NO_TESTS)
+    test = failed[0].split(" - ")[0].partition(" ")[2] if failed else ""
+    if test in failing():
         return True, f"{test} fails without a mutant too"
-    reason = "too long" if done.returncode == -1 else "" if passed else f"pytest ended with {done.returncode}"
+    reason = "too long" if code == -1 else "" if passed else f"pytest ended with {code}"
     return passed, failed[0].split(" - ")[0] if failed else reason
 
 
@@ -200,11 +233,15 @@ def judge(mutant: Mutant, limit_s: float) -> None:
         mutant.seconds = time.monotonic() - begun
 
 
-def note_reach() -> int:
-    """Runs all fast tests with `reach.py`."""
-    shutil.rmtree(NOTES, ignore_errors=True)
-    words = ["-q", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", "tests"]
-    environment_ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+def note_reach(tests: Sequence[str]) -> int:
+    """Runs all fast tests with `reach.py`; only some, in addition to the notes there, when they are named."""
+    if not tests:
+        shutil.rmtree(NOTES, ignore_errors=True)
+    site = WORK / "reach_site"
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "sitecustomize.py").write_text(CHILD_SITE % {"root": str(ROOT)})
+    words = ["-q", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *(tests or ["tests"])]
+    environment_ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(site)}
     return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
 
 
@@ -236,17 +273,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", action="append", default=[], metavar="PATH")
     parser.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="these mutants of the seed")
     parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="tests that take longer count as failed (default 900)")
-    parser.add_argument("--reach", action="store_true", help="note which tests run which functions (once, about as long as make test); later runs use it")
+    parser.add_argument(
+        "--reach",
+        nargs="*",
+        metavar="TESTS",
+        help="note which tests run which lines, of all or in addition of these (about twice as long as they take); later runs use it",
+    )
+    parser.add_argument("--known", action="store_true", help="instead of drawn mutants, the faults of known.py: all must be caught")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="a line of JSON per mutant as it is judged; those there already are not judged again")
     args = parser.parse_args(arguments)
     # Half as many again: C++ that does not compile is replaced by the next ones.
     drawn = draw(sources(args.changed, args.layer, args.file), args.count + args.count // 2 + 5, args.seed)
+    if args.known:
+        drawn = [Mutant(number, layer_name(one.path), one.path, one.edit()) for number, one in enumerate(KNOWN, 1)]
+        args.count, args.floor, args.seed = len(drawn), 1.0, -1
     if args.only:
         drawn = [mutant for mutant in drawn if mutant.number in args.only]
         args.count = len(drawn)
-    if args.reach:
-        return note_reach()
+    if args.reach is not None:
+        return note_reach(args.reach)
     if args.list or not drawn:
         print("\n".join(map(str, drawn[: args.count])) or "no file with mutants")
         return 0
@@ -255,6 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         mutant.verdict, mutant.by, mutant.seconds = known.get(str(mutant), ("", "", 0.0))
     if any(not mutant.verdict for mutant in drawn[: args.count]):
         prepare()
+        forked.warm()
     judged: list[Mutant] = []
     limits: dict[tuple[str, bool], float] = {}  # of a layer's Python and C++
     for mutant in drawn:
@@ -262,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             break
         if not mutant.verdict:
             key = (mutant.layer, mutant.path.endswith(".cpp"))
-            if not key[1] and reaching(mutant.path, mutant.edit.line, REACHED_S):
+            if reaching(mutant.path, mutant.edit.line, REACHED_S):
                 limits[key] = min(args.limit, 60 + 4 * REACHED_S)  # noted as passing
             if key not in limits:
                 limits[key] = args.limit if passing() else time_limit(mutant, args.limit)

@@ -91,6 +91,11 @@ def relevant_tests(path: str, root: Path = ROOT) -> list[str]:
     for place in layer.tests:
         found = [root / place] if place.endswith(".py") else sorted((root / place).rglob("test_*.py"))
         files += [file.relative_to(root).as_posix() for file in found]
+    named = naming(path, files, root)
+    return [*named, *(file for file in files if file not in named)]
+
+
+def naming(path: str, files: list[str], root: Path = ROOT) -> list[str]:
+    """Those of some test files that name a path's module; all where none does."""
     word = re.compile(rf"\b{re.escape(Path(path).stem)}\b")
-    names = {file: bool(word.search((root / file).read_text()) or word.search(file.replace("test_", ""))) for file in files}
-    return sorted(files, key=lambda file: (not names[file], files.index(file)))
+    return [file for file in files if word.search((root / file).read_text()) or word.search(file.replace("test_", ""))] or files

@@ -9,6 +9,7 @@ import pytest
 
 from tests.mutation.__main__ import draw, main, sources
 from tests.mutation.edits import edits
+from tests.mutation.known import KNOWN
 from tests.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
 
 PYTHON = '''"""Doc 1 < 2."""
@@ -83,3 +84,9 @@ def test_every_product_file_has_tests() -> None:
             assert any(path.startswith(begin) for path in listed.stdout.splitlines()), f"{layer.name}: {begin} is gone"
         for place in layer.tests:
             assert (ROOT / place).exists(), f"{layer.name}: {place} is gone"
+
+
+def test_known_faults_stand_in_the_source_of_today() -> None:
+    for one in KNOWN:
+        one.edit()
+        assert layer_of(one.path) is not None

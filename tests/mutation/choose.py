@@ -1,0 +1,141 @@
+"""The tests of one mutant, from the notes of `--reach`: those that run its statement."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import pickle
+import sqlite3
+from functools import cache
+
+from tests.mutation.record import NOTES, ROOT
+
+# Test, seconds, lines of each file as bits, lines in all.
+Row = tuple[str, float, dict[str, int], int]
+_MADE = NOTES / "tests.pickle"
+
+
+@cache
+def _rows() -> list[Row]:
+    """None without notes."""
+    sources = [*NOTES.glob("*.jsonl"), *NOTES.glob("*.coverage")]
+    if not sources:
+        return []
+    if not _MADE.exists() or _MADE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        _MADE.write_bytes(pickle.dumps(_read()))
+    rows: list[Row] = pickle.loads(_MADE.read_bytes())
+    return rows
+
+
+def _read() -> list[Row]:
+    """What the noted processes have written, by test: lines as coverage's databases have them."""
+    lines: dict[str, dict[str, int]] = {}
+    for database in NOTES.glob("*.coverage"):
+        with contextlib.closing(sqlite3.connect(database)) as connection:
+            query = "select context.context, file.path, numbits from line_bits join file on file.id = file_id join context on context.id = context_id"
+            for context, path, bits in connection.execute(query):
+                _add(lines, context, path.removeprefix(f"{ROOT}/"), int.from_bytes(bits, "little"))
+    rows = [row for path in NOTES.glob("*.jsonl") for row in map(json.loads, path.read_text().splitlines()) if "context" in row]
+    found: dict[str, Row] = {}
+    for row in rows:
+        for fixture in row["fixtures"]:
+            for path, bits in lines.get(fixture, {}).items():
+                _add(lines, row["context"], path, bits)
+        files = lines.get(row["context"], {})
+        found[row["context"]] = row["context"], row["seconds"], files, sum(bits.bit_count() for bits in files.values())
+    return list(found.values())
+
+
+def _add(lines: dict[str, dict[str, int]], context: str, path: str, bits: int) -> None:
+    files = lines.setdefault(context, {})
+    files[path] = files.get(path, 0) | bits
+
+
+@cache
+def passing() -> frozenset[str]:
+    """Tests that passed when they were noted; none without notes."""
+    return frozenset(test for test, *_ in _rows())
+
+
+@cache
+def failing() -> frozenset[str]:
+    """Tests that failed when they were noted."""
+    rows = [json.loads(row) for path in NOTES.glob("*.jsonl") for row in path.read_text().splitlines()]
+    return frozenset(row["failed"] for row in rows if "failed" in row) - passing()
+
+
+@cache
+def test_seconds() -> dict[str, float]:
+    return {test: seconds for test, seconds, *_ in _rows()}
+
+
+@cache
+def _begun() -> float:
+    return min(path.stat().st_mtime for path in NOTES.glob("*.jsonl"))
+
+
+def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] | None:
+    """Tests that run the statement around a line (outside functions: any line of the file), particular ones first, `most_s` seconds and `most` in all.
+
+    None where nothing is noted of the file: no notes, older ones than the file, or what only exports run.
+    """
+    if not any(path in files for _, _, files, _ in _rows()) or (ROOT / path).stat().st_mtime > _begun():
+        return None
+    wanted = _statement(ast.parse((ROOT / path).read_text()), line)
+    found = [(lines, seconds, test) for test, seconds, files, lines in _rows() if (wanted is None and path in files) or files.get(path, 0) & (wanted or 0)]
+    taken, spent = [], 0.0
+    for _, seconds, test in _varied(sorted(found)):
+        if spent + seconds <= most_s and len(taken) < most:
+            taken.append(test)
+            spent += seconds
+    return taken
+
+
+def _varied(rows: list[tuple[int, float, str]], first: int = 20) -> list[tuple[int, float, str]]:
+    """The `first` rows, then those behind by turns of their test functions: a hundred cases of one would leave no time for the one test that asks for more."""
+    turns: dict[str, int] = {}
+    behind = []
+    for row in rows[first:]:
+        name = row[2].partition("[")[0]
+        turns[name] = turns.get(name, -1) + 1
+        behind.append((turns[name], row))
+    return rows[:first] + [row for _, row in sorted(behind)]
+
+
+def _statement(tree: ast.Module, line: int) -> int | None:
+    """Bits of the lines of the innermost statement around a line, of a compound one those of its head. None outside functions: imports run it."""
+    wanted: int | None = None
+
+    def walk(node: ast.AST, inside: bool) -> None:
+        nonlocal wanted
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                begin, end = _span(child)
+                body = getattr(child, "body", None)
+                is_definition = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                if not begin <= line <= end:
+                    continue
+                if isinstance(body, list):
+                    head = max(begin, _span(body[0])[0] - 1)
+                    if line <= head or line < _span(body[0])[0]:
+                        wanted = _bits(begin, head) if inside else None
+                        continue
+                else:
+                    wanted = _bits(begin, end) if inside else None
+                walk(child, inside or (is_definition and not isinstance(child, ast.ClassDef)))
+
+    walk(tree, False)
+    return wanted
+
+
+def _span(node: ast.AST) -> tuple[int, int]:
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno, _span(node.body[-1])[1]
+    assert isinstance(node, ast.stmt | ast.ExceptHandler)
+    begin = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    return begin, node.end_lineno or begin
+
+
+def _bits(begin: int, end: int) -> int:
+    return (1 << end + 1) - (1 << begin)

@@ -1,0 +1,116 @@
+"""pytest in forks of this process: what takes seconds to import (torch, jax) is imported once for all mutants."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# Nothing of the project: a mutant's process reads that from the copy.
+_WARM = ("pytest", "numpy", "torch", "torch.export", "jax", "jax.export", "jax.numpy", "onnx", "hypothesis", "ml_dtypes")
+TOO_LONG = 99  # exit code
+
+
+def warm() -> None:
+    for name in _WARM:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+class _Clock:
+    """Ends the process when one test works much longer than it was noted to: in processor time, for others may keep the machine busy."""
+
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self._seconds = seconds
+
+    def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
+        del location
+        signal.signal(signal.SIGPROF, lambda *_: self._end(nodeid))
+        signal.setitimer(signal.ITIMER_PROF, 30 + 10 * self._seconds.get(nodeid, 60.0))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: object) -> None:
+        del nodeid, location
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    @staticmethod
+    def _end(nodeid: str) -> None:
+        os.write(1, f"\nFAILED {nodeid} - too long\n".encode())
+        os._exit(TOO_LONG)
+
+
+def _child(
+    words: Sequence[str], folder: Path, site: Path, environment: Mapping[str, str], library: Path | None, seconds: Mapping[str, float], output: Any
+) -> int:
+    os.setsid()
+    os.dup2(output.fileno(), 1)
+    os.dup2(output.fileno(), 2)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for name in [name for name in sys.modules if name == "tests" or name.startswith("tests.")]:
+        del sys.modules[name]
+    sys.path[:] = [str(folder), *[place for place in sys.path if place and Path(place).resolve() != Path(__file__).parents[2]]]
+    sys.dont_write_bytecode = True
+    exec((site / "sitecustomize.py").read_text(), {})
+    if library is not None:  # found by its name by what is linked to it
+        ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+    sys.stdout = open(1, "w", closefd=False)
+    sys.stderr = open(2, "w", closefd=False)
+    import pytest
+
+    return int(pytest.main(list(words), plugins=[_Clock(seconds)]))
+
+
+def run(
+    words: Sequence[str],
+    *,
+    folder: Path,
+    site: Path,
+    environment: Mapping[str, str],
+    library: Path | None,
+    seconds: Mapping[str, float],
+    limit_s: float,
+) -> tuple[int, str]:
+    """Exit code and output of `pytest words` in a fork; what it started goes with it. -1: longer than `limit_s`, or killed. library: loaded before all else."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        sys.stdout.flush()
+        process = os.fork()
+        if not process:
+            code = 1
+            try:
+                code = _child(words, folder, site, environment, library, seconds, output)
+            except BaseException:  # noqa: BLE001 - the exit code says it
+                traceback.print_exc(file=output)
+            finally:
+                with contextlib.suppress(OSError, ValueError):
+                    sys.stdout.flush()
+                    output.flush()
+                os._exit(code)
+        code = _wait(process, limit_s)
+        output.seek(0)
+        return code, output.read()
+
+
+def _wait(process: int, limit_s: float) -> int:
+    end = time.monotonic() + limit_s
+    try:
+        while time.monotonic() < end:
+            done, status = os.waitpid(process, os.WNOHANG)
+            if done:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.05)
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        return -1
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process, signal.SIGKILL)

@@ -1,0 +1,47 @@
+"""Which lines of the product a process runs. Every process that a noted test starts takes it from its `sitecustomize`."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+NOTES = ROOT / "build" / "mutation" / "reach"
+TEST = "MUTATION_REACH_TEST"  # environment variable: the test that is running, for the processes that it starts
+PRODUCT = tuple(f"{ROOT}/{name}/*" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python"))
+
+
+def start(context: str = "") -> Any:
+    """Notes lines from now on, in a file of this process."""
+    import coverage
+
+    NOTES.mkdir(parents=True, exist_ok=True)
+    recorder = coverage.Coverage(data_file=str(NOTES / f"{os.getpid()}.coverage"), include=PRODUCT, config_file=False, context=context or None, messages=False)
+    recorder._warn_no_data = False
+    recorder.start()
+    return recorder
+
+
+def note(**row: Any) -> None:
+    """What coverage does not note of a test."""
+    with (NOTES / f"{os.getpid()}.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def record_child() -> None:
+    """In a process that a noted test has started: what it runs is noted at its end."""
+    test = os.environ.get(TEST)
+    if test is None:
+        return
+    recorder = start(test)
+
+    def end() -> None:
+        recorder.stop()
+        recorder.save()
+        if not recorder.get_data().measured_files():
+            Path(recorder.get_data().data_filename()).unlink(missing_ok=True)
+
+    atexit.register(end)
