@@ -134,7 +134,8 @@ class CompilerOptions:
     )
     fp32_dest_acc_en: bool | None = option(
         None,
-        "in every compute config; unset: the library decides, but convolutions with sums of 2,048 terms and more add bfloat16 in 32 bits",
+        "in every compute config; unset: the library decides, but float32 operands, and bfloat16 ones in convolutions with sums of 2,048 terms "
+        "and more, are added in 32 bits",
         upstream=("compute-cfg-fp32-dest-acc-en",),
     )
     math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))

@@ -67,6 +67,7 @@ ORDER_PIPELINE = (*_ORDER, *_PLACES)
 """What decides the statements of the program, their order and lifetimes."""
 TTNN_PIPELINE = (
     "sweep",
+    "float32-sums",
     "fold-typecasts",
     "cast-in-product",
     "fuse-rotary",

@@ -153,6 +153,24 @@ def test_configs_and_weight_dtype() -> None:
     assert access.element_type(linear.operands[1]) == "bfp_bf8"
 
 
+@pytest.mark.parametrize(
+    ("of", "options", "wanted"),
+    [
+        ("f32", {"math_fidelity": "hifi4"}, {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}),
+        ("f32", {"math_approx_mode": True}, {"math_approx_mode": True, "fp32_dest_acc_en": True}),
+        ("f32", {"math_fidelity": "hifi4", "fp32_dest_acc_en": False}, {"math_fidelity": "hifi4", "fp32_dest_acc_en": False}),
+        ("bf16", {"math_fidelity": "hifi4"}, {"math_fidelity": "hifi4"}),
+        ("f32", {}, None),
+    ],
+)
+def test_sums_of_float32_stay_wide_beside_other_fields(of: str, options: dict[str, Any], wanted: dict[str, Any] | None) -> None:
+    def net(g: Graph, x: Any, w: Any) -> Any:
+        return g("softmax", g("linear", x, w, out=(2, 4, 32), of=of, transpose_b=True), of=of, dimension=2)
+
+    module = lower_to_ttnn(build(net, ((2, 4, 64), of, "input"), ((32, 64), of, "parameter")), CompilerOptions(**options)).module
+    assert [access.attr(op, "compute_config") for op in module.walk() if op.name in ("ttnn.linear", "ttnn.matmul", "ttnn.softmax")] == [wanted, wanted]
+
+
 def test_a_resnet_block_stays_flat() -> None:
     def block(g: Graph, x: Any, w1: Any, w2: Any, w3: Any, *vectors: Any) -> Any:
         y = g("relu", conv_norm(g, x, w1, *vectors))
