@@ -12,6 +12,9 @@ from xdsl.ir import Operation
 
 from alchemist.ops.library_names import DTYPES
 from alchemist.optimizer.calls import NotAskable, ask
+from alchemist.optimizer.choose import FAMILIES, choose
+from alchemist.optimizer.machine import machine
+from alchemist.options import CompilerOptions
 
 CARDS = ("n150", "p150")
 """A rewrite at every level has to be faster on both: an export runs on either."""
@@ -89,6 +92,28 @@ def are_faster(made: Iterable[Operation], replaced: Iterable[Operation]) -> bool
     """Whether ops take less time than those that they replace, on both cards; not where the clock cannot tell."""
     new, old = list(made), list(replaced)
     return all(device_ns(new, card) < device_ns(old, card) < math.inf for card in CARDS)
+
+
+def products_are_faster(made: Iterable[Operation], replaced: Iterable[Operation], options: CompilerOptions) -> bool:
+    """The same for ops among which are products: from level 1 on they get program configs of the card that is compiled for, and are compared with them."""
+    new, old = list(made), list(replaced)
+    if options.optimization_level == 0:
+        return are_faster(new, old)
+    return _best_ns(new, options) < _best_ns(old, options) < math.inf
+
+
+def _best_ns(ops: Sequence[Operation], options: CompilerOptions) -> float:
+    """Of the ops one after another, each with the config that level 1 would give it."""
+    total = 0.0
+    for op in ops:
+        decision = choose(op, machine(options.card), options.tensor_l1_usage_cap) if op.name in FAMILIES else None
+        if decision is None:
+            total += device_ns([op], options.card)
+        elif all(program.modelled for program in decision.chosen.answer.programs):
+            total += decision.chosen.ns
+        else:
+            return math.inf
+    return total
 
 
 def is_faster_with(op: Operation, changed: Mapping[str, Any], card: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,12 @@ Matrix = np.ndarray[Any, np.dtype[np.float32]]
 @dataclass(frozen=True, slots=True)
 class Columns:
     """Rows of `root` with other columns. rows: the dims in front, as many elements as the root's own. picked: what stands in each of the dims behind them:
-    1 for the root's first column, -1 for its negative."""
+    1 for the root's first column, -1 for its negative. cut: begins and ends of the root's dims in front, where not all of its rows are here."""
 
     root: SSAValue
     rows: tuple[int, ...]
     picked: Integers
+    cut: tuple[tuple[int, int], ...] | None = None
 
     @staticmethod
     def whole(root: SSAValue) -> Columns:
@@ -40,30 +41,37 @@ class Columns:
     def reshape(self, dims: Sequence[int]) -> Columns | None:
         wanted = math.prod(self.rows)
         ahead = next((count for count in range(len(dims) + 1) if math.prod(dims[:count]) == wanted), None)
-        return None if ahead is None else Columns(self.root, tuple(dims[:ahead]), self.picked.reshape(tuple(dims[ahead:])))
+        return None if ahead is None else replace(self, rows=tuple(dims[:ahead]), picked=self.picked.reshape(tuple(dims[ahead:])))
 
     def permute(self, order: Sequence[int]) -> Columns | None:
         ahead = len(self.rows)
         if list(order[:ahead]) != list(range(ahead)):
             return None
-        return Columns(self.root, self.rows, self.picked.transpose([place - ahead for place in order[ahead:]]))
+        return replace(self, picked=self.picked.transpose([place - ahead for place in order[ahead:]]))
 
     def slice(self, begins: Sequence[int], ends: Sequence[int], steps: Sequence[int]) -> Columns | None:
         cuts = [slice(*cut) for cut in zip(begins, ends, steps, strict=True)]
         ahead = len(self.rows)
-        if any((cut.start, cut.stop, cut.step) != (0, size, 1) for cut, size in zip(cuts, self.rows, strict=False)):
+        kept = replace(self, picked=self.picked[tuple(cuts[ahead:])])
+        if all((cut.start, cut.stop, cut.step) == (0, size, 1) for cut, size in zip(cuts, self.rows, strict=False)):
+            return kept
+        if self.cut is not None or self.rows != shape(self.root)[:-1] or any(cut.step != 1 for cut in cuts[:ahead]):
             return None
-        return Columns(self.root, self.rows, self.picked[tuple(cuts[ahead:])])
+        rows = tuple((cut.start, cut.stop) for cut in cuts[:ahead])
+        return replace(kept, rows=tuple(end - begin for begin, end in rows), cut=rows)
 
     @staticmethod
     def concat(parts: Sequence[Columns], dim: int) -> Columns | None:
         first = parts[0]
-        if any(part.root is not first.root or part.rows != first.rows for part in parts) or dim < len(first.rows):
+        if dim < len(first.rows) or any(not part.has_rows_of(first) for part in parts):
             return None
-        return Columns(first.root, first.rows, np.concatenate([part.picked for part in parts], axis=dim - len(first.rows)))
+        return replace(first, picked=np.concatenate([part.picked for part in parts], axis=dim - len(first.rows)))
 
     def negative(self) -> Columns:
-        return Columns(self.root, self.rows, -self.picked)
+        return replace(self, picked=-self.picked)
+
+    def has_rows_of(self, other: Columns) -> bool:
+        return self.root is other.root and self.rows == other.rows and self.cut == other.cut
 
     def matrix(self) -> Matrix:
         """[columns of the root, columns here]"""

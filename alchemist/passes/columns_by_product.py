@@ -15,7 +15,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.spec import COLUMN_MATRICES, LIFTED_NAME, NOTE
-from alchemist.optimizer.movement import are_faster
+from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns, ColumnViews, Matrix, fixed_values
 from alchemist.passes.lower.configs import wide_sums_config
@@ -34,7 +34,7 @@ _KINDS = (("bf16", "tile", False), ("f32", "tile", False))
 class ColumnsByProduct(Pass):
     """concat(-x[..., D/2:], x[..., :D/2]) and other choices of columns that take several programs become matmul(x, matrix of 0, 1 and -1).
 
-    A column that does not begin a tile takes three programs to slice, a product of a few tiles takes one; the clock of both cards decides.
+    A column that does not begin a tile takes three programs to slice, a product of a few tiles takes one; the clock decides.
     bfloat16 values stay as they are; float32 ones are rounded as any product rounds them, so those are left alone that no other product reads or makes.
     """
 
@@ -67,7 +67,7 @@ class Products:
             return False
         dying = self.between(root, op)
         made, product = self.product(columns, dying)
-        if product is not None and not are_faster([product], dying):
+        if product is not None and not products_are_faster([product], dying, self._options):
             erase(product)
             return False
         replace(op, [made])

@@ -1,8 +1,8 @@
-"""TTNN: a rotary embedding of some columns of a head, written as one of all of them."""
+"""TTNN: a rotary embedding of some columns of a head, or of some tokens, written as one of all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -14,7 +14,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import inline_scalar
-from alchemist.optimizer.movement import are_faster
+from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns
 from alchemist.passes.columns_by_product import Products, fits, may_round
@@ -25,9 +25,10 @@ _ACTIVATIONS = ("alchemist.activations", "alchemist.lhs_activations", "alchemist
 
 @register("rotate-whole-heads", fusing=True)
 class RotateWholeHeads(Pass):
-    """concat(a * cos + b * sin, c) of columns a, b and c of one value becomes (a, c) * (cos, 1) + (b, c) * (sin, 0), where that is faster on both cards.
+    """concat(a * cos + b * sin, c) of columns a, b and c of one value becomes (a, c) * (cos, 1) + (b, c) * (sin, 0), where that is faster.
 
-    cos and sin are fixed: const-eval widens them; the columns are one product or the value itself.
+    cos and sin are fixed: const-eval widens them; the columns are one product or the value itself. The same where c are rows of the value, as the class
+    token and registers in front of an image's patches are: rows of ones and zeros stand in front of cos and sin.
     """
 
     options: CompilerOptions
@@ -36,38 +37,48 @@ class RotateWholeHeads(Pass):
         for func in functions(module):
             if not is_const_eval(func):
                 products = Products(func, self.options)
-                widened: dict[tuple[SSAValue, int, float], SSAValue] = {}
+                tables = _Tables()
                 for op in list(func.body.block.ops):
                     if op.name == "ttnn.concat" and len(op.operands) == 2:
-                        _widen(op, products, widened)
+                        _rotate(op, products, tables, self.options)
                 erase_dead(func)
 
 
-def _widen(op: Operation, products: Products, widened: dict[tuple[SSAValue, int, float], SSAValue]) -> None:
-    turned, kept = op.operands
+def _rotate(op: Operation, products: Products, tables: _Tables, options: CompilerOptions) -> None:
+    result, dim = op.results[0], access.attr(op, "dim") % len(shape(op.results[0]))
+    behind = len(shape(result)) - dim
+    if behind > 2 or (behind == 2 and dim == 0):
+        return
+    for place, value in enumerate(op.operands):
+        total = defining(value, "ttnn.add")
+        kept = op.operands[1 - place]
+        if total is None or not _is_plain(total) or (behind == 1 and place == 1):
+            continue
+        terms = [term for each in total.operands if (term := _term(each, products.fixed, shape(value))) is not None]
+        if len(terms) != 2:
+            continue
+        moving = [products.views.of(one) for one, _ in terms]
+        columns = _columns(moving, products.views.of(kept), result) if behind == 1 else _rows(moving, products.views.of(kept), result, place)
+        if columns is not None:
+            _replace(op, total, columns, [tables.extended(table, dim - len(shape(result)), shape(kept)[dim], place) for _, table in terms], products, options)
+            return
+
+
+def _replace(op: Operation, total: Operation, columns: list[Columns], tables: list[_Extended], products: Products, options: CompilerOptions) -> None:
     result = op.results[0]
-    total = defining(turned, "ttnn.add")
-    if total is None or not _is_plain(total) or access.attr(op, "dim") % len(shape(result)) != len(shape(result)) - 1:
-        return
-    terms = [term for value in total.operands if (term := _term(value, products.fixed, shape(turned)[-1], len(shape(result)))) is not None]
-    if len(terms) != 2:
-        return
-    columns = _columns([products.views.of(moving) for moving, _ in terms], products.views.of(kept), result)
-    if columns is None:
-        return
     replaced = products.between(columns[0].root, op)
     b = Builder.before(op)
     b.source = sources_of(total)
     made: list[Operation] = []
     sums: list[SSAValue] = []
     straight = next(place for place, one in enumerate(columns) if _in_order(one))
-    for place, (one, (_, table)) in enumerate(zip(columns, terms, strict=True)):
+    for place, (one, table) in enumerate(zip(columns, tables, strict=True)):
         value, product = products.product(one, replaced)
-        multiplied = b.make("ttnn.multiply", [value, _wide(table, shape(kept)[-1], float(place == straight), widened)], {}, [result.type])
+        multiplied = b.make("ttnn.multiply", [value, table(float(place == straight))], {}, [result.type])
         made += [multiplied] if product is None else [product, multiplied]
         sums.append(multiplied.results[0])
     made.append(b.make("ttnn.add", sums, {}, [result.type]))
-    if are_faster(made, replaced):
+    if products_are_faster(made, replaced, options):
         replace(op, [made[-1].results[0]])
         dead = replaced[1:]
     else:
@@ -76,14 +87,14 @@ def _widen(op: Operation, products: Products, widened: dict[tuple[SSAValue, int,
         erase(one_op)
 
 
-def _term(value: SSAValue, fixed: set[SSAValue], columns: int, rank: int) -> tuple[SSAValue, SSAValue] | None:
-    """What moves and the fixed table that it is multiplied by."""
+def _term(value: SSAValue, fixed: set[SSAValue], dims: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
+    """What moves and the fixed table of all its rows and columns that it is multiplied by."""
     product = defining(value, "ttnn.multiply")
     if product is None or not _is_plain(product) or any(inline_scalar(one) is not None for one in product.operands):
         return None
     tables = [one for one in product.operands if one in fixed]
     moving = [one for one in product.operands if one not in fixed]
-    if len(tables) != 1 or len(shape(tables[0])) != rank or shape(tables[0])[-1] != columns or shape(moving[0]) != shape(value):
+    if len(tables) != 1 or len(shape(tables[0])) < 2 or shape(tables[0])[-2:] != dims[-2:] or shape(moving[0]) != dims:
         return None
     return moving[0], tables[0]
 
@@ -95,27 +106,69 @@ def _is_plain(op: Operation) -> bool:
 def _columns(terms: Sequence[dict[SSAValue, Columns]], kept: dict[SSAValue, Columns], result: SSAValue) -> list[Columns] | None:
     """Both terms with what is kept behind them, as columns of one value, one of them in the value's order; None where that is not the form."""
     for root, rest in kept.items():
-        if all(root in term and term[root].rows == rest.rows for term in terms) and fits(root, result) and may_round(root, result):
+        if all(root in term and term[root].has_rows_of(rest) for term in terms) and rest.cut is None and fits(root, result) and may_round(root, result):
             joined = [Columns(root, rest.rows, np.concatenate([term[root].picked.reshape(-1), rest.picked.reshape(-1)])) for term in terms]
             if any(_in_order(one) for one in joined):
                 return joined
     return None
 
 
+def _rows(terms: Sequence[dict[SSAValue, Columns]], kept: dict[SSAValue, Columns], result: SSAValue, place: int) -> list[Columns] | None:
+    """Both terms with the rows in front of them (place 1) or behind, as columns of one value, one of them in the value's order."""
+    for root, rest in kept.items():
+        found = [term[root] for term in terms if root in term]
+        if len(found) < 2 or not fits(root, result) or not may_round(root, result):
+            continue
+        count, rows = shape(root)[-2], rest.rows[-1]
+        cuts = [(0, rows), (rows, count)] if place == 1 else [(count - rows, count), (0, count - rows)]
+        whole = [(0, size) for size in shape(root)[:-2]]
+        if rest.cut == (*whole, cuts[0]) and all(one.cut == (*whole, cuts[1]) for one in found) and _in_order(rest) and rest.picked.size == shape(root)[-1]:
+            joined = [Columns(root, shape(root)[:-1], one.picked.reshape(-1)) for one in found]
+            if any(_in_order(one) for one in joined):
+                return joined
+    return None
+
+
 def _in_order(columns: Columns) -> bool:
-    return bool((np.diff(columns.picked) == 1).all())
+    return bool((np.diff(columns.picked.reshape(-1)) == 1).all())
 
 
-def _wide(table: SSAValue, more: int, rest: float, widened: dict[tuple[SSAValue, int, float], SSAValue]) -> SSAValue:
-    """The table with more columns, of ones or of zeros."""
-    key = (table, more, rest)
-    if key not in widened:
-        of, dims = layout_of(table.type), shape(table)
-        assert of is not None
-        wide = (*dims[:-1], dims[-1] + more)
-        owner = table.owner
-        b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
-        b.source = sources_of(owner) if isinstance(owner, Operation) else None
-        padding = [0] * (2 * len(dims) - 1) + [more]
-        widened[key] = b.op("ttnn.pad", [table], {"padding": padding, "value": rest, "use_multicore": True}, [of.with_(wide).type_for(wide)])
-    return widened[key]
+_Extended = Callable[[float], SSAValue]
+"""A table with more rows or columns of this value."""
+
+
+class _Tables:
+    """cos and sin of all columns and tokens, made once for all heads that are turned by them."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[SSAValue, int, int, int, float], SSAValue] = {}
+
+    def extended(self, table: SSAValue, dim: int, more: int, place: int) -> _Extended:
+        """More rows (dim -2) or columns (-1) behind those of the table (place 0) or in front of them."""
+
+        def of(value: float) -> SSAValue:
+            key = (table, dim, more, place, value)
+            if key not in self._made:
+                self._made[key] = _extend(table, dim, more, place, value)
+            return self._made[key]
+
+        return of
+
+
+def _extend(table: SSAValue, dim: int, more: int, place: int, value: float) -> SSAValue:
+    kind, old = layout_of(table.type), shape(table)
+    assert kind is not None
+    owner = table.owner
+    b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
+    b.source = sources_of(owner) if isinstance(owner, Operation) else None
+    page = "row_major" if place == 1 else kind.page  # tiles only grow at their end
+    if page != kind.page:
+        table = b.op("ttnn.to_layout", [table], {}, [kind.with_(old, page=page).type_for(old)])
+    at = len(old) + dim
+    new = (*old[:at], old[at] + more, *old[at + 1 :])
+    padding = [0] * (2 * len(old))
+    padding[2 * at + (place == 0)] = more
+    made = b.make("ttnn.pad", [table], {"padding": padding, "value": value, "use_multicore": True}, [kind.with_(new, page=page).type_for(new)])
+    if page != kind.page:
+        made = b.make("ttnn.to_layout", [made.results[0]], {}, [kind.with_(new).type_for(new)])
+    return made.results[0]
