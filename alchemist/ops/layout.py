@@ -85,7 +85,7 @@ ttir("requantize_unrolled", _requantize)
 
 op(
     "to_layout",
-    "tensor layout",
+    "tensor layout memory_config=changed_memory_config",
     "core/to_layout/to_layout_op.hpp",
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), layout="row_major") for s in EDGE_SIZES),
     reference=_same,

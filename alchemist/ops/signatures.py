@@ -8,6 +8,7 @@ defaults of the Python overloads and the parameter types of the C++ ones. A row 
     dim=dim_arg                 an operand or attribute of another name; dotted ones are discardable attributes
     memory_config, dtype, layout, device    of the result's type, of the program
     dtype=changed_dtype         of the result's type where it is another than the first operand's
+    memory_config=changed_memory_config     the same of the memory, for calls whose result lies where the first operand does
     return_indices=const:True   any source of `Arg` in full
 
 A lone `*` divides the arguments written without their names from those written with them; without it the required ones are written without.
@@ -35,7 +36,7 @@ from ttnn_shim import python_path
 SHORTHANDS = {"input_tensor": "input", "tensor": "input", "compute_kernel_config": "compute_config"}
 EXPLICIT = frozenset({"is_causal", "scale", "epsilon", "transpose_key"})
 """Parameters that change what is computed: calls show their values, the library's defaults too."""
-DERIVED = ("memory_config", "dtype", "changed_dtype", "layout", "device")
+DERIVED = ("memory_config", "dtype", "changed_dtype", "changed_memory_config", "layout", "device")
 _ENUMS = {"GeluVariant", "TensorMemoryLayout"}
 _KINDS = {
     "bool": Kind.BOOL, "int": Kind.INT, "float": Kind.FLOAT, "str": Kind.STR, "Sequence[int]": Kind.INT_LIST, "DataType": Kind.DTYPE, "Layout": Kind.LAYOUT,

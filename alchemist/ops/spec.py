@@ -76,7 +76,7 @@ class Arg:
         "attr:<name>"     an attribute or property (absent = left out); discardable ones have dotted names
             ("attr:alchemist.core_grid")
         "dtype" | "layout" | "memory_config" | "shape"   derived from the first result's type
-        "changed_dtype"   the first result's where the first operand has another
+        "changed_dtype", "changed_memory_config"   the first result's where the first operand has another
         "device"          the device of the program
         "const:<python literal>"   always this value
     keyword: True if it must be or reads better as keyword in Python; tensors are positional where the API allows.

@@ -19,7 +19,7 @@ from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import NOTE, RESHARD
-from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of, memory_of
+from alchemist.optimizer.calls import IN_PLACE, OVERWRITING, maker_of
 from alchemist.optimizer.decisions import spelled
 from alchemist.optimizer.graph import reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
@@ -108,18 +108,7 @@ def apply(placed: Placed) -> None:
         if number in placed.plan.packed:
             made = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
             _read_instead(made, op, placed, number)
-    for step in placed.graph.steps:
-        if step.op.name == "ttnn.to_layout":  # it is given no memory_config: its result lies where its operand does
-            _follow(step.op)
     _bring_back(placed)
-
-
-def _follow(op: Operation) -> None:
-    operand, result = layout_of(op.operands[0].type), layout_of(op.results[0].type)
-    if operand is None or result is None or operand.is_sharded or any(isinstance(use.operation, ReturnOp) for use in op.results[0].uses):
-        return
-    if operand.buffer != result.buffer and not operand.on_host:
-        retype(op.results[0], memory_of(operand))
 
 
 def _read_instead(made: Operation, op: Operation, placed: Placed, number: int) -> Operation:

@@ -177,7 +177,7 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
     layout = layout_of(op.results[0].type)
     if layout is None:
         raise NotAskable(op.name)
-    if source == "memory_config":
+    if source in ("memory_config", "changed_memory_config"):
         return None if layout.on_host or result == NATURAL else (result or memory_of(layout))
     if source == "changed_dtype":  # of the result where the first operand has another
         first = layout_of(op.operands[0].type)

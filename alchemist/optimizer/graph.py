@@ -25,6 +25,7 @@ _BYTES = {"bfloat16": 2, "float32": 4, "uint32": 4, "int32": 4, "uint16": 2, "ui
 _SHAPED = ("reshape", "permute", "transpose", "slice_static", "to_layout", "typecast", "to_memory_config", "concat", "repeat", "pad")
 VIEWS = tuple(f"ttnn.{name}" for name in _SHAPED)
 """Ops whose result may share its memory with their first operand."""
+_MEMORY_SOURCES = ("memory_config", "changed_memory_config")
 _IN_PLACE = ("cache", "assign", "deallocate")
 
 
@@ -137,7 +138,7 @@ def _may_share(op: Operation) -> bool:
 
 def _movable(op: Operation) -> bool:
     spec = TTNN_OPS.get(op.name)
-    if spec is None or any(word in op.name for word in _IN_PLACE) or not any(arg.source == "memory_config" for arg in spec.args):
+    if spec is None or any(word in op.name for word in _IN_PLACE) or not any(arg.source in _MEMORY_SOURCES for arg in spec.args):
         return False
     layouts = [layout_of(result.type) for result in op.results]
     return bool(layouts) and all(layout is not None and not layout.on_host and not layout.is_sharded and layout.dtype in DTYPES for layout in layouts)

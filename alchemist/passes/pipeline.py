@@ -81,6 +81,7 @@ TTNN_PIPELINE = (
     "narrow-products",
     "narrow-caches",
     "join-attention-heads",
+    "moves-in-rows",
     "place-conversions",
     "lift-constants",
     "const-eval",

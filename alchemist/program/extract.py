@@ -171,6 +171,8 @@ class _Extraction:
         type_ = tensor_type(op.results[0].type)
         if source == "changed_dtype":
             return None if tensor_type(op.operands[0].type).dtype == type_.dtype else model.DType(type_.dtype)
+        if source == "changed_memory_config":
+            return None if type_.config is None or tensor_type(op.operands[0].type).config == type_.config else type_.config
         derived: dict[str, Raw | None] = {
             "dtype": model.DType(type_.dtype),
             "layout": model.Layout(type_.layout),

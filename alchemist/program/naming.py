@@ -35,6 +35,8 @@ _CUSTOMARY = {
 _UNTELLING = frozenset({"result", "res", "ret", "out", "output", "tmp"})
 """What functions call whatever they return."""
 _ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"))
+_PAGED = "ttnn.to_layout"
+"""Changes tiles to rows or back: no reader of the source knows of it."""
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
 _ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
 
@@ -392,7 +394,11 @@ class Naming:
         name = self._names.get(id(source))
         if name is None or last.get(id(source), -1) > index:
             return []
+        if item.spec.name == _PAGED:
+            return [name]
         here = {(statement.file, statement.line) for statement in self._own_statements(item)}
+        while source.node is not None and source.node.spec.name == _PAGED and source.node.inputs():
+            source = source.node.inputs()[0]
         for before in reversed(items[max(index - 8, 0) : index]):
             if any(value is source for value in writes(before)):
                 return [] if here & {(statement.file, statement.line) for statement in self._own_statements(before)} else [name]

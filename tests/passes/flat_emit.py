@@ -181,6 +181,9 @@ class FlatProgram:
         if source == "changed_dtype":
             first = layout_of(op.operands[0].type)
             return derived["dtype"] if first is not None and first.dtype != layout.dtype else None
+        if source == "changed_memory_config":
+            first = layout_of(op.operands[0].type)
+            return derived["memory_config"] if first is not None and _memory(first) != derived["memory_config"] else None
         return derived[source]
 
     def _operand(self, value: SSAValue) -> str:
