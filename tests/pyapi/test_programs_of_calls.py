@@ -145,6 +145,34 @@ def test_weights_of_fewer_channels(device: Any, given: int, shape: list[int]) ->
             ttnn.conv2d(input_tensor=rows, weight_tensor=pixel, kernel_size=(1, 1), padding=(0, 0), **facts)
 
 
+@pytest.mark.parametrize(
+    ("channels", "out", "groups", "pixels", "columns", "moves", "weight", "bias"),
+    [
+        (640, 640, 640, 32, 5, True, [6048, 672], 672),
+        (640, 640, 640, 32, 5, False, [5760, 672], 672),
+        (256, 320, 1, 32, 4, True, [2304, 320], 320),
+        (320, 320, 1, 16, 5, True, [2880, 320], 320),
+        (64, 96, 1, 32, 2, False, [576, 96], 96),
+    ],
+)
+def test_weights_for_shards_fill_the_cores_of_the_program(
+    device: Any, channels: int, out: int, groups: int, pixels: int, columns: int, moves: bool, weight: list[int], bias: int
+) -> None:
+    """20 tiles of channels go to 7 columns of cores of 3 tiles each."""
+    config = ttnn.Conv2dConfig(weights_dtype=ttnn.bfloat16, shard_layout=ttnn.TensorMemoryLayout.BLOCK_SHARDED, reshard_if_not_optimal=moves)
+    call: dict[str, Any] = {
+        "input_memory_config": memory("BLOCK", (1, 1, pixels * pixels, channels), (8, columns)), "input_layout": ttnn.TILE_LAYOUT, "in_channels": channels,
+        "out_channels": out, "batch_size": 1, "input_height": pixels, "input_width": pixels, "kernel_size": (3, 3), "stride": (1, 1), "padding": (1, 1),
+        "dilation": (1, 1), "groups": groups, "device": device, "conv_config": config, "slice_config": ttnn.Conv2dL1FullSliceConfig,
+        "input_dtype": ttnn.bfloat16,
+    }  # fmt: skip
+    raw = ttnn.from_torch(torch.randn(out, channels // groups, 3, 3), ttnn.bfloat16)
+    ready = ttnn.prepare_conv_weights(weight_tensor=raw, weights_format="OIHW", has_bias=True, **call)
+    assert list(ready.padded_shape)[2:] == weight
+    row = ttnn.prepare_conv_bias(bias_tensor=ttnn.from_torch(torch.randn(1, 1, 1, out), ttnn.bfloat16), **call)
+    assert list(row.padded_shape) == [1, 1, 32, bias]
+
+
 def test_segformer_heads_are_three_tensors(device: Any) -> None:
     given = tensor(device, "L1", shape=(1, 1, 64, 64))
     heads = ttnn.experimental.nlp_create_qkv_heads_segformer(given, memory_config=ttnn.L1_MEMORY_CONFIG)

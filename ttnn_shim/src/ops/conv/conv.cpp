@@ -32,10 +32,6 @@ ttnn::Conv2dResultWithOptions with_options(Outcome outcome, bool dims, bool weig
     return outcome.output;
 }
 
-std::optional<DataType> config_dtype(const std::optional<const Conv2dConfig>& config) {
-    return config ? config->weights_dtype : std::nullopt;
-}
-
 }  // namespace
 }  // namespace ttnn_shim
 
@@ -121,17 +117,17 @@ Tensor prepare_conv_weights(
 }
 
 Tensor prepare_conv_bias(
-    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    const Tensor& bias_tensor, const MemoryConfig& input_memory, Layout input_layout, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
     MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
-    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>& compute_config,
     const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_bias");
     return ready_bias(
         bias_tensor,
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups),
-        input_dtype, config_dtype(conv_config), device);
+        {input_dtype, input_layout, input_memory}, settings_of({}, conv_config, compute_config, {}), device);
 }
 
 }  // namespace operations::conv::conv2d
@@ -156,17 +152,17 @@ Tensor prepare_conv_transpose2d_weights(
 }
 
 Tensor prepare_conv_transpose2d_bias(
-    const Tensor& bias_tensor, const MemoryConfig&, Layout, uint32_t in_channels, uint32_t out_channels, uint32_t batch_size,
-    uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
+    const Tensor& bias_tensor, const MemoryConfig& input_memory, Layout input_layout, uint32_t in_channels, uint32_t out_channels,
+    uint32_t batch_size, uint32_t input_height, uint32_t input_width, std::array<uint32_t, 2> kernel_size, std::array<uint32_t, 2> stride,
     std::variant<std::array<uint32_t, 2>, std::array<uint32_t, 4>> padding, std::array<uint32_t, 2> dilation, uint32_t groups,
     MeshDevice* device, DataType input_dtype, const std::optional<const DataType>&,
-    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>&,
+    const std::optional<const prim::Conv2dConfig>& conv_config, const std::optional<const ComputeKernelConfig>& compute_config,
     const std::optional<const op_slicing::Op2DSliceConfig>&) {
     const OpScope scope("ttnn.prepare_conv_transpose2d_bias");
     return ready_bias(
         bias_tensor,
         geometry(in_channels, out_channels, batch_size, input_height, input_width, kernel_size, stride, padding, dilation, groups, true),
-        input_dtype, config_dtype(conv_config), device);
+        {input_dtype, input_layout, input_memory}, settings_of({}, conv_config, compute_config, {}), device);
 }
 
 }  // namespace operations::conv::conv_transpose2d

@@ -328,6 +328,9 @@ TensorMemoryLayout chosen_scheme(
     return best;
 }
 
+/// Columns of prepared weights and bias in memory: the tiles of all cores of the result.
+uint32_t result_columns(const ShardPlan& plan) { return plan.output_cores.channels() * plan.columns * TILE_EDGE; }
+
 /// Rows of prepared weights in memory: each kernel row of each core's channels ends on a tile, as the blocks of the activation do.
 uint32_t weight_rows(
     const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device) {
@@ -464,7 +467,7 @@ Outcome convolve(
         return weight_rows(
             conv, {input.dtype(), input.layout(), plan ? plan->input : input.memory_config()}, weights_dtype, settings, device);
     };
-    const uint32_t columns = plan ? plan->output_cores.channels() * plan->columns * TILE_EDGE : 0;
+    const uint32_t columns = plan ? result_columns(*plan) : 0;
     const Tensor weight =
         prepared ? weight_tensor
                  : prepare_weights(raw_weights(weight_tensor, conv), conv.weights, weights_dtype, device, rows_of_weights(), columns);
@@ -616,6 +619,17 @@ namespace {
 DataType ready_dtype(const Tensor& tensor, DataType input_dtype, std::optional<DataType> weights_dtype) {
     return weights_dtype.value_or(input_dtype == DataType::FLOAT32 ? DataType::FLOAT32 : tensor.dtype());
 }
+
+/// The shards of the program that weights and bias are prepared for, where its input is sharded: it may bring them to other cores first.
+std::optional<ShardPlan> shards_of_program(
+    const Convolution& conv, const ExpectedInput& input, const Settings& settings, MeshDevice* device) {
+    const bool sharded = input.memory.is_l1() && input.memory.is_sharded() && input.memory.shard_spec();
+    if (!sharded || conv.weights.transposed || conv.is_matmul() || folds(conv, input.memory, settings.config.enable_kernel_stride_folding))
+        return std::nullopt;
+    return plan_shards(
+        conv, settings.config, input.memory, input.layout, conv.window.channels, device->shim().grid(), false,
+        settings.compute && settings.compute->fp32_dest_acc_en);
+}
 }  // namespace
 
 Tensor ready_weights(
@@ -627,13 +641,18 @@ Tensor ready_weights(
     const DataType dtype = ready_dtype(weight, input.dtype, settings.config.weights_dtype);
     ExpectedInput read = input;
     if (read.layout == Layout::ROW_MAJOR && is_block_float(read.dtype)) read.dtype = DataType::BFLOAT16;  // rows have no shared exponents
-    return prepare_weights(flat_weight(weight, conv), conv.weights, dtype, device, weight_rows(conv, read, dtype, settings, device));
+    const auto plan = shards_of_program(conv, input, settings, device);
+    if (plan) read.memory = plan->input;
+    return prepare_weights(
+        flat_weight(weight, conv), conv.weights, dtype, device, weight_rows(conv, read, dtype, settings, device),
+        plan ? result_columns(*plan) : 0);
 }
 
-Tensor ready_bias(
-    const Tensor& bias, const Convolution& conv, DataType input_dtype, std::optional<DataType> weights_dtype, MeshDevice* device) {
+Tensor ready_bias(const Tensor& bias, const Convolution& conv, const ExpectedInput& input, const Settings& settings, MeshDevice* device) {
     conv.check();
-    return prepare_bias(bias, conv.weights.out_channels, ready_dtype(bias, input_dtype, weights_dtype), device);
+    const auto plan = shards_of_program(conv, input, settings, device);
+    const DataType dtype = ready_dtype(bias, input.dtype, settings.config.weights_dtype);
+    return prepare_bias(bias, conv.weights.out_channels, dtype, device, plan ? result_columns(*plan) : 0);
 }
 
 }  // namespace ttnn_shim

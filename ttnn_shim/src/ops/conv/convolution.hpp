@@ -102,7 +102,6 @@ struct ExpectedInput {
 Tensor ready_weights(
     const Tensor& weight, const Convolution& conv, const std::string& format, const ExpectedInput& input, const Settings& settings,
     MeshDevice* device);
-Tensor ready_bias(
-    const Tensor& bias, const Convolution& conv, DataType input_dtype, std::optional<DataType> weights_dtype, MeshDevice* device);
+Tensor ready_bias(const Tensor& bias, const Convolution& conv, const ExpectedInput& input, const Settings& settings, MeshDevice* device);
 
 }  // namespace ttnn_shim

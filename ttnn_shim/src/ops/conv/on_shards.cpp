@@ -75,7 +75,7 @@ Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings&
     // Sticks in blocks: TT-NN fills up the last cores' shards on the device.
     const auto& shape = plan.input.shard_spec()->shape;
     if (plan.input_cores.scheme != TensorMemoryLayout::BLOCK_SHARDED || input.layout() != Layout::ROW_MAJOR ||
-        plan.input_cores.pixels() * shape[0] == flat[2] || plan.input_cores.channels() * shape[1] != flat[3])
+        plan.input_cores.pixels() * shape[0] == flat[2])
         return shards;
     return launch({.op = strategy::Pad{}, .name = "PadDeviceOperation"}, {shards}, {spec}, [=](std::span<const Tensor> outputs) {
         outputs[0].shim().buffer->set_values(shards.shim().buffer->values());

@@ -80,8 +80,9 @@ Tensor call_prepare_weights(const auto& args) {
 }
 Tensor call_prepare_bias(const auto& args) {
     const OpScope scope("ttnn.prepare_conv_bias");
-    const auto weights_dtype = args.conv_config.value_or(Conv2dConfig{}).weights_dtype;
-    return ready_bias(args.bias_tensor, geometry_of(args), args.input_dtype, weights_dtype, args.device);
+    const Settings settings{std::nullopt, args.conv_config.value_or(Conv2dConfig{}), args.compute_config, std::nullopt};
+    return ready_bias(
+        args.bias_tensor, geometry_of(args), {args.input_dtype, args.input_layout, args.input_memory_config}, settings, args.device);
 }
 
 }  // namespace
@@ -101,7 +102,8 @@ SHIM_OP("ttnn.prepare_conv_transpose2d_bias", [](const arguments::prepare_conv_t
     const Convolution conv = geometry(
         args.in_channels, args.out_channels, args.batch_size, args.input_height, args.input_width, args.kernel_size, args.stride,
         pads_of(args.padding), args.dilation, args.groups, true);
-    return ready_bias(args.bias_tensor, conv, args.input_dtype, args.conv_config.value_or(Conv2dConfig{}).weights_dtype, args.device);
+    const Settings settings{std::nullopt, args.conv_config.value_or(Conv2dConfig{}), args.compute_config, std::nullopt};
+    return ready_bias(args.bias_tensor, conv, {args.input_dtype, args.input_layout, args.input_memory_config}, settings, args.device);
 });
 SHIM_OP("ttnn.conv1d", [](const arguments::conv1d& args) {
     const OpScope scope("ttnn.conv1d");

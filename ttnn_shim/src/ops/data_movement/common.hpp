@@ -27,25 +27,6 @@ inline MemoryConfig result_memory(const Tensor& input, const std::optional<Memor
     return own.is_sharded() && !(shape == input.logical_shape()) ? MemoryConfig(own.buffer_type()) : own;
 }
 
-/// As result_memory, for programs that keep the shards of a tiled input: each shard shrinks or grows with the tensor's sides, on the same
-/// cores.
-inline MemoryConfig resharded_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
-    const MemoryConfig& own = input.memory_config();
-    if (requested || input.layout() != Layout::TILE || !own.is_sharded() || !own.shard_spec() || shape.rank() < 2 || shape.volume() == 0)
-        return result_memory(input, requested, shape);
-    const auto& old = *own.shard_spec();
-    const Shape from = input.padded_shape(), to = make_spec(shape, input.dtype(), Layout::TILE).padded_shape();
-    auto side = [](uint64_t shard, uint64_t now, uint64_t before) {
-        return static_cast<uint32_t>(std::max<uint64_t>(1, (shard * now / before + 31) / 32) * 32);
-    };
-    const uint64_t rows_before = from.volume() / from[-1], rows = to.volume() / to[-1];
-    const bool one_core =
-        own.memory_layout() == TensorMemoryLayout::HEIGHT_SHARDED && side(old.shape[0], rows, rows_before) >= rows;  // one shard holds all
-    return MemoryConfig(
-        one_core ? TensorMemoryLayout::WIDTH_SHARDED : own.memory_layout(), own.buffer_type(),
-        tt::tt_metal::ShardSpec(old.grid, {side(old.shape[0], rows, rows_before), side(old.shape[1], to[-1], from[-1])}, old.orientation));
-}
-
 /// Result of slice, permute and reshape without a requested memory config: the input's cores keep the result, each side of the shard
 /// scaled as the tensor's side (rounded up; whole tiles in TILE layout).
 inline MemoryConfig scaled_memory(const Tensor& input, const std::optional<MemoryConfig>& requested, const Shape& shape) {
@@ -64,19 +45,6 @@ inline MemoryConfig scaled_memory(const Tensor& input, const std::optional<Memor
     return MemoryConfig(
         own.memory_layout(), own.buffer_type(),
         tt::tt_metal::ShardSpec(old.grid, {rows, side(old.shape[1], to[-1], from[-1])}, old.orientation));
-}
-
-/// Whether the sides of the input's shards scale to `shape` without rounding.
-inline bool scales_evenly(const Tensor& input, const Shape& shape) {
-    const auto& old = *input.memory_config().shard_spec();
-    const bool tiled = input.layout() == Layout::TILE;
-    const Shape from = tiled ? input.padded_shape() : input.logical_shape();
-    const Shape to = tiled ? make_spec(shape, input.dtype(), Layout::TILE).padded_shape() : shape;
-    const auto even = [&](uint64_t shard, uint64_t now, uint64_t before) { return shard * now % (before * (tiled ? 32 : 1)) == 0; };
-    constexpr uint64_t L1_ALIGNMENT_BYTES = 16;  // rows of a row-major shard
-    const uint64_t row_bytes = uint64_t{old.shape[1]} * to[-1] / from[-1] * stored_bytes(input.dtype());
-    return even(old.shape[0], to.volume() / to[-1], from.volume() / from[-1]) && even(old.shape[1], to[-1], from[-1]) &&
-           (tiled || row_bytes % L1_ALIGNMENT_BYTES == 0);
 }
 
 /// One program that only moves values: `dims` describe the copy into a dense output of `shape`, from `source_offset`.
