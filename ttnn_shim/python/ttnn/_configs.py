@@ -135,7 +135,7 @@ def _from_json(cls: type[Config], text: str) -> Config:
     values = {}
     for key, value in json.loads(text).items():
         type_ = cls._fields[key].split(" | ")[0]
-        if value is None:
+        if value is None or value == "{}":  # as it is without being given
             continue
         if type_ in enum_names():
             value = enum_class(enum_names()[type_])[value]

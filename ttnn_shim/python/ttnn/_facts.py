@@ -8,6 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# The name that the real package's captures, hooks and messages have for a function of several names, where it is not the shortest.
+_QUALIFIED = {
+    "ttnn.mul": "ttnn.multiply", "ttnn.mul_": "ttnn.multiply_", "ttnn.sub": "ttnn.subtract", "ttnn.sub_": "ttnn.subtract_", "ttnn.div_": "ttnn.divide_",
+}  # fmt: skip
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 
 
@@ -62,6 +66,12 @@ def spellings(name: str) -> tuple[str, ...]:
     names = {name, "ttnn." + name.rsplit(".", 1)[-1]} if ".operations." in name else {name}
     names |= {alias for alias, target in facts()["aliases"].items() if target == name}
     return tuple(sorted(names, key=lambda one: (one.count("."), one != name, one)))
+
+
+def qualified_name(name: str) -> str:
+    """By what name a call of the function is known, whichever of its names it was called by."""
+    shortest = spellings(name)[0]
+    return _QUALIFIED.get(shortest, shortest)
 
 
 def function_overloads(name: str) -> tuple[Overload, ...]:

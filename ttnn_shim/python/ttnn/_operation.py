@@ -12,7 +12,7 @@ from ttnn_shim.errors import NotSupported
 from ttnn import _core, _graph_watch, _hooks, _trace
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
-from ttnn._facts import facts, function_overloads, spellings, wrapped_overloads
+from ttnn._facts import facts, function_overloads, qualified_name, spellings, wrapped_overloads
 from ttnn._profile import argument_texts
 from ttnn_shim import session
 
@@ -41,7 +41,7 @@ class Operation:
     def __init__(self, name: str) -> None:
         self.names = spellings(name)  # the core may know an op by any of them
         self.table_name = name
-        self.name = name = self.names[0]
+        self.name = name = qualified_name(name)
         self.overloads = Overloads(name, wrapped_overloads(self.table_name), "op", int_kinds=facts()["int_kinds"].get(self.table_name))
         self._plans: dict[Any, BoundOverload] = {}
         self._op_id: int | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,15 +51,6 @@ def activate(*, explicit: bool = False) -> Path:
             raise ActivationError(f"a real ttnn is installed ({other}); call ttnn_shim.activate(explicit=True) to use the simulator instead")
     sys.path[:] = [str(folder), *(entry for entry in sys.path if entry != str(folder))]
     return folder
-
-
-def is_active() -> bool:
-    """Whether `import ttnn` gives (or has given) the simulator."""
-    loaded = sys.modules.get("ttnn")
-    if loaded is not None:
-        return _is_ours(getattr(loaded, "__file__", None), python_path())
-    spec = importlib.util.find_spec("ttnn")
-    return spec is not None and _is_ours(spec.origin, python_path())
 
 
 def native_version() -> str:
