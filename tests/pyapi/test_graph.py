@@ -321,6 +321,33 @@ def test_reports(device: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "functions"),
+    [
+        (lambda a: ttnn.mul(a, a), ["ttnn.multiply", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: ttnn.multiply(a, a), ["ttnn.multiply", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: ttnn.mul_(a, 2.0), ["ttnn.multiply_", "BinaryNgDeviceOperation"]),
+        (lambda a: ttnn.sub(a, a), ["ttnn.subtract", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: ttnn.subtract_(a, a), ["ttnn.subtract_", "BinaryNgDeviceOperation"]),
+        (lambda a: ttnn.divide(a, a), ["ttnn.div", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: ttnn.div_(a, a), ["ttnn.divide_", "BinaryNgDeviceOperation"]),
+        (lambda a: 2.0 * a, ["ttnn.multiply", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: 2.0 - a, ["ttnn.subtract", "BinaryNgDeviceOperation", CREATE]),
+        (lambda a: 2.0 / a, ["ttnn.rdiv", "UnaryDeviceOperation", CREATE]),
+    ],
+)
+def test_functions_of_several_names(call: Callable[[Any], Any], functions: list[str], device: Any) -> None:
+    nodes, result = captured(lambda a, _: call(a), device)
+    assert graph.extract_calltrace(nodes)[: len(functions)] == functions
+    assert result.shape == (64, 64)
+
+
+def test_reflected_operators(device: Any) -> None:
+    a = ttnn.Tensor(np.full((32, 32), 4.0, np.float32), ttnn.float32, device, ttnn.TILE_LAYOUT)
+    for result, value in ((1.0 - a, -3.0), (2.0 / a, 0.5), (3.0 * a, 12.0), (1.0 + a, 5.0)):
+        assert np.asarray(result.to_list(), np.float32) == pytest.approx(np.full((32, 32), value))
+
+
+@pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
         (lambda: graph.end_graph_capture(), RuntimeError, "no graph capture is under way"),
@@ -330,7 +357,7 @@ def test_reports(device: Any, tmp_path: Path) -> None:
         (lambda: graph.extract_peak_L1_memory_usage(3), TypeError, "incompatible function arguments"),
         (lambda: graph.extract_output_info([]), RuntimeError, "No function_end node with tensor connections"),
         (lambda: graph.pretty_print([{"node_type": "strange", "params": {}}]), ValueError, "Unknown node type: strange"),
-        (lambda: ttnn.graph_report.import_report("x.json", "y"), AttributeError, "--profile"),
+        (lambda: ttnn.graph.enable_detailed_buffer_tracing(), AttributeError, "not in the simulator"),
         (lambda: graph.flush_comparison_records_to_db(), AttributeError, "not in the simulator"),
     ],
 )

@@ -80,7 +80,10 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
         "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
         "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
     ),
-    "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo"),
+    "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo", *(f"graph.{name}" for name in (
+        "enable_python_stack_traces", "disable_python_stack_traces", "is_python_stack_trace_enabled",
+    ))),
+    "graph_report": ("graph.import_report",),
     "_graph_durations": tuple(f"{place}.{name}" for place in ("graph", "graph_report") for name in (
         "extract_operation_durations", "extract_total_duration_from_graph",
     )),

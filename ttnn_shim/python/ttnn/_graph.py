@@ -33,6 +33,7 @@ _NAMED_TITLES = {
     "sub_device_manager": ("Sub-Device Manager: ", "sub_device_manager_id"), "program_execution": ("Program Execution: sub-device ", "sub_device_id"),
 }  # fmt: skip
 _LINE_WIDTH, _INDENT = 50, 4
+_traces_end_with_capture = False
 
 
 # --- captures ---
@@ -46,11 +47,41 @@ def begin_graph_capture(run_mode: Any = None, _internal: bool = False) -> None:
     except ValueError:
         given = type(run_mode).__name__
         raise TypeError(f"begin_graph_capture(): incompatible function arguments: expected run_mode: RunMode, got {given}") from None
+    outermost = not _graph_watch.watching
     _graph_watch.begin(mode is RunMode.NORMAL)
+    if outermost and not _graph_watch.stack_traces:
+        _stack_traces_of_capture(True)
+
+
+def _stack_traces_of_capture(begins: bool) -> None:
+    """The options of `ttnn.CONFIG` turn stack traces on for a capture, where the program did not do so itself."""
+    from ttnn._host import CONFIG
+
+    global _traces_end_with_capture
+    if begins:
+        _graph_watch.stack_traces = _traces_end_with_capture = CONFIG.enable_graph_python_stack_traces or CONFIG.enable_detailed_tensor_report
+    elif _traces_end_with_capture and not _graph_watch.watching:
+        _graph_watch.stack_traces = _traces_end_with_capture = False
+
+
+def enable_python_stack_traces() -> None:
+    """Captures record where the program makes its calls, until this is turned off."""
+    _graph_watch.stack_traces = True
+
+
+def disable_python_stack_traces() -> None:
+    """Captures no longer do."""
+    _graph_watch.stack_traces = False
+
+
+def is_python_stack_trace_enabled() -> bool:
+    """Whether they do now."""
+    return _graph_watch.stack_traces
 
 
 def _ended(op: str) -> Capture:
     capture = _graph_watch.end()
+    _stack_traces_of_capture(False)
     if capture is None:
         raise _core.error(InvalidArgument, "no graph capture is under way", op, "begin_graph_capture starts one")
     return capture
@@ -71,6 +102,7 @@ def end_graph_capture_to_file(report_path: Any) -> list[Node]:
     duration = {"capture_timestamp_ns": time.time_ns(), "total_duration_ns": nodes[-1]["duration_ns"]}
     metadata = {**duration, "version": facts()["version"], "rank": 0, "world_size": 1}
     report = {"version": REPORT_VERSION, "graph": nodes, "devices": [] if device is None else [_device_facts(device)], "metadata": metadata}
+    report["per_operation_buffers"] = capture.held
     path = Path(report_path)
     path.write_text(json.dumps(report), encoding="utf-8")
     path.with_suffix(".python_io.json").write_text(json.dumps(capture.calls), encoding="utf-8")
@@ -80,7 +112,12 @@ def end_graph_capture_to_file(report_path: Any) -> list[Node]:
 def _device_facts(device: Any) -> dict[str, Any]:
     info = device.info()
     cores = info["grid_x"] * info["grid_y"]
+    first = min((block["address"] for block in device.block_table(BufferType.L1)), default=0)  # what lies below is the firmware's
+    worker_bytes = first + info["l1_bytes_per_bank"]
     return {
+        "address_at_first_l1_bank": 0, "address_at_first_l1_cb_buffer": first, "cb_limit": info["l1_bytes_per_bank"], "num_banks_per_storage_core": 1,
+        "num_storage_cores": 0, "num_x_cores": info["grid_x"], "num_y_cores": info["grid_y"], "total_l1_for_tensors": 0,
+        "total_l1_memory": cores * worker_bytes, "worker_l1_size": worker_bytes,
         "arch": info["arch"].upper(), "device_id": device.id(), "dram_size_per_channel": info["dram_bytes_per_bank"],
         "l1_bank_size": info["l1_bytes_per_bank"], "l1_num_banks": cores, "num_compute_cores": cores, "num_dram_channels": info["dram_banks"],
         "num_x_compute_cores": info["grid_x"], "num_y_compute_cores": info["grid_y"],
@@ -107,6 +144,7 @@ def _full_capture(report_path: str, run_mode: Any, slow_dispatch: bool) -> Itera
             yield
         except BaseException:
             _graph_watch.end()
+            _stack_traces_of_capture(False)
             raise
         end_graph_capture_to_file(report_path)
     finally:

@@ -7,6 +7,7 @@ buffer table, read around each call, says which are new and which are gone. One 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from ttnn._enums import BufferType, ShardOrientation, TensorMemoryLayout
 from ttnn._memory import MemoryConfig, ShardSpec, tile_bytes
 
 Key = tuple[str, int]
+_CALL_COUNT_STEP = 1024  # of the profiler's number of a program, whose low bits are a chip's
 
 
 @dataclass(eq=False, slots=True)
@@ -114,6 +116,7 @@ class Capture:
     nodes: list[dict[str, Any]] = field(default_factory=list)
     scopes: list[_Scope] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)  # of the program, with arguments as text
+    held: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # buffers at the end of each function that no other one holds, by its node
     buffers: dict[Buffer, int] = field(default_factory=dict)
     device_ns: float = 0
     told_sub_devices: bool = False
@@ -146,6 +149,17 @@ class Capture:
         self._connect(outer.node, number)
         if outer.last_ended is not None:
             self._connect(outer.last_ended, number)
+
+    def holds(self, buffers: Iterable[Buffer]) -> None:
+        """What the device holds where the function under way ends."""
+        if len(self.scopes) == 2:
+            self.held[str(self.scopes[-1].node)] = [
+                {
+                    "address": buffer.shown, "buffer_layout": TensorMemoryLayout[buffer.layout].value, "buffer_type": BufferType[buffer.kind].value,
+                    "device_id": self.device_id, "max_size_per_bank": buffer.bank_bytes,
+                }
+                for buffer in buffers
+            ]  # fmt: skip
 
     def end(self, duration_ns: float, outputs: list[tuple[dict[str, Any], Buffer | None]] | None = None) -> None:
         scope = self.scopes[-1]
@@ -212,7 +226,8 @@ class Capture:
             parts = json.dumps([{"sub_device_id": 0, "worker_core_ranges": workers}], separators=(",", ":"))
             self._inside("sub_device_manager", {"device_id": self.device_id, "sub_device_manager_id": 0, "sub_devices": parts})
         self._inside("program_execution", {
-            "command_queue_id": 0, "device_id": self.device_id, "physical_device_id": 0, "runtime_id": number, "sub_device_id": 0,
+            "command_queue_id": 0, "device_id": self.device_id, "global_call_count": number * _CALL_COUNT_STEP, "physical_device_id": 0,
+            "runtime_id": number, "sub_device_id": 0,
             "sub_device_manager_id": 0, "worker_core_ranges": json.dumps(workers, separators=(",", ":")),
         })  # fmt: skip
         if event["l1_bytes"]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from ttnn_shim.nested import leaves
@@ -18,8 +22,13 @@ watching = False
 """Whether calls are to go through `call`: a capture is under way."""
 undispatched = False
 """Whether the captures under way run no programs."""
+stack_traces = False
+"""Whether captures record where the program makes its calls."""
 _watcher: _Watcher | None = None
 _CREATE = "tt::tt_metal::create_device_tensor"
+_PACKAGES = (Path(__file__).parent, Path(session.__file__).parent)
+_STARTERS = (r"[/\\]_pytest[/\\]", r"[/\\]pluggy[/\\]", r"bin[/\\]pytest$", r"<frozen runpy>")
+_NOT_THE_PROGRAM = re.compile("|".join([*(re.escape(f"{folder}{os.sep}") for folder in _PACKAGES), *_STARTERS, re.escape(contextlib.__file__)]))
 
 
 class _Watcher:
@@ -104,11 +113,13 @@ class _Watcher:
             tensors = [{**table[key]["tensor"], "id": made_id}] if made_id else []
             self._transfer("Tensor::to_device", [], tensors, [(key, buffer_of_row(table[key], not self.dispatch))])
 
-    @contextmanager
+    @contextlib.contextmanager
     def _function(self, name: str) -> Iterator[None]:
         """A function of the host that gives no tensor."""
         self._each(lambda capture: capture.start(name, []))
         yield
+        held = list(self.live.values())
+        self._each(lambda capture: capture.holds(held))
         self._each(lambda capture: capture.end(0))
 
     # --- captures and calls ---
@@ -128,28 +139,36 @@ class _Watcher:
         self._outside_of_calls()
         return self.captures.pop()
 
-    @contextmanager
+    @contextlib.contextmanager
     def call(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: list[Any]) -> Iterator[None]:
         """A call of the program; what it gives is put into `result`."""
         self._sync_device()
         self._outside_of_calls()
         inputs = [facts_of(leaf) for leaf in leaves((args, kwargs)) if _is_tensor(leaf)]
         texts = dict(argument_texts(map(str, range(len(args))), args, kwargs))
-        entry = {"name": name, "arguments": texts, "input_tensor_ids": [one["id"] for one in inputs], "output_tensor_ids": list[int]()}
+        entry: dict[str, Any] = {"name": name, "arguments": texts, "input_tensor_ids": [one["id"] for one in inputs]}
+        if stack_traces:
+            entry["python_stack_trace"] = _program_frames()
         self._each(lambda capture: capture.calls.append(entry))
         self._each(lambda capture: capture.start(name, []))
         first = 0 if self.device is None else self.device.clock_read()["ops"]
         events: list[dict[str, Any]] = []
         try:
             yield
+        except Exception as error:
+            entry["error"] = {"type": type(error).__name__, "message": str(error)}
+            raise
         finally:
             self._sync_device()
             outputs = [facts_of(leaf) for leaf in leaves(result) if _is_tensor(leaf)]
-            entry["output_tensor_ids"] = [one["id"] for one in outputs]
+            if "error" not in entry:
+                entry["output_tensor_ids"] = [one["id"] for one in outputs]
             if self.device is not None and self.device._info().is_open:
                 events = self.device.events(first)
             self._inside_of_call(events, inputs, outputs)
             spent = sum(event["ns"] + event["gap_ns"] for event in events)
+            held = list(self.live.values())
+            self._each(lambda capture: capture.holds(held))
             self._each(lambda capture: capture.end(spent))
             for capture in self.captures:
                 capture.device_ns += spent
@@ -251,6 +270,12 @@ def _read_before_written(events: list[dict[str, Any]]) -> set[Key]:
         found |= {key_of(tensor) for tensor in event["inputs"]} - written
         written |= {key_of(tensor) for tensor in event["outputs"]}
     return found
+
+
+def _program_frames() -> list[str]:
+    """Where the program makes its call, the innermost place first: frames of this package and of what starts the program are left out."""
+    frames = [frame for frame in traceback.extract_stack() if not _NOT_THE_PROGRAM.search(frame.filename)]
+    return [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n    {frame.line}\n' for frame in reversed(frames)]
 
 
 def _text(tensor: dict[str, Any]) -> str:

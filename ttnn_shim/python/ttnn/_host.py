@@ -405,8 +405,9 @@ def _rectangle(grid: CoreRangeSet | None) -> CoreCoord:
 
 
 class Config:
-    """`ttnn.CONFIG`. The simulator acts on enable_fast_runtime_mode (hooks and comparison mode need it off) and on the options of comparison mode;
-    nothing falls back to the host. The others are kept so that programs can set and read them."""
+    """`ttnn.CONFIG`. The simulator acts on enable_fast_runtime_mode (hooks and comparison mode need it off), on the options of comparison mode, and on
+    those of graph captures (stack traces, the report of a test); nothing falls back to the host. The others are kept so that programs can set and
+    read them."""
 
     __module__ = "ttnn"
 
@@ -439,8 +440,6 @@ class Config:
         old = self._values[name]
         if isinstance(old, bool) and not isinstance(value, bool):
             raise TypeError(f"Config.{name}: expected bool, got {type(value).__name__}")
-        if name == "enable_detailed_tensor_report" and value:
-            raise NotSupported(f"CONFIG.{name} is not implemented by the simulator", op="ttnn.CONFIG")
         self._values[name] = pathlib.Path(value) if isinstance(old, pathlib.Path) else value
         if name == "enable_comparison_mode" and self is CONFIG:
             _hooks.comparing = value
