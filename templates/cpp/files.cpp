@@ -81,12 +81,18 @@ private:
         }
         return value;
     }
+    // What is no ASCII might be no text at all.
+    static std::string printable(std::string text) {
+        std::replace_if(
+            text.begin(), text.end(), [](unsigned char letter) { return letter < 0x20 || letter > 0x7e; }, '?');
+        return text;
+    }
     static double number(const std::string& word) {
         double value = 0.0;
         std::istringstream text(word);
         text.imbue(std::locale::classic());
         if (word.empty() || !(text >> value) || text.peek() != std::istringstream::traits_type::eof()) {
-            throw std::runtime_error("manifest.json is malformed: '" + word.substr(0, 40) + "' is no value");
+            throw std::runtime_error("manifest.json is malformed: '" + printable(word.substr(0, 40)) + "' is no value");
         }
         return value;
     }

@@ -181,10 +181,10 @@ std::string file_stem(const std::string& name, const Json& entry) {
     return fs::path(entry.has("file") ? entry.word("file") : name + ".tensorbin").stem().string();
 }
 
-[[noreturn]] void throw_unknown(const Name& name, const std::vector<std::string>& known) {
+[[noreturn]] void throw_unknown(const Name& name, const std::vector<std::string>& known, const std::string& place) {
     const std::string near = nearest(name.text, known);
     throw std::out_of_range(
-        "no tensor '" + name.text + "'\n  at " + spelled(name.where) +
+        "no tensor '" + name.text + "' in " + place + "\n  at " + spelled(name.where) +
         (near.empty() ? "" : "\n  hint: did you mean '" + near + "'?"));
 }
 
@@ -368,7 +368,7 @@ Tensor Weights::operator[](const Name& name) const {
         for (const auto& entry : state_->tensors) {
             known.push_back(entry.first);
         }
-        throw_unknown(whole, known);
+        throw_unknown(whole, known, "the weights");
     }
     Tensor read = state_->lookup(whole);
     if (state_->keep) {
@@ -417,7 +417,7 @@ static Tensor load(const Name& asked, ttnn::MeshDevice* device) {
         for (const auto& field : tensors.fields) {
             known.push_back(field.first);
         }
-        throw_unknown(asked, known);
+        throw_unknown(asked, known, "manifest.json");
     }
     const Json& entry = tensors.at(name);
     const auto on_device = [&](const Tensor& tensor) {
