@@ -109,6 +109,7 @@ FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any]
      {"coordinate_transformation_mode": "tf_crop_and_resize"}, "resizing of a region of interest"),
     ("Resize", (1, 2, 8, 8), 4, 19, {"": np.zeros(0), " ": np.zeros(0), "z": np.array([1, 2, 4, 4])}, {"keep_aspect_ratio_policy": "not_larger"},
      "resizing that keeps the aspect ratio"),
+    ("Resize", (1, 1, 1, 4097), 4, 19, {"": np.zeros(0), " ": np.zeros(0), "z": np.array([1, 1, 1, 4096])}, {"mode": "linear"}, "resizing of 4097 to 4096"),
     ("Pad", (1, 2, 8, 8), 4, 19, {"p": np.array([0, 0, 0, 0, 0, 0, 0, 9])}, {"mode": "wrap"}, "padding of 0 and 9 in mode 'wrap'"),
     ("Reshape", (1, 2, 8, 8), 2, 17, {"p": np.array([3, 5])}, {}, "a reshape of [1, 2, 8, 8] to [3, 5]"),
     ("ReverseSequence", (3, 4, 5), 3, 17, {"l": np.array([1, 2, 3])}, {"batch_axis": 2, "time_axis": 0}, "time and batch axes other than the first two"),

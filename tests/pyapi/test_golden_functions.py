@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -65,6 +66,116 @@ def test_golden_functions_of_layers(device: Any) -> None:
         torch.testing.assert_close(found, expected.float().reshape(found.shape), rtol=5e-2, atol=1e-1)
     query, key, value = ttnn.transformer.split_query_key_value_and_split_heads.golden_function(torch.randn(2, 32, 192), num_heads=2)
     assert [list(part.shape) for part in (query, key, value)] == [[2, 2, 32, 32], [2, 2, 32, 32], [2, 2, 32, 32]]
+
+
+def spread(*dims: int, low: float = -2.0, high: float = 2.0) -> torch.Tensor:
+    """Values that are no two alike, in no order."""
+    count = math.prod(dims)
+    return (torch.arange(count) * 7919 % count / count * (high - low) + low).reshape(dims)
+
+
+M, POSITIVE_M, SQUARE, BIAS = spread(1, 1, 32, 64), spread(1, 1, 32, 64, low=0.5, high=3.0), spread(64, 64), spread(1, 1, 1, 64)
+HEADS = spread(1, 4, 32, 32)
+MASK = torch.arange(32.0).neg().expand(1, 1, 32, 32).contiguous()
+# Names of ops below `ttnn`, operands, other arguments.
+FORMS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
+    "matmul, b turned": ("matmul", (M, SQUARE), {"transpose_b": True}),
+    "matmul, a turned": ("matmul", (SQUARE, SQUARE), {"transpose_a": True}),
+    "matmul with activation": ("matmul", (M, SQUARE), {"activation": "silu"}),
+    "linear, b turned": ("linear", (M, SQUARE), {"bias": BIAS, "transpose_b": True}),
+    "addmm": ("addmm", (spread(32, 64), spread(32, 64), SQUARE), {"alpha": 0.5, "beta": 2.0}),
+    "softmax of rows": ("softmax", (M, 2), {}),
+    "scaled, masked softmax": ("scale_mask_softmax", (HEADS, 0.5, MASK), {}),
+    "attention softmax": ("transformer.attention_softmax", (HEADS,), {"head_size": 16, "attention_mask": MASK}),
+    "layer norm of a sum": ("layer_norm", (M,), {"residual_input_tensor": POSITIVE_M, "weight": BIAS, "bias": BIAS, "epsilon": 0.5}),
+    "rms norm": ("rms_norm", (M,), {"epsilon": 0.5}),
+    "attention": ("transformer.scaled_dot_product_attention", (HEADS, HEADS + 1, HEADS * 2), {"is_causal": True}),
+    "attention, grouped, masked": (
+        "transformer.scaled_dot_product_attention", (HEADS, HEADS[:, :2], HEADS[:, 2:]), {"attn_mask": MASK, "is_causal": False, "scale": 0.25},
+    ),
+    "mean": ("mean", (M,), {"dim": -2}),
+    "min of all": ("min", (M,), {}),
+    "sum of two": ("sum", (HEADS,), {"dim": (1, 2), "keepdim": True}),
+    "std": ("std", (M,), {"dim": -1}),
+    "prod": ("prod", (spread(1, 1, 32, 4, low=0.8, high=1.2), -1), {}),
+    "cumsum": ("cumsum", (M, 2), {}),
+    "concat": ("concat", ([M, POSITIVE_M], -2), {}),
+    "repeat": ("repeat", (M, (1, 2, 1, 3)), {}),
+    "repeat_interleave": ("repeat_interleave", (M, 2, 1), {}),
+    "pad": ("pad", (M, [(0, 0), (0, 1), (0, 32), (0, 64)], 3.0), {}),
+    "transpose": ("transpose", (HEADS, 1, 2), {}),
+    "squeeze": ("squeeze", (M, 0), {}),
+    "unsqueeze": ("unsqueeze", (spread(32, 64), 1), {}),
+    "expand": ("expand", (BIAS, (1, 1, 32, 64)), {}),
+    "reshape": ("reshape", (M, (1, 2, 32, 32)), {}),
+    "split": ("split", (M, 32, 3), {}),
+    "chunk": ("chunk", (M, 2, 3), {}),
+    "stack": ("stack", ([M[0, 0], POSITIVE_M[0, 0]], 0), {}),
+    "roll": ("roll", (M, 3, 3), {}),
+    "gather": ("gather", (M, 3, (spread(1, 1, 32, 64, low=0.0, high=63.0)).int()), {}),
+    "topk": ("topk", (M, 32, 3), {}),
+    "zeros_like": ("zeros_like", (M,), {}),
+    "ones_like": ("ones_like", (M,), {}),
+    "full_like": ("full_like", (M, 2.5), {}),
+    "where": ("where", ((M > 0).float(), POSITIVE_M, M), {}),
+    "addcmul": ("addcmul", (M, POSITIVE_M, M + 1), {"value": 0.5}),
+    "addcdiv": ("addcdiv", (M, M + 1, POSITIVE_M), {"value": 0.5}),
+    "lerp": ("lerp", (M, POSITIVE_M, 0.25), {}),
+    "mac": ("mac", (M, POSITIVE_M, M + 1), {}),
+    "isclose": ("isclose", (M, M.round()), {"rtol": 0.0, "atol": 0.25}),
+    "outer": ("outer", (spread(1, 1, 1, 32), spread(1, 1, 1, 64)), {}),
+    "prelu": ("prelu", (M, 0.25), {}),
+    "bias_gelu": ("bias_gelu", (M, POSITIVE_M), {}),
+    "div down": ("div", (M, POSITIVE_M), {"rounding_mode": "floor"}),
+    "div_no_nan": ("div_no_nan", (M, (M * 2).round()), {}),
+    "div_no_nan by 0": ("div_no_nan", (M, 0.0), {}),
+    "remainder": ("remainder", (M, POSITIVE_M), {}),
+    "fmod": ("fmod", (M, POSITIVE_M), {}),
+    "l1_loss": ("l1_loss", (M, POSITIVE_M), {}),
+    "mse_loss": ("mse_loss", (M, POSITIVE_M), {}),
+    "rdiv": ("rdiv", (POSITIVE_M, 2.0), {"rounding_mode": "trunc"}),
+    "round": ("round", (M,), {"decimals": 1}),
+    "leaky_relu": ("leaky_relu", (M,), {"negative_slope": 0.25}),
+    "elu": ("elu", (M,), {"alpha": 0.5}),
+    "celu": ("celu", (M,), {"alpha": 0.5}),
+    "hardtanh": ("hardtanh", (M,), {"min_val": -0.5, "max_val": 0.25}),
+    "hardshrink": ("hardshrink", (M,), {"lambd": 0.75}),
+    "softshrink": ("softshrink", (M,), {"lambd": 0.75}),
+    "logit": ("logit", (spread(1, 1, 32, 64, low=0.1, high=0.9),), {"eps": 0.25}),
+    "xielu": ("xielu", (M,), {"alpha_p": 0.5, "alpha_n": 0.25}),
+    "fill": ("fill", (M, 2.0), {}),
+    "polygamma": ("polygamma", (POSITIVE_M, 2), {}),
+    "glu": ("glu", (M, -1), {}),
+    "reglu": ("reglu", (M, -1), {}),
+    "normalize_global": ("normalize_global", (M,), {}),
+    "normalize_hw": ("normalize_hw", (M,), {}),
+    "alt_complex_rotate90": ("alt_complex_rotate90", (M,), {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORMS)
+def test_golden_functions_with_arguments(case: str, device: Any) -> None:
+    name, args, kwargs = FORMS[case]
+    operation = ttnn
+    for part in name.split("."):
+        operation = getattr(operation, part)
+
+    def on(value: Any) -> Any:
+        if isinstance(value, list) and value and torch.is_tensor(value[0]):
+            return [on(one) for one in value]
+        if not torch.is_tensor(value):
+            return value
+        kind = ttnn.uint32 if value.dtype == torch.int32 else ttnn.bfloat16 if "attention" in name else ttnn.float32
+        return ttnn.from_torch(value, dtype=kind, layout=ttnn.TILE_LAYOUT, device=device)
+
+    given = [value.long() if torch.is_tensor(value) and value.dtype == torch.int32 else value for value in args]
+    given[:1] = [given[0] > 0] if name == "where" else given[:1]
+    expected = ttnn.get_golden_function(operation)(*given, **kwargs)
+    found = operation(*map(on, args), **{key: on(value) for key, value in kwargs.items()})
+    wanted = list(expected) if isinstance(expected, (list, tuple)) else [expected]
+    for have, want in zip(found if isinstance(found, (list, tuple)) else [found], wanted, strict=True):
+        values = ttnn.to_torch(have).float()
+        torch.testing.assert_close(values, want.float().reshape(values.shape), rtol=2e-2, atol=5e-2)
 
 
 def test_gradients_are_torchs() -> None:
