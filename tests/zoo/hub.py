@@ -222,7 +222,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "bart": _of("Bart", {**SEQ2SEQ, "vocab_size": 100}, input_ids=ids, decoder_input_ids=lambda: ids()[:, :8], use_cache=False),
     "whisper": _of("Whisper", WHISPER, input_features=lambda: torch.randn(2, 8, 40), decoder_input_ids=lambda: ids()[:, :5], use_cache=False),
     "wav2vec2": _of("Wav2Vec2", WAV2VEC2, input_values=lambda: torch.randn(1, 400)),
-    "vit": _of("ViT", VISION, "ForImageClassification", pixel_values=image),
+    "vit": _of("ViT", {**VISION, "num_labels": 16}, "ForImageClassification", pixel_values=image),
     "deit_bf16": _of("DeiT", VISION, "ForImageClassification", bf16=True, pixel_values=image),
     "beit": _of("Beit", {**VISION, "vocab_size": 100, "use_relative_position_bias": True}, pixel_values=image),
     "dinov2": _of("Dinov2", {key: value for key, value in VISION.items() if key != "intermediate_size"}, pixel_values=image),

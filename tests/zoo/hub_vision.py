@@ -139,7 +139,7 @@ MODELS: dict[str, Callable[[], Built]] = {
     "pvt_v2": _of("PvtV2", {"image_size": 64, "hidden_sizes": [16, 32, 32, 32], "depths": [1, 1, 1, 1], "num_attention_heads": [1, 1, 2, 2], "mlp_ratios": [2, 2, 2, 2]}, "ForImageClassification", **POINTS),
     "focalnet": _of("FocalNet", {"image_size": 32, "embed_dim": 16, "depths": [1, 1], "patch_size": 4, "focal_levels": [2, 2], "focal_windows": [3, 3]}, pixel_values=image),
     "hiera": _of("Hiera", {"image_size": [64, 64], "embed_dim": 16, "depths": [1, 1, 1, 1], "num_heads": [1, 1, 2, 2]}, **POINTS),
-    "hgnet_v2": _of("HGNetV2", {"embedding_size": 16, "stem_channels": [3, 8, 16], "stage_in_channels": [16, 32, 32, 32], "stage_mid_channels": [8, 8, 8, 8], "stage_out_channels": [32, 32, 32, 32], "stage_num_blocks": [1, 1, 1, 1], "stage_numb_of_layers": [2, 2, 2, 2], "hidden_sizes": [32, 32, 32, 32], "depths": [1, 1, 1, 1]}, "ForImageClassification", **POINTS),
+    "hgnet_v2": steady(_of("HGNetV2", {"embedding_size": 16, "stem_channels": [3, 8, 16], "stage_in_channels": [16, 32, 32, 32], "stage_mid_channels": [8, 8, 8, 8], "stage_out_channels": [32, 32, 32, 32], "stage_num_blocks": [1, 1, 1, 1], "stage_numb_of_layers": [2, 2, 2, 2], "hidden_sizes": [32, 32, 32, 32], "depths": [1, 1, 1, 1], "num_labels": 16}, "ForImageClassification", **POINTS), ("normalization",), shift=0.5),
     # The features: two logits of near zero are a difference of rounding.
     "swiftformer": _of("SwiftFormer", {"image_size": 64, "depths": [1, 1, 1, 1], "embed_dims": [16, 32, 32, 32]}, **POINTS),
     "textnet": steady(_of("TextNet", {}, "Model", **POINTS), ("main_batch_norm", "vertical_batch_norm", "horizontal_batch_norm"), shift=1.0),
