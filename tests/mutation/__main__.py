@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.mutation import forked
-from tests.mutation.choose import failing, passing, reaching, test_seconds
+from tests.mutation.choose import BEGUN, failing, reaching, test_seconds
 from tests.mutation.edits import Edit, edits
 from tests.mutation.known import KNOWN
 from tests.mutation.layers import LAYERS, ROOT, layer_of, naming, relevant_tests
@@ -31,7 +31,7 @@ CPP_BUILD = WORK / "cpp"
 COPIED = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "tests", "examples", "docs", "licenses", "requirements", "pyproject.toml", "README.md",
           "LICENSE", "THIRD-PARTY-NOTICES.md", "Makefile", ".clang-format")  # fmt: skip
 REACHED_S = 90.0  # seconds of tests that reach a Python mutant
-NO_TESTS, WRONG_USE = 5, 4  # pytest's exit codes
+NO_TESTS, WRONG_USE, TOO_LONG = 5, 4, -1  # exit codes
 # Every Python process of the tests takes the copy's modules where an editable install would take the checkout's.
 SITE = """\
 import sys
@@ -54,7 +54,7 @@ module.record_child()
 
 @dataclass(slots=True)
 class Mutant:
-    """verdict: caught, survived, or unbuilt (C++ that does not compile: drawn again)."""
+    """verdict: caught, survived, or unbuilt (C++ that does not compile: drawn again). by: the test that failed, or what else ended the tests."""
 
     number: int
     layer: str
@@ -166,48 +166,68 @@ def run(words: Sequence[str], cpp: bool, limit_s: float, folder: Path = TREE) ->
         return subprocess.CompletedProcess(words, -1, "", "")
 
 
-def run_tests(path: str, line: int, limit_s: float) -> tuple[bool, str]:
-    """Whether the tests of a line pass, and the first that does not. Tests that take longer than `limit_s` do not pass."""
-    cpp = path.endswith(".cpp")
-    if cpp and run([str(build_tree() / "tests" / "cpp" / "shim_tests")], cpp, limit_s).returncode != 0:
-        return False, "shim_tests"
-    tests = reaching(path, line, REACHED_S)
-    if tests:
-        return run_pytest(tests, cpp, limit_s)
-    files = relevant_tests(path, TREE)
-    if tests is not None:  # what no test was noted to run may run where nothing is noted
-        return run_pytest(naming(path, files), cpp, limit_s)
-    names = operations((TREE / path).read_text()) if cpp else []
-    if names:  # the cases of the file's own ops before all others
-        passed, by = run_pytest(["-k", " or ".join(names), *files], cpp, limit_s)
-        if not passed:
-            return passed, by
-    return run_pytest(["-n", "2", "--dist", "worksteal", *files], cpp, limit_s)
+class Tests:
+    """Runs the tests of places in the copy, and knows those that fail there without a mutant."""
 
+    def __init__(self, limit_s: float, workers: int) -> None:
+        self._limit_s = limit_s
+        self._workers = workers
+        self.unreliable = set(failing())
 
-def run_pytest(words: Sequence[str], cpp: bool, limit_s: float) -> tuple[bool, str]:
-    library = CPP_BUILD / "libttnn_shim.so"
-    code, output = forked.run(
-        ["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *words],
-        folder=TREE,
-        site=WORK / "site",
-        environment=environment(cpp),
-        library=library if cpp and library.exists() else None,
-        seconds=test_seconds(),
-        limit_s=limit_s,
-    )
-    if code == WRONG_USE:  # cases that were renamed since they were noted
-        gone = set(re.findall(r"^ERROR: not found: \S*?/(tests/\S+)$", output, re.MULTILINE))
-        if not (kept := [word for word in words if word.partition("[")[0] not in gone]) or kept == list(words):
-            sys.exit(f"the notes of --reach are old: {' '.join(sorted(gone)) or output[-500:]}")
-        return run_pytest(kept, cpp, limit_s)
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    passed = code in (0, NO_TESTS)
-    test = failed[0].split(" - ")[0].partition(" ")[2] if failed else ""
-    if test in failing():
-        return True, f"{test} fails without a mutant too"
-    reason = "too long" if code == -1 else "" if passed else f"pytest ended with {code}"
-    return passed, failed[0].split(" - ")[0] if failed else reason
+    def passed(self, path: str, line: int) -> tuple[bool, str]:
+        """Whether the tests of a line pass, and the first that does not."""
+        cpp = path.endswith(".cpp")
+        shim_tests = run([str(build_tree() / "tests" / "cpp" / "shim_tests")], cpp, self._limit_s).returncode if cpp else 0
+        if shim_tests != 0:
+            return False, "too long" if shim_tests == TOO_LONG else "shim_tests"
+        tests = reaching(path, line, REACHED_S)
+        if tests:
+            return self.run(tests, cpp, min(self._limit_s, 60 + 4 * REACHED_S))
+        files = relevant_tests(path, TREE)
+        if tests is not None:  # what no test was noted to run may run where nothing is noted
+            return self.run(naming(path, files), cpp)
+        names = operations((TREE / path).read_text()) if cpp else []
+        if names:  # the cases of the file's own ops before all others
+            passed, by = self.run(["-k", " or ".join(names), *files], cpp)
+            if not passed:
+                return passed, by
+        return self.run(["-n", str(self._workers), "--dist", "worksteal", *files], cpp)
+
+    def run(self, words: Sequence[str], cpp: bool, limit_s: float = 0.0, *, all_of_them: bool = False) -> tuple[bool, str]:
+        """by: every test that fails, one a line, where all are to run."""
+        library = CPP_BUILD / "libttnn_shim.so"
+        without = [f"--deselect={test}" for test in sorted(self.unreliable)]
+        code, output, failed = forked.run(
+            [*("-q", "-m", "not slow", "-p", "no:cacheprovider"), *([] if all_of_them else ["-x"]), *without, *words],
+            folder=TREE,
+            site=WORK / "site",
+            environment=environment(cpp),
+            library=library if cpp and library.exists() else None,
+            seconds=test_seconds(),
+            limit_s=limit_s or self._limit_s,
+        )
+        if code == forked.BROKEN:
+            sys.exit(f"the tests could not be started:\n{output[-2000:]}")
+        if code == WRONG_USE:  # cases that were renamed since they were noted
+            gone = set(re.findall(r"^ERROR: not found: \S*?/(tests/\S+)$", output, re.MULTILINE))
+            if not (kept := [word for word in words if word.partition("[")[0] not in gone]) or kept == list(words):
+                sys.exit(f"the notes of --reach are old: {' '.join(sorted(gone)) or output[-500:]}")
+            return self.run(kept, cpp, limit_s, all_of_them=all_of_them)
+        if code in (0, NO_TESTS):
+            return True, ""
+        return False, "\n".join(failed if all_of_them else failed[:1]) or ("too long" if code == TOO_LONG else f"pytest ended with {code}")
+
+    def failing_without(self, caught: Sequence[Mutant]) -> set[str]:
+        """Tests that caught a mutant and also fail without one: because of the copy, or of a busy machine."""
+        bad: set[str] = set()
+        for cpp in (False, True):
+            by = sorted({mutant.by for mutant in caught if mutant.path.endswith(".cpp") == cpp and mutant.by.startswith("tests/")})
+            if cpp:
+                shutil.rmtree(CPP_BUILD, ignore_errors=True)  # the last mutant's library goes
+            if by:
+                passed, failed = self.run(by, cpp, all_of_them=True)
+                bad |= set() if passed else set(failed.splitlines())
+        return bad
 
 
 def operations(source: str) -> list[str]:
@@ -215,46 +235,41 @@ def operations(source: str) -> list[str]:
     return sorted({name.rpartition(".")[2] for name in re.findall(r'SHIM_OP\w*\(\s*"([\w.]+)"', source)})
 
 
-def judge(mutant: Mutant, limit_s: float) -> None:
+def judge(mutant: Mutant, tests: Tests) -> None:
     """Puts the mutant into the copy, runs its tests, and puts the source back."""
     file = TREE / mutant.path
     original = file.read_text()
     begun = time.monotonic()
-    cpp = mutant.path.endswith(".cpp")
     try:
         file.write_text(mutant.edit.apply(original))
-        if cpp and not build(mutant.path):
+        if mutant.path.endswith(".cpp") and not build(mutant.path):
             mutant.verdict = "unbuilt"
         else:
-            passed, mutant.by = run_tests(mutant.path, mutant.edit.line, limit_s)
+            passed, mutant.by = tests.passed(mutant.path, mutant.edit.line)
             mutant.verdict = "survived" if passed else "caught"
     finally:
         file.write_text(original)
-        mutant.seconds = time.monotonic() - begun
+    if mutant.by == "too long":  # of the mutant, or of a busy machine
+        shutil.rmtree(CPP_BUILD, ignore_errors=True)
+        passed, by = tests.passed(mutant.path, mutant.edit.line)
+        if not passed:
+            mutant.verdict, mutant.by = "survived", f"without it as well: {by}"
+    mutant.seconds = time.monotonic() - begun
 
 
-def note_reach(tests: Sequence[str]) -> int:
+def note_reach(tests: Sequence[str], workers: int) -> int:
     """Runs all fast tests with `reach.py`; only some, in addition to the notes there, when they are named."""
     if not tests:
         shutil.rmtree(NOTES, ignore_errors=True)
+    NOTES.mkdir(parents=True, exist_ok=True)
+    if not BEGUN.exists():
+        BEGUN.touch()
     site = WORK / "reach_site"
     site.mkdir(parents=True, exist_ok=True)
     (site / "sitecustomize.py").write_text(CHILD_SITE % {"root": str(ROOT)})
-    words = ["-q", "-n", "2", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *(tests or ["tests"])]
+    words = ["-q", "-n", str(workers), "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *(tests or ["tests"])]
     environment_ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(site)}
     return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
-
-
-def time_limit(mutant: Mutant, longest_s: float) -> float:
-    """Seconds that the tests of a mutant may take: four times what they take without it. 0: they fail without it, and catch nothing."""
-    begun = time.monotonic()
-    if mutant.path.endswith(".cpp"):
-        shutil.rmtree(CPP_BUILD, ignore_errors=True)  # the last mutant's library goes
-    passed, by = run_tests(mutant.path, mutant.edit.line, longest_s)
-    if not passed:
-        print(f"{mutant.layer}: tests fail without a mutant ({by}): its mutants are left out", flush=True)
-        return 0.0
-    return min(longest_s, 60 + 4 * (time.monotonic() - begun))
 
 
 def recorded(rows: Path | None, seed: int) -> dict[str, tuple[str, str, float]]:
@@ -272,7 +287,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--layer", action="append", default=[], choices=[layer.name for layer in LAYERS])
     parser.add_argument("--file", action="append", default=[], metavar="PATH")
     parser.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="these mutants of the seed")
-    parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="tests that take longer count as failed (default 900)")
+    parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="what a mutant's tests may take (default 900)")
+    parser.add_argument("--workers", type=int, default=2, help="processes for --reach and for the tests of C++ mutants (default 2)")
     parser.add_argument(
         "--reach",
         nargs="*",
@@ -292,7 +308,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drawn = [mutant for mutant in drawn if mutant.number in args.only]
         args.count = len(drawn)
     if args.reach is not None:
-        return note_reach(args.reach)
+        return note_reach(args.reach, args.workers)
     if args.list or not drawn:
         print("\n".join(map(str, drawn[: args.count])) or "no file with mutants")
         return 0
@@ -302,26 +318,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(not mutant.verdict for mutant in drawn[: args.count]):
         prepare()
         forked.warm()
+    tests = Tests(args.limit, args.workers)
+
+    def judge_now(mutant: Mutant) -> None:
+        judge(mutant, tests)
+        print(f"{mutant}  {mutant.verdict} {mutant.by} ({mutant.seconds:.0f} s)", flush=True)
+        if args.rows:
+            with args.rows.open("a") as file:
+                file.write(json.dumps({"seed": args.seed, "mutant": str(mutant), **asdict(mutant)}) + "\n")
+
     judged: list[Mutant] = []
-    limits: dict[tuple[str, bool], float] = {}  # of a layer's Python and C++
     for mutant in drawn:
         if len(judged) == args.count:
             break
         if not mutant.verdict:
-            key = (mutant.layer, mutant.path.endswith(".cpp"))
-            if reaching(mutant.path, mutant.edit.line, REACHED_S):
-                limits[key] = min(args.limit, 60 + 4 * REACHED_S)  # noted as passing
-            if key not in limits:
-                limits[key] = args.limit if passing() else time_limit(mutant, args.limit)
-            if not limits[key]:
-                continue
-            judge(mutant, limits[key])
-            print(f"{mutant}  {mutant.verdict} {mutant.by} ({mutant.seconds:.0f} s)", flush=True)
-            if args.rows:
-                with args.rows.open("a") as file:
-                    file.write(json.dumps({"seed": args.seed, "mutant": str(mutant), **asdict(mutant)}) + "\n")
+            judge_now(mutant)
         if mutant.verdict != "unbuilt":
             judged.append(mutant)
+    while bad := tests.failing_without([mutant for mutant in judged if mutant.verdict == "caught" and str(mutant) not in known]):
+        tests.unreliable |= bad
+        print(f"fail without a mutant, and catch none: {' '.join(sorted(bad))}", flush=True)
+        for mutant in judged:
+            if mutant.by in bad:
+                judge_now(mutant)
     caught = sum(mutant.verdict == "caught" for mutant in judged)
     share = caught / len(judged) if judged else 0.0
     print(f"\n{caught} of {len(judged)} mutants caught ({share:.0%}), seed {args.seed}")

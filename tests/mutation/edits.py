@@ -83,7 +83,7 @@ def _python(source: str) -> Iterator[Edit]:
         if isinstance(node, ast.Compare):
             for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
                 yield from between(left, right, *_COMPARE[type(op)])
-        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not isinstance(node.left, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple):
+        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC and not _is_sequence(node.left):
             yield from between(node.left, node.right, *_ARITHMETIC[type(node.op)])
         elif isinstance(node, ast.BoolOp):
             old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
@@ -108,8 +108,13 @@ def _python(source: str) -> Iterator[Edit]:
             yield whole(node, "pass", "raise removed")
 
 
-# What changes no result: `zip(strict=True)` tells our own faults, the others say how much is kept or when it is written.
-_TUNING = {"strict", "flush", "maxsize", "stacklevel", "buffering"}
+# What changes no result: how much is kept, when it is written, which line a warning shows.
+_TUNING = {"flush", "maxsize", "stacklevel", "buffering"}
+
+
+def _is_sequence(node: ast.expr) -> bool:
+    """`"a" - x` fails wherever it runs."""
+    return isinstance(node, ast.JoinedStr | ast.List | ast.Tuple) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
 
 
 def _round(value: int) -> bool:
@@ -130,12 +135,15 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
     if _our_fault(node) or (isinstance(node, ast.keyword) and node.arg in _TUNING):
         return
     yield node
+    is_zip = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip"
     for name, value in ast.iter_fields(node):
+        if is_zip and name == "keywords":  # strict=True tells our own faults
+            continue
         if name in ("annotation", "returns", "decorator_list", "type_params") or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
             continue
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
-        if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Slice) and name == "step"):
+        if isinstance(node, ast.JoinedStr):  # Python 3.11 does not say where its parts stand
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):

@@ -17,7 +17,7 @@ from typing import Any
 
 # Nothing of the project: a mutant's process reads that from the copy.
 _WARM = ("pytest", "numpy", "torch", "torch.export", "jax", "jax.export", "jax.numpy", "onnx", "hypothesis", "ml_dtypes")
-TOO_LONG = 99  # exit code
+TOO_LONG, BROKEN = 99, 98  # exit codes: a test worked too long; it was not pytest that ended the process
 
 
 def warm() -> None:
@@ -26,11 +26,23 @@ def warm() -> None:
             importlib.import_module(name)
 
 
-class _Clock:
-    """Ends the process when one test works much longer than it was noted to: in processor time, for others may keep the machine busy."""
+class _Watch:
+    """Writes which tests fail into a file of its own, for what a test prints looks like anything.
 
-    def __init__(self, seconds: Mapping[str, float]) -> None:
+    Ends the process when one test works much longer than it was noted to: in processor time, for others may keep the machine busy.
+    """
+
+    def __init__(self, seconds: Mapping[str, float], failed: Any) -> None:
         self._seconds = seconds
+        self._failed = failed
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._note(report.nodeid)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._note(report.nodeid)
 
     def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
         del location
@@ -41,15 +53,15 @@ class _Clock:
         del nodeid, location
         signal.setitimer(signal.ITIMER_PROF, 0)
 
-    @staticmethod
-    def _end(nodeid: str) -> None:
-        os.write(1, f"\nFAILED {nodeid} - too long\n".encode())
+    def _note(self, nodeid: str) -> None:
+        os.write(self._failed.fileno(), f"{nodeid}\n".encode())
+
+    def _end(self, nodeid: str) -> None:
+        self._note(nodeid)
         os._exit(TOO_LONG)
 
 
-def _child(
-    words: Sequence[str], folder: Path, site: Path, environment: Mapping[str, str], library: Path | None, seconds: Mapping[str, float], output: Any
-) -> int:
+def _child(words: Sequence[str], folder: Path, site: Path, environment: Mapping[str, str], library: Path | None, output: Any, watch: _Watch) -> int:
     os.setsid()
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
@@ -67,7 +79,7 @@ def _child(
     sys.stderr = open(2, "w", closefd=False)
     import pytest
 
-    return int(pytest.main(list(words), plugins=[_Clock(seconds)]))
+    return int(pytest.main(list(words), plugins=[watch]))
 
 
 def run(
@@ -79,15 +91,18 @@ def run(
     library: Path | None,
     seconds: Mapping[str, float],
     limit_s: float,
-) -> tuple[int, str]:
-    """Exit code and output of `pytest words` in a fork; what it started goes with it. -1: longer than `limit_s`, or killed. library: loaded before all else."""
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
+) -> tuple[int, str, list[str]]:
+    """Exit code and output of `pytest words` in a fork, and the tests that failed; what it started goes with it. library: loaded before all else.
+
+    Exit code -1: longer than `limit_s`.
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as output, tempfile.TemporaryFile("w+", errors="replace") as failed:
         sys.stdout.flush()
         process = os.fork()
         if not process:
-            code = 1
+            code = BROKEN
             try:
-                code = _child(words, folder, site, environment, library, seconds, output)
+                code = _child(words, folder, site, environment, library, output, _Watch(seconds, failed))
             except BaseException:  # noqa: BLE001 - the exit code says it
                 traceback.print_exc(file=output)
             finally:
@@ -97,7 +112,8 @@ def run(
                 os._exit(code)
         code = _wait(process, limit_s)
         output.seek(0)
-        return code, output.read()
+        failed.seek(0)
+        return code, output.read(), failed.read().splitlines()
 
 
 def _wait(process: int, limit_s: float) -> int:

@@ -21,12 +21,13 @@ def f(a: int = 5, *, b=True):
     if a > 7:
         raise InternalError("ours")
     assert a < 8
-    g(a, 20_000, strict=True)
+    g(zip(a, b, strict=True), 20_000, flush=True)
+    h(8 - a, "a" + b, c[::8], strict=True)
     return a + 1
 '''
 PYTHON_CHANGES = {
-    "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n", "    pass\n    return",
-    "return a - 1", "return a + 2", "return None",
+    "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n",
+    "return a - 1", "return a + 2", "return None", "pass\n    h(", "pass\n    return", "h(9", "8 + a", "::9", "strict=False)\n    return",
 }  # fmt: skip
 CPP = """#include <x> // 1 < 2
 // a < b
