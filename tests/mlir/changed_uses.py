@@ -1,7 +1,9 @@
-"""What may change in a valid use of an op: every size of every tensor and every number of its attributes, one at a time.
+"""What may change in a valid use of an op: every size and the element type of every tensor, every number of its attributes, one at a time.
 
 `python -m tests.mlir.changed_uses` writes data/changed_uses.txt. A row is an op, then a word for each tensor and attribute, a sign for each of its
-numbers: `.` neither one more nor twice as much is taken, `+` one more, `*` twice as much, `#` both. A tensor's last sign: one more dimension in front.
+numbers: `.` neither one more nor twice as much is taken, `+` one more, `*` twice as much, `#` both. A tensor's signs behind `/`: `+` one more dimension
+in front, `i` integers in the place of floats, `f` floats in the place of anything else. An attribute's signs behind `/`: for each number `0` where 0 is
+taken, `-` where -1 is, `#` both, `.` neither; a number that is 0 or -1 itself counts as taken.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i1
+from xdsl.dialects.builtin import AnyFloat, ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, f32, i1, i32
 from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -19,7 +21,8 @@ from alchemist.ir.verify import verify_attributes, verify_shapes
 from tests.mlir.op_uses import uses
 
 FILE = Path(__file__).parent / "data" / "changed_uses.txt"
-SIGNS = {(False, False): ".", (True, False): "+", (False, True): "*", (True, True): "#"}
+MORE = {(False, False): ".", (True, False): "+", (False, True): "*", (True, True): "#"}
+LESS = {(False, False): ".", (True, False): "0", (False, True): "-", (True, True): "#"}
 
 
 def rows() -> Iterator[str]:
@@ -43,14 +46,25 @@ def _taken(op: Operation) -> bool:
 
 
 def _signs(op: Operation, numbers: list[int], change: Callable[[list[int]], None]) -> str:
-    signs = ""
+    return "".join(MORE[one, two and bool(numbers[index])] for index, (one, two) in enumerate(_each(op, numbers, change, lambda n: (n + 1, n * 2))))
+
+
+def _small_signs(op: Operation, numbers: list[int], change: Callable[[list[int]], None]) -> str:
+    return "".join(LESS[pair] for pair in _each(op, numbers, change, lambda _: (0, -1)))
+
+
+def _each(op: Operation, numbers: list[int], change: Callable[[list[int]], None], others: Callable[[int], tuple[int, int]]) -> Iterator[tuple[bool, bool]]:
+    """For each number, whether the op takes two others in its place."""
     for index, number in enumerate(numbers):
         taken = []
-        for value in (number + 1, number * 2):
-            change([*numbers[:index], value, *numbers[index + 1 :]])
-            taken.append(value != number and _taken(op))
-        signs += SIGNS[taken[0], taken[1]]
-    return signs
+        for value in others(number):
+            try:
+                change([*numbers[:index], value, *numbers[index + 1 :]])
+            except VerifyException:  # an unsigned number cannot be -1
+                taken.append(False)
+            else:
+                taken.append(_taken(op))
+        yield taken[0], taken[1]
 
 
 def _tensors(op: Operation) -> Iterator[str]:
@@ -70,10 +84,13 @@ def _tensors(op: Operation) -> Iterator[str]:
             dims = list(before.get_shape())
             signs = _signs(op, dims, change)
             change([1, *dims])
-            rank = "+" if _taken(op) else "."
+            other = "+" if _taken(op) else ""
+            is_float = isinstance(element, AnyFloat)
+            change(dims, i32 if is_float else f32)
+            other += ("i" if is_float else "f") if _taken(op) else ""
             set_type(before)
             assert _taken(op)
-            yield f"{kind[:-1]}_{index}={signs}/{rank}"
+            yield f"{kind[:-1]}_{index}={signs}/{other or '.'}"
 
 
 def _attributes(op: Operation) -> Iterator[str]:
@@ -86,9 +103,9 @@ def _attributes(op: Operation) -> Iterator[str]:
         def change(values: list[int], name: str = name, make: Callable[[list[int]], Attribute] = make) -> None:
             op.properties[name] = make(values)
 
-        signs = _signs(op, numbers, change)
+        signs, small = _signs(op, numbers, change), _small_signs(op, numbers, change)
         op.properties[name] = before
-        yield f"{name}={signs}"
+        yield f"{name}={signs}/{small}"
 
 
 def _with_numbers(attribute: Attribute) -> tuple[list[int], Callable[[list[int]], Attribute]] | None:
