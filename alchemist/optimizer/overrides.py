@@ -73,9 +73,9 @@ class OutputLayout:
             return False
         if self.memory and (memory.layout.lower() if memory.shard else "interleaved") != self.memory:
             return False
-        if self.grid and memory.shard is not None:
-            columns, rows = sharded.grid_of(memory)
-            return (rows, columns) == self.grid
+        if self.grid and (memory.shard is not None or (self.memory != "interleaved" and self.buffer != "dram")):
+            # A grid asks for shards, but where the rest says that there are none.
+            return memory.shard is not None and sharded.grid_of(memory) == (self.grid[1], self.grid[0])
         return True
 
 

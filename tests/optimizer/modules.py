@@ -32,6 +32,19 @@ def mlp(rows: int = 1024, width: int = 768, wide: int = 3072, dtype: str = "bf16
 """
 
 
+def product(batch: str = "8x12", m: int = 256, k: int = 64, n: int = 256) -> str:
+    """One product of matrices for each of a batch."""
+    a, b, c = (f"tensor<{batch}x{rows}x{columns}xbf16>" for rows, columns in ((m, k), (k, n), (m, n)))
+    arguments = ", ".join(f'%{name}: {of} {{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "{name}"}}' for name, of in (("a", a), ("b", b)))
+    return f"""module {{
+  func.func @forward({arguments}) -> {c} {{
+    %0 = "ttir.matmul"(%a, %b) : ({a}, {b}) -> {c}
+    return %0 : {c}
+  }}
+}}
+"""
+
+
 def attention(batch: int = 4, heads: int = 12, rows: int = 197, size: int = 64) -> str:
     """Scaled dot-product attention alone."""
     q = f"tensor<{batch}x{heads}x{rows}x{size}xbf16>"
@@ -120,6 +133,17 @@ def convolutions(batch: int = 4, size: int = 72) -> str:
         + "\n    ".join(body)
         + f"\n    return %3 : {first}\n  }}\n}}\n"
     )
+
+
+def pooled(batch: int = 8, size: int = 56) -> str:
+    """`convolutions`, and a pooling that halves the image."""
+    of, pixels, half = (f"tensor<{batch}x{shape}xbf16>" for shape in (f"64x{size}x{size}", f"{size}x{size}x64", f"{size // 2}x{size // 2}x64"))
+    body = (
+        f'    %p = "ttir.permute"(%3) <{{permutation = array<i64: 0, 2, 3, 1>}}> : ({of}) -> {pixels}\n'
+        '    %q = "ttir.max_pool2d"(%p) <{kernel = array<i32: 2, 2>, stride = array<i32: 2, 2>, dilation = array<i32: 1, 1>, '
+        f"padding = array<i32: 0, 0, 0, 0>, ceil_mode = false}}> : ({pixels}) -> {half}\n    return %q : {half}"
+    )
+    return convolutions(batch, size).replace(f"    return %3 : {of}", body).replace(f") -> {of} {{", f") -> {half} {{")
 
 
 def bottlenecks(blocks: int = 2, batch: int = 8, size: int = 28, wide: int = 256, narrow: int = 64) -> str:

@@ -26,6 +26,16 @@ def named(text: str, *names: str) -> str:
 
 MLP = named(mlp(512, 256, 1024), "up", "act", "down")
 CONVOLUTIONS = named(convolutions(2, 64), "stem", "point", "act", "window")
+_ROWS, _VECTOR = "tensor<1024x512xbf16>", "tensor<512xbf16>"
+_OF = '{ttcore.argument_type = #ttcore.argument_type<input>, ttir.name = "'
+NORM = f"""module {{
+  func.func @forward(%x: {_ROWS} {_OF}x"}}, %y: {_ROWS} {_OF}y"}}, %scale: {_VECTOR} {_OF}scale"}}, %shift: {_VECTOR} {_OF}shift"}}) -> {_ROWS} {{
+    %0 = "ttir.layer_norm"(%x, %scale, %shift) <{{normalized_shape = array<i64: 512>, epsilon = 1.0e-5 : f32, operandSegmentSizes = array<i32: 1, 1, 1>}}> : ({_ROWS}, {_VECTOR}, {_VECTOR}) -> {_ROWS} loc("norm")
+    %1 = "ttir.add"(%0, %y) : ({_ROWS}, {_ROWS}) -> {_ROWS} loc("sum")
+    return %1 : {_ROWS}
+  }}
+}}
+"""
 
 
 def op_of(text: str, kind: str, place: int = 0, **options: Any) -> Operation:
@@ -40,6 +50,28 @@ def op_of(text: str, kind: str, place: int = 0, **options: Any) -> Operation:
 def test_output_layout(layout: str, buffer: str, memory: str) -> None:
     found = layout_of(op_of(MLP, "ttnn.matmul", override_output_layout=f"up={layout}").results[0].type)
     assert found is not None and (found.buffer, found.memory) == (buffer, memory)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "layout", "spelled"),
+    [
+        (MLP, "ttnn.matmul", "up=4x8:l1:width_sharded", "4x8:l1:width_sharded"),
+        (MLP, "ttnn.matmul", "up=1x8:l1:width_sharded:tile", "1x8:l1:width_sharded"),
+        (MLP, "ttnn.matmul", "up=2x4:l1:block_sharded", "2x4:l1:block_sharded"),
+        (MLP, "ttnn.matmul", "up=4x4", "4x4:l1:block_sharded"),
+        (MLP, "ttnn.matmul", "up=4x4:l1", "4x4:l1:block_sharded"),
+        (MLP, "ttnn.matmul", "up=4x4:dram", "dram:interleaved"),
+        (MLP, "ttnn.matmul", "up=4x4:l1:interleaved", "l1:interleaved"),
+        (CONVOLUTIONS, "ttnn.matmul", "point=8x8:l1:height_sharded", "8x8:l1:height_sharded"),
+        (NORM, "ttnn.layer_norm", "norm=4x8:l1:block_sharded", "4x8:l1:block_sharded"),
+        (NORM, "ttnn.add", "sum=4x8:l1:height_sharded", "4x8:l1:height_sharded"),
+        (NORM, "ttnn.add", "sum=1x8:l1:width_sharded", "1x8:l1:width_sharded"),
+    ],
+)
+def test_output_layout_that_the_optimizer_would_not_try(text: str, kind: str, layout: str, spelled: str) -> None:
+    """Whatever the library takes is taken; where a grid says nothing of shards they are blocks."""
+    found = dict(overrides.written(op_of(text, kind, override_output_layout=layout)))
+    assert found["override_output_layout"].partition("=")[2] == spelled
 
 
 def test_conv2d_config_and_its_weights() -> None:
@@ -83,7 +115,18 @@ def test_an_operand_is_moved_where_that_is_asked_for(level: int) -> None:
         ("override_matmul_config", "up=block_w#4", ("bad field", "in0_block_w")),
         ("override_matmul_config", "up=in0_block_w#3", ("refused", "in0_block_w")),
         ("override_matmul_config", "acts=in0_block_w#2", ("names no op",)),
+        ("override_output_layout", "up=3x3:l1:block_sharded", ("no such result", "8x8:l1:block_sharded", "no such shards")),
+        ("override_output_layout", "up=2x8:l1:height_sharded", ("no such result", "WIDTH_SHARDED")),
+        ("override_output_layout", "up=8x8:interleaved:l2", ("bad part", "l1")),
+        ("override_matmul_config", "up=in0_block_w#x", ("bad value", "in0_block_w of up", "a whole number")),
+        ("override_matmul_config", "up=in0_block_w#65537", ("bad value", "a whole number")),
+        ("override_matmul_config", "up=compute_with_storage_grid_size#8by8", ("bad value", "rows x columns")),
+        ("override_matmul_config", "up=compute_with_storage_grid_size#0x8", ("bad value", "rows x columns")),
+        ("override_matmul_config", "up=compute_with_storage_grid_size#8x256", ("bad value", "rows x columns")),
+        ("override_matmul_config", "up=mcast_in0#maybe", ("bad value", "mcast_in0 of up", "true or false")),
+        ("override_matmul_config", "up=mcast_in0#true:transpose_mcast#true", ("no program of this op has all the fields", "mcast_in0, transpose_mcast")),
         ("override_conv2d_config", "up=act_block_h_override#64", ("names no op",)),
+        ("override_conv2d_config", "up=weights_dtype#f9", ("bad value", "bfp_bf8")),
         ("override_conv2d_config", "up:act_block_h_override#64", ("malformed",)),
         ("insert_memreconfig", "down", ("malformed", "NAME=OPERAND")),
         ("insert_memreconfig", "down=first", ("malformed", "NAME=OPERAND")),
