@@ -12,7 +12,7 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.passes.fuse_linear import ACTIVATION
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
 from alchemist.passes.views import VIEWS, View, joined, view_of
@@ -36,11 +36,13 @@ class _Columns:
 class _Head:
     """A value [B, H, S, D] whose heads are columns of a projection: side by side, or each beside the others' of its head.
 
-    rows: [B, S, K], what is projected. columns: of the projection's weight. views: the ops between.
+    rows: [B, S, K], what is projected. row_views: the ops that put it in that order. columns: of the projection's weight. views: the ops between
+    projection and heads.
     """
 
     value: SSAValue
     rows: View
+    row_views: list[Operation]
     projection: Operation
     columns: _Columns
     views: list[Operation]
@@ -126,9 +128,9 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
     if any(stride % width for _, stride in (*batches, *steps)):
         return None
     by_row = View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in (batches, steps)))
-    source, _ = view_of(dot.operands[0])
+    source, row_views = view_of(dot.operands[0])
     rows = _rows(by_row, source)
-    return None if rows is None else _Head(value, rows, dot, columns, ops)
+    return None if rows is None else _Head(value, rows, row_views, dot, columns, ops)
 
 
 def _rows(order: View, source: View) -> View | None:
@@ -166,8 +168,9 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
         for value in dot.operands[1:]:
             _make_before(value, first, position)
     b = Builder.before(first)
-    b.source = [info for dot in dots for info in sources_of(dot)] or None
+    b.source = _sources(heads[0].row_views) or _sources(dots)
     rows = heads[0].rows.emit(b)
+    b.source = _sources(dots)
     transposed = bool(access.attr(first, "transpose_b"))
     weight = _columns(b, [(head.projection.operands[1], head.columns) for head in heads], 0 if transposed else 1)
     biases = [_bias(head.projection) for head in heads]
@@ -191,6 +194,10 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
     add_sources(made, *sorted(dict.fromkeys(op for head in heads for op in head.views), key=position.__getitem__))
     for head, result in zip(heads, made.results, strict=True):
         head.value.replace_all_uses_with(result)
+
+
+def _sources(ops: list[Operation]) -> list[SourceInfo] | None:
+    return list(dict.fromkeys(info for op in ops for info in sources_of(op))) or None
 
 
 def _bias(dot: Operation) -> SSAValue | None:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
 from alchemist.ir import access
+from alchemist.ir.location import sources_of
 from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
@@ -142,6 +143,22 @@ def test_forms(case: str) -> None:
     for want, have, there in zip(run_ttir(before, inputs), run_ttir(module, inputs), run_ttnn(lowered.module, inputs), strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(there, want, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_in_another_order_keep_their_own_sources() -> None:
+    """What cuts windows out of an image stands in the program where the model does it, not among its attention's lines."""
+
+    def windows(g: Graph, x: Any, *given: Any) -> Any:
+        x = turned(g, shaped(g, x, 1, 4, BATCH, TIME // 4, WIDTH), (0, 2, 1, 3, 4))
+        return separate(g, shaped(g, x, BATCH, TIME, WIDTH), *given)
+
+    before = build(windows, BATCH_FIRST, WEIGHT, WEIGHT, WEIGHT, BIAS, BIAS)
+    ops = list(steps(before).walk())
+    of_moves = {"reshape_1", "permute_2", "reshape_3"}
+    product = next(op for op in ops if op.name == "ttir.linear")
+    assert not of_moves & {info.name for info in sources_of(product)}
+    rows = next(op for op in ops if op.name == "ttir.permute")
+    assert {info.name for info in sources_of(rows)} <= of_moves
 
 
 NEAR: dict[str, ModuleOp] = {
