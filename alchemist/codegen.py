@@ -21,14 +21,18 @@ from alchemist.progress import Progress
 GOLDEN_CHOICES = ("none", "outputs", "ops")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CodegenResult:
-    """What was made: the directory, its files (relative), the tensors the program loads, seconds per stage."""
+    """What was made: the directory, its files (relative), the tensors the program loads, seconds per stage. Prints as one line."""
 
     path: Path
     files: tuple[str, ...]
     arguments: tuple[ExportedArgument, ...]
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        seconds = sum(self.stage_seconds.values())
+        return f"CodegenResult({str(self.path)!r}, {len(self.files)} files, {len(self.arguments)} tensors, {seconds:.1f} s)"
 
 
 @explained

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,6 +52,7 @@ def test_small_model_python(name: str, tmp_path: Path) -> None:
     model, args, kwargs = SMALL[name]()
     result = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs)
     assert {"main.py", "utils.py", "run", "README.md", "manifest.json"} <= set(result.files)
+    assert re.fullmatch(rf"CodegenResult\('{re.escape(str(result.path))}', {len(result.files)} files, {len(result.arguments)} tensors, [\d.]+ s\)", str(result))
     report = check(result.path)
     assert report["outputs"][0]["passed"] is True
     assert report["ops"] > 0
