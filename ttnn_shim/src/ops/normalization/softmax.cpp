@@ -351,9 +351,16 @@ Tensor attention(
         check_device_tensor(tensor, "tensor");
         return ttnn::softmax(ttnn::multiply(tensor, scale), -1, memory_config.value_or(tensor.memory_config()), std::nullopt, true);
     }
+    // The real op subtracts no maximum where it masks (its own issue 28525), whatever softmax's default is.
     return run_softmax(
         name, tensor,
-        {.scale = scale, .mask = mask, .causal = causal, .in_place = in_place, .memory_config = memory_config, .attention = true});
+        {.scale = scale,
+         .mask = mask,
+         .causal = causal,
+         .stable = false,
+         .in_place = in_place,
+         .memory_config = memory_config,
+         .attention = true});
 }
 }  // namespace
 
