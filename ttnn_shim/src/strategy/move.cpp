@@ -3,6 +3,7 @@
 #include "strategy/common.hpp"
 #include "strategy/program_costs.hpp"
 
+#include <numeric>
 #include <stdexcept>
 
 namespace ttnn_shim::strategy {
@@ -320,29 +321,60 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Slice& op) {
     return p;
 }
 
+namespace {
+
+/// Bytes of a page of the program that joins any number of row-major shards: what divides the sticks of all inputs and, as the library
+/// counts it, the values of one of the output.
+std::int64_t joined_page_bytes(const Arch& arch, const OpConfig& c) {
+    std::int64_t page = round_up(shard_of(arch, c.outputs[0]).w, arch.l1_align);
+    for (const TensorDesc& t : c.inputs)
+        page = std::gcd(
+            page, round_up(static_cast<std::int64_t>(static_cast<double>(shard_of(arch, t).w) * t.element_bytes()), arch.l1_align));
+    return page;
+}
+
+/// Shards joined on the cores that hold them. Two tensors of tiles, side by side: every tile is transposed, their rows are joined and
+/// transposed back. All others are copied, each data movement core half the sticks (of tiles: the rows of tiles) of every input.
+DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
+    const TensorDesc& out = c.outputs[0];
+    const Shard s = shard_of(arch, out);
+    const bool tiled = out.layout == PageLayout::Tile, two = c.inputs.size() == 2 && last;
+    if (tiled && two) {
+        Phase phase;
+        phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
+        phase.stages.push_back({Unit::Reader, arch.k.concat_tile, 0, 2});
+        DeviceProgram p = one_phase("ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), true, true);
+        std::int64_t width = 0;
+        for (const TensorDesc& t : c.inputs) width += ceil_div(shard_of(arch, t).w, 32);
+        // Transposed inputs and joined rows; those of bfloat8_b are bfloat16.
+        const std::int64_t turned = out.dtype == DType::BFloat8B ? bytes_per_tile(DType::BFloat16) : out.tile_bytes();
+        p.circular_buffers = {{"rows", 2 * width * turned}, {"result", width * out.tile_bytes()}};
+        return p;
+    }
+    double requests = 0, bytes = 0;
+    for (const TensorDesc& t : c.inputs) {
+        const Shard own = shard_of(arch, t);
+        const std::int64_t lines = ceil_div(tiled ? ceil_div(own.h, 32) : own.h, 2);
+        const double line =
+            tiled ? static_cast<double>(ceil_div(own.w, 32) * t.tile_bytes()) : static_cast<double>(own.w) * t.element_bytes();
+        const double page = tiled ? static_cast<double>(t.tile_bytes()) : two ? line : static_cast<double>(joined_page_bytes(arch, c));
+        requests += static_cast<double>(lines) * std::ceil(line / page);
+        bytes += static_cast<double>(lines) * line;
+    }
+    return stick_gather(arch, c, two ? "ConcatS2SRMProgramFactory" : "ConcatS2SMultiProgramFactory", requests, bytes);
+}
+
+}  // namespace
+
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Concat& op) {
     const Constants& k = arch.k;
     const TensorDesc& out = c.outputs[0];
-    if (resident(c.inputs[0]) && resident(out)) {
-        const Shard s = shard_of(arch, out);
-        Phase phase;
-        phase.items = out.layout == PageLayout::Tile ? ceil_div(s.h, 32) * ceil_div(s.w, 32) : s.h;
-        phase.stages.push_back({Unit::Reader, out.layout == PageLayout::Tile ? k.concat_tile : k.row_stick, 0, 2});
-        const bool tiled = out.layout == PageLayout::Tile;
-        DeviceProgram p = one_phase(
-            tiled ? "ConcatS2STiledProgramFactory" : "ConcatS2SRMProgramFactory", arch, shard_cores(arch, out), std::move(phase), tiled,
-            true);
-        if (tiled) {  // rows are untilized, joined and tilized
-            std::int64_t width = 0;
-            for (const TensorDesc& t : c.inputs) width += ceil_div(shard_of(arch, t).w, 32);
-            p.circular_buffers = {{"rows", 3 * width * out.tile_bytes()}};
-        }
-        return p;
-    }
     const std::int64_t axis = op.dim, rank = static_cast<std::int64_t>(out.padded.size());
-    if (out.layout == PageLayout::Tile && (axis < 0 ? axis + rank : axis) == rank - 1 &&
-        std::any_of(
-            c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) { return !t.logical.empty() && t.logical.back() % 32 != 0; })) {
+    const bool last = (axis < 0 ? axis + rank : axis) == rank - 1;
+    if (resident(c.inputs[0]) && resident(out)) return concat_shards(arch, c, last);
+    if (out.layout == PageLayout::Tile && last && std::any_of(c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) {
+            return !t.logical.empty() && t.logical.back() % 32 != 0;
+        })) {
         DeviceProgram p =
             page_stream(arch, c, "ConcatTiledUnalignedProgramFactory", static_cast<double>(out.bytes()), k.untilize_tile + k.tilize_tile);
         const std::int64_t wide = ceil_div(out.width(), 32), rows = std::max<std::int64_t>(1, out.tiles() / wide);
