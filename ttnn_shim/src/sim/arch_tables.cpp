@@ -131,8 +131,6 @@ constexpr ConstantRow kConstants[] = {
   {"conv_subblock", 38, 38},  // cycles
   {"conv_accumulate", 34.725, 34.725},  // cycles
   {"conv_block", 307, 307},  // cycles
-  {"conv_weight_tile", 72.253, 72.253},  // cycles
-  {"conv_weight_byte", 0.016378, 0.016378},  // cycles/B
   {"conv_stick", 11.75, 11.75},  // cycles
   {"conv_stick_byte", 0.018274, 0.018274},  // cycles/B
   {"conv_coupling", 2.5, 2.5},  // 1

@@ -3,6 +3,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "strategy/program_costs.hpp"
+
 namespace ttnn_shim::strategy {
 
 double soft_max(double a, double b, double p) {
@@ -43,6 +45,15 @@ std::int64_t block_of(std::int64_t width, std::int64_t most) {
 
 double local_copies(const Arch& arch, double requests, double bytes) {
     return requests * arch.k.halo_run + bytes / arch.k.local_copy_rate + arch.k.read_l1;
+}
+
+double multicast(const Arch& arch, double tiles, double tile_bytes, int destinations) {
+    return tiles * tile_bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
+}
+
+double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks) {
+    return (local ? arch.k.mm_handshake_local : arch.k.mm_handshake) +
+           costs(arch).mm_receiver * receivers * static_cast<double>(blocks - 1) / static_cast<double>(std::max<std::int64_t>(1, blocks));
 }
 
 int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units) {

@@ -70,6 +70,14 @@ std::int64_t block_of(std::int64_t width, std::int64_t most);
 /// Copies of resident data by one data movement core: requests back to back, one barrier at the end.
 double local_copies(const Arch& arch, double requests, double bytes);
 
+/// Cycles of a block of tiles multicast by one core. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of
+/// the rate.
+double multicast(const Arch& arch, double tiles, double tile_bytes, int destinations);
+
+/// Cycles for the semaphores of a K block that a core sends to `receivers` others: each of them tells it that it has room. For the first of
+/// `blocks` all have said so while the sender reads. `local`: what is sent lies in the sender's L1.
+double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks);
+
 /// SFPU cycles per tile of a unary function (a row of arch/sfpu.csv) beyond copy and pack; std::invalid_argument for an unknown one.
 double sfpu_cycles(const Arch& arch, const OpConfig& config, std::string_view function, bool approximate);
 

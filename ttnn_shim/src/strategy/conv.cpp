@@ -25,6 +25,14 @@ double gathered_share(const Conv2d& op) {
     return (rows + step * (lines - 1)) / (rows * lines);
 }
 
+/// Cycles for the partial sum of one output tile and K block, the mean of `k_blocks` of them. conv_accumulate packs it and copies it back
+/// to the destination registers for the next block. A packer that adds in L1 needs no copy, but for the last block where no bias follows.
+double partial_sums(const Arch& arch, const OpConfig& c, double k_blocks) {
+    const double copies = c.inputs.size() > 2 ? k_blocks - 1 : k_blocks - 2;
+    const double spared = c.compute.packer_l1_acc ? std::max(0.0, copies) / k_blocks : 0;
+    return arch.k.conv_accumulate - costs(arch).mm_reload * spared;
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
@@ -42,28 +50,42 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const double kb = std::max(1.0, std::round(depth / bw)), hb = std::max(1.0, std::ceil(m / bh));
     const double ph = phases(c), wt = static_cast<double>(weights.tile_bytes());
     const double kh = static_cast<double>(op.window_hw[0]), kw = static_cast<double>(op.window_hw[1]);
-    const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? k.conv_accumulate * bh * n : 0) + k.conv_block;
+    const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? partial_sums(arch, c, kb) * bh * n : 0) + k.conv_block;
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
-    const double fetch = bw * n * (k.conv_weight_tile + k.conv_weight_byte * wt);
     const bool split = c.table_era ? op.split_reader.value_or(false) : gathers_with_both(arch, c, op);
     const double own_share = split ? k.conv_split_reader : 1.0;  // of the first data movement core
     const bool block_sharded = a.memory == MemoryLayout::BlockSharded || a.memory == MemoryLayout::WidthSharded;
+    const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
+    // One core of all (of each column of a block-sharded one) reads a block of weights and multicasts it, as the one that sends a matmul's
+    // B.
+    const auto blocks = static_cast<std::int64_t>(block_sharded ? hb * kb : kb);
+    const int receivers = block_sharded ? static_cast<int>(op.num_cores_nhw.value_or(1)) : cores;
+    const double fetch = bw * n * std::max(k.mm_issue, wt / k.mm_read_rate) + multicast(arch, bw * n, wt, receivers) +
+                         handshake(arch, receivers, false, blocks);
     DeviceProgram p;
     std::vector<Phase> phases_list;
     if (!block_sharded) {
-        const double comp = bh * bw * k.tilize_tile + mac + fill;
+        const double tilize = bh * bw * k.tilize_tile, multiply = mac + fill, comp = tilize + multiply;
         // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
         const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
         const double read =
             bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) * own_share;
         Phase first;
-        first.items = static_cast<std::int64_t>(kb) * kParts;
-        first.coupling = k.conv_coupling;
-        first.stages = {
-            {Unit::Reader, read / kParts, 0, 2},
-            {Unit::Sender, (fetch + (split ? read : 0)) / kParts, 0, 2},
-            {Unit::Compute, comp / kParts, 0, 2}};
         first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
+        if (hb <= 1 && !op.weights_double_buffer) {
+            // The buffer holds one block of weights: the next is fetched when the product is done, while its activations are tilized. They
+            // are gathered beside both.
+            const double prepared = std::max(fetch, tilize), late = std::max(0.0, read - prepared);
+            first.items = static_cast<std::int64_t>(kb);
+            first.stages = {{Unit::Sender, prepared, late, 1}, {Unit::Compute, kb > 1 ? std::max(multiply, late) : multiply, 0, 1}};
+        } else {
+            first.items = static_cast<std::int64_t>(kb) * kParts;
+            first.coupling = k.conv_coupling;
+            first.stages = {
+                {Unit::Reader, read / kParts, 0, 2},
+                {Unit::Sender, (fetch + (split ? read : 0)) / kParts, 0, 2},
+                {Unit::Compute, comp / kParts, 0, 2}};
+        }
         Phase rest;  // the weights stay in L1 for further rows
         rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
         rest.coupling = k.stage_exponent;
@@ -78,8 +100,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         const double stick = k.conv_stick + k.conv_stick_byte * kw * static_cast<double>(shard_of(arch, a).w) * a.element_bytes();
         const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
         const double sent = bh * bw * static_cast<double>(out.tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
-        const double receivers = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
-        const double activations = k.mm_handshake + costs(arch).mm_receiver * receivers + (gather + sent) * own_share;
+        const double across = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
+        const double activations = k.mm_handshake + costs(arch).mm_receiver * across + (gather + sent) * own_share;
         const double products = mac + fill + bh * bw * k.tilize_tile / line;
         Phase blocks;
         blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
@@ -91,7 +113,6 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
         phases_list = {std::move(blocks)};
     }
-    const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
     p.factory = block_sharded
                     ? (a.memory == MemoryLayout::WidthSharded ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
                     : "Conv2dShardedProgramFactory";

@@ -52,18 +52,6 @@ double fetch(const Arch& arch, const TensorDesc& t, std::int64_t rows, std::int6
     }
     return static_cast<double>(rows * run) * std::max(arch.k.mm_issue, bytes / rate);
 }
-/// Multicast of a block. Wide destination rectangles (1-D programs on much of the grid) run at a fraction of the rate.
-double multicast(const Arch& arch, double tiles, double bytes, int destinations) {
-    return tiles * bytes / (arch.k.mm_mcast_rate * (destinations > arch.k.mm_mcast_wide ? arch.k.mm_mcast_1d : 1));
-}
-
-/// Semaphores of a K block that a core sends to `receivers` others: each of them tells it that it has room. For the first of `blocks` all
-/// have said so while the sender reads.
-double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks) {
-    return (local ? arch.k.mm_handshake_local : arch.k.mm_handshake) +
-           costs(arch).mm_receiver * receivers * static_cast<double>(blocks - 1) / static_cast<double>(std::max<std::int64_t>(1, blocks));
-}
-
 /// Share of the output that the busier NoC carries to DRAM. A 2-D program whose A is not resident gives the cores right of the middle, but
 /// for the first row, to the other NoC; all other programs write through one.
 double write_noc_share(const OpConfig& c, const MatmulProgram& p) {
