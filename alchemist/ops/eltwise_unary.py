@@ -127,18 +127,35 @@ for _name, _function in UNARY:
     )
     ttir(_name, elementwise(_function), target=_name)
 
-CHAINED: dict[str, Callable[[Array, float], Array]] = {
+WITH_NUMBER: dict[str, Callable[[Array, float], Array]] = {
     "mul_unary_sfpu": lambda x, factor: np.asarray(x * factor),
     "add_unary_sfpu": lambda x, term: np.asarray(x + term),
-    "erf": lambda x, _: erf(x),
+    "sub_unary_sfpu": lambda x, term: np.asarray(x - term),
+    "div_unary_sfpu": lambda x, divisor: np.asarray(x / divisor),
+    "rsub": lambda x, whole: np.asarray(whole - x),
 }
-"""Members of a `ttnn.unary_chain` by name, with their parameter."""
+"""Members of a `ttnn.unary_chain` that compute with their parameter, by name."""
+_NAMED: dict[str, Function] = {name: function for name, function in UNARY} | {
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "sigmoid": sigmoid,
+    "square": np.square,
+    "recip": np.reciprocal,
+}
+
+
+def applied(step: str | Mapping[str, Any], x: Array) -> Array:
+    """What a fused function or a member of a chain makes of values. step: its name, or `op_type` and `params`."""
+    name = str(step if isinstance(step, str) else step["op_type"]).lower()
+    parameters = () if isinstance(step, str) else tuple(step.get("params") or ())
+    with np.errstate(all="ignore"):
+        return WITH_NUMBER[name](x, *parameters) if name in WITH_NUMBER else np.asarray(_NAMED[name](x))
 
 
 def _chain(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     value = inputs[0]
     for step in attributes["chain"]:
-        value = CHAINED[step["op_type"]](value, *(step.get("params") or (0.0,)))
+        value = applied(step, value)
     return [value]
 
 
@@ -149,7 +166,7 @@ op(
     HEADER,
     samples=tuple(Sample(((s, "bfloat16"),), {"chain": _HALF_AND_ONE}, (s,)) for s in EDGE_SIZES),
     reference=_chain,
-    doc="functions one after the other on a tile; chosen at optimization level 2",
+    doc="functions one after the other on a tile; chosen from optimization level 1 on",
 )
 op(
     "gelu",

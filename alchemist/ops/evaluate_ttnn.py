@@ -18,17 +18,12 @@ from alchemist.errors import InternalError, UnsupportedOpError
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.ops.conv import flat_padding
-from alchemist.ops.eltwise_unary import UNARY, gelu, gelu_tanh, sigmoid
+from alchemist.ops.eltwise_unary import applied
 from alchemist.ops.layout import reinterpret
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.ops.windows import convolve_transposed
 
 Array = np.ndarray[Any, Any]
-ACTIVATIONS: dict[str, Any] = {name: function for name, function in UNARY} | {
-    "gelu": gelu,
-    "gelu_tanh": gelu_tanh,
-    "sigmoid": sigmoid,
-}
 SAME = frozenset({"to_layout", "to_device", "from_device", "to_memory_config", "assign"})
 SKIPPED = frozenset({"ttnn.get_device", "ttnn.deallocate"})
 
@@ -128,15 +123,15 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
     inputs = list(inputs)
     for place, side in enumerate(("lhs", "rhs")):
         for fused in attributes.get(f"alchemist.{side}_activations", ()):
-            inputs[place] = ACTIVATIONS[str(fused).lower()](inputs[place])
+            inputs[place] = applied(fused, inputs[place])
     outputs = [np.asarray(out) for out in spec.reference(inputs, attributes, shapes)]
     outputs = [out.astype(np.float32) if out.dtype.kind in "fb" else out for out in outputs]
     activation = (attributes.get("conv2d_config") or {}).get("activation")
     for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
         if fused:
-            outputs[0] = ACTIVATIONS[str(fused).lower()](outputs[0])
+            outputs[0] = applied(fused, outputs[0])
     if name == "matmul" and attributes.get("activation"):
-        outputs[0] = ACTIVATIONS[attributes["activation"]](outputs[0])
+        outputs[0] = applied(attributes["activation"], outputs[0])
     return [out.reshape(shape) if out.size == math.prod(shape) else out for out, shape in zip(outputs, shapes, strict=True)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -129,12 +130,14 @@ def ask(
             known[key] = spec_of(value, key[1])
         return known[key]
 
-    target, arguments = call_of(op, attributes or {}, results, tensor)
-    return query(target, [], card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
+    target, first, arguments = call_of(op, attributes or {}, results, tensor)
+    return query(target, first, card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
 
 
-def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> tuple[str, dict[str, Any]]:
-    """The op's callee and arguments by name. attributes, result: as in `ask`. tensor: what stands for an operand.
+def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> tuple[str, list[Any], dict[str, Any]]:
+    """The op's callee, leading arguments by position and others by name. attributes, result: as in `ask`. tensor: what stands for an operand.
+
+    Where a number stands among the operands they go by position, as the program writes them: the library names a number's parameter otherwise than a tensor's.
 
     Raises:
         NotAskable: as `ask`.
@@ -151,7 +154,10 @@ def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None,
     if place == 1:
         first, second = (arg.name for arg in spec.args[:2])
         arguments[first], arguments[second] = arguments[second], arguments[first]
-    return spec.target, arguments
+    if all(inline_scalar(value) is None for value in op.operands):
+        return spec.target, [], arguments
+    leading = list(itertools.takewhile(lambda arg: arg.source.startswith("operand") and arg.name in arguments, spec.args))
+    return spec.target, [arguments.pop(arg.name) for arg in leading], arguments
 
 
 def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> Any:
@@ -169,6 +175,8 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
     if source == "attr":
         if name in changed:
             given = changed[name]
+            if arg.kind is Kind.UNARY_LIST:
+                return _plain(given, arg)
             return record_of(given) if isinstance(given, StructAttr) else given
         attribute = op.properties.get(name) or op.attributes.get(name)
         if isinstance(attribute, StructAttr):

@@ -459,8 +459,8 @@ def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue
         moved[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
     changed = taken.choice.priced.candidate.attributes if taken is not None else {}
     result = taken.choice.result if taken is not None else None
-    target, arguments = call_of(op, changed, result, lambda value: moved.get(value) or _held(device, value, held))
-    made = device.call(target, [], **arguments)
+    target, first, arguments = call_of(op, changed, result, lambda value: moved.get(value) or _held(device, value, held))
+    made = device.call(target, first, **arguments)
     for value, tensor in zip(op.results, made, strict=False):
         if tensor is not None:
             held[value] = tensor

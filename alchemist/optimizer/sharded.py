@@ -212,10 +212,14 @@ def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) 
     yield [Candidate(f"{grid_of(shards)[0]}x{grid_of(shards)[1]} cores, {height}x{width} tiles each", changed, dict.fromkeys(moving, shards), shards)]
 
 
+OF_OPERANDS = ("alchemist.lhs_activations", "alchemist.rhs_activations")
+"""Functions in front of operands, which the call in place has not."""
+
+
 def may_overwrite(step: Step) -> bool:
     """Whether the result may take an operand's memory: sums of images, products of a gate, where three of them would not fit."""
     op = step.op
-    if op.name not in OVERWRITING or [index for index, _ in step.operands] != [0, 1]:
+    if op.name not in OVERWRITING or [index for index, _ in step.operands] != [0, 1] or any(name in op.attributes for name in OF_OPERANDS):
         return False
     return is_image(op.results[0]) if op.name == "ttnn.add" else access.shape(op.operands[0]) == access.shape(op.operands[1])
 

@@ -44,7 +44,7 @@ class FuseOperandActivation(Pass):
             if attribute in op.attributes or not single_use(value):
                 continue
             maker = defining(value, *(f"ttnn.{name}" for name in ACTIVATIONS))
-            if maker is not None and maker.operands[0].type == value.type and not _settings(maker):
+            if maker is not None and maker.operands[0].type == value.type and not settings(maker):
                 set_attr(op, attribute, (maker.name.removeprefix("ttnn."),))
                 add_sources(op, maker)
                 op.operands[place] = maker.operands[0]
@@ -56,7 +56,7 @@ class FuseOperandActivation(Pass):
                 set_attr(op, attribute, (name,))
 
 
-def _settings(op: Operation) -> dict[str, Any]:
+def settings(op: Operation) -> dict[str, Any]:
     """Attributes that say how the activation is computed."""
     return {name: value for name, value in access.attrs(op).items() if value is not None and name not in ("memory_config", "dtype", "layout")}
 

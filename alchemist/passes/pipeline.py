@@ -82,6 +82,7 @@ TTNN_PIPELINE = (
     "narrow-caches",
     "join-attention-heads",
     "moves-in-rows",
+    "fuse-unary-chain",
     "place-conversions",
     "lift-constants",
     "const-eval",

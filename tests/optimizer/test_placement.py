@@ -22,10 +22,10 @@ from alchemist.frontends.torch import capture
 from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
-from alchemist.optimizer.graph import forward_of, l1_bytes
+from alchemist.optimizer.graph import Step, forward_of, l1_bytes
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.sharded import is_whole
+from alchemist.optimizer.sharded import is_whole, may_overwrite
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
@@ -149,7 +149,7 @@ def test_the_plan_prices_prepared_weights_with_their_padding() -> None:
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
     stem = next(op for op in forward.body.block.ops if op.name == "ttnn.conv2d")
     as_called, as_typed = ask(stem, "n150", l1_small_bytes=1 << 15), Spec((1, 1, 27, 64), "bfloat16", "tile")
-    target, arguments = call_of(stem, {}, None, spec_of)
+    target, _, arguments = call_of(stem, {}, None, spec_of)
     padded = query(target, [], card="n150", l1_small_bytes=1 << 15, **arguments)
     short = query(target, [], card="n150", l1_small_bytes=1 << 15, **(arguments | {"weight_tensor": as_typed}))
     assert as_called.device_ns == padded.device_ns > 1.05 * short.device_ns
@@ -312,3 +312,18 @@ def test_a_product_overwrites_the_operand_that_leaves_no_hole() -> None:
     assert isinstance(overwritten, Operation) and overwritten.name == "ttnn.unary_chain"
     assert not [op for op in forward.body.block.ops if op.name == "ttnn.reallocate"]
     assert replayed(module, "n150") > 0
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_product_with_functions_of_operands_is_not_made_in_place(scaled: bool) -> None:
+    """The call in place has no arguments for them."""
+
+    class Gate(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return (torch.tanh(x * 0.5) if scaled else x) * y
+
+    captured = capture(Gate(), (torch.zeros(64, 64), torch.zeros(64, 64)), {})
+    module = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=1)).module
+    (product,) = [op for op in module.walk() if op.name == "ttnn.multiply"]
+    assert ("alchemist.lhs_activations" in product.attributes) == scaled
+    assert may_overwrite(Step(product, (2,), ((0, 0), (1, 1)), (0, 1))) == (not scaled)

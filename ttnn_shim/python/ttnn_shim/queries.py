@@ -256,8 +256,8 @@ def _signatures() -> dict[str, Any]:
 
 
 @cache
-def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool], ...], ...]:
-    """Per overload of an op: (parameter, takes a tensor, by position). Empty for an op that the table does not have."""
+def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool, bool], ...], ...]:
+    """Per overload of an op: (parameter, takes a tensor, takes nothing else, by position). Empty for an op that the table does not have."""
     data = _signatures()
     name = data["aliases"].get(op, op)
     index = data["wrapped"].get(name)
@@ -268,7 +268,10 @@ def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool], ...], ...]:
         index = entry[0]
     params = data["params"]
     return tuple(
-        tuple((params[place][0], "Tensor" in str(data["types"][params[place][2]]), params[place][1] in ("", "P")) for place in overload[1:])
+        tuple(
+            (params[place][0], "Tensor" in (kind := str(data["types"][params[place][2]])), kind in ("Tensor", "Tensor | None"), params[place][1] in ("", "P"))
+            for place in overload[1:]
+        )
         for overload in data["sets"][index]
     )
 
@@ -280,8 +283,9 @@ def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, 
         return {f"argument_{index}": value for index, value in enumerate(inputs)} | dict(configuration), ""
     error = ""
     for overload in overloads:
-        positional = [name for name, _, by_position in overload if by_position]
-        takes = {name: takes_tensor for name, takes_tensor, _ in overload}
+        positional = [name for name, *_, by_position in overload if by_position]
+        takes = {name: takes_tensor for name, takes_tensor, *_ in overload}
+        tensors_alone = {name for name, _, alone, _ in overload if alone}
         arguments = dict(zip(positional, inputs, strict=False))
         twice = next((name for name in configuration if name in arguments), None)
         unknown = next((name for name in configuration if name not in takes), None)
@@ -292,6 +296,8 @@ def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, 
             error = error or (f"argument {twice!r} is given twice" if twice else f"no parameter {unknown!r}")
         elif wrong := next((name for name, value in arguments.items() if _is_tensor(value) and not takes[name]), None):
             error = error or f"parameter {wrong!r} takes no tensor"
+        elif wrong := next((name for name, value in arguments.items() if name in tensors_alone and isinstance(value, int | float)), None):
+            error = error or f"parameter {wrong!r} takes tensors only, got {arguments[wrong]!r}"
         else:
             return arguments, ""
     return {}, error

@@ -1,0 +1,166 @@
+"""TTNN: functions of single elements one after the other, and numbers that tensors are scaled or moved by, run in one program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import set_attr
+from alchemist.ir.builder import Builder
+from alchemist.ir.layout import layout_of
+from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.spec import inline_scalar
+from alchemist.optimizer.movement import device_ns
+from alchemist.options import CompilerOptions
+from alchemist.passes.fuse_operand_activation import ATTRIBUTES, READERS, settings
+from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, is_const_eval, register, replace, single_use
+
+AFTER = "alchemist.activations"
+SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
+"""Binary ops with a number behind the tensor, by the function of one operand that does the same."""
+TURNED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
+"""With the number in front of it."""
+FUNCTIONS = {
+    **{name: name for name in ("abs", "neg", "relu", "silu", "sin", "cos", "square", "tanh", "sigmoid", "exp2", "expm1")},
+    **{name: name for name in ("exp", "log", "sqrt", "rsqrt")},
+    "reciprocal": "recip",
+}
+"""Unary ops without arguments of their own; none that jumps: within a chain nothing is rounded to bfloat16, and a step may fall to another side."""
+ACCURATE = ("exp", "log", "sqrt", "rsqrt")
+"""Functions whose parameter chooses an approximation; 0 is the library's default."""
+Step = dict[str, Any]
+
+
+@register("fuse-unary-chain", fusing=True)
+class FuseUnaryChain(Pass):
+    """tanh(x / 30) * 30 is one unary_chain; a chain behind or in front of a sum or product of equal tensors is an argument of that op.
+
+    From level 1 on, where the clock prices it as faster: a number of a binary op is a tile that a core writes word by word before it begins. Operands of
+    other shapes or dtypes than the result are left alone: the library's fused activations are wrong with broadcasts (tt-metal #44823) and mixed dtypes
+    (#56738).
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        if self.options.optimization_level == 0:
+            return
+        for func in functions(module):
+            if is_const_eval(func):
+                continue
+            for op in reversed(list(func.body.block.ops)):
+                if op.parent is not None and step_of(op) is not None:
+                    self._fuse(op)
+            erase_dead(func)
+
+    def _fuse(self, last: Operation) -> None:
+        """The chain that ends with `last`."""
+        chain, steps = [last], [_certain(last)]
+        while (before := _maker(chain[0])) is not None and (step := step_of(before)) is not None:
+            chain.insert(0, before)
+            steps.insert(0, step)
+        card = self.options.card
+        before_ns = device_ns(chain, card)
+        maker = _maker(chain[0])
+        if maker is not None and _takes_activations(maker):
+            fused = (*(access.attr(maker, AFTER) or ()), *steps)
+            if device_ns([maker], card, {AFTER: fused}) < device_ns([maker], card) + before_ns < float("inf"):
+                set_attr(maker, AFTER, fused)
+                _drop(chain, maker.results[0], maker)
+                return
+        reader = _only_reader(last)
+        if reader is not None and _takes_activations(reader):
+            place = list(reader.operands).index(last.results[0])
+            fused = (*steps, *(access.attr(reader, ATTRIBUTES[place]) or ()))
+            if device_ns([reader], card, {ATTRIBUTES[place]: fused}) < device_ns([reader], card) + before_ns < float("inf"):
+                set_attr(reader, ATTRIBUTES[place], fused)
+                _drop(chain, chain[0].operands[_tensor_place(chain[0])], reader)
+                return
+        if len(chain) == 1 and last.name.removeprefix("ttnn.") in FUNCTIONS:
+            return
+        made = Builder.before(last).make("ttnn.unary_chain", [chain[0].operands[_tensor_place(chain[0])]], {"chain": tuple(steps)}, [last.results[0].type])
+        set_source(made, *sources_of(last))
+        add_sources(made, *reversed(chain[:-1]))
+        if device_ns([made], card) < before_ns < float("inf"):
+            replace(last, [made.results[0]])
+            for op in reversed(chain[:-1]):
+                erase(op)
+        else:
+            erase(made)
+
+
+def step_of(op: Operation) -> Step | None:
+    """The op as a member of a chain: tiles of one float type in and out, nothing fused into it."""
+    name = op.name.removeprefix("ttnn.")
+    if len(op.results) != 1 or any(attribute in op.attributes for attribute in (AFTER, *ATTRIBUTES)) or settings(op):
+        return None
+    if name in FUNCTIONS and len(op.operands) == 1:
+        step: Step = {"op_type": FUNCTIONS[name], "params": (0.0,)} if name in ACCURATE else {"op_type": FUNCTIONS[name]}
+    elif name == "multiply" and op.operands[0] is op.operands[1]:
+        step = {"op_type": "square"}
+    elif name in SCALED and len(op.operands) == 2:
+        numbers = [inline_scalar(value) for value in op.operands]
+        if (numbers[0] is None) == (numbers[1] is None):
+            return None
+        turned = numbers[0] is not None
+        if turned and name not in TURNED:
+            return None
+        number = numbers[0] if turned else numbers[1]
+        assert number is not None
+        if name == "divide" and number == 0:
+            return None
+        step = {"op_type": (TURNED if turned else SCALED)[name], "params": (float(number),)}
+    else:
+        return None
+    return step if _is_plain(op.operands[_tensor_place(op)], op.results[0]) else None
+
+
+def _certain(op: Operation) -> Step:
+    step = step_of(op)
+    assert step is not None
+    return step
+
+
+def _tensor_place(op: Operation) -> int:
+    return next(place for place, value in enumerate(op.operands) if inline_scalar(value) is None)
+
+
+def _is_plain(value: SSAValue, result: SSAValue) -> bool:
+    """Whether the tensors are alike, of floats on tiles, interleaved."""
+    layout = layout_of(result.type)
+    if layout is None or value.type != result.type:
+        return False
+    return layout.dtype in ("bf16", "f32") and layout.page == "tile" and not layout.is_sharded
+
+
+def _maker(op: Operation) -> Operation | None:
+    """What makes the tensor that the op alone reads, in the same function."""
+    value = op.operands[_tensor_place(op)]
+    readers = {use.operation for use in value.uses}
+    return value.owner if isinstance(value.owner, Operation) and len(readers) == 1 else None
+
+
+def _only_reader(op: Operation) -> Operation | None:
+    return next(iter(op.results[0].uses)).operation if single_use(op.results[0]) else None
+
+
+def _takes_activations(op: Operation) -> bool:
+    """Whether the op is a sum or product of equal tensors, whose activations the library runs right."""
+    return (
+        op.name in READERS
+        and len(op.operands) == 2
+        and op.operands[0] is not op.operands[1]
+        and all(inline_scalar(value) is None and _is_plain(value, op.results[0]) for value in op.operands)
+    )
+
+
+def _drop(chain: Sequence[Operation], value: SSAValue, into: Operation) -> None:
+    """`value` stands for the chain's result."""
+    add_sources(into, *reversed(chain))
+    replace(chain[-1], [value])
+    for op in reversed(chain[:-1]):
+        erase(op)
