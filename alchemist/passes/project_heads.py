@@ -109,7 +109,8 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
     value = op.results[0]
     one = shape(value)[2] == 1
     users = [use.operation for use in value.uses]
-    if all(user.name in VIEWS and not _cuts_columns(user) for user in users) and not (one and any(_is_token(user) for user in users)):
+    moves_on = all(user.name in VIEWS and not _cuts_columns(user) and not _begins_groups(user) for user in users)
+    if moves_on and not (one and any(_is_token(user) for user in users)):
         return None
     view, ops = view_of(value)
     dot = defining(view.root, "ttir.linear", "ttir.matmul")
@@ -250,6 +251,12 @@ def _reshaped(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
 def _cuts_columns(op: Operation) -> bool:
     """Whether the op takes some columns of all rows: a rotary embedding of a part of each head does."""
     return op.name == "ttir.slice_static" and shape(op.operands[0])[:-1] == shape(op.results[0])[:-1]
+
+
+def _begins_groups(op: Operation) -> bool:
+    """Whether the op makes room to repeat each head for a group of query heads: [B, H, S, D] -> [B, H, 1, S, D]."""
+    b, h, s, d = shape(op.operands[0])
+    return shape(op.results[0]) == (b, h, 1, s, d)
 
 
 def _make_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from pass_graphs import F, Graph, arrays, build, names
+from torch import nn
 from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 
@@ -17,6 +19,7 @@ from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
 
 BATCH, TIME, WIDTH = 3, 8, 64
 PACKED, WHOLE_BIAS = ((3 * WIDTH, WIDTH), F, "parameter"), ((3 * WIDTH,), F, "parameter")
@@ -234,3 +237,29 @@ def test_products_that_others_read_keep_their_type() -> None:
         )
     ).module
     assert "typecast" in names(module)
+
+
+class Capped(nn.Module):
+    """Query heads in groups, whose scores have a cap: no fused attention, keys and values repeated."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+        self.q, self.k, self.v = nn.Linear(WIDTH, 128), nn.Linear(WIDTH, 128 // groups), nn.Linear(WIDTH, 128 // groups)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, s, _ = x.shape
+        q, k, v = (one(x).view(b, s, -1, 32).transpose(1, 2) for one in (self.q, self.k, self.v))
+        k, v = (one[:, :, None].expand(b, 4 // self.groups, self.groups, s, 32).reshape(b, 4, s, 32) for one in (k, v))
+        scores = torch.softmax(torch.tanh(q @ k.transpose(2, 3) / 50) * 50, -1)
+        return (scores @ v).transpose(1, 2).reshape(b, s, 128)
+
+
+def test_heads_that_are_repeated_for_groups_come_of_one_projection() -> None:
+    torch.manual_seed(0)
+    model, x = Capped(2).eval(), torch.randn(2, 32, WIDTH)
+    captured = capture(model, (x,), {}, "torch")
+    lowered = lower_to_ttnn(captured.module)
+    assert names(lowered.module).count(SPLIT) == 1
+    have = run_ttnn(lowered.module, [*(np.asarray(argument.value()) for argument in captured.arguments), *lowered.constants.values()])[0]
+    np.testing.assert_allclose(have, model(x).detach().numpy(), rtol=1e-3, atol=1e-3)
