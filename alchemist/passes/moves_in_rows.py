@@ -82,24 +82,24 @@ def _is_in_tiles(value: SSAValue) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Price:
+class Price:
     ns: float
     error_ns: float = 0.0
 
 
-def _price(op: Operation, options: CompilerOptions) -> _Price:
+def price_of(op: Operation, options: CompilerOptions) -> Price:
     """As the op stands; from level 2 on with its tensors in L1, if that is faster."""
     everywhere: list[Memory | None] = [None, L1] if options.optimization_level > 1 else [None]
     return min((_price_in(op, options.card, memory) for memory in everywhere), key=lambda price: price.ns)
 
 
-def _price_in(op: Operation, card: str, memory: Memory | None) -> _Price:
+def _price_in(op: Operation, card: str, memory: Memory | None) -> Price:
     try:
         answer = ask(op, card, None, {} if memory is None else dict.fromkeys(range(len(op.operands)), memory), memory)
     except (NotAskable, ShimError):
-        return _Price(math.inf)
+        return Price(math.inf)
     known = answer.accepted and all(program.modelled for program in answer.programs)
-    return _Price(answer.device_ns, answer.ns_error) if known else _Price(math.inf)
+    return Price(answer.device_ns, answer.ns_error) if known else Price(math.inf)
 
 
 @dataclass(slots=True)
@@ -117,8 +117,8 @@ class _Value:
     leaving: list[Operation] = field(default_factory=list)
     to_rows: Operation | None = None
     to_tiles: Operation | None = None
-    rows_price: _Price = _Price(0.0)
-    tiles_price: _Price = _Price(0.0)
+    rows_price: Price = Price(0.0)
+    tiles_price: Price = Price(0.0)
 
 
 class _Group:
@@ -128,16 +128,16 @@ class _Group:
         self._ops, self._fixed, self._options = ops, fixed, options
         self._on_rows: dict[Operation, Operation] = {}
         self._values: dict[SSAValue, _Value] = {}
-        self._prices: dict[tuple[Operation, bool], _Price] = {}
+        self._prices: dict[tuple[Operation, bool], Price] = {}
 
     def rewrite(self) -> None:
-        tiles = {op: _price(op, self._options) for op in self._ops}
+        tiles = {op: price_of(op, self._options) for op in self._ops}
         if not 0 < sum(price.ns for price in tiles.values()) < math.inf:
             return
         self._prepare()
         for op, price in tiles.items():
             self._prices[op, False] = price
-            self._prices[op, True] = _price(self._on_rows[op], self._options)
+            self._prices[op, True] = price_of(self._on_rows[op], self._options)
         as_it_is = dict.fromkeys(self._ops, False)
         best = min((self._improved(dict.fromkeys(self._ops, start)) for start in (False, True)), key=self._ns)
         if not any(best.values()) or self._ns(as_it_is) - self._ns(best) <= self._error_ns(best) / 2:
@@ -173,7 +173,7 @@ class _Group:
         b = Builder.before(reader)
         b.source = sources_of(reader)
         to_rows = b.make(_TO_LAYOUT, [value], {NOTE: "rows: within tiles each of these moves takes all of them apart"}, [_in_rows(value)])
-        price = _Price(0.0) if value in self._fixed else _price(to_rows, self._options)
+        price = Price(0.0) if value in self._fixed else price_of(to_rows, self._options)
         return _Value(None, rows=to_rows.results[0], to_rows=to_rows, rows_price=price)
 
     def _made(self, op: Operation, on_rows: Operation) -> _Value:
@@ -181,7 +181,7 @@ class _Group:
         b.source = sources_of(op)
         to_tiles = b.make(_TO_LAYOUT, [on_rows.results[0]], {}, [op.results[0].type])
         to_rows = b.make(_TO_LAYOUT, [op.results[0]], {}, [_in_rows(op.results[0])])
-        return _Value(op, to_rows=to_rows, to_tiles=to_tiles, rows_price=_price(to_rows, self._options), tiles_price=_price(to_tiles, self._options))
+        return _Value(op, to_rows=to_rows, to_tiles=to_tiles, rows_price=price_of(to_rows, self._options), tiles_price=price_of(to_tiles, self._options))
 
     def _rows_of(self, value: SSAValue, chosen: Mapping[Operation, bool] | None = None) -> SSAValue:
         """What an op on rows reads."""
@@ -193,13 +193,13 @@ class _Group:
         assert known.to_rows is not None
         return known.to_rows.results[0]
 
-    def _conversion(self, value: _Value, chosen: Mapping[Operation, bool]) -> _Price:
+    def _conversion(self, value: _Value, chosen: Mapping[Operation, bool]) -> Price:
         """Of the value's other form, where something reads it."""
         if value.maker is not None and chosen[value.maker]:
-            return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else _Price(0.0)
-        return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else _Price(0.0)
+            return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else Price(0.0)
+        return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else Price(0.0)
 
-    def _prices_of(self, ops: Iterable[Operation], values: Iterable[_Value], chosen: Mapping[Operation, bool]) -> Iterator[_Price]:
+    def _prices_of(self, ops: Iterable[Operation], values: Iterable[_Value], chosen: Mapping[Operation, bool]) -> Iterator[Price]:
         yield from (self._prices[op, chosen[op]] for op in ops)
         yield from (self._conversion(value, chosen) for value in values)
 

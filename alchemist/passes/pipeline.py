@@ -81,6 +81,7 @@ TTNN_PIPELINE = (
     "narrow-products",
     "narrow-caches",
     "join-attention-heads",
+    "turned-moves",
     "moves-in-rows",
     "fuse-unary-chain",
     "place-conversions",
