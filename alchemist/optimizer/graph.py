@@ -59,6 +59,10 @@ class Forward:
     reads: list[int] = field(default_factory=list)
     local: list[bool] = field(default_factory=list)
 
+    def makers(self) -> dict[int, int]:
+        """Value -> the step that makes it."""
+        return {place: number for number, step in enumerate(self.steps) for place in step.results}
+
 
 def forward_of(func: FuncOp) -> Forward:
     """Values of ops with a `memory_config`, in tiles or rows on the device."""
@@ -87,7 +91,7 @@ def forward_of(func: FuncOp) -> Forward:
     graph.reads = list(graph.ends)
     graph.ends = ends_of(graph)
     scopes = [_scope(step.op) for step in graph.steps]
-    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    makers = graph.makers()
     for place, last in enumerate(graph.reads):
         graph.local.append(scopes[makers[place]][: len(scopes[last])] == scopes[last])
     return graph
@@ -188,7 +192,7 @@ def reader_of(graph: Forward, number: int) -> Step:
 
 def _until_functions_return(graph: Forward, scopes: Sequence[tuple[str, ...]]) -> list[int]:
     """A function's argument is its caller's until it returns: a value that is last read inside a callee lives as long as the callee runs."""
-    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    makers = graph.makers()
     ends = []
     for place, end in enumerate(graph.reads):
         made, used = scopes[makers[place]], scopes[end]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ttnn_shim.errors import OutOfMemory, ShimError
-from ttnn_shim.queries import Memory, Spec
+from ttnn_shim.queries import Memory
 from ttnn_shim.replay import Held, Replay
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -295,7 +295,7 @@ def _differs_in_place(one: Choice, other: Choice) -> bool:
 
 def _packed(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:
     """The plan with one of the lowest tensors moved up where it is made, there or in all equal layers, if it then runs further."""
-    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
+    makers = graph.makers()
     for place_ in done.lowest[:MOST_PACKED]:
         number = _made_first(graph, plan, makers[place_], makers)
         if number in plan.packed or number == done.failed or not _is_packable(graph, plan, number):
@@ -407,9 +407,10 @@ def replay(graph: Forward, plan: Plan, machine: Machine, l1_small_bytes: int) ->
                     _move(device, held, step.op.results[0], "ttnn.reallocate")
             except ShimError as error:
                 return Replayed(None, number, str(error), lowest=_lowest(device, graph, plan, held))
+        makers = graph.makers()
         for place_ in graph.returned:
             value = graph.values[place_]
-            if value in held and _result_of(plan, graph, place_) != DRAM:
+            if value in held and _result_of(plan, makers[place_]) != DRAM:
                 try:
                     device.free(_first(device.call("ttnn.to_memory_config", [held[value], DRAM])))
                 except ShimError as error:
@@ -438,8 +439,9 @@ def _freed_in(op: Operation, taken: Taken | None) -> list[SSAValue]:
 
 def _lowest(device: Replay, graph: Forward, plan: Plan, held: Mapping[SSAValue, Held]) -> tuple[int, ...]:
     found = []
-    for place_, value in enumerate(graph.values):
-        if value in held and _result_of(plan, graph, place_).buffer == "L1":
+    for place_, number in graph.makers().items():
+        value = graph.values[place_]
+        if value in held and _result_of(plan, number).buffer == "L1":
             try:
                 found.append((device.address(held[value]), place_))
             except ShimError:  # freed by the op that read it last
@@ -471,13 +473,10 @@ def _run(device: Replay, op: Operation, taken: Taken | None, held: dict[SSAValue
         device.free(tensor)
 
 
-def _result_of(plan: Plan, graph: Forward, place_: int) -> Memory:
-    """Where a value is made."""
-    for number, step in enumerate(graph.steps):
-        if place_ in step.results:
-            taken = plan.taken.get(number)
-            return taken.choice.leaves if taken is not None else DRAM
-    return DRAM
+def _result_of(plan: Plan, maker: int) -> Memory:
+    """Where a step leaves its result."""
+    taken = plan.taken.get(maker)
+    return taken.choice.leaves if taken is not None else DRAM
 
 
 def _first(tensors: list[Held | None]) -> Held:
@@ -494,17 +493,13 @@ def _held(device: Replay, value: SSAValue, held: dict[SSAValue, Held]) -> Held:
 
 def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], policy: Policy) -> int | None:
     """Of the values in L1 while a step ran out of memory, the one that holds most for longest."""
-    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
-    best: tuple[float, int] | None = None
-    for place_, made in makers.items():
+    best: tuple[int, int] | None = None
+    for place_, made in graph.makers().items():
         taken = plan.taken.get(made)
         if taken is None or taken.choice.leaves.buffer != "L1" or place_ in barred or not made <= failed <= graph.ends[place_]:
             continue
-        spec: Spec = spec_of(graph.values[place_])
-        size = 1.0
-        for extent in spec.shape:
-            size *= extent
-        score = size * (graph.ends[place_] - made + 1) if policy == "time" else float(graph.ends[place_])  # tt-mlir: the farthest last use
+        size = math.prod(spec_of(graph.values[place_]).shape)
+        score = size * (graph.ends[place_] - made + 1) if policy == "time" else graph.ends[place_]  # tt-mlir: the farthest last use
         if best is None or score > best[0]:
             best = (score, place_)
     return best[1] if best else None
@@ -512,7 +507,7 @@ def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], pol
 
 def _like(graph: Forward, victim: int, groups: Mapping[int, Any]) -> list[int]:
     """The values of the same group of ops: what is spilled in one layer is spilled in all."""
-    makers = {place_: number for number, step in enumerate(graph.steps) for place_ in step.results}
+    makers = graph.makers()
     return [place_ for place_, number in makers.items() if groups[number] == groups[makers[victim]]]
 
 

@@ -239,7 +239,7 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) 
 
 
 def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[int]], run: Run) -> Plan:
-    makers = {place: number for number, step in enumerate(graph.steps) for place in step.results}
+    makers = graph.makers()
     single = {numbers[0] for numbers in members.values() if len(numbers) == 1}
     fixed: dict[int, Choice] = {}
     required: dict[int, Memory] = {}
