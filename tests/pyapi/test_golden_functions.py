@@ -150,6 +150,18 @@ FORMS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "normalize_global": ("normalize_global", (M,), {}),
     "normalize_hw": ("normalize_hw", (M,), {}),
     "alt_complex_rotate90": ("alt_complex_rotate90", (M,), {}),
+    "clone": ("clone", (M,), {}),
+    "hardmish": ("hardmish", (M,), {}),
+    "view": ("view", (M, (1, 32, 64)), {}),
+    "sort, largest first": ("sort", (M,), {"dim": -1, "descending": True}),
+    "cumprod": ("cumprod", (spread(1, 1, 32, 64, low=0.9, high=1.1), 2), {}),
+    "concat, groups of channels": ("concat", ([M, POSITIVE_M], 3), {"groups": 2}),
+    "matmul, b with more dimensions": ("matmul", (M[0], SQUARE[None, None]), {}),
+    "embedding": ("embedding", (spread(1, 32, low=0.0, high=64.0).int(), SQUARE), {}),
+    "shift without sign": ("logical_right_shift", ((M * 100).int(), 2), {}),
+    "bcast over rows": ("bcast", (M, BIAS, ttnn.BcastOpMath.SUB, ttnn.BcastOpDim.H), {}),
+    "bcast of one number": ("bcast", (M, BIAS[..., :1], ttnn.BcastOpMath.MUL, ttnn.BcastOpDim.HW), {}),
+    "bcast over columns": ("bcast", (M, spread(1, 1, 32, 1), ttnn.BcastOpMath.ADD, ttnn.BcastOpDim.W), {}),
 }  # fmt: skip
 
 
@@ -165,7 +177,7 @@ def test_golden_functions_with_arguments(case: str, device: Any) -> None:
             return [on(one) for one in value]
         if not torch.is_tensor(value):
             return value
-        kind = ttnn.uint32 if value.dtype == torch.int32 else ttnn.bfloat16 if "attention" in name else ttnn.float32
+        kind = ttnn.uint32 if value.dtype == torch.int32 else ttnn.bfloat16 if "attention" in name or name == "embedding" else ttnn.float32
         return ttnn.from_torch(value, dtype=kind, layout=ttnn.TILE_LAYOUT, device=device)
 
     given = [value.long() if torch.is_tensor(value) and value.dtype == torch.int32 else value for value in args]
@@ -176,6 +188,21 @@ def test_golden_functions_with_arguments(case: str, device: Any) -> None:
     for have, want in zip(found if isinstance(found, (list, tuple)) else [found], wanted, strict=True):
         values = ttnn.to_torch(have).float()
         torch.testing.assert_close(values, want.float().reshape(values.shape), rtol=2e-2, atol=5e-2)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        ("zeros", ([2, 3],), torch.zeros(2, 3)),
+        ("ones", ([2, 3],), torch.ones(2, 3)),
+        ("full", ([2, 3], 2.5), torch.full((2, 3), 2.5)),
+        ("arange", (3, 12, 4), torch.tensor([3, 7, 11])),
+    ],
+)
+def test_golden_functions_of_new_tensors(name: str, args: tuple[Any, ...], expected: torch.Tensor, device: Any) -> None:
+    operation = getattr(ttnn, name)
+    assert torch.equal(ttnn.get_golden_function(operation)(*args), expected)
+    assert torch.equal(ttnn.to_torch(operation(*args, device=device)).to(expected.dtype).reshape(expected.shape), expected)
 
 
 def test_gradients_are_torchs() -> None:
@@ -204,6 +231,9 @@ WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
     "upsample": ("upsample", {"scale_factor": [2, 3]}),
     "upsample bilinear": ("upsample", {"scale_factor": 2, "mode": "bilinear"}),
     "grid": ("grid_sample", {"align_corners": False}),
+    "adaptive average": ("adaptive_avg_pool2d", IMAGE | {"output_size": [4, 3]}),
+    "adaptive max": ("adaptive_max_pool2d", IMAGE | {"output_size": [4, 3]}),
+    "global average": ("global_avg_pool2d", {}),
     "grid of pairs": ("grid_sample", {"grid_batching_factor": 2, "batch_output_channels": True}),
 }
 
@@ -213,7 +243,7 @@ def test_golden_functions_of_windows(case: str, device: Any) -> None:
     torch.manual_seed(0)
     name, settings = WINDOWS[case]
     image = torch.randn(2, 8, 6, 32)
-    inputs = [image.reshape(1, 1, -1, 32) if "pool" in name else image]
+    inputs = [image.reshape(1, 1, -1, 32) if "pool" in name and "global" not in name else image]
     if name == "grid_sample":
         inputs.append(torch.rand(2, 4, 5, 2 * settings.get("grid_batching_factor", 1)) * 2.4 - 1.2)
     operation = getattr(ttnn, name)
