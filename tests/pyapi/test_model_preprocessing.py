@@ -193,6 +193,50 @@ def test_distribute_names_the_mapper_of_calls(device: Any) -> None:
         (lambda f, x: f.MaxPool2d(2, channels_last=True)(x), lambda x: nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1), (1, 4, 4, 6)),
         (lambda f, x: f.Conv2d(torch.ones(5, 2, 3, 3), None, 2, 5, 3)(x), lambda x: nn.functional.conv2d(x, torch.ones(5, 2, 3, 3)), (1, 2, 6, 6)),
         (lambda f, x: f.unary_bitwise_and(x, 6), lambda x: torch.bitwise_and(x.int(), 6), (1, 1, 4, 4)),
+        (lambda f, x: f.tensor_slice(x, [slice(0, 1), slice(1, 3), slice(None), slice(0, 4, 2)]), lambda x: x[:, 1:3, :, :4:2], (1, 4, 3, 6)),
+        (lambda f, x: f.permute(x, 0, 3, 1, 2), lambda x: x.permute(0, 3, 1, 2), (1, 3, 4, 6)),
+        (lambda f, x: f.unary_fmod(x, 4), lambda x: torch.fmod(x, 4), (1, 1, 4, 4)),
+        (
+            lambda f, x: f.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0).reshape(1, 1, 1, 4), padding=1, groups=2),
+            lambda x: nn.functional.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0), padding=1, groups=2),
+            (1, 2, 6, 6),
+        ),
+        (
+            lambda f, x: f.group_norm(x, 2, torch.arange(4.0).reshape(1, 1, 1, 4), None, 0.5),
+            lambda x: nn.functional.group_norm(x, 2, torch.arange(4.0), None, 0.5),
+            (1, 4, 2, 2),
+        ),
+        (
+            lambda f, x: f.layer_norm(x, 8, torch.arange(8.0).reshape(1, 1, 1, 8), torch.ones(1, 1, 1, 8), 0.5),
+            lambda x: nn.functional.layer_norm(x, (8,), torch.arange(8.0), torch.ones(8), 0.5),
+            (1, 1, 4, 8),
+        ),
+        (lambda f, x: f.layer_norm(x, [4, 8]), lambda x: nn.functional.layer_norm(x, (4, 8)), (1, 2, 4, 8)),
+        (
+            lambda f, x: f.BatchNorm2d(torch.arange(2.0), torch.ones(1, 1, 1, 2), torch.full((2,), 3.0), torch.full((2,), 4.0), None, 2, 0.5)(x),
+            lambda x: nn.functional.batch_norm(x, torch.full((2,), 3.0), torch.full((2,), 4.0), torch.arange(2.0), torch.ones(2), eps=0.5),
+            (1, 2, 4, 4),
+        ),
+        (
+            lambda f, x: f.GroupNorm(torch.arange(4.0), torch.ones(4), 2, 4, 0.5)(x),
+            lambda x: nn.functional.group_norm(x, 2, torch.arange(4.0), torch.ones(4), 0.5),
+            (1, 4, 2, 2),
+        ),
+        (
+            lambda f, x: f.LayerNorm(torch.arange(8.0), torch.ones(8), 8, 0.5)(x),
+            lambda x: nn.functional.layer_norm(x, (8,), torch.arange(8.0), torch.ones(8), 0.5),
+            (1, 1, 4, 8),
+        ),
+        (lambda f, x: f.LayerNorm(None, None, [8], 0.5, False)(x), lambda x: nn.functional.layer_norm(x, (8,), eps=0.5), (1, 1, 4, 8)),
+        (lambda f, x: f.AdaptiveAvgPool2d(2)(x), lambda x: nn.functional.adaptive_avg_pool2d(x, 2), (1, 4, 6, 6)),
+        (lambda f, x: f.AdaptiveAvgPool2d(1, channels_last=True)(x), lambda x: x.mean((1, 2), keepdim=True), (1, 6, 6, 4)),
+        (
+            lambda f, x: f.MaxPool2d(2, channels_last=True, reshape_2d=True)(x),
+            lambda x: nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1).reshape(1, 1, 4, 6),
+            (1, 4, 4, 6),
+        ),
+        (lambda f, x: f.chunk(x, 2, 3)[1], lambda x: x.chunk(2, 3)[1], (1, 2, 4, 8)),
+        (lambda f, x: f.full([1, 1, 3, 4], 2.5, output_on_device=False), lambda x: torch.full((1, 1, 3, 4), 2.5), (1, 1, 2, 2)),
     ],
 )
 def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, shape: tuple[int, ...]) -> None:
@@ -202,8 +246,47 @@ def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, s
     values = torch.randint(0, 9, shape)
     dtype = ttnn.int32 if "bitwise" in str(call.__code__.co_names) else ttnn.bfloat16
     found = call(fallback_ops, ttnn.from_torch(values, dtype=dtype, device=device))
-    assert torch.allclose(ttnn.to_torch(found).float(), reference(values.float()).float(), atol=1e-2)
+    assert torch.allclose(ttnn.to_torch(found).float(), reference(values.float()).bfloat16().float(), atol=1e-2)
     assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)
+
+
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(2, 4, 3, padding=1), nn.GroupNorm(2, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.conv(x))  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_parameters_come_with_the_arguments_of_their_modules(on_device: bool, device: Any) -> None:
+    from ttnn.model_preprocessing import preprocess_model
+
+    found = preprocess_model(
+        initialize_model=Layer, convert_to_ttnn=lambda *_: False, run_model=lambda model: model(torch.zeros(1, 2, 8, 6)), device=device if on_device else None
+    )
+    conv, norm = found.conv.ttnn_module_args, found.norm.ttnn_module_args
+    assert (conv.in_channels, conv.out_channels, conv.input_height, conv.input_width, conv.padding) == (2, 4, 8, 6, (1, 1)) and "device" not in conv
+    assert (norm.num_groups, norm.num_channels, norm.batch_size) == (2, 4, 1)
+    assert list(found.conv.weight.shape) == [4, 2, 3, 3]
+
+
+def test_parameters_and_arguments_that_contradict_each_other() -> None:
+    from ttnn.model_preprocessing import merge_ttnn_module_args_into_parameters as merge
+
+    assert merge({"a": {"n": 1}, "b": 2}, {"a": {"n": 1, "m": 3}, "c": 4}) == {"a": {"n": 1}, "b": 2}
+    with pytest.raises(Exception, match=r"Conflict at a\.n"):
+        merge({"a": {"n": 1}}, {"a": {"n": 2}})
+
+
+def test_trees_are_moved_to_the_device(device: Any) -> None:
+    from ttnn.model_preprocessing import ParameterList, make_parameter_dict, move_to_device
+
+    host = ttnn.from_torch(torch.ones(32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT)
+    tree = make_parameter_dict({"a": {"weight": host}, "b": ParameterList([host, 3])})
+    moved = move_to_device(tree, device)
+    assert moved is tree and [ttnn.is_tensor_storage_on_device(one) for one in (moved.a.weight, moved.b[0])] == [True, True] and moved.b[1] == 3
 
 
 @pytest.mark.parametrize(("name", "absent"), [("tracer", "get_graph"), ("torch_tracer", "trace")])

@@ -1,0 +1,88 @@
+"""Methods of `ttnn.Tensor` on the host, and indices that no tensor takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import ttnn
+from ttnn_shim.errors import InvalidArgument, ShimError
+
+VALUES = torch.arange(24.0).reshape(1, 2, 3, 4)
+
+
+@pytest.fixture
+def host() -> Any:
+    return ttnn.from_torch(VALUES, dtype=ttnn.float32)
+
+
+def test_padding_on_the_host(host: Any) -> None:
+    padded = host.pad([1, 2, 5, 4], [0, 0, 1, 0], 7.5)
+    assert torch.equal(ttnn.to_torch(padded), torch.nn.functional.pad(VALUES, (0, 0, 1, 1), value=7.5))
+    assert padded.dtype == ttnn.float32
+    assert torch.equal(ttnn.to_torch(padded.unpad([0, 0, 1, 0], [1, 2, 4, 4])), VALUES)
+    assert torch.equal(ttnn.to_torch(padded.unpad_from_tile([1, 2, 1, 3])), torch.full((1, 2, 1, 3), 7.5))
+    assert torch.equal(ttnn.to_torch(host.unpad_from_tile([1, 2, 3, 4])), VALUES)
+    assert torch.equal(ttnn.to_torch(host.pad_to_tile(1.0)), VALUES)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.pad([1, 2, 3], [0, 0, 0], 0.0),
+        lambda x: x.pad([1, 2, 3, 4], [0, 0, 1, 0], 0.0),
+        lambda x: x.unpad([0, 0, 0], [1, 2, 3]),
+        lambda x: x.unpad([0, 0, 3, 0], [1, 2, 3, 4]),
+        lambda x: x.unpad([0, 0, 0, 0], [1, 2, 4, 4]),
+        lambda x: x[..., ::2],
+        lambda x: x[::-1],
+        lambda x: ttnn.Tensor(x, col_tilize=True),
+    ],
+)
+def test_what_host_tensors_refuse(call: Any, host: Any) -> None:
+    with pytest.raises((ShimError, TypeError)):
+        call(host)
+
+
+@pytest.mark.parametrize("method", ["pad_to_tile", "unpad_from_tile"])
+def test_padding_is_for_the_host(method: str, device: Any) -> None:
+    x = ttnn.from_torch(VALUES, dtype=ttnn.float32, device=device)
+    with pytest.raises(InvalidArgument, match=r"got StorageType::DEVICE.*"):
+        getattr(x, method)([1, 2, 3, 4] if method.startswith("un") else 0.0)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("index", [(0,), (0, 1), (-1, -2), (..., 1), (0, ..., slice(1, 3)), (slice(None), slice(1, 2)), (0, 1, 2, 3), (slice(0, 0),)], ids=str)
+def test_indices_are_numpys(index: Any, on_device: bool, host: Any, device: Any) -> None:
+    if index == (slice(0, 0),) and on_device:
+        pytest.skip("a device has no empty tensors of this kind")
+    x = ttnn.to_device(host, device) if on_device else host
+    found = ttnn.to_torch(x[index])
+    assert torch.equal(found.reshape(VALUES[index].shape), VALUES[index])
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ((..., ...), "single ellipsis"),
+        ((0, 0, 0, 0, 0), "too many indices for tensor of dimension 4"),
+        ((0, 2), "index 2 is out of bounds for dimension 1 with size 2"),
+        ((0, -3), "index -3 is out of bounds"),
+        ("x", "got str"),
+    ],
+)
+def test_indices_out_of_bounds(index: Any, message: str, host: Any) -> None:
+    with pytest.raises((IndexError, TypeError), match=message):
+        host[index]
+
+
+def test_small_facts(host: Any, device: Any) -> None:
+    assert host.element_size() == 4 and host.logical_volume() == 24 and bool(host) and isinstance(hash(host), int)
+    with pytest.raises(ValueError, match="invalid"):
+        ttnn.from_torch(torch.ones(32, 32), dtype=ttnn.bfloat8_b, layout=ttnn.TILE_LAYOUT).element_size()
+    assert [tuple(part.shape) for part in host] == [(2, 3, 4)]
+    assert tuple(ttnn.to_device(host, device).reshape(1, 1, 6, 4).shape) == (1, 1, 6, 4)
+    gone = ttnn.to_device(host, device)
+    gone.deallocate()
+    assert repr(gone).startswith("ttnn.Tensor(<deallocated>, shape=Shape([1, 2, 3, 4])")
