@@ -299,6 +299,34 @@ for _op, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
     case(_op, (3, 2, 5), *_parts, weight(1, 16 * _gates), i64(3, 3).astype(np.int32), *_states, opset=14, outputs=2, hidden_size=8)
     case(_op, (1, 2, 5), *_parts, None, None, *_states, opset=14, outputs=2, hidden_size=8)
 
+    # By batches first.
+    _states = tuple(weight(2, 1, 8) for _ in _states)
+    case(_op, (2, 3, 5), *_parts, None, None, *_states, opset=14, outputs=3 if _op == "LSTM" else 2, hidden_size=8, layout=1)
+
+# --- forms that are nothing to do, and bounds -----------------------------------------------------------------------------------
+
+case("IsInf", (3, 4), opset=20)
+case("IsInf", (3, 4), opset=20, detect_negative=0, detect_positive=0)
+case("Add", (3, 33), f32(0))
+case("Mul", f32(1), (3, 33))
+case("Div", (3, 33), f32(1))
+case("Pow", (3, 33), f32(1))
+case("Where", np.ones((3, 1), np.bool_), (33,), (3, 33), opset=16)
+case("Where", np.zeros((3, 1), np.bool_), (33,), (3, 33), opset=16)
+case("Gather", (5, 3), i64(-1, 0, -5), axis=0)
+case("Compress", (3, 4), np.array([True, False, True, True, False, False, True]))
+case("Tile", (1, 33), i64(4, 1))
+case("Gemm", (3, 33), weight(33, 31), alpha=0.5)
+case("Gemm", (3, 33), weight(33, 31), weight(31), beta=0.0, alpha=2.0)
+case("Gemm", (3, 33), weight(33, 31), weight(31), beta=3.0)
+case("Gemm", (3, 33), weight(33, 31), weight(1), alpha=1.0)
+case("ReduceSum", (3, 33), None, noop_with_empty_axes=1)
+case("MaxPool", (1, 2, 9, 9), kernel_shape=[3, 3], strides=[2, 2], auto_pad="VALID")
+case("AveragePool", (1, 2, 9, 9), kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_LOWER")
+case("AveragePool", (1, 2, 9, 9), kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
+case("Resize", (1, 2, 8, 8), None, f32(1, 1, 1, 2), opset=19, mode="linear", coordinate_transformation_mode="align_corners")
+case("Resize", (1, 2, 8, 8), None, f32(1, 1, 1, 1), opset=19)
+
 
 # --- models -------------------------------------------------------------------------------------------------------------------
 

@@ -111,6 +111,7 @@ FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any]
      "resizing that keeps the aspect ratio"),
     ("Resize", (1, 1, 1, 4097), 4, 19, {"": np.zeros(0), " ": np.zeros(0), "z": np.array([1, 1, 1, 4096])}, {"mode": "linear"}, "resizing of 4097 to 4096"),
     ("Pad", (1, 2, 8, 8), 4, 19, {"p": np.array([0, 0, 0, 0, 0, 0, 0, 9])}, {"mode": "wrap"}, "padding of 0 and 9 in mode 'wrap'"),
+    ("Resize", (1, 2, 8, 8), 4, 19, {"": np.zeros(0), "s": np.array([1, 1, 0.01, 1], np.float32)}, {}, "resizing to [1, 2, 0, 8]"),
     ("Reshape", (1, 2, 8, 8), 2, 17, {"p": np.array([3, 5])}, {}, "a reshape of [1, 2, 8, 8] to [3, 5]"),
     ("ReverseSequence", (3, 4, 5), 3, 17, {"l": np.array([1, 2, 3])}, {"batch_axis": 2, "time_axis": 0}, "time and batch axes other than the first two"),
 ]  # fmt: skip
