@@ -19,11 +19,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.mutation import forked
-from tests.mutation.choose import BEGUN, failing, reaching, test_seconds
+from tests.mutation.choose import SOURCES, failing, reaching, test_seconds
 from tests.mutation.edits import Edit, edits
 from tests.mutation.known import KNOWN
 from tests.mutation.layers import LAYERS, ROOT, layer_of, naming, relevant_tests
-from tests.mutation.record import NOTES
+from tests.mutation.record import FOLDER, NOTES
 
 WORK = ROOT / "build" / "mutation"
 TREE = WORK / "tree"
@@ -261,14 +261,16 @@ def note_reach(tests: Sequence[str], workers: int) -> int:
     """Runs all fast tests with `reach.py`; only some, in addition to the notes there, when they are named."""
     if not tests:
         shutil.rmtree(NOTES, ignore_errors=True)
-    NOTES.mkdir(parents=True, exist_ok=True)
-    if not BEGUN.exists():
-        BEGUN.touch()
+    notes = NOTES / str(1 + max((int(path.name) for path in NOTES.glob("*") if path.is_dir()), default=0))
+    for path in sources(None, [], []):
+        if path.endswith(".py"):
+            (notes / SOURCES / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / path, notes / SOURCES / path)
     site = WORK / "reach_site"
     site.mkdir(parents=True, exist_ok=True)
     (site / "sitecustomize.py").write_text(CHILD_SITE % {"root": str(ROOT)})
     words = ["-q", "-n", str(workers), "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *(tests or ["tests"])]
-    environment_ = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(site)}
+    environment_ = {**os.environ, FOLDER: str(notes), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(site)}
     return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
 
 

@@ -1,51 +1,69 @@
-"""The tests of one mutant, from the notes of `--reach`: those that run its statement."""
+"""The tests of one mutant, from the notes of `--reach`: those that run its statement.
+
+Each run of `--reach` has a folder with the sources as it found them: lines that have moved since then are looked up where they stood.
+"""
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import json
 import pickle
 import sqlite3
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from tests.mutation.record import NOTES, ROOT
 
-# Test, seconds, lines of each file as bits, lines in all.
-Row = tuple[str, float, dict[str, int], int]
+SOURCES = "sources"
 _MADE = NOTES / "tests.pickle"
-BEGUN = NOTES / "begun"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one test runs. lines: of each file as bits. count: of all lines. run: folder of the notes."""
+
+    test: str
+    seconds: float
+    lines: dict[str, int]
+    count: int
+    run: str
 
 
 @cache
 def _rows() -> list[Row]:
     """None without notes."""
-    sources = [*NOTES.glob("*.jsonl"), *NOTES.glob("*.coverage")]
+    sources = [*NOTES.glob("*/*.jsonl"), *NOTES.glob("*/*.coverage")]
     if not sources:
         return []
     if not _MADE.exists() or _MADE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
-        _MADE.write_bytes(pickle.dumps(_read()))
+        found: dict[str, Row] = {}
+        for run in sorted((path for path in NOTES.iterdir() if path.is_dir()), key=lambda path: int(path.name)):
+            found.update({row.test: row for row in _read(run)})  # what was noted last counts
+        _MADE.write_bytes(pickle.dumps(list(found.values())))
     rows: list[Row] = pickle.loads(_MADE.read_bytes())
     return rows
 
 
-def _read() -> list[Row]:
-    """What the noted processes have written, by test: lines as coverage's databases have them."""
+def _read(run: Path) -> list[Row]:
+    """What the processes of one run have written, by test: lines as coverage's databases have them."""
     lines: dict[str, dict[str, int]] = {}
-    for database in NOTES.glob("*.coverage"):
+    for database in run.glob("*.coverage"):
         with contextlib.closing(sqlite3.connect(database)) as connection:
             query = "select context.context, file.path, numbits from line_bits join file on file.id = file_id join context on context.id = context_id"
             for context, path, bits in connection.execute(query):
                 _add(lines, context, path.removeprefix(f"{ROOT}/"), int.from_bytes(bits, "little"))
-    rows = [row for path in NOTES.glob("*.jsonl") for row in map(json.loads, path.read_text().splitlines()) if "context" in row]
-    found: dict[str, Row] = {}
+    rows = [row for path in run.glob("*.jsonl") for row in map(json.loads, path.read_text().splitlines()) if "context" in row]
+    found = []
     for row in rows:
         for fixture in row["fixtures"]:
             for path, bits in lines.get(fixture, {}).items():
                 _add(lines, row["context"], path, bits)
         files = lines.get(row["context"], {})
-        found[row["context"]] = row["context"], row["seconds"], files, sum(bits.bit_count() for bits in files.values())
-    return list(found.values())
+        found.append(Row(row["context"], row["seconds"], files, sum(bits.bit_count() for bits in files.values()), run.name))
+    return found
 
 
 def _add(lines: dict[str, dict[str, int]], context: str, path: str, bits: int) -> None:
@@ -54,45 +72,50 @@ def _add(lines: dict[str, dict[str, int]], context: str, path: str, bits: int) -
 
 
 @cache
-def passing() -> frozenset[str]:
-    """Tests that passed when they were noted; none without notes."""
-    return frozenset(test for test, *_ in _rows())
-
-
-@cache
 def failing() -> frozenset[str]:
     """Tests that failed when they were noted."""
-    rows = [json.loads(row) for path in NOTES.glob("*.jsonl") for row in path.read_text().splitlines()]
-    return frozenset(row["failed"] for row in rows if "failed" in row) - passing()
+    rows = [json.loads(row) for path in NOTES.glob("*/*.jsonl") for row in path.read_text().splitlines()]
+    return frozenset(row["failed"] for row in rows if "failed" in row) - {row.test for row in _rows()}
 
 
 @cache
 def test_seconds() -> dict[str, float]:
-    return {test: seconds for test, seconds, *_ in _rows()}
-
-
-@cache
-def _begun() -> float:
-    """When the oldest note was begun: what a file was changed to since then, nobody has seen run."""
-    return BEGUN.stat().st_mtime
+    return {row.test: row.seconds for row in _rows()}
 
 
 def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] | None:
     """Tests that run the statement around a line (outside functions: any line of the file), particular ones first, `most_s` seconds and `most` in all.
 
-    None where nothing is noted of the file: no notes, older ones than the file, or what only exports run.
+    None where nothing is noted of the line: no notes, older ones than the line, or what only exports run.
     """
-    if not any(path in files for _, _, files, _ in _rows()) or (ROOT / path).stat().st_mtime > _begun():
+    wanted = {run: place for run in {row.run for row in _rows() if path in row.lines} if (place := _noted(path, line, run)) is not None}
+    if not wanted:
         return None
-    wanted = _statement(ast.parse((ROOT / path).read_text()), line)
-    found = [(lines, seconds, test) for test, seconds, files, lines in _rows() if (wanted is None and path in files) or files.get(path, 0) & (wanted or 0)]
+    reached = [row for row in _rows() if row.run in wanted and row.lines.get(path, 0) & wanted[row.run]]
     taken: list[str] = []
     spent = 0.0
-    for _, seconds, test in _varied(sorted(found)):
+    for _, seconds, test in _varied(sorted((row.count, row.seconds, row.test) for row in reached)):
         if spent + seconds <= most_s and len(taken) < most:
             taken.append(test)
             spent += seconds
     return taken
+
+
+@cache
+def _noted(path: str, line: int, run: str) -> int | None:
+    """Bits of the lines, as that run found them, of the statement around a line of today: all lines outside functions. None for a line that is new."""
+    file = NOTES / run / SOURCES / path
+    if not file.exists():
+        return None
+    before, now = file.read_text(), (ROOT / path).read_text()
+    if before != now:
+        lines, same = now.splitlines(), difflib.SequenceMatcher(None, before.splitlines(), now.splitlines(), autojunk=False)
+        found = [block.a + line - 1 - block.b for block in same.get_matching_blocks() if block.b < line <= block.b + block.size and lines[line - 1].strip()]
+        if not found:
+            return None
+        line = found[0] + 1
+    statement = _statement(ast.parse(before), line)
+    return -1 if statement is None else statement
 
 
 def _varied(rows: list[tuple[int, float, str]], first: int = 20) -> list[tuple[int, float, str]]:

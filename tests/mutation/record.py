@@ -10,7 +10,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "build" / "mutation" / "reach"
-TEST = "MUTATION_REACH_TEST"  # environment variable: the test that is running, for the processes that it starts
+# Environment variables, for the processes that tests start: where notes go, and the test that is running.
+FOLDER = "MUTATION_REACH_FOLDER"
+TEST = "MUTATION_REACH_TEST"
 PRODUCT = tuple(f"{ROOT}/{name}/*" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python"))
 
 
@@ -18,8 +20,8 @@ def start(context: str = "") -> Any:
     """Notes lines from now on, in a file of this process."""
     import coverage
 
-    NOTES.mkdir(parents=True, exist_ok=True)
-    recorder = coverage.Coverage(data_file=str(NOTES / f"{os.getpid()}.coverage"), include=PRODUCT, config_file=False, context=context or None, messages=False)
+    data = Path(os.environ[FOLDER]) / f"{os.getpid()}.coverage"
+    recorder = coverage.Coverage(data_file=str(data), include=PRODUCT, config_file=False, context=context or None, messages=False)
     recorder._warn_no_data = False
     recorder.start()
     return recorder
@@ -27,7 +29,7 @@ def start(context: str = "") -> Any:
 
 def note(**row: Any) -> None:
     """What coverage does not note of a test."""
-    with (NOTES / f"{os.getpid()}.jsonl").open("a") as file:
+    with (Path(os.environ[FOLDER]) / f"{os.getpid()}.jsonl").open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 

@@ -23,11 +23,12 @@ def f(a: int = 5, *, b=True):
     assert a < 8
     g(zip(a, b, strict=True), 20_000, flush=True)
     h(8 - a, "a" + b, c[::8], strict=True)
+    x = ErrorSample(((32, 32), "f32"), match="8")
     return a + 1
 '''
 PYTHON_CHANGES = {
     "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n",
-    "return a - 1", "return a + 2", "return None", "pass\n    h(", "pass\n    return", "h(9", "8 + a", "::9", "strict=False)\n    return",
+    "return a - 1", "return a + 2", "return None", "pass\n    h(", "pass\n    x = ", "h(9", "8 + a", "::9", "strict=False)\n    x = ",
 }  # fmt: skip
 CPP = """#include <x> // 1 < 2
 // a < b

@@ -1,0 +1,96 @@
+"""Which tests run a line: as noted, also where the line stands elsewhere by now."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mutation import choose
+
+BEFORE = """\
+import os
+LIMIT = 3
+def f(a):
+    if a:
+        return LIMIT
+    return (
+        os.name
+    )
+"""
+AFTER = """\
+import os
+LIMIT = 3
+
+def g(a):
+    return a
+def f(a):
+    if a:
+        return LIMIT
+    return (
+        os.name
+    )
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Two runs: `both` runs all of f, `falsy` its end; later `falsy` was noted again, as running nothing of it, and `fails` failed."""
+    notes = tmp_path / "notes"
+    for name, value in (("ROOT", tmp_path), ("NOTES", notes), ("_MADE", notes / "tests.pickle")):
+        monkeypatch.setattr(choose, name, value)
+    put(notes / "1", tmp_path, {"t.py::both": [1, 2, 3, 4, 5, 6, 7], "t.py::falsy": [1, 2, 3, 4, 6, 7], "t.py::other": []})
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    for function in (choose._rows, choose._noted, choose.failing, choose.test_seconds):
+        function.cache_clear()
+
+
+def put(run: Path, root: Path, lines: dict[str, list[int]], failed: str = "") -> None:
+    (run / "sources").mkdir(parents=True)
+    (run / "sources" / "a.py").write_text(BEFORE)
+    (root / "a.py").write_text(BEFORE)
+    with sqlite3.connect(run / "7.coverage") as connection:
+        connection.executescript("create table context (id, context); create table file (id, path); create table line_bits (file_id, context_id, numbits);")
+        connection.execute("insert into file values (1, ?)", (str(root / "a.py"),))
+        for number, (test, found) in enumerate(lines.items()):
+            bits = sum(1 << line for line in found)
+            connection.execute("insert into context values (?, ?)", (number, test))
+            if found:
+                connection.execute("insert into line_bits values (1, ?, ?)", (number, bits.to_bytes(8, "little")))
+    rows = [{"context": test, "seconds": 0.5, "fixtures": []} for test in lines] + ([{"failed": failed}] if failed else [])
+    (run / "7.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    forget()
+
+
+def reaching(line: int) -> list[str] | None:
+    found = choose.reaching("a.py", line, 90.0)
+    return None if found is None else [test.partition("::")[2] for test in found]
+
+
+def test_lines_as_they_were_noted(root: Path) -> None:
+    assert reaching(5) == ["both"]
+    assert reaching(4) == ["falsy", "both"], "of less lines first"
+    assert reaching(7) == ["falsy", "both"], "a statement over several lines"
+    assert reaching(2) == ["falsy", "both"], "outside functions: who has the file"
+    assert choose.reaching("b.py", 1, 90.0) is None
+    assert choose.reaching("a.py", 4, 0.6) == ["t.py::falsy"], "as many as there is time for"
+
+
+def test_lines_that_have_moved_and_new_ones(root: Path) -> None:
+    (root / "a.py").write_text(AFTER)
+    assert [reaching(line) for line in (8, 7, 10, 2)] == [["both"], ["falsy", "both"], ["falsy", "both"], ["falsy", "both"]]
+    assert reaching(5) is None, "nobody has seen it run"
+
+
+def test_what_is_noted_later_counts(root: Path) -> None:
+    put(root / "notes" / "2", root, {"t.py::falsy": []}, failed="t.py::fails")
+    assert reaching(7) == ["both"]
+    assert choose.failing() == {"t.py::fails"}
+    assert choose.test_seconds() == dict.fromkeys(["t.py::both", "t.py::falsy", "t.py::other"], 0.5)
