@@ -89,6 +89,9 @@ def test_fold(device: Any) -> None:
     result = ttnn.fold(put(device, x, RM), 2, 3)
     assert torch.equal(got(result), expected)
     assert torch.equal(got(ttnn.fold(put(device, x), 2, 3, collapse_output=True)), expected.reshape(1, 1, -1, 24))
+    numbers = ttnn.fold(ttnn.from_torch((x * 50).int(), ttnn.int32, layout=RM, device=device), 2, 3)
+    assert numbers.dtype == ttnn.bfloat16, "the library's dtype for the result of integers"
+    assert torch.equal(got(numbers), (expected * 50).int().bfloat16().float())
 
 
 def test_nonzero(device: Any) -> None:

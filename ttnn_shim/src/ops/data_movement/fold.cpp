@@ -173,9 +173,19 @@ Tensor fold(const arguments::fold& args) {
         shard.shape = {shard.shape[0] / (down * across), shard.shape[1] * down * across};
         memory = input.memory_config().with_shard_spec(shard);
     }
-    return moved(
-        {.op = strategy::Fold{}, .name = "Fold"}, input, result, memory,
-        dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1}));
+    const auto dims = dense_target(Shape({shape[0] * rows, columns, down, across * shape[3]}), {line * down, stick * across, line, 1});
+    const Program program{.op = strategy::Fold{}, .name = "Fold"};
+    const DataType own = input.dtype();
+    if (own == DataType::BFLOAT16 || own == DataType::FLOAT32 || own == DataType::UINT16)
+        return moved(program, input, result, memory, dims);
+    // The library calls the result of any other dtype BFLOAT16, whose bits would be those of the integers. Here it has their values.
+    return launch(program, {input}, {make_spec(result, DataType::BFLOAT16, input.layout(), memory)}, [=](std::span<const Tensor> outputs) {
+        const F32Values values(input);
+        std::vector<float> folded(input.logical_volume());
+        strided_copy(
+            sizeof(float), reinterpret_cast<const std::byte*>(values.data()), reinterpret_cast<std::byte*>(folded.data()), dims);
+        write_f32(outputs[0], folded);
+    })[0];
 }
 
 }  // namespace
