@@ -270,6 +270,7 @@ Tensor squeeze(const Tensor& input, const ttsl::SmallVector<int>& dims) {
     for (size_t i = 0; i < shape.rank(); ++i) {
         if (!drop[i] || shape[static_cast<int32_t>(i)] != 1) extents.push_back(shape[static_cast<int32_t>(i)]);
     }
+    if (extents.size() == shape.rank()) return input;  // also a deallocated one
     if (keeps_rows(input, extents))
         return make_view(input, make_spec(shape_of(extents), input.dtype(), input.layout(), input.memory_config()));
     return reshape(input, shape_of(extents));
