@@ -182,8 +182,7 @@ Tensor fold(const arguments::fold& args) {
     return launch(program, {input}, {make_spec(result, DataType::BFLOAT16, input.layout(), memory)}, [=](std::span<const Tensor> outputs) {
         const F32Values values(input);
         std::vector<float> folded(input.logical_volume());
-        strided_copy(
-            sizeof(float), reinterpret_cast<const std::byte*>(values.data()), reinterpret_cast<std::byte*>(folded.data()), dims);
+        strided_copy(sizeof(float), reinterpret_cast<const std::byte*>(values.data()), reinterpret_cast<std::byte*>(folded.data()), dims);
         write_f32(outputs[0], folded);
     })[0];
 }

@@ -131,8 +131,8 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(
-        is_floating_point(input.dtype()) || input.dtype() == DataType::INT8, "input_tensor: expected a floating point dtype or INT8, got {}",
-        input.dtype());
+        is_floating_point(input.dtype()) || input.dtype() == DataType::INT8,
+        "input_tensor: expected a floating point dtype or INT8, got {}", input.dtype());
     SHIM_SUPPORTED(shape.rank() >= 1, "input_tensor: expected a last dimension, got shape {}", shape);
     const auto& output = args.output_tensor;
     check_unary_output(input, input.dtype(), output);
