@@ -43,13 +43,13 @@ def parts_of(op: Operation, machine: Machine, cap: float) -> int:
     if rows > TILE_EDGE or columns < FEWEST_COLUMNS or not stream.weight_may_move(op):
         return 1
     whole = price_all(op, machine, FAMILIES[op.name](op, machine, {0: L1}, DRAM), cap, {})
-    best_ns = min((_with_move_ns(op, each, machine) for each in (*whole, *_streamed(op, machine, cap))), default=math.inf)
+    best_ns = min((_with_move_ns(op, each, machine) for each in (*whole, *streamed(op, machine, cap))), default=math.inf)
     best = 1
     for parts in range(2, MOST_PARTS + 1):
         if columns % (parts * TILE_EDGE):
             continue
         part = _detached(op, columns // parts)
-        found = _streamed(part, machine, cap)
+        found = streamed(part, machine, cap)
         if not found:
             continue
         error_ns = parts * found[0].answer.ns_error * 0.5
@@ -93,7 +93,7 @@ def split_product(op: Operation, parts: int) -> None:
     Rewriter.erase_op(maker)
 
 
-def _streamed(op: Operation, machine: Machine, cap: float) -> list[Priced]:
+def streamed(op: Operation, machine: Machine, cap: float) -> list[Priced]:
     """Ways to read the weight from all banks, fastest first."""
     sizes = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
     if sizes is None:

@@ -89,9 +89,10 @@ class Optimize(Pass):
         return made
 
     def _placed(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None], may_rewrite: bool) -> list[Finalist]:
-        """Plans of the function, its very wide products in parts, and at level 2 of that one with exact GELUs as products with the error function, and of
-        the better one with heads cut out of shards."""
+        """Plans of the function, its very wide products in parts and biases behind streamed products, and at level 2 of that one with exact GELUs as
+        products with the error function, and of the better one with heads cut out of shards."""
         from alchemist.optimizer.activations import exact_gelus, split_gelus
+        from alchemist.optimizer.biased_streams import biased_streams, split_bias
         from alchemist.optimizer.dealt_heads import deal_heads, splits_to_deal
         from alchemist.optimizer.finalists import placed_finalist
         from alchemist.optimizer.wide_products import split_product, wide_products
@@ -99,6 +100,8 @@ class Optimize(Pass):
         def in_parts(func: FuncOp) -> None:
             for op, parts in wide_products(func, card, self.options.tensor_l1_usage_cap):
                 split_product(op, parts)
+            for op in biased_streams(func, card, self.options.tensor_l1_usage_cap):
+                split_bias(op)
 
         def in_parts_without_gelus(func: FuncOp) -> None:
             in_parts(func)
@@ -107,12 +110,13 @@ class Optimize(Pass):
         func = _function(module, name)
         if not may_rewrite:  # overrides are written into the function itself
             return [placed_finalist(placed, card, plan) for plan, placed in self._plans(func, card, l1_small, say)]
-        is_wide = bool(wide_products(func, card, self.options.tensor_l1_usage_cap))
+        cap = self.options.tensor_l1_usage_cap
+        is_changed = bool(wide_products(func, card, cap) or biased_streams(func, card, cap))
         found: list[tuple[Finalist, str, Callable[[FuncOp], None]]] = []
 
         def plan(called: str, rewrite: Callable[[FuncOp], None]) -> None:
             tried = func
-            if is_wide or rewrite is not in_parts:
+            if is_changed or rewrite is not in_parts:
                 tried = _function(clone_with_places(module), name)
                 rewrite(tried)
             for plan, placed in self._plans(tried, card, l1_small, lambda text: say(f"{called}: {text}" if called else text)):

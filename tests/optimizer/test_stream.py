@@ -153,3 +153,45 @@ def test_parts_have_the_values_of_the_whole(language: str, tmp_path: Path) -> No
     generate(Head(128256).to(torch.bfloat16).eval(), torch.randn(32, 512, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options=options)
     done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Dense(torch.nn.Module):
+    """A product with a bias, and what may follow it."""
+
+    def __init__(self, width: int, activation: Any = None) -> None:
+        super().__init__()
+        self.norm, self.linear, self.activation = torch.nn.LayerNorm(width), torch.nn.Linear(width, width), activation or (lambda x: x)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.activation(self.linear(self.norm(x)))
+
+
+WHOLE = ["linear"]
+DENSE: dict[str, tuple[Dense, int, int, list[str]]] = {
+    "level 2": (Dense(4096), 4, 2, ["matmul", "add"]),
+    "level 1": (Dense(4096), 4, 1, ["matmul", "add"]),
+    "an activation": (Dense(4096, torch.relu), 32, 2, ["matmul", "add", "relu"]),
+    "an activation of the product alone": (Dense(4096, torch.nn.functional.gelu), 4, 2, WHOLE),
+    "level 0": (Dense(4096), 4, 0, WHOLE),
+    "rows of two tiles": (Dense(4096), 64, 2, WHOLE),
+    "a small weight": (Dense(512), 4, 2, WHOLE),
+}
+
+
+@pytest.mark.parametrize("case", DENSE)
+def test_a_bias_behind_a_weight_that_is_read_from_all_banks(case: str, tmp_path: Path) -> None:
+    dense, rows, level, expected = DENSE[case]
+    torch.manual_seed(0)
+    x = torch.randn(rows, dense.linear.in_features, dtype=torch.bfloat16)
+    captured = capture(dense.to(torch.bfloat16).eval(), (x,), {}, "torch")
+    module = lower_to_ttnn(captured.module, CompilerOptions.parse({"optimization_level": level})).module
+    (forward,) = [func for func in functions(module) if not is_const_eval(func)]
+    made = [op for op in forward.body.block.ops if op.name.removeprefix("ttnn.") in ("matmul", "linear", "add", "relu", "gelu", "unary_chain", "multiply")]
+    assert [op.name.removeprefix("ttnn.") for op in made][: len(expected)] == expected
+    if expected == WHOLE:
+        return
+    weight = layout_of(made[0].operands[1].type)
+    assert weight is not None and (weight.buffer, weight.memory) == ("dram", "width_sharded")
+    codegen_py(dense, x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
+    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
