@@ -54,7 +54,7 @@ class Statement:
 class FunctionSource:
     """A `def`: first and last line, parameter names without self, what its last return statement names ("" for expressions).
 
-    plain: parameters that are no tensors, by annotation or default value.
+    plain: parameters that are no tensors, by annotation, by default value or as containers of weights.
     """
 
     line: int
@@ -184,7 +184,7 @@ class _File:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         if names and self._is_method(best):
             names = names[1:]
-        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best), _plain(arguments))
+        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best), _plain(arguments) | _looked_up(best, names))
 
     def aliases(self, line: int, name: str) -> list[str]:
         function = self.function_at(line)
@@ -233,6 +233,19 @@ class _File:
 
 
 _PLAIN = frozenset({"int", "float", "bool", "str", "None", "Optional", "Union"})
+
+
+def _looked_up(function: ast.FunctionDef | ast.AsyncFunctionDef, names: Sequence[str]) -> frozenset[str]:
+    """Parameters that are read as `params["w"]` and in no other way."""
+    read: dict[str, int] = {}
+    looked_up: dict[str, int] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id in names:
+            read[node.id] = read.get(node.id, 0) + 1
+        elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in names:
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                looked_up[node.value.id] = looked_up.get(node.value.id, 0) + 1
+    return frozenset(name for name, count in looked_up.items() if count == read[name])
 
 
 def _plain(arguments: ast.arguments) -> frozenset[str]:

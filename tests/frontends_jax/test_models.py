@@ -231,6 +231,51 @@ def test_scan_is_a_loop(tmp_path: Path) -> None:
     assert len(main.splitlines()) < 110
 
 
+def dense(params: dict[str, Any], x: Any) -> Any:
+    return x + jnp.tanh(x @ params["w"] + params["b"])
+
+
+STACKED = {"w": jnp.ones((4, 16, 16)) / 16, "b": jnp.zeros((4, 16))}
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "scope"),
+    [
+        ("whole", STACKED, 'weights.scope(f"layers.{i}")'),
+        ("part", {"blocks": STACKED}, 'weights.scope(f"blocks.{i}")'),
+        ("backwards", STACKED, 'weights.scope(f"layers.{i}")'),
+    ],
+)
+def test_layers_of_a_scan_have_weights_of_their_own(model: str, params: Any, scope: str, tmp_path: Path) -> None:
+    """Stacked weights are stored layer by layer: no slices on the device, and a loop over scopes like that of a model without a scan."""
+
+    def run(params: Any, x: Any) -> Any:
+        stacked = params.get("blocks", params)
+        return lax.scan(lambda carry, one: (dense(one, carry), None), x, stacked, reverse=model == "backwards")[0]
+
+    main = exported(run, (params, jnp.ones((4, 16))), tmp_path)
+    assert scope in main
+    assert main.count("def dense(x: ttnn.Tensor, weights: Weights)") == 1
+    assert 'weights["w"]' in main
+    assert "ttnn.slice" not in main
+    assert not (tmp_path / "out" / "consteval.py").exists()
+
+
+@pytest.mark.parametrize("params", [{"table": jnp.ones((5, 16))}, {"w": jnp.ones((5, 16, 16)), "used again": jnp.ones((5, 16, 16))}], ids=["rows", "also whole"])
+def test_stacks_that_are_no_layers(params: Any) -> None:
+    """Rows of a table that a scan over time reads, and weights that something reads whole, stay as they are."""
+
+    def run(params: Any, x: Any) -> Any:
+        def step(carry: Any, one: Any) -> tuple[Any, None]:
+            return carry + sum(leaf if leaf.ndim == 1 else carry @ leaf for leaf in one.values()), None
+
+        last = lax.scan(step, x, params)[0]
+        return last, jnp.sum(params["used again"]) if "used again" in params else last
+
+    names = {argument.name for argument in capture(run, (params, jnp.ones((4, 16))), {}).arguments}
+    assert names >= ({"table"} if "table" in params else {"used again"})
+
+
 def test_numbered_layers_are_a_loop(tmp_path: Path) -> None:
     main = exported(*_two_of(jax_flax.MODELS["linen_llama"]()), tmp_path)
     assert 'weights.scope(f"layers_{i}")' in main

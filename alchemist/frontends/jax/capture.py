@@ -64,6 +64,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     converted = convert(module, inputs, names, sources=sources, may_add_arguments=True)
     mark_written(entry_function(converted.module), set(written))
     arrays = {leaf.name: leaf.value for leaf in flat.leaves} | converted.starts
+    arrays |= {slab.name: np.asarray(arrays[slab.stacked])[slab.index] for slab in converted.slabs}
     arguments = _arguments(converted.module, arrays)
 
     def golden() -> list[Array]:

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
 from alchemist.frontends.stablehlo.jax_locations import Sources, nested
+from alchemist.frontends.stablehlo.stacked_weights import Loop, Slab, split_stacked
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
 from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum
@@ -66,11 +67,15 @@ class Refused:
 
 @dataclass(slots=True)
 class Converted:
-    """The TTIR module. files: name as in `Frame.file` -> path, for every frame seen. starts: values of the arguments added for loops."""
+    """The TTIR module. files: name as in `Frame.file` -> path, for every frame seen. starts: values of the arguments added for loops.
+
+    slabs: arguments that stand for slabs of a stacked one.
+    """
 
     module: ModuleOp
     files: dict[str, str]
     starts: dict[str, Array]
+    slabs: list[Slab]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,7 @@ class Converter:
         self.inputs: set[SSAValue] = set()  # arguments that are not weights
         self.rounds: list[Round] = []
         self.stacks: list[Stack] = []
+        self.loops: list[Loop] = []  # outermost ones
         self.starts: list[tuple[str, Array]] = []  # arguments added for the first values of loops
         self.may_add_arguments = False
         self._calls: dict[str, int] = {}
@@ -350,21 +356,25 @@ def convert(
     emitter.source = None
     values = [emitter.full(val) for val in results]
     builder.ret(values, list(outputs))
+    added = [(name, "default") for name, _ in converter.starts]
+    slabs: list[Slab] = []
+    if may_add_arguments:
+        slabs = split_stacked(builder, [given.name for given in inputs], [given.kind for given in inputs], converter.loops)
+        added += [(slab.name, "parameter") for slab in slabs]
     recognise(builder.block)
     _erase_dead(builder.block)
-    _describe(builder, [name for name, _ in converter.starts])
-    _drop_unused(builder, [*(given.kind for given in inputs), *("default" for _ in converter.starts)])
-    return Converted(builder.module_op, sources.files, dict(converter.starts))
+    _describe(builder, added)
+    _drop_unused(builder, [*(given.kind for given in inputs), *(kind for _, kind in added)])
+    return Converted(builder.module_op, sources.files, dict(converter.starts), slabs)
 
 
-def _describe(builder: Builder, names: Sequence[str]) -> None:
-    """Attributes of the arguments that were added."""
-    if builder.func is None or not names:
+def _describe(builder: Builder, added: Sequence[tuple[str, str]]) -> None:
+    """Attributes of the arguments that were added: their names and kinds."""
+    if builder.func is None or not added:
         return
     given = builder.func.properties.get("arg_attrs")
-    described = list(given.data) if isinstance(given, ArrayAttr) else [DictionaryAttr({})] * (len(builder.block.args) - len(names))
-    kind = enum("ttcore.argument_type", "default")
-    described += [DictionaryAttr({"ttcore.argument_type": kind, "ttir.name": StringAttr(name)}) for name in names]
+    described = list(given.data) if isinstance(given, ArrayAttr) else [DictionaryAttr({})] * (len(builder.block.args) - len(added))
+    described += [DictionaryAttr({"ttcore.argument_type": enum("ttcore.argument_type", kind), "ttir.name": StringAttr(name)}) for name, kind in added]
     builder.func.properties["arg_attrs"] = ArrayAttr(described)
 
 

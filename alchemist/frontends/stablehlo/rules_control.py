@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from alchemist.frontends.stablehlo.convert import Converter, Round, Stack, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import elementwise, fold
 from alchemist.frontends.stablehlo.rules_shape import concat, slice_val
+from alchemist.frontends.stablehlo.stacked_weights import Loop
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 
 
@@ -46,6 +47,9 @@ def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     active: Val | None = None
     depth = c.depth
     c.stacks += stacks.values()
+    loop = Loop([], [c.e.b.block.last_op])
+    if not c.rounds:
+        c.loops.append(loop)
     while True:
         (condition,) = c.region(op, 0, running)
         known = condition.scalar()
@@ -61,7 +65,8 @@ def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
             active = condition if active is None else elementwise(c, "logical_and", [v for v in both if v is not None], (), "i1")
         c.rounds.append(Round(depth, f"@{c.converted + 1_000_000}"))
         made = c.region(op, 1, running)
-        c.rounds.pop()
+        loop.suffixes.append(c.rounds.pop().suffix)
+        loop.ends.append(c.e.b.block.last_op)
         if active is None:
             running, final = made, made
         else:
