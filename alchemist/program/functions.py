@@ -12,6 +12,7 @@ from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
+from alchemist.program.result_order import in_source_order
 from alchemist.program.state import lists_of
 from alchemist.program.updates import note_parts, takes_gradients, updates_in
 
@@ -306,7 +307,16 @@ class Recovery:
                     probe.parameters.append(value)
         for part in inner:
             probe.returns.extend(value for value in writes(part) if self._escapes(value, tree.hi))
+        if not method:
+            found = self._sources.function_of_class(probe.class_name)
+            level = len(tree.chain) - 1
+            probe.returns = in_source_order(probe.class_name, probe.returns, found[1] if found else None, lambda value: self._statement_of(value, level))
         return probe
+
+    def _statement_of(self, value: Value, level: int) -> Statement | None:
+        info = value.node.sources[-1] if value.node is not None and value.node.sources else None
+        frame = frame_at(info, level, self._sources) if info is not None else None
+        return self._sources.statement(frame) if frame is not None else None
 
     def _call(self, item: Group[Node] | _Method, probe: Definition) -> CallItem:
         tree, inner = item.group if isinstance(item, _Method) else item, probe.items

@@ -9,7 +9,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alchemist.ir.location import Frame
@@ -23,7 +23,7 @@ class Statement:
     `outputs.append(...)` gives "output", `return cos.to(...), sin.to(...)` gives "cos", "sin").
     reads: names loaded, in source order. containers: those of
     them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
-    enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls themselves.
+    enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls or arithmetic themselves.
     bindings: variables that its call (of a module or function) is given: keyword or position, name.
     """
 
@@ -184,7 +184,9 @@ class _File:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
         if names and self._is_method(best):
             names = names[1:]
-        return FunctionSource(best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best), _plain(arguments) | _looked_up(best, names))
+        return FunctionSource(
+            best.lineno, best.end_lineno or best.lineno, tuple(names), best.name, _returned(best), _plain(arguments) | _looked_up(best, names)
+        )
 
     def aliases(self, line: int, name: str) -> list[str]:
         function = self.function_at(line)
@@ -371,7 +373,13 @@ def _nested(value: ast.expr | None) -> bool:
     if not isinstance(value, ast.Call):
         return False
     arguments = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return any(isinstance(part, ast.Call) for argument in arguments for part in ast.walk(argument))
+    return any(isinstance(part, ast.Call) or _computes(part) for argument in arguments for part in ast.walk(argument))
+
+
+def _computes(part: ast.AST) -> bool:
+    """Whether an expression may be arithmetic on tensors; what only whole numbers have is not."""
+    arithmetic = isinstance(part, ast.BinOp) and not isinstance(part.op, ast.FloorDiv | ast.Mod | ast.LShift | ast.RShift)
+    return arithmetic and any(isinstance(one, ast.Name | ast.Attribute) for one in ast.walk(part))
 
 
 def _first_line(text: str) -> str:

@@ -450,7 +450,8 @@ class Naming:
         finals: Finals,
         returned: Sequence[str] = (),
     ) -> None:
-        final = [statement for statement in statements if finals.end(statement, index) == index and not self._of_another_module(item, statement)]
+        ends = [one for one in statements if finals.end(one, index) == index or (isinstance(item, CallItem) and len(one.targets) == len(out) > 1)]
+        final = [statement for statement in ends if not self._of_another_module(item, statement)]
         # A form of a value with which several statements begin is not what the one assigns of which nothing else is left.
         if not final or (isinstance(item, Node) and item.spec.name in SHAPING and len(final) < len(statements)):
             return
@@ -471,13 +472,17 @@ class Naming:
                 out[slot].append(name)
 
     def _unpacked(self, call: CallItem, statement: Statement, returned: Sequence[str]) -> list[str]:
-        """`x, _, y = self.f(...)` by the places that the results have in f's return statement; "" for results without one."""
+        """`x, _, y = self.f(...)` by the places that the results have in f's return statement, where expressions are in order; "" for results without one."""
         found = self._context.sources.function_of_class(call.function.class_name)
         places = found[1].returned if found and not call.function.method else ()
         if len(places) != len(statement.targets):
             return []
         names = [statement.targets[places.index(name)] if name and name in places else "" for name in returned]
-        return names if any(names) else []
+        if not any(names):
+            return []
+        expressions = [target for target, place in zip(statement.targets, places, strict=True) if not place]
+        rest = iter(expressions if len(expressions) == names.count("") else [])
+        return [name or next(rest, "") for name in names]
 
     def _attribute_names(self, item: Node | CallItem) -> tuple[list[str], list[str]]:
         """(names by the module that computes the value, last resorts)."""

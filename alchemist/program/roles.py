@@ -233,10 +233,11 @@ def column_matrix(node: Node) -> str:
 
 
 def parameter_name(node: Node) -> str:
-    """Of a product with a parameter that stands in its module by itself, that parameter's name."""
+    """Of a product with a parameter that stands in its module by itself, that parameter's name: `in_proj` of in_proj_weight, which the result is not."""
     names = [name for value in node.inputs() if value.key and value.collection == "weights" for name in value.made_from or (value.name, value.key)]
     words = [name.rpartition(".")[2] for name in names]
-    return next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
+    own = next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
+    return re.sub(r"_(weight|kernel)$", "", own)
 
 
 def argument_role(value: Value) -> str:

@@ -1,0 +1,60 @@
+"""A function returns its results in the order in which its source does, so that `y, weights = attention(x)` names each rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from alchemist.program.graph import Value
+from alchemist.program.model_source import FunctionSource, Statement
+
+_ATTENTION = "MultiheadAttention"
+"""The class of torch.nn, whose source is not read: it returns what its output projection makes, then the probabilities."""
+
+
+def in_source_order(class_name: str, returns: Sequence[Value], source: FunctionSource | None, statement_of: Callable[[Value], Statement | None]) -> list[Value]:
+    """The results as the source's return statement has them; as they are where it does not say which is which.
+
+    source: of the module's forward. statement_of: the statement of it that made a value.
+    """
+    if len(returns) < 2 or any(map(_is_gradient, returns)):
+        return list(returns)
+    if class_name.rpartition(".")[2] == _ATTENTION:
+        return sorted(returns, key=lambda value: not _is_projected(value))
+    places = source.returned if source is not None else ()
+    if len(places) != len(returns):
+        return list(returns)
+    expressions: list[Value] = []
+    found: dict[int, Value] = {}
+    for value in returns:
+        statement = statement_of(value)
+        target = statement.targets[0] if statement is not None and len(statement.targets) == 1 else ""
+        if statement is not None and statement.returned:
+            expressions.append(value)
+        elif target and places.count(target) == 1 and places.index(target) not in found:
+            found[places.index(target)] = value
+        else:
+            return list(returns)
+    spare = iter(expressions)
+    ordered = [found[index] if index in found else next(spare, None) for index in range(len(places))]
+    return [value for value in ordered if value is not None] if None not in ordered else list(returns)
+
+
+def _is_gradient(value: Value) -> bool:
+    return value.node is not None and any(info.is_gradient for info in value.node.sources)
+
+
+def _is_projected(value: Value) -> bool:
+    """Whether the value is made with the weights of the output projection."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if ".out_proj." in f".{one.key}":
+            return True
+        if one.node is not None and id(one.node) not in seen:
+            seen.add(id(one.node))
+            stack += one.node.inputs()
+    return False
+
+
+__all__ = ["in_source_order"]

@@ -1,0 +1,80 @@
+"""Results of functions: in the order of the source, called what the source binds them to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from alchemist import codegen_py
+
+
+class Own(nn.Module):
+    """Attention that makes its probabilities before its result, and returns them behind it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.value, self.out = nn.Linear(32, 32), nn.Linear(32, 32)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        probabilities = torch.softmax(x @ x.mT, -1)
+        context = probabilities @ self.value(x)
+        return self.out(context), probabilities
+
+
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix, self.skip = nn.Linear(32, 32), nn.Linear(32, 32)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        z = torch.tanh(self.mix(x))
+        return x + z, self.skip(z)
+
+
+class Pair(nn.Module):
+    def __init__(self, attention: nn.Module, inputs: int) -> None:
+        super().__init__()
+        self.attention, self.inputs = attention, inputs
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        attended, scores = self.attention(*[x] * self.inputs)
+        return attended + x, scores * 2.0
+
+
+class Stacked(nn.Module):
+    """Two results of every layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        total = torch.zeros_like(x)
+        for layer in self.layers:
+            x, skip = layer(x)
+            total = total + skip.sin()
+        return total
+
+
+def emitted(model: nn.Module, directory: Path) -> str:
+    torch.manual_seed(0)
+    codegen_py(model.eval(), torch.randn(2, 32, 32), export_path=directory / "out", export_golden="none")
+    return (directory / "out" / "main.py").read_text()
+
+
+@pytest.mark.parametrize(("attention", "inputs"), [(nn.MultiheadAttention(32, 2, batch_first=True), 3), (Own(), 1)], ids=["of torch", "own"])
+def test_results_come_in_the_order_of_the_source(attention: nn.Module, inputs: int, tmp_path: Path) -> None:
+    """What is unpacked as `attended` is what x is added to; probabilities are not called so."""
+    text = emitted(Pair(attention, inputs), tmp_path)
+    assert "attended, scores = " in text
+    assert "ttnn.add(attended, x, " in text
+    assert "ttnn.multiply(scores, 2.0, memory_config=DRAM)" in text
+
+
+def test_every_call_binds_the_names_of_its_statement(tmp_path: Path) -> None:
+    text = emitted(Stacked(), tmp_path)
+    assert "x, skip = layer(" in text
+    assert "layers_output" not in text
