@@ -42,7 +42,7 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
         case model.Element(name, index):
             if isinstance(index, int):
                 return f"{name}[{index}]"
-            return f"{name}[{index.variable}{f' + {index.offset}' if index.offset > 0 else f' - {-index.offset}' if index.offset else ''}]"
+            return f"{name}[{counted(index)}]"
         case model.NumberRef():
             return _number(value, arg)
         case model.WeightRef(key, stored, collection, taken):
@@ -175,8 +175,13 @@ def render_key(key: model.Key) -> str:
 def render_index(index: model.Index) -> str:
     if index.text:
         return index.variable
-    inside = f"{index.variable} + {index.offset}" if index.offset else index.variable
-    return f"std::to_string({inside})"
+    return f"std::to_string({counted(index)})"
+
+
+def counted(index: model.Index) -> str:
+    """The loop variable, what it is multiplied with and what is added to it."""
+    scaled = index.variable if index.scale == 1 else f"{index.scale} * {index.variable}"
+    return f"{scaled} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else scaled
 
 
 def render_memory_config(config: model.MemoryConfig) -> str:

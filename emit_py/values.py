@@ -61,8 +61,9 @@ def render(value: model.Value) -> str:
 
 
 def counted(index: model.Index) -> str:
-    """The loop variable and what is added to it."""
-    return f"{index.variable} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else index.variable
+    """The loop variable, what it is multiplied with and what is added to it."""
+    scaled = index.variable if index.scale == 1 else f"{index.scale} * {index.variable}"
+    return f"{scaled} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else scaled
 
 
 def render_literal(value: bool | int | float | str | None) -> str:
@@ -87,7 +88,7 @@ def render_key(key: model.Key) -> str:
 
 
 def render_index(index: model.Index) -> str:
-    return f"{index.variable} + {index.offset}" if index.offset else index.variable
+    return counted(index)
 
 
 def _grid(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str | None:

@@ -176,23 +176,34 @@ def _forms_at_makers(body: Body) -> list[Operation]:
     for op in body.ops:
         if op.name != "ttnn.concat" or len(op.operands) < MIN_PARTS:
             continue
-        forms = [value.owner for value in op.operands if isinstance(value.owner, Operation) and _is_form(body, value.owner, op)]
-        if len(forms) != len(op.operands) or not moved.isdisjoint(forms):
+        chains = [_forms(body, value, op) for value in op.operands]
+        steps = {tuple(form.name for form in chain) for chain in chains[1:]}
+        if len(steps) != 1 or not all(chains) or any(not moved.isdisjoint(chain) for chain in chains):
             continue
-        sources = [body.inputs(form)[0] for form in forms]
+        sources = [body.inputs(chain[0])[0] for chain in chains]
         makers = [value.owner if isinstance(value.owner, Operation) and value.owner in body.place else None for value in sources]
         names = [maker.name if maker is not None else "" for maker in makers]
-        readers = _next_makers(body, forms, sources) if names[0] != names[1] else []
+        readers = _next_makers(body, [chain[0] for chain in chains], sources) if names[0] != names[1] else []
         if not readers and not all(names):
             continue
-        moved.update(forms)
-        for index, form in enumerate(forms):
+        for index, chain in enumerate(chains):
+            moved.update(chain)
             maker = makers[index]
             if readers:
-                before.setdefault(readers[index], []).append(form)
+                before.setdefault(readers[index], []).extend(chain)
             elif maker is not None:
-                behind.setdefault(maker, []).append(form)
+                behind.setdefault(maker, []).extend(chain)
     return [one for op in body.ops if op not in moved for one in (*before.get(op, []), op, *behind.get(op, []))]
+
+
+def _forms(body: Body, value: SSAValue, reader: Operation) -> list[Operation]:
+    """The ops that, one after another, give a value the form in which the reader takes it."""
+    found: list[Operation] = []
+    while isinstance(value.owner, Operation) and _is_form(body, value.owner, reader):
+        reader = value.owner
+        found.insert(0, reader)
+        value = body.inputs(reader)[0]
+    return found
 
 
 def _next_makers(body: Body, forms: Sequence[Operation], sources: Sequence[SSAValue]) -> list[Operation]:

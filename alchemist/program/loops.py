@@ -12,11 +12,17 @@ from alchemist.program.functions import CallItem, Carried, Collected, Definition
 from alchemist.program.graph import Node, Value, skeleton, values_of
 from alchemist.program.model import Index, Key
 
-MAX_PERIOD = 24
+MAX_PERIOD = 64
 """Items per iteration that are looked for."""
+SHORT_PERIOD = 24
+"""Up to here also repetitions of a shorter one are looked at: two steps may be alike where one is not."""
 MIN_EQUAL = 4
-"""Iterations of a loop in which nothing counts."""
+"""Iterations of a loop of few items in which nothing counts."""
+MIN_SAVED = 8
+"""Items that a loop of fewer iterations must save."""
 FOREVER = 1 << 60
+LAYERS = "layers"
+"""What a loop over several lists of modules at once is over."""
 
 
 @dataclass(slots=True)
@@ -275,7 +281,7 @@ class _Iterations:
     def loop(self) -> LoopItem | None:
         """The loop, None when it would be too short to be one."""
         search, start, period = self._search, self._start, self._period
-        if not self._step and self.count < MIN_EQUAL:
+        if not self._step and self.count < MIN_EQUAL and (self.count - 1) * self._period < MIN_SAVED:
             return None
         rows = [list(search.items[self._index(t, 0) : self._index(t + 1, 0)]) for t in range(self.count)]
         offsets: dict[int, dict[str, dict[int, int]]] = {}
@@ -294,16 +300,25 @@ class _Iterations:
         return LoopItem(rows[0], self.count, self._base, self._step or 1, variable, self._keys, carried, self._container, rows[1:], offsets, collected)
 
     def _name(self) -> bool:
-        """Finds the integer that counts from the first iteration to the second and the names in which it stands; False if several disagree."""
+        """Finds the integer that counts from the first iteration to the second and the names in which it stands.
+
+        Several that count in steps of their own, as the numbers of Dense_0, Dense_1 and LayerNorm_0 of a flax layer do, are multiples of one that
+        counts layers. False if slices disagree.
+        """
+        steps: set[int] = set()
+        sliced: set[int] = set()
         for k in range(self._period):
-            first = self._search.signatures[self._start + k].numbers
-            second = self._search.signatures[self._start + self._period + k].numbers
-            for number, following in zip(first, second, strict=True):
-                if number != following and not self._step:
-                    self._step, self._base = following - number, number
-                elif number != following and following - number != self._step:
-                    return False
-        keys, self._container = _key_forms(self._search.signatures, self._start, self._period, self._base)
+            one, two = self._search.signatures[self._start + k], self._search.signatures[self._start + self._period + k]
+            for place, (number, following) in enumerate(zip(one.numbers, two.numbers, strict=True)):
+                if number != following:
+                    self._step, self._base = self._step or following - number, self._base if self._step else number
+                    steps.add(following - number)
+                    sliced |= {following - number} if place >= len(one.numbers) - len(one.places) else set()
+        if len(steps) > 1:
+            if min(steps) < 1 or sliced - {1}:
+                return False
+            self._step, self._base = 1, 0
+        keys, self._container = _key_forms(self._search.signatures, self._start, self._period, self._base, self._step)
         self._keys = keys or {}
         return keys is not None
 
@@ -326,9 +341,14 @@ class _Search:
     def longest(self, start: int) -> LoopItem | None:
         """The loop from `start` on that has most items."""
         best: LoopItem | None = None
+        alike: dict[int, int] = {}  # periods, and up to which item the signatures repeat with them
         for period in range(1, min(MAX_PERIOD, (len(self.items) - start) // 2) + 1):
             if self.signatures[start].code != self.signatures[start + period].code:
                 continue
+            if period > SHORT_PERIOD and any(period % shorter == 0 and start + 2 * period <= end for shorter, end in alike.items()):
+                continue
+            if period <= SHORT_PERIOD:
+                alike[period] = self._repeats(start, period)
             iterations = _Iterations(self, start, period)
             grown = iterations.grow()
             if iterations.hopeless is not None:
@@ -336,6 +356,11 @@ class _Search:
             if grown and iterations.count * period > (len(best.body) * best.count if best else 0):
                 best = iterations.loop() or best
         return best
+
+    def _repeats(self, start: int, period: int) -> int:
+        """The first item behind `start` that is another one than that a period before it, as far as loops are looked for."""
+        last = min(len(self.items), start + 2 * MAX_PERIOD)
+        return next((index for index in range(start + period, last) if self.signatures[index].code != self.signatures[index - period].code), last)
 
     def is_hopeless(self, join: Node, start: int, period: int) -> bool:
         """Whether a loop of this period and phase has failed at this join before, at a place that is still ahead."""
@@ -361,17 +386,18 @@ class _Search:
         return made and id(value) not in self.returned and all(user is joined or user.position < start for user in value.users)
 
 
-def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int) -> tuple[dict[str, Key] | None, str]:
+def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int, step: int) -> tuple[dict[str, Key] | None, str]:
     forms: dict[str, Key] = {}
-    container = ""
+    containers: set[str] = set()
     for k in range(period):
         for first, second in zip(signatures[start + k].names, signatures[start + period + k].names, strict=True):
             pieces: list[str | Index] = []
             ones, twos = _COUNTER.split(first), _COUNTER.split(second)
             for position, (one, two) in enumerate(zip(ones, twos, strict=True)):
                 if one != two:
-                    pieces.append(Index("i", int(one) - base))
-                    container = container or re.split(r"[._]", ones[position - 1].rstrip("._"))[-1]
+                    scale = (int(two) - int(one)) // step
+                    pieces.append(Index("i", int(one) - scale * base, scale=scale))
+                    containers.add(re.split(r"[._]", ones[position - 1].rstrip("._"))[-1])
                 elif pieces and isinstance(pieces[-1], str):
                     pieces[-1] += one
                 else:
@@ -379,4 +405,4 @@ def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: 
             form = tuple(piece for piece in pieces if piece != "")
             if forms.setdefault(first, form) != form:
                 return None, ""
-    return forms, container
+    return forms, next(iter(containers)) if len(containers) == 1 else LAYERS if containers else ""

@@ -18,11 +18,12 @@ from alchemist.ops.spec import Arg, EnumRef, Kind, OpSpec
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A loop variable inside a weight key: `{i}`, or `{i + 1}` with an offset. With `text`, the variable is a string."""
+    """A loop variable inside a weight key: `{i}`, or `{2 * i + 1}` with a scale and an offset. With `text`, the variable is a string."""
 
     variable: str
     offset: int = 0
     text: bool = False
+    scale: int = 1
 
 
 Key = tuple[str | Index, ...]

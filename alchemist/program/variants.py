@@ -55,7 +55,7 @@ def _calls(body: Sequence[model.Statement], numbers: Mapping[str, int]) -> Itera
             case model.CallFunction():
                 keys = [argument.key for argument in one.arguments if isinstance(argument, model.ScopeArgument) and argument.collection == "weights"]
                 for key in keys:
-                    text = "".join(piece if isinstance(piece, str) else str(numbers[piece.variable] + piece.offset) for piece in key)
+                    text = "".join(piece if isinstance(piece, str) else str(piece.scale * numbers[piece.variable] + piece.offset) for piece in key)
                     yield one, f"{text}." if text else ""
             case model.Loop(variable, start, model.Literal(int(stop)), step):
                 for number in range(start, stop, step):

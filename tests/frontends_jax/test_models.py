@@ -11,10 +11,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from flax import nnx
+from flax import linen, nnx
 from jax import lax
 
-from alchemist import codegen_py
+from alchemist import codegen_cpp, codegen_py, load_codegen_py
 from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.jax import capture
 from alchemist.ir.location import sources_of
@@ -261,7 +261,9 @@ def test_layers_of_a_scan_have_weights_of_their_own(model: str, params: Any, sco
     assert not (tmp_path / "out" / "consteval.py").exists()
 
 
-@pytest.mark.parametrize("params", [{"table": jnp.ones((5, 16))}, {"w": jnp.ones((5, 16, 16)), "used again": jnp.ones((5, 16, 16))}], ids=["rows", "also whole"])
+@pytest.mark.parametrize(
+    "params", [{"table": jnp.ones((5, 16))}, {"w": jnp.ones((5, 16, 16)), "used again": jnp.ones((5, 16, 16))}], ids=["rows", "also whole"]
+)
 def test_stacks_that_are_no_layers(params: Any) -> None:
     """Rows of a table that a scan over time reads, and weights that something reads whole, stay as they are."""
 
@@ -282,6 +284,31 @@ def test_numbered_layers_are_a_loop(tmp_path: Path) -> None:
     assert main.count("def llama_layer(") == main.count("def apply_rotary(") == 1
     assert "cos: ttnn.Tensor, sin: ttnn.Tensor" in main
     assert "input_ids: ttnn.Tensor" in main
+
+
+class Compact(linen.Module):
+    """Two norms and two layers in each of three rounds, numbered by flax."""
+
+    @linen.compact
+    def __call__(self, x: Any) -> Any:
+        for index in range(3):
+            x = x + linen.Dense(32)(linen.LayerNorm()(x))
+            x = x + linen.Dense(32, name=f"mix_{index}")(jnp.tanh(linen.Dense(32)(linen.LayerNorm()(x))))
+        return linen.Dense(8)(x)
+
+
+def test_numbers_that_count_in_steps_of_their_own_are_a_loop(tmp_path: Path) -> None:
+    x = jax.random.normal(KEY, (4, 32))
+    model = Compact()
+    values = model.init(KEY, x)
+    main = exported(model.apply, (values, x), tmp_path)
+    assert "for i in range(" in main
+    for name in ("LayerNorm_{2 * i}", "LayerNorm_{2 * i + 1}", "Dense_{2 * i}", "Dense_{2 * i + 1}", "mix_{i}"):
+        assert name in main
+    loaded = load_codegen_py(model.apply, values, x, load_path=tmp_path / "out")
+    assert jnp.linalg.norm(jnp.asarray(loaded) - model.apply(values, x)) < 5e-3 * jnp.linalg.norm(model.apply(values, x))
+    cpp = (codegen_cpp(model.apply, values, x, export_path=tmp_path / "cpp", export_golden="none").path / "model.cpp").read_text()
+    assert '"LayerNorm_" + std::to_string(2 * i + 1)' in cpp
 
 
 def _two_of(built: tuple[Any, tuple[Any, ...], dict[str, Any]]) -> tuple[Any, tuple[Any, ...]]:

@@ -91,3 +91,72 @@ def test_a_reversed_list_grows_at_its_front(tmp_path: Path) -> None:
 
 def test_values_that_a_list_cannot_hold(tmp_path: Path) -> None:
     assert ".append(" not in made(Scan("one of them too"), torch.randn(2, STEPS, 32), tmp_path / "made")
+
+
+class RungeKutta(nn.Module):
+    """A step of many ops: more than any recurrent cell has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(32, 64), nn.Linear(64, 32)
+
+    def slope(self, y: torch.Tensor) -> torch.Tensor:
+        return torch.sin(self.down(torch.relu(self.up(y))))
+
+    def forward(self, y: torch.Tensor) -> torch.Tensor:
+        for _ in range(STEPS):
+            k1 = self.slope(y)
+            k2 = self.slope(y + 0.05 * k1)
+            k3 = self.slope(y + 0.05 * k2)
+            k4 = self.slope(y + 0.1 * k3)
+            y = y + 0.1 / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return y
+
+
+class Retrieval(nn.Module):
+    """Three rounds of a few ops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored = nn.Parameter(torch.randn(64, 32))
+
+    def forward(self, query: torch.Tensor) -> torch.Tensor:
+        for _ in range(3):
+            query = torch.softmax(2.0 * query @ self.stored.T, -1) @ self.stored
+        return query
+
+
+class Viterbi(nn.Module):
+    """What is kept of a step (the best predecessors) gets another dtype and shape before it is joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.transitions = nn.Parameter(torch.randn(32, 32))
+
+    def forward(self, scores: torch.Tensor) -> torch.Tensor:
+        best = torch.exp(scores[:, 0])
+        kept = []
+        for step in range(1, STEPS):
+            best, place = (best[:, :, None] + self.transitions).max(1)
+            best = best + scores[:, step]
+            kept.append(place)
+        return torch.cat([best, torch.stack(kept, 1).flatten(1)], -1)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "rounds", "most"),
+    [(RungeKutta(), torch.randn(8, 32), f"for _ in range({STEPS}):", 110), (Retrieval(), torch.randn(8, 32), "for _ in range(3):", 65)],
+)
+def test_rounds_in_which_nothing_counts(model: nn.Module, x: torch.Tensor, rounds: str, most: int, tmp_path: Path) -> None:
+    text = made(model, x, tmp_path / "made")
+    assert rounds in text
+    assert len(text.splitlines()) < most
+    assert "def slope" not in text  # the statement's arithmetic is no part of the method that it calls
+
+
+def test_kept_values_in_another_form(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    codegen_py(Viterbi().eval(), torch.randn(2, STEPS, 32), export_path=tmp_path / "made", export_golden="none")
+    text = (tmp_path / "made" / "main.py").read_text()
+    assert f"for i in range(1, {STEPS}):" in text
+    assert text.count("ttnn.argmax(") == text.count(".append(") == 1
