@@ -106,6 +106,16 @@ def _selu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: objec
     return [np.asarray(scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))))]
 
 
+def _elu(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    x = inputs[0]
+    return [np.where(x > 0, x, attributes["alpha"] * np.expm1(np.minimum(x, 0)))]
+
+
+def _softplus(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    scaled = inputs[0] * attributes["beta"]
+    return [np.where(scaled > attributes["threshold"], inputs[0], softplus(scaled) / attributes["beta"])]
+
+
 def _clamp(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     return [np.clip(inputs[0], attributes["min"], attributes["max"])]
 
@@ -192,6 +202,22 @@ op(
     reference=_leaky_relu,
 )
 ttir("leaky_relu", _leaky_relu, target="leaky_relu")
+op(
+    "elu",
+    "input_tensor alpha memory_config",
+    HEADER,
+    samples=tuple(Sample(((s, "bfloat16"),), {"alpha": 0.5}, (s,)) for s in EDGE_SIZES),
+    reference=_elu,
+    doc="ours, not tt-mlir's",
+)
+op(
+    "softplus",
+    "input_tensor * beta threshold memory_config",
+    HEADER,
+    samples=tuple(Sample(((s, "bfloat16"),), {"beta": 2.0, "threshold": 20.0}, (s,)) for s in EDGE_SIZES),
+    reference=_softplus,
+    doc="ours, not tt-mlir's",
+)
 op(
     "clamp_scalar",
     "input_tensor min max memory_config",

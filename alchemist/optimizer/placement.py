@@ -39,6 +39,7 @@ _HEADS = (
 _VALUES = (
     *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "typecast", "clamp_scalar", "pow_scalar", "addcmul"),
     *("gelu", "relu", "silu", "sigmoid", "tanh", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "abs", "erf", "sin", "cos", "leaky_relu", "hardsigmoid"),
+    *("elu", "softplus"),
     "unary_chain",
     *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"),
 )

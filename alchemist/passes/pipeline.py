@@ -73,6 +73,7 @@ TTNN_PIPELINE = (
     "fuse-rotary",
     "rotate-whole-heads",
     "columns-by-product",
+    "fuse-piecewise",
     "fuse-operand-activation",
     "fuse-residual-norm",
     "rows-in-front",

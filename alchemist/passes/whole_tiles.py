@@ -21,7 +21,9 @@ from alchemist.passes.const_eval import constant_values
 from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 JOINS = ("ttnn.add", "ttnn.multiply", "ttnn.subtract")
-FUNCTIONS = tuple(f"ttnn.{name}" for name in ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "hardsigmoid", "hardswish", "neg", "leaky_relu"))
+FUNCTIONS = tuple(
+    f"ttnn.{name}" for name in ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "hardsigmoid", "hardswish", "neg", "leaky_relu", "elu", "softplus")
+)
 """Of 0 they are finite: rows of zeros in the weights behind make nothing of it."""
 LEAST_GAIN_NS = 2000.0
 """Of all products that read the columns together: shapes that are not the model's are worth no less."""
