@@ -1,4 +1,4 @@
-"""A batch norm behind a convolution goes into its weights, written as one op or as arithmetic with a number per channel."""
+"""A batch norm behind a convolution or a linear layer goes into its weights, written as one op or (convolutions) as arithmetic with a number per channel."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from alchemist.passes.fold import IMPURE
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
 _CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
+_PRODUCTS = ("ttir.linear", "ttir.matmul")
 
 
 def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int, ...], of: str) -> SSAValue:
@@ -30,24 +31,30 @@ def _reshape(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
     return made
 
 
-def _fold(conv: Operation, norm: Operation) -> None:
+def _fold(maker: Operation, norm: Operation) -> None:
     """weight' = weight * factor, bias' = (bias - mean) * factor + offset with factor = scale / sqrt(variance + epsilon)."""
-    weight, bias = operand(conv, "weight"), operand(conv, "bias")
+    is_product = maker.name in _PRODUCTS
+    weight, bias = operand(maker, "b" if is_product else "weight"), operand(maker, "bias") if maker.name != "ttir.matmul" else None
     assert weight is not None
     scale, offset, mean, variance = norm.operands[1:5]
     b = Builder.before(norm)
     b.source = None
-    of, size = element_type(scale), shape(weight)[0]
+    of, size = element_type(scale), shape(scale)[0]
     epsilon = b.op("ttir.full", [], {"shape": (size,), "fill_value": float(access.attr(norm, "epsilon"))}, [tensor((size,), of)])
     deviation = b.op("ttir.rsqrt", [_binary(b, "add", variance, epsilon, (size,), of)], {}, [tensor((size,), of)])
     factor = _binary(b, "multiply", scale, deviation, (size,), of)
-    weight, rows = _scaled_rows(b, weight, factor)
+    if is_product:
+        along = (size, 1) if access.attr(maker, "transpose_b") else (1, size)
+        weight = rows = _binary(b, "multiply", weight, _reshape(b, factor, along), shape(weight), element_type(weight))
+    else:
+        weight, rows = _scaled_rows(b, weight, factor)
     if bias is not None:
         mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
     bias = _binary(b, "subtract", offset, moved, (size,), of)
-    made = b.make(conv.name, [conv.operands[0], weight, bias], access.declared(conv), [norm.results[0].type])
-    add_sources(made, conv, norm)
+    name = "ttir.linear" if is_product else maker.name
+    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker), [norm.results[0].type])
+    add_sources(made, maker, norm)
     for op in (value.owner for value in (rows, weight, bias, factor)):
         if isinstance(op, Operation):
             add_sources(op, norm)
@@ -107,7 +114,10 @@ def _fixed_values(func: FuncOp) -> set[SSAValue]:
 
 @register("fold-batch-norm", fusing=True)
 class FoldBatchNorm(Pass):
-    """batch_norm_inference(conv(x)) becomes a convolution with scaled weights; so do conv(x) * factor and conv(x) + offset per channel."""
+    """batch_norm_inference(conv(x)) becomes a convolution with scaled weights; so do conv(x) * factor and conv(x) + offset per channel.
+
+    batch_norm_inference(linear(x)) becomes a linear layer.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -117,10 +127,18 @@ class FoldBatchNorm(Pass):
                     _fold_arithmetic(op, *found)
                 if op.name != "ttir.batch_norm_inference":
                     continue
-                conv = defining(op.operands[0], *_CONVOLUTIONS)
-                if conv is None or not single_use(op.operands[0]) or access.attr(conv, "alchemist.activation"):
+                maker = defining(op.operands[0], *_CONVOLUTIONS, *_PRODUCTS)
+                if maker is None or not single_use(op.operands[0]) or access.attr(maker, "alchemist.activation"):
                     continue
-                if access.attr(op, "dimension") != access.attr(conv, "channel_dim"):
-                    continue
-                _fold(conv, op)
+                if access.attr(op, "dimension") == _channels(maker, fixed):
+                    _fold(maker, op)
             erase_dead(func)
+
+
+def _channels(maker: Operation, fixed: set[SSAValue]) -> int | None:
+    """The dimension of the result of which each place has weights of its own, None where those are computed."""
+    if maker.name not in _PRODUCTS:
+        found: int = access.attr(maker, "channel_dim")
+        return found
+    weight = maker.operands[1]
+    return len(shape(maker.results[0])) - 1 if weight in fixed and len(shape(weight)) == 2 else None

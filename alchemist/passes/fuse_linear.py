@@ -108,8 +108,8 @@ class FuseActivation(Pass):
                 if access.attr(op, "alchemist.variant") == "Tanh":
                     name = "gelu_tanh"
                 source = op.operands[0] if len(op.operands) == 1 else None
-                producer = defining(source, *FUSED)
-                if producer is None or source is None or name not in FUSED[producer.name] or not single_use(source):
+                producer = _producer(source) if source is not None else None
+                if producer is None or source is None or name not in FUSED[producer.name]:
                     continue
                 if ACTIVATION in producer.attributes or operand_is_constant(producer):
                     continue
@@ -118,6 +118,15 @@ class FuseActivation(Pass):
                 set_attr(producer, ACTIVATION, name)
                 add_sources(producer, op, before=False)
                 replace(op, [source])
+
+
+def _producer(value: SSAValue) -> Operation | None:
+    """The op that the value alone comes from, a convolution's also as another view of it."""
+    producer = defining(value, *FUSED) if single_use(value) else None
+    while producer is None and single_use(value) and (view := defining(value, "ttir.reshape")) is not None:
+        value = view.operands[0]
+        producer = defining(value, "ttir.conv1d", "ttir.conv2d") if single_use(value) else None
+    return producer
 
 
 def operand_is_constant(op: Operation) -> bool:

@@ -20,8 +20,9 @@ STORED = model.Parameter("stored", "stored")
 OUTPUT = model.Parameter("weights", "output")
 DEVICE = model.Parameter("device", "device")
 _ALL_STORED, _ALL_WEIGHTS = model.ScopeArgument("stored"), model.ScopeArgument("weights")
-FOLDS = "Scales {} convolution's weights and shifts its bias as the batch norm behind it would its result."
-"""What a helper's docstring says of one convolution, or of each."""
+FOLDS = "Scales {} {}'s weights and shifts its bias as the batch norm behind it would its result."
+"""What a helper's docstring says of one layer, or of each."""
+LAYERS = ("convolution", "linear layer")
 _HELPER_NAMES = {
     "ttnn.transpose": "transposed",
     "ttnn.permute": "transposed",
@@ -180,9 +181,11 @@ class _Preparation:
     def _joint_helper(self, name: str, made: Recipe, functions: set[str]) -> model.Function:
         """A function of the modules' names, which reads their files and keeps several weights."""
         folds = _folds(made)
+        layer = LAYERS[not any(node.spec.name.startswith("ttnn.prepare_conv") for node in made.nodes)]
+        roles = (layer.partition(" ")[0], "normalization")
         words: dict[str, str] = {}
         for index, module in enumerate(made.modules):
-            plain = _FOLDED[index] if folds and len(made.modules) == len(_FOLDED) else module.rpartition(".")[2].rstrip("0123456789_")
+            plain = roles[index] if folds and len(made.modules) == len(roles) else module.rpartition(".")[2].rstrip("0123456789_")
             words[module] = unique([identifier(plain or "module")], lambda name: name not in words.values() and name not in functions)
 
         def place(name: str) -> model.Key:
@@ -193,7 +196,7 @@ class _Preparation:
         self._file_shapes[name] = {place(file): leaf.type.shape for file, leaf in zip(made.files, made.leaves, strict=True)}
         targets = {value: model.WeightRef(place(key)) for value, key in made.outputs.items()}
         body = _steps(made, environment, set(), functions | set(words.values()), targets)
-        doc = FOLDS.format("a") if folds else ""
+        doc = FOLDS.format("a", layer) if folds else ""
         return model.Function(name, (STORED, OUTPUT, *(model.Parameter(word, "text") for word in words.values())), tuple(body), 0, doc)
 
     # ----------------------------------------------------------------------------------------------------------- functions
@@ -292,9 +295,6 @@ def _helper_name(made: Recipe, last: Node) -> str:
     if not _folds(made):
         return verb
     return "fold_batch_norm" if made.also else f"fold_batch_norm_{'bias' if verb.endswith('bias') else 'weights'}"
-
-
-_FOLDED = ("convolution", "normalization")
 
 
 def _folds(made: Recipe) -> bool:

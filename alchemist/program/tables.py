@@ -13,7 +13,7 @@ from alchemist.program import model
 from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.names import RESERVED, unique
-from alchemist.program.prepare import FOLDS
+from alchemist.program.prepare import FOLDS, LAYERS
 from alchemist.program.walk import mapped, with_arguments
 
 MIN_ROWS = 8
@@ -69,7 +69,8 @@ def tabulated(functions: Sequence[model.Function], shapes: Shapes, taken: set[st
     loop = model.RowLoop(tuple(model.Parameter(word, kinds.get(word, "text")) for word in (*words, *columns)), cells, body)
     name = unique([f"{helpers[0].name}s"], lambda name: name not in taken and name not in RESERVED)
     stored, output = helpers[0].parameters[:2]
-    doc = FOLDS.format("each") if helpers[0].doc == FOLDS.format("a") else helpers[0].doc
+    each = {FOLDS.format("a", layer): FOLDS.format("each", layer) for layer in LAYERS}
+    doc = each.get(helpers[0].doc, helpers[0].doc)
     table = model.Function(name, (stored, output), (loop,), 0, doc)
     key: model.Key = (scope,) if scope else ()
     call = model.CallFunction(name, (model.ScopeArgument("stored", key), model.ScopeArgument("weights", key)), ())

@@ -5,15 +5,22 @@ from __future__ import annotations
 from pass_graphs import (
     BIAS,
     CHANNELS,
+    COLUMNS,
     CONV,
     HEADS,
     HIDDEN,
     IMAGE,
     KERNEL,
     NCDHW,
+    ROWS,
     SQUARE,
+    TAP,
+    TAP_BIAS,
     TAPS,
+    TURNED_COLUMNS,
+    TURNED_WAVE,
     VECTOR,
+    VECTOR_32,
     VOLUME,
     WAVE,
     B,
@@ -31,11 +38,14 @@ from pass_graphs import (
     layer_norm_by_division,
     layer_norm_written_out,
     moving,
+    normed,
     over_one_plus,
+    padded_twice,
     reduced,
     rms_norm_by_division,
     rms_norm_written_out,
     softmax_written_out,
+    tap,
     turned,
     volume,
     wave,
@@ -67,7 +77,22 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "conv1ds with activations between": (
         "conv1d-channels-last",
         build(lambda g, x, w, v: g("exp", wave(g, g("gelu", g("relu", wave(g, x, w))), v)), WAVE, TAPS, ((16, 16, 3), F, "parameter")),
-        ["permute", "conv1d", "relu", "gelu", "permute", "permute", "conv1d", "exp", "permute"],
+        ["permute", "conv1d", "relu", "gelu", "conv1d", "exp", "permute"],
+    ),
+    "a conv1d whose result is sliced and turned": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS),
+        ["permute", "conv1d", "slice_static", "permute", "permute"],
+    ),
+    "a conv1d between joined values, of which a mean is taken": (
+        "conv1d-channels-last",
+        build(lambda g, x, w: g("mean", padded_twice(g, wave(g, x, w)), out=(2, 32), dim_arg=[2], keep_dim=False), WAVE, TAPS),
+        ["permute", "conv1d", "pad", "multiply", "concat", "mean"],
+    ),
+    "a gated conv1d of one tap": (
+        "conv1d-channels-last",
+        build(lambda g, x, w, b: g("multiply", (y := tap(g, turned(g, x, (2, 8, 12)), w, b)), g("sigmoid", y)), TURNED_WAVE, TAP, TAP_BIAS),
+        ["permute", "permute", "reshape", "permute", "reshape", "linear", "sigmoid", "multiply", "permute"],
     ),
     "identities": (
         "fold",
@@ -188,6 +213,16 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
             *[((6,), F, "parameter")] * 4,
         ),
         ["full", "add", "rsqrt", "multiply", "reshape", "reshape", "multiply", "reshape", "multiply", "subtract", "conv3d"],
+    ),
+    "batch norm of a linear layer": (
+        "fold-batch-norm",
+        build(lambda g, x, w, b, *v: normed(g, g("linear", x, w, b, out=(4, 32)), *v), ROWS, COLUMNS, VECTOR_32, *[VECTOR_32] * 4),
+        ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "reshape", "subtract", "multiply", "subtract", "linear"],
+    ),
+    "batch norm of a product with turned weights": (
+        "fold-batch-norm",
+        build(lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(4, 32), transpose_b=True), *v), ROWS, TURNED_COLUMNS, *[VECTOR_32] * 4),
+        ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "multiply", "subtract", "linear"],
     ),
     "batch norm in arithmetic": (
         "fold-batch-norm",
@@ -324,13 +359,24 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
     "1 / (2 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x, 2.0), X)),
     "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
-    "a conv1d whose result is sliced": (
+    "a conv1d alone": ("conv1d-channels-last", build(lambda g, x, w: g("relu", wave(g, x, w)), WAVE, TAPS)),
+    "a conv1d whose result is laid out flat": (
         "conv1d-channels-last",
-        build(lambda g, x, w: turned(g, g("slice_static", wave(g, x, w), out=(2, 16, 12), begins=[0, 0, 0], ends=[2, 16, 12], step=[1, 1, 1])), WAVE, TAPS),
+        build(lambda g, x, w: g("reshape", wave(g, x, w), out=(2, 192), shape=(2, 192)), WAVE, TAPS),
     ),
-    "a conv1d that another op reads too": (
+    "a conv1d that a sum of everything reads too": (
         "conv1d-channels-last",
-        build(lambda g, x, w: (lambda y: (turned(g, y), g("sum", y, out=(2, 16), dim_arg=[2], keep_dim=False)))(wave(g, x, w)), WAVE, TAPS),
+        build(lambda g, x, w: (lambda y: (g("exp", y), g("reshape", y, out=(32, 12), shape=(32, 12))))(wave(g, x, w)), WAVE, TAPS),
+    ),
+    "batch norm of a product of two inputs": (
+        "fold-batch-norm",
+        build(lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(4, 32)), *v), ROWS, ((16, 32), F, "input"), *[VECTOR_32] * 4),
+    ),
+    "batch norm over another dimension": (
+        "fold-batch-norm",
+        build(
+            lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(2, 4, 32)), *v, dimension=1), ((2, 4, 16), F, "input"), COLUMNS, *[((4,), F, "parameter")] * 4
+        ),
     ),
     "padding with ones": (
         "fold-padding",

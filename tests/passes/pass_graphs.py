@@ -177,6 +177,14 @@ def conv_norm(g: Graph, x: Any, w: Any, *vectors: Any) -> Any:
     return g("batch_norm_inference", y, *vectors, epsilon=1e-5, dimension=1)
 
 
+ROWS, COLUMNS, TURNED_COLUMNS = ((4, 16), F, "input"), ((16, 32), F, "parameter"), ((32, 16), F, "parameter")
+VECTOR_32 = ((32,), F, "parameter")
+
+
+def normed(g: Graph, x: Any, *vectors: Any, dimension: int = 1) -> Any:
+    return g("batch_norm_inference", x, *vectors, epsilon=1e-5, dimension=dimension)
+
+
 CHANNELS = ((1, 16, 1, 1), F, "parameter")
 
 
@@ -204,14 +212,26 @@ HIDDEN = ((2, 32, 64), F, "input")
 SQUARE = ((64, 64), F, "parameter")
 
 WAVE, TAPS = ((2, 8, 12), F, "input"), ((16, 8, 3), F, "parameter")
+TURNED_WAVE, TAP, TAP_BIAS = ((2, 12, 8), F, "input"), ((16, 8, 1), F, "parameter"), ((1, 16, 1), F, "parameter")
 
 
 def wave(g: Graph, x: Any, w: Any, out: tuple[int, ...] = (2, 16, 12)) -> Any:
     return g("conv1d", x, w, out=out, stride=1, padding=1, groups=1, batch_dim=0, channel_dim=1, length_dim=2, dilation=1)
 
 
-def turned(g: Graph, x: Any) -> Any:
-    return g("permute", x, out=(2, 12, 16), permutation=[0, 2, 1])
+def turned(g: Graph, x: Any, out: tuple[int, ...] = (2, 12, 16)) -> Any:
+    return g("permute", x, out=out, permutation=[0, 2, 1])
+
+
+def tap(g: Graph, x: Any, w: Any, b: Any) -> Any:
+    """A conv1d of one tap."""
+    return g("conv1d", x, w, b, out=(2, 16, 12), stride=1, padding=0, groups=1, batch_dim=0, channel_dim=1, length_dim=2, dilation=1)
+
+
+def padded_twice(g: Graph, x: Any) -> Any:
+    """x with two zeros in front and its double, one behind the other."""
+    padded = g("pad", x, out=(2, 16, 14), padding=[0, 0, 0, 0, 2, 0], value=0.0)
+    return g("concat", padded, g("multiply", padded, padded), out=(2, 32, 14), dim=1)
 
 
 def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:

@@ -93,9 +93,8 @@ def _composed(c: Lowering, op: Operation) -> None:
         k, v = (c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype) for x in (k, v))
     scale = _scale(op, shape(q)[-1])
     dims = (*shape(q)[:3], shape(k)[2])
-    keys = c.permute(k, (0, 1, 3, 2))
     configs = {"compute_config": compute_config(c.options)}
-    scores = c.emit("matmul", [q, keys], configs, dims, dtype)
+    scores = c.emit("matmul", [q, k], {"transpose_b": True, **configs}, dims, dtype)
     if scale != 1.0:
         scores = c.emit("multiply", [scores, c.scalar(scale, dtype)], None, dims, dtype)
     mask = operand(op, "attention_mask")

@@ -26,8 +26,10 @@ from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
+from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.spec import INLINE, NOTE
 from alchemist.options import CompilerOptions
+from alchemist.passes.registry import add_sources
 from alchemist.passes.views import joined, view_of
 
 Shape = tuple[int, ...]
@@ -336,7 +338,18 @@ class Lowering:
         if shape(value) == dims:
             return value
         have = layout(value)
-        return self.emit("reshape", [value], {"shape": dims}, dims, have.dtype, have.page)
+        key = (value, f"reshape {dims} {self._module()}")
+        found = self._converted.get(key)
+        if found is None:
+            found = self._converted[key] = self.emit("reshape", [value], {"shape": dims}, dims, have.dtype, have.page)
+        elif self.op is not None and isinstance(found.owner, Operation):
+            add_sources(found.owner, self.op, before=False)
+        return found
+
+    def _module(self) -> tuple[str, ...]:
+        """The module around the op in hand: what one module makes of a value, another one makes for itself."""
+        infos = sources_of(self.op) if self.op is not None else ()
+        return tuple(scope.path for scope in chain_of_source(infos[-1])) if infos else ()
 
     def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         """`ttnn.transpose` for the last two dims, `ttnn.permute` for anything else."""
