@@ -169,13 +169,16 @@ def _gain(region: list[Operation], fixed: set[SSAValue]) -> int:
 
 def _turn(region: list[Operation]) -> None:
     inside = {id(op) for op in region}
+    turned: dict[SSAValue, SSAValue] = {}
     for op in region:
         data = {id(value) for value in _data(op)}
         for index, value in enumerate(op.operands):
             if id(value) in data and not (isinstance(value.owner, Operation) and id(value.owner) in inside) and len(shape(value)) == 3:
-                before = Builder.before(op)
-                before.source = sources_of(op) or None
-                op.operands[index] = permuted(before, value, _ORDER)
+                if value not in turned:  # at its first reader
+                    before = Builder.before(op)
+                    before.source = sources_of(op) or None
+                    turned[value] = permuted(before, value, _ORDER)
+                op.operands[index] = turned[value]
     for op in region:
         _TURNS[op.name](op)
         result = op.results[0]

@@ -19,6 +19,8 @@ from alchemist.passes.registry import Pass, functions, is_const_eval, register
 
 MIN_PARTS = 3
 """Parts of a join that look like iterations."""
+MIN_ROUNDS = 4
+"""Parts of which all forms move, not only the last one: three are query, key and value as well."""
 _FIRST = ("ttnn.get_device", "ttcore.load_cached")
 """Ops without a statement of their own."""
 
@@ -176,7 +178,7 @@ def _forms_at_makers(body: Body) -> list[Operation]:
     for op in body.ops:
         if op.name != "ttnn.concat" or len(op.operands) < MIN_PARTS:
             continue
-        chains = [_forms(body, value, op) for value in op.operands]
+        chains = [_forms(body, value, op)[-1 if len(op.operands) < MIN_ROUNDS else 0 :] for value in op.operands]
         steps = {tuple(form.name for form in chain) for chain in chains[1:]}
         if len(steps) != 1 or not all(chains) or any(not moved.isdisjoint(chain) for chain in chains):
             continue
