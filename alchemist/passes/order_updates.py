@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
 
+from alchemist.ir.access import shape
 from alchemist.ir.location import sources_of
 from alchemist.passes.order import Body, reorder
 from alchemist.passes.registry import Pass, register
 
 MIN_UPDATES = 3
 """Parameters that the same ops update."""
+MIN_ALONE = 4
+"""Ops of an update where no backward pass tells that it is one."""
 
 
 @register("order-updates")
@@ -27,7 +32,9 @@ class OrderUpdates(Pass):
 
 
 def _by_parameter(body: Body) -> list[Operation]:
-    updates = _updates(body)
+    behind = _updates(body)
+    shared = _shared(body, behind)
+    updates = behind - shared
     groups: dict[Operation, list[Operation]] = {}
     first: dict[Operation, Operation] = {}  # of the group that an op belongs to
     for op in body.ops:
@@ -42,7 +49,7 @@ def _by_parameter(body: Body) -> list[Operation]:
         merged.append(op)
         first.update((one, head) for one in merged)
     shapes = Counter(tuple(op.name for op in ops) for ops in groups.values())
-    if not shapes or max(shapes.values()) < MIN_UPDATES:
+    if not shapes or max(shapes.values()) < MIN_UPDATES or not (_has_gradients(body) or _is_all_updates(groups.values())):
         return body.ops
 
     def turn(head: Operation) -> tuple[int, int]:
@@ -52,10 +59,47 @@ def _by_parameter(body: Body) -> list[Operation]:
         return max(made, default=-1), body.place[head]
 
     ordered = [op for head in sorted(groups, key=turn) for op in sorted(groups[head], key=body.place.__getitem__)]
-    return [*(op for op in body.ops if op not in updates), *ordered]
+    return [*(op for op in body.ops if op not in behind), *(op for op in body.ops if op in shared), *ordered]
+
+
+def _is_gradient(op: Operation) -> bool:
+    return bool(sources := sources_of(op)) and sources[-1].is_gradient
+
+
+def _has_gradients(body: Body) -> bool:
+    return any(map(_is_gradient, body.ops))
 
 
 def _updates(body: Body) -> set[Operation]:
-    """What stands behind the last gradient; none without gradients."""
-    places = [body.place[op] for op in body.ops if (sources := sources_of(op)) and sources[-1].is_gradient]
-    return set(body.ops[places[-1] + 1 :]) if places else set()
+    """What stands behind the last gradient; everything where there is none: a step that is given its gradients."""
+    places = [body.place[op] for op in body.ops if _is_gradient(op)]
+    return set(body.ops[places[-1] + 1 :]) if places else set(body.ops)
+
+
+def _is_number(value: SSAValue) -> bool:
+    return math.prod(shape(value)) == 1
+
+
+def _shared(body: Body, updates: set[Operation]) -> set[Operation]:
+    """What numbers are made from that all parameters share: a learning rate, the norm of all gradients."""
+    found: set[Operation] = set()
+    pending = [op for op in body.ops if op in updates and op.results and all(map(_is_number, op.results))]
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending += [value.owner for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates]
+    return found
+
+
+def _is_all_updates(groups: Iterable[Sequence[Operation]]) -> bool:
+    """Whether all groups are elementwise, each on tensors of one shape, and long enough to be updates."""
+    for ops in groups:
+        values = [value for op in ops for value in (*op.operands, *op.results) if math.prod(_dims(value)) != 1]
+        if len(ops) < MIN_ALONE or len({_dims(value) for value in values}) != 1:
+            return False
+    return True
+
+
+def _dims(value: SSAValue) -> tuple[int, ...]:
+    return shape(value) if isinstance(value.type, TensorType) else ()

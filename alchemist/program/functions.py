@@ -14,7 +14,7 @@ from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.result_order import in_source_order
 from alchemist.program.state import lists_of
-from alchemist.program.updates import note_parts, takes_gradients, updates_in
+from alchemist.program.updates import note_parts, takes_gradients, updates_alone, updates_in
 
 MAX_TENSORS = 48
 """Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
@@ -218,7 +218,7 @@ class Recovery:
         """What the optimizer does to every parameter alike is a function, which gets the parameter as a tensor."""
         out: list[Item] = []
         end = 0
-        for run in updates_in(items) if takes_gradients(self._graph) else ():
+        for run in updates_in(items) if takes_gradients(self._graph) else updates_alone(items):
             nodes = [item for index in run if isinstance(item := items[index], Node)]
             positions = [node.position for node in nodes]
             method = _Method(_UPDATE, Group(tree.chain, list(nodes), min(positions), max(positions) + 1))

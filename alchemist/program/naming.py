@@ -19,7 +19,7 @@ from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, s
 from alchemist.program.roles import ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
-from alchemist.program.updates import update_role, updated
+from alchemist.program.updates import input_roles, update_role, updated
 
 _MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
 """Names that statements read, but not for their value."""
@@ -109,6 +109,7 @@ class Naming:
         forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
         plain = found[1].plain if found else frozenset[str]()
         hints = self._context.hints.get(id(definition), [])
+        roles_given = input_roles(definition.parameters) if definition.takes_weights else {}
         wanted: list[tuple[list[str], list[str]]] = []
         together: dict[tuple[str, ...], list[int]] = {}  # nameless values by the parameters that their statement reads
         for index, value in enumerate(definition.parameters):
@@ -123,7 +124,8 @@ class Naming:
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
             if value.part is not None or definition.takes_weights:
-                first.append(self._part(value) if not definition.takes_weights else update_role(value, updated(definition.parameters)))
+                role = roles_given.get(id(value)) or update_role(value, updated(definition.parameters)) if definition.takes_weights else self._part(value)
+                first.append(role)
             if role := argument_role(value):
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
             if unnamed:

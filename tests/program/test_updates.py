@@ -90,3 +90,53 @@ def test_alike_branches_of_a_program_without_gradients_are_no_updates(count: int
     text = emitted_of(branches, tuple(jnp.ones((8, 32)) for _ in range(count)))["main.py"]
     assert "def update" not in text
     assert text.count("ttnn.tanh(") == count
+
+
+def given_gradients(params: Any, grads: Any, momentum: Any, velocity: Any, step: jax.Array) -> Any:
+    """A step of Adam that is given its gradients: first all momenta, then all velocities, then all parameters."""
+    momentum = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, momentum, grads)
+    velocity = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, velocity, grads)
+    corrected = 1 - 0.999**step
+    return jax.tree.map(lambda p, m, v: p - 1e-3 * m / (jnp.sqrt(v / corrected) + 1e-8), params, momentum, velocity), momentum, velocity
+
+
+def clipped(params: Any, momentum: Any, x: jax.Array) -> Any:
+    """Every parameter's update reads the norm of all gradients."""
+    gradients = jax.grad(loss_of)(params, x)
+    norm = jnp.sqrt(sum(jnp.sum(g**2) for g in jax.tree.leaves(gradients)))
+    momentum = jax.tree.map(lambda m, g: 0.9 * m + g * jnp.minimum(1.0, 1.0 / norm), momentum, gradients)
+    return jax.tree.map(lambda p, m: p - 0.1 * m, params, momentum), momentum
+
+
+def _params() -> list[dict[str, jax.Array]]:
+    return [{"w": jnp.full((32, 32), 0.1 * number), "b": jnp.ones(32)} for number in range(LAYERS)]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "names"),
+    [
+        (
+            given_gradients,
+            [_params() for _ in range(4)] + [jnp.float32(3)],
+            ("grads: ttnn.Tensor", "momentum: ttnn.Tensor", "new_momentum_0_b", "new_velocity_2_w"),
+        ),
+        (clipped, [_params(), _params(), jnp.ones((8, 32))], ("gradient: ttnn.Tensor", "momentum: ttnn.Tensor", "new_momentum_0_b", "d_params_2_w")),
+    ],
+)
+def test_numbers_that_all_parameters_share_do_not_join_their_updates(function: Callable[..., Any], arguments: list[Any], names: tuple[str, ...]) -> None:
+    files = emitted_of(function, tuple(arguments))
+    text = files["main.py"]
+    assert text.count("def update(") == 1
+    assert text.count(" = update(") == 2 * LAYERS
+    assert all(name in text for name in names)
+    flat = emitted_of(function, tuple(arguments), recover_structure=False)
+    assert run(files) == run(flat)
+
+
+def test_equal_parts_that_multiply_matrices_are_no_updates() -> None:
+    """Without gradients only elementwise work on tensors of one shape is an optimizer's."""
+
+    def towers(params: Any, x: jax.Array) -> Any:
+        return [jnp.tanh(jnp.exp(x @ one["w"] + one["b"]) * 0.5) for one in params]
+
+    assert "def update(" not in emitted_of(towers, (_params(), jnp.ones((8, 32))))["main.py"]
