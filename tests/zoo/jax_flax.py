@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from tests.zoo.flax_build import Built, ids, linen, nnx_model, normal
+from tests.zoo.flax_layers import CompactDecoder, ScannedDecoder
 from tests.zoo.flax_nnx import Gemma, cached_decoder
 from tests.zoo.flax_sequences import RWKV, TCN, ActorCritic, BiLSTM, LinenGRU, LinenLSTM, Mamba, NormalizingFlow
 from tests.zoo.flax_text import Bert, EncoderDecoder, Llama, MoETransformer, T5Encoder
@@ -39,4 +40,6 @@ MODELS: dict[str, Callable[[], Built]] = {
     "linen_flow": linen(NormalizingFlow, lambda: normal(8, 8)),
     "nnx_cached_decoder": cached_decoder,
     "nnx_gemma": nnx_model(Gemma, lambda: ids(2, 32)),
+    "nnx_scanned_layers": nnx_model(ScannedDecoder, lambda: ids(2, 32)),
+    "linen_compact_decoder": linen(CompactDecoder, lambda: ids(2, 32)),
 }
