@@ -25,6 +25,9 @@ _COMPOSITES = frozenset(
 _LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|\.pytorch_utils\.|(^|\.)activations$")
 _CALL_NUMBER = re.compile(r"@\d+")
 
+SHARED = "<shared>."
+"""Begins the class names of containers that a model calls several times: what follows is made of their attribute, for no class says what they are."""
+
 Chain = tuple[Scope, ...]
 """The modules around an op that become functions, outermost first; never empty in a scoped program."""
 

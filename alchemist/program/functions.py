@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, Scope, SourceInfo
-from alchemist.ir.scopes import Chain, Group, chain_of_source, weight_path
+from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, weight_path
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
 from alchemist.program.model import Key
@@ -53,6 +53,11 @@ class Definition:
     @property
     def class_name(self) -> str:
         return self.chain[-1].class_name
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it stands for a list of layers, which has no source of its own: the lines of its ops are those of its calls."""
+        return not self.method and self.class_name.startswith(SHARED)
 
     @property
     def is_step(self) -> bool:
@@ -353,7 +358,7 @@ class Recovery:
             if isinstance(item, Node):
                 arguments = tuple((arg.name, skeleton(raw)) for arg, raw in item.arguments)
                 types = tuple(value.type for value in item.results)
-                frames = tuple(info.frames[-1] for info in item.sources if info.frames)
+                frames = () if definition.is_container else tuple(info.frames[-1] for info in item.sources if info.frames)
                 parts.append((item.spec.name, arguments, inputs, types, item.note, frames))
             elif isinstance(item, CallItem):
                 scope = definition.relative(item.path) if item.path != definition.path else ""

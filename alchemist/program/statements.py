@@ -385,7 +385,7 @@ class Body(Naming):
     def _comments(self, item: Item) -> dict[tuple[str, int], str]:
         """Identities and texts of the source statements that the item implements, in their order."""
         parts = item.body if isinstance(item, LoopItem) else [item]
-        if len(parts) > 1:
+        if len(parts) > 1 or self._definition.is_container:
             return {}
         texts: dict[tuple[str, int], str] = {}
         for info, frame in self._display_frames(parts[0]):

@@ -113,6 +113,20 @@ class RungeKutta(nn.Module):
         return y
 
 
+class Twins(nn.Module):
+    """Layers without a class of their own that are called twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tower = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32), nn.Tanh())
+        self.once = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32))
+
+    def forward(self, pair: torch.Tensor) -> torch.Tensor:
+        left = self.tower(pair[0])
+        right = self.tower(pair[1])
+        return self.once(left + right)
+
+
 class Retrieval(nn.Module):
     """Three rounds of a few ops."""
 
@@ -152,6 +166,16 @@ def test_rounds_in_which_nothing_counts(model: nn.Module, x: torch.Tensor, round
     assert rounds in text
     assert len(text.splitlines()) < most
     assert "def slope" not in text  # the statement's arithmetic is no part of the method that it calls
+
+
+def test_layers_that_are_called_twice_are_a_function(tmp_path: Path) -> None:
+    """Called after their attribute, with their activation inside; layers that are called once stand in their caller."""
+    text = made(Twins(), torch.randn(2, 8, 32), tmp_path / "made")
+    assert text.count("def tower(") == 1
+    assert text.count("tower(") == 3
+    assert text.count('weights.scope("tower")') == 2
+    assert text.count('activation="tanh"') == 1
+    assert "def once" not in text
 
 
 def test_kept_values_in_another_form(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     program = export(root, plain_args, plain_kwargs)
     code = function_code(root)
     sources = Sources(root, str(getattr(model, "__qualname__", name)), "" if not wrapped else code.co_name if code is not None else name)
+    sources.note_shared(program.graph)
     places = _placeholders(program, root, function, originals)
     lowering, env, declared = _prepare(program, places, sources)
     values, mutations = _lower(program, lowering, env, places)

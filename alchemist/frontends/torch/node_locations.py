@@ -13,11 +13,13 @@ from torch import fx
 
 from alchemist.frontends.torch.training import framework_op
 from alchemist.ir.location import Frame, Scope, SourceInfo
+from alchemist.ir.scopes import SHARED
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)[^\n]*(?:\n(?P<code>[^\n]*))?', re.M)
 _COUNTER = re.compile(r"(?<=[^\d_])_\d+$")
 _TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 _OWN = str(Path(__file__).resolve().parent)
+_CONTAINER = "torch.nn.modules.container.Sequential"
 _FRAMEWORK = ("torch/", "torch\\", "functools.py", "contextlib.py")
 FIRST_STEP = 1_000_000
 """Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
@@ -64,6 +66,22 @@ class Sources:
         self._frames: dict[str, tuple[tuple[Frame, ...], Frame | None]] = {}
         self._code: dict[str, str] = {}
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
+        self._shared: dict[str, str] = {}  # path of a container that is called several times -> what its function is called after
+
+    def note_shared(self, graph: fx.Graph) -> None:
+        """Containers of several layers that the model calls more than once are modules like its own: a tower of a Siamese net, the head of all levels.
+
+        They are called after their attribute, for a container's class says nothing.
+        """
+        calls: dict[str, set[str]] = {}
+        for node in graph.nodes:
+            for call, (path, cls) in (node.meta.get("nn_module_stack") or {}).items():
+                if (cls if isinstance(cls, str) else qualified(cls)) == _CONTAINER:
+                    calls.setdefault(self._own_paths.get(path, path), set()).add(call)
+        for path, several in calls.items():
+            words = [word for word in path.split(".") if not word.isdigit()]
+            if len(several) > 1 and words:
+                self._shared[path] = SHARED + "".join(part.capitalize() for part in words[-1].split("_"))
 
     def info(self, node: fx.Node, *, named: bool) -> SourceInfo:
         op = framework_op(node)
@@ -91,10 +109,13 @@ class Sources:
         key = tuple((self._called(path, call), cls if isinstance(cls, str) else qualified(cls)) for call, (path, cls) in stack.items())  # type: ignore[arg-type]
         known = self._scopes.get(key)
         if known is None:
-            known = tuple(Scope(path, self._root_name if self._wrapped and not path else name) for path, name in key)
+            known = tuple(Scope(path, self._root_name if self._wrapped and not path else self._named(path, name)) for path, name in key)
             self.class_names.update(scope.class_name for scope in known)
             self._scopes[key] = known
         return known
+
+    def _named(self, path: str, name: str) -> str:
+        return self._shared.get(path.partition("@")[0], name) if name == _CONTAINER else name
 
     def _called(self, path: str, call: str) -> str:
         """The module's path by its first name, with "@n" in its later calls. call: how the exporter tells calls apart."""
