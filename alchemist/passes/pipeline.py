@@ -25,6 +25,7 @@ TTIR_PIPELINE = (
     "known-signs",
     "fold",
     "implicit-broadcast",
+    "drop-unit-dims",
     "fuse-patterns",
     "fuse-attention",
     "merge-reductions",

@@ -7,6 +7,7 @@ from pass_graphs import (
     CHANNELS,
     COLUMNS,
     CONV,
+    CUBE,
     HEADS,
     HIDDEN,
     IMAGE,
@@ -14,6 +15,7 @@ from pass_graphs import (
     NCDHW,
     ROWS,
     SQUARE,
+    SQUARES,
     TAP,
     TAP_BIAS,
     TAPS,
@@ -31,6 +33,7 @@ from pass_graphs import (
     attention,
     build,
     conv_norm,
+    flat,
     frozen_norm,
     gelu_factored,
     gelu_tanh_written_out,
@@ -45,6 +48,7 @@ from pass_graphs import (
     rms_norm_by_division,
     rms_norm_written_out,
     softmax_written_out,
+    spread,
     tap,
     turned,
     volume,
@@ -224,6 +228,16 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(4, 32), transpose_b=True), *v), ROWS, TURNED_COLUMNS, *[VECTOR_32] * 4),
         ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "multiply", "subtract", "linear"],
     ),
+    "a product of three operands by einsum": (
+        "drop-unit-dims",
+        build(lambda g, x, y: flat(g, g("multiply", spread(g, x, 1), spread(g, y, 2), out=(2, 4, 8, 1))), CUBE, SQUARES),
+        ["reshape", "reshape", "reshape", "reshape", "multiply", "reshape", "reshape"],
+    ),
+    "rows times columns": (
+        "drop-unit-dims",
+        build(lambda g, x, y: g("matmul", x, y, out=(6, 1, 1)), ((6, 1, 8), F, "input"), ((6, 8, 1), F, "input")),
+        ["reshape", "reshape", "multiply", "sum", "reshape"],
+    ),
     "batch norm in arithmetic": (
         "fold-batch-norm",
         build(frozen_norm, IMAGE, KERNEL, CHANNELS, CHANNELS),
@@ -377,6 +391,22 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
         build(
             lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(2, 4, 32)), *v, dimension=1), ((2, 4, 16), F, "input"), COLUMNS, *[((4,), F, "parameter")] * 4
         ),
+    ),
+    "one row times one column": (
+        "drop-unit-dims",
+        build(lambda g, x, y: g("matmul", x, y, out=(1, 1, 1)), ((1, 1, 8), F, "input"), ((1, 8, 1), F, "input")),
+    ),
+    "a product with a last dimension": (
+        "drop-unit-dims",
+        build(lambda g, x, y: flat(g, g("multiply", g("reshape", x, out=(2, 4, 1, 8), shape=(2, 4, 1, 8)), spread(g, y, 2))), CUBE, SQUARES),
+    ),
+    "a product that is read as it is": (
+        "drop-unit-dims",
+        build(lambda g, x, y: g("exp", g("multiply", spread(g, x, 1), spread(g, y, 2), out=(2, 4, 8, 1))), CUBE, SQUARES),
+    ),
+    "a product of a value that is no view": (
+        "drop-unit-dims",
+        build(lambda g, x, y: flat(g, g("multiply", g("exp", spread(g, x, 1)), spread(g, y, 2), out=(2, 4, 8, 1))), CUBE, SQUARES),
     ),
     "padding with ones": (
         "fold-padding",

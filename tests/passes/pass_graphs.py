@@ -234,6 +234,19 @@ def padded_twice(g: Graph, x: Any) -> Any:
     return g("concat", padded, g("multiply", padded, padded), out=(2, 32, 14), dim=1)
 
 
+CUBE, SQUARES = ((2, 4, 8), F, "input"), ((2, 4), F, "input")
+
+
+def spread(g: Graph, x: Any, ones: int) -> Any:
+    """x with dimensions of size 1 behind its own."""
+    dims = (*access.shape(x), *(1,) * ones)
+    return g("reshape", x, out=dims, shape=dims)
+
+
+def flat(g: Graph, x: Any) -> Any:
+    return g("reshape", x, out=(64,), shape=(64,))
+
+
 def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:
     for name, dims, out, keep in steps:
         x = g(name, x, out=out, dim_arg=dims, keep_dim=keep)
