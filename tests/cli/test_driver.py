@@ -228,3 +228,57 @@ def test_explore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     overlay = json.loads(out.with_suffix(".node_data.json").read_text())["forward"]["results"]
     assert overlay[linear["id"]]["value"] == 35
     assert sum(entry["value"] for entry in overlay.values()) == 192
+
+
+@pytest.mark.parametrize("word", ["-o", "--output", "-output", "-o="])
+def test_where_opt_writes(word: str, file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.mlir"
+    status, printed, _ = run(capsys, "opt", file, *([f"{word}{out}"] if word.endswith("=") else [word, out]))
+    assert (status, printed) == (0, "")
+    assert print_module(parse(out.read_text())) == print_module(parse(GOOD))
+    if not word.endswith("="):
+        status, _, err = run(capsys, "opt", file, word)
+        assert status == 1 and "needs a value" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "alchemist opt"),
+        (["--help"], 0, "--verify-each=false"),
+        (["x.mlir", "y.mlir"], 1, "more than one input"),
+        (["--pass-pipeline=builtin.module(fold"], 1, "balanced parentheses"),
+        (["--pass-pipeline=builtin.module(fold;cse)"], 1, "malformed pass pipeline"),
+        (["--no-such-pass"], 1, "no-such-pass"),
+    ],
+)
+def test_words_of_opt_that_end_at_once(words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found, out, err = run(capsys, "opt", *words)
+    assert found == status and said in out + err
+
+
+def test_flags_of_the_real_driver(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those that change nothing here are taken; a module is printed before a pass where that is asked for."""
+    plain = run(capsys, "opt", file, "--fold")
+    assert run(capsys, "opt", file, "--mlir-print-op-generic", "--mlir-print-debuginfo=false", "--verify-each=false", "--fold") == plain
+    status, out, err = run(capsys, "opt", file, "--mlir-print-ir-before-all", "--mlir-print-ir-after-all=false", "--fold", "--cse")
+    assert status == 0 and out == plain[1]
+    assert {*re.findall(r"IR Dump (\w+) \S+ \((\w+)\)", err)} == {("Before", "fold"), ("Before", "cse")}
+
+
+def test_one_file_of_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    source = DATA / "cnn_ttir.mlir"
+    _, whole, _ = run(capsys, "translate", "--mlir-to-python", source)
+    status, main_, _ = run(capsys, "translate", "--mlir-to-python", source, "--file-id", "main")
+    assert status == 0 and "File:" not in main_ and main_ in whole and main_ != whole
+    status, _, err = run(capsys, "translate", "--mlir-to-python", source, "--file-id", "mein")
+    assert status == 1 and "no file 'mein'" in err and "main" in err
+
+
+def test_tables_of_options_and_ops(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "options")
+    assert status == 0 and all(entry.name.replace("_", "-") in out or entry.name in out for entry in fields(CompilerOptions))
+    assert "| `" in run(capsys, "options", "--markdown")[1]
+    status, out, _ = run(capsys, "ops", "--onnx", "norm", "layer")
+    assert status == 0 and out.splitlines() and all("norm" in line.lower() and "layer" in line.lower() for line in out.splitlines())
+    assert len(run(capsys, "ops", "--onnx")[1].splitlines()) > 100

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from alchemist.cli import main
+from alchemist.driver.explore import node_data
+from alchemist.errors import InputError
 
 DATA = Path(__file__).parent / "data"
 
@@ -77,3 +79,37 @@ def test_node_data_is_one_of_model_explorer(tmp_path: Path) -> None:
     data = json.loads(out.with_suffix(".node_data.json").read_text())
     made = builder.ModelNodeData({name: _build(builder.GraphNodeData, part, name) for name, part in data.items()})
     assert json.loads(made.to_json_string())["forward"]["results"]
+
+
+def _overlay(rows: str, tmp_path: Path, labels: list[str]) -> Any:
+    (tmp_path / "ops_perf_results_x.csv").write_text(rows)
+    nodes = [{"id": str(number), "label": label} for number, label in enumerate(labels)]
+    return node_data({"graphs": [{"id": "g", "nodes": nodes}]}, tmp_path)
+
+
+def test_times_of_programs_belong_to_the_call_before_them(tmp_path: Path) -> None:
+    """A row in front of all calls, one without a time, and programs of one call."""
+    rows = "OP CODE,DEVICE KERNEL DURATION [ns]\nHaloDeviceOperation,1\nMatmulDeviceOperation,10\nBinaryNgDeviceOperation,20\nUntilizeDeviceOperation,\nUntilizeDeviceOperation,5\nUnaryDeviceOperation,7\n"
+    overlay, used, count = _overlay(rows, tmp_path, ["ttnn.linear", "other", "ttnn.to_layout", "ttnn.relu"])
+    assert {key: value["value"] for key, value in overlay["g"]["results"].items()} == {"0": 30.0, "2": 5.0, "3": 7.0}
+    assert (used, count) == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("OP CODE,DEVICE KERNEL DURATION [ns]\nMatmul,fast\n", "expected numbers in DEVICE KERNEL"),
+        ("OP,TIME\nMatmul,1\n", "columns OP CODE"),
+        ("", ""),
+    ],
+)
+def test_profiles_that_are_none(rows: str, message: str, tmp_path: Path) -> None:
+    if message:
+        with pytest.raises(InputError, match=message):
+            _overlay(rows, tmp_path, ["ttnn.matmul"])
+    else:
+        assert _overlay(rows, tmp_path, ["ttnn.matmul"])[1:] == (0, 0)
+    with pytest.raises(InputError, match="no function that a profile could belong to"):
+        node_data({"graphs": []}, tmp_path)
+    with pytest.raises(InputError, match="no profile"):
+        node_data({"graphs": []}, tmp_path / "gone")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import random
 import re
@@ -290,6 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--file", action="append", default=[], metavar="PATH")
     parser.add_argument("--only", type=int, action="append", default=[], metavar="NUMBER", help="these mutants of the seed")
     parser.add_argument("--limit", type=float, default=900, metavar="SECONDS", help="what a mutant's tests may take (default 900)")
+    parser.add_argument("--minutes", type=float, default=math.inf, metavar="MINUTES", help="begin no mutant after that; with --rows a later run goes on")
     parser.add_argument("--workers", type=int, default=2, help="processes for --reach and for the tests of C++ mutants (default 2)")
     parser.add_argument(
         "--reach",
@@ -330,8 +332,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 file.write(json.dumps({"seed": args.seed, "mutant": str(mutant), **asdict(mutant)}) + "\n")
 
     judged: list[Mutant] = []
+    end = time.monotonic() + 60 * args.minutes
     for mutant in drawn:
-        if len(judged) == args.count:
+        if len(judged) == args.count or (not mutant.verdict and time.monotonic() > end):
             break
         if not mutant.verdict:
             judge_now(mutant)
