@@ -16,7 +16,8 @@ Hand-written models of tt-metal's tree, run unchanged (`python -m tests.experts.
 `python -m tests.experts.table FILE ...`, which writes this table), against the real package over a mock
 device: results with equal specs, calls with equal device programs (operations in their order, and the cores of each), results in L1 at equal addresses; and the sum
 of kernel times beside the figure that the tree's own device-performance test expects. {taken} The time of unet_3d rests on conv3d's
-model, which no published figure confirms.
+model, which no published figure confirms. Left out: openpdn_mnist on p150, whose grids are Python sets of two ranges, in another order in each
+interpreter.
 """
 
 
