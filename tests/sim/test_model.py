@@ -455,6 +455,22 @@ def test_what_work_on_shards_costs(sim: Simulator, card: str) -> None:
     }
     again, reused = (cycles("conv2d", [pixels, weights], [result], {**window, "activation_reuse": reuse}, fidelity="LoFi") for reuse in (False, True))
     assert reused < 0.95 * again
+    # One block of weights in the buffer: the next is fetched when the product is done, so nothing of a longer product hides; with a second
+    # buffer it runs beside the fetch. A packer that adds in L1 spares the copies of partial sums.
+    narrow, made = rows([1, 1, 4096, 256], (64, 256)), sharded([1, 1, 2048, 512], (32, 512), 64, (8, 8), "height_sharded")
+    deep = {**window, "act_block_h": 1, "act_block_w": 24, "per_core_m": 1, "per_core_n": 16, "window_hw": [3, 3], "out_width": 64}
+    blocks = [narrow, tensor([1, 1, 2304, 512], "bfloat8_b")]
+
+    def convolution(fidelity: str, double: bool, in_l1: bool = False) -> float:
+        return cycles("conv2d", blocks, [made], {**deep, "weights_double_buffer": double}, fidelity=fidelity, packer_l1_acc=in_l1)
+
+    products = 3 * 24 * 16 * 32  # cycles of two more phases
+    assert convolution("HiFi4", False) - convolution("HiFi2", False) == pytest.approx(products, rel=0.02)
+    assert convolution("HiFi4", True) < 0.9 * convolution("HiFi4", False)
+    assert convolution("HiFi2", False, in_l1=True) < convolution("HiFi2", False) - 16 * 15
+    # Shards joined side by side: both data movement cores copy half the rows of each input.
+    thin, thick = rows([1, 1, 77824, 64], (1216, 64)), rows([1, 1, 77824, 128], (1216, 128))
+    assert cycles("concat", [thin, thin], [thick], {"dim": 3}) < 1216 * 40
 
 
 @pytest.mark.parametrize("card", ["n150", "p150"])
