@@ -85,14 +85,18 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
             if candidate is not None:
                 _place(candidate, clusters.setdefault(candidate.kind, []))
     made: list[model.Function] = []
+    called = {function.name for function in functions}
     calls: dict[Hashable, tuple[str, list[model.NumberArgument]]] = {}
     for cluster in (cluster for found in clusters.values() for cluster in found):
         if len(cluster.members) < MIN_CALLS or cluster.gain() < MIN_GAIN:
             continue
         first = cluster.members[0]
         telling = [f"{first.function.name}_with_{one.name}" for one in first.said]
-        name = unique([first.function.name, *telling], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
+        plain = first.function.name
+        variables = [f"apply_{plain}"] if plain in taken and plain not in called else []  # a variable has the name, no other function
+        name = unique([plain, *telling, *variables], lambda name: name not in taken and name not in RESERVED and name not in MAIN_RESERVED)
         taken.add(name)
+        called.add(name)
         made.append(replace(cluster.aligned.function, name=name))
         for index, member in enumerate(cluster.members):
             calls[repr(member.function.body)] = (name, cluster.constants(index))

@@ -119,3 +119,21 @@ def test_a_loop_over_layers_whose_bias_is_another_modules(tmp_path: Path) -> Non
     text = (made.path / "main.py").read_text()
     assert text.count("ttnn.conv2d(") == 2  # the image is row-major, what layers hand on is not
     assert "for i in range(" in text
+
+
+class _Named(nn.Module):
+    """A variable called like the function of the norms."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.LayerNorm(64), nn.LayerNorm(64), nn.LayerNorm(64)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        layer_norm = torch.sin(self.a(x))
+        return layer_norm + torch.sin(self.b(torch.exp(layer_norm))) + torch.sin(self.c(torch.cos(layer_norm)))
+
+
+def test_a_function_that_a_variable_is_called_like_has_a_verb(tmp_path: Path) -> None:
+    text = (codegen_py(_Named().eval(), torch.zeros(2, 32, 64), export_path=tmp_path / "made", export_golden="none").path / "main.py").read_text()
+    assert "def apply_layer_norm(" in text
+    assert "layer_norm = ttnn.sin(" in text
