@@ -13,6 +13,7 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.cli import main
 from alchemist.codegen import onnx_sources
 from alchemist.frontends.onnx import load
+from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored
 from alchemist.ir.location import sources_of
 from tests.frontends_onnx import files
 from tests.frontends_onnx.running import run_checked
@@ -33,6 +34,21 @@ def test_cpp(name: str, tmp_path: Path) -> None:
     values = files.make(name, tmp_path / f"{name}.onnx")
     codegen_cpp(tmp_path / f"{name}.onnx", export_path=tmp_path / "out", **values)
     run_checked(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["external_data", "own_function"])
+def test_large_weights_are_read_when_they_are_asked_for(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of many gigabytes is lowered without its weights in memory."""
+    files.make(name, tmp_path / "model.onnx")
+    read: list[int] = []
+    values = Stored.values
+    monkeypatch.setattr(Stored, "values", lambda self: read.append(self.size_bytes) or values(self))  # type: ignore[func-returns-value]
+    result = load(tmp_path / "model.onnx")
+    assert all(size <= 8 * SMALL_ELEMENTS for size in read), read
+    weights = [argument for argument in result.arguments if argument.kind == "parameter"]
+    read.clear()
+    total = sum(argument.value().nbytes for argument in weights)
+    assert max(read) > 8 * SMALL_ELEMENTS and total >= max(read)
 
 
 def test_shape_arithmetic_leaves_no_ops(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def run(
                 traceback.print_exc(file=output)
             finally:
                 with contextlib.suppress(OSError, ValueError):
-                    sys.stdout.flush()
-                    output.flush()
+                    for stream in (sys.stdout, sys.stderr, output):
+                        stream.flush()
                 os._exit(code)
         code = _wait(process, limit_s)
         output.seek(0)

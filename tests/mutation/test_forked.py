@@ -38,7 +38,7 @@ from tests.mutation import forked
 words, folder, site, limit_s = sys.argv[1].split(), Path(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4])
 code, output, failed = forked.run(["-q", "-p", "no:cacheprovider", *words], folder=folder, site=site, environment=dict(os.environ), library=None,
                                   seconds={"test_it.py::test_works_for_ever": -2.9}, limit_s=limit_s)
-print(json.dumps([code, failed, "ZeroDivisionError" in output]))
+print(json.dumps([code, failed, "ZeroDivisionError" in output or "ERROR: not found" in output]))
 """
 
 
@@ -51,14 +51,14 @@ print(json.dumps([code, failed, "ZeroDivisionError" in output]))
         ("test_it.py -k works", forked.TOO_LONG, ["test_it.py::test_works_for_ever"]),
         ("test_it.py -k waits", -1, []),
         ("test_broken.py", 2, ["test_broken.py"]),
-        ("test_gone.py", 4, []),
+        ("test_it.py::test_gone test_it.py::test_passes", 4, []),
     ],
 )
 def test_what_ends_the_tests(words: str, code: int, failed: list[str], tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "test_broken.py").write_text("import no_such_module\n")
     (tmp_path / "sitecustomize.py").write_text("")
-    assert run(words, tmp_path, 5 if code == -1 else 300) == [code, failed, False]
+    assert run(words, tmp_path, 5 if code == -1 else 300) == [code, failed, code == 4]
 
 
 def test_a_process_that_never_reached_pytest_is_no_verdict(tmp_path: Path) -> None:
