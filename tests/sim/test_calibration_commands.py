@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from ttnn_shim.calibrate import FOLDS, NOISE, read_constants
+from ttnn_shim.simlib import simulator
 
 from ttnn_shim import calibrate, make_error_bands, published_accuracy
 
@@ -64,7 +65,10 @@ def test_a_fit_is_written_where_it_is_asked_for(made: Path, tmp_path: Path, caps
     arch.mkdir()
     for file in ("constants.csv", "sfpu.csv"):
         (arch / file).write_bytes((ROOT / "ttnn_shim" / "arch" / file).read_bytes())
+    sim = simulator()
+    constants = {name: sim.get(sim.arch("p150"), name) for name in sim.constant_names()}
     assert calibrate.main(["--data", str(made), "--arch", str(arch), "--quick", "--write"]) == 0
+    assert {name: sim.get(sim.arch("p150"), name) for name in constants} == constants  # the process prices as before
     assert "out of fold" not in capsys.readouterr().out
     before, after = ({row["name"]: row for row in read_constants(folder)} for folder in (ROOT / "ttnn_shim" / "arch", arch))
     changed = {name for name, row in after.items() if row != before[name]}

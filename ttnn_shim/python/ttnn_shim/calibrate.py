@@ -482,7 +482,7 @@ def write_predictions(path: Path, problem: Problem, predictions: Vector) -> None
 
 
 def reset(problem: Problem, constants: Sequence[dict[str, str]]) -> None:
-    """Constants that are not fitted, as the table has them."""
+    """All constants as the table has them."""
     for row in constants:
         for family in FAMILIES:
             problem.sim.set(problem.archs[family], row["name"], float(row[family]))
@@ -512,8 +512,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     folds_of.add_argument("--write-folds", type=Path, help="write the constants fitted without each fold here")
     folds_of.add_argument("--folds", type=Path, help="read them from here, instead of fitting them")
     args = parser.parse_args(argv)
-    sim = simulator()
-    problem = load(args.data, sim, calls=True)
+    with simulator().restoring_constants():
+        _calibrate(args)
+    return 0
+
+
+def _calibrate(args: argparse.Namespace) -> None:
+    problem = load(args.data, simulator(), calls=True)
     constants = read_constants(args.arch)
     reset(problem, constants)
     parameters = parameters_of(constants)
@@ -545,7 +550,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.docs.write_text(accuracy_page(problem, constants, parameters, full, out_of_fold, folds, args.data) + kept, encoding="utf-8")
     if args.write and not args.keep:
         write_constants(args.arch, constants, parameters, full.values)
-    return 0
 
 
 if __name__ == "__main__":

@@ -344,8 +344,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="no columns out of fold")
     parser.add_argument("--folds", type=Path, help="read the constants fitted without each fold from here (calibrate --write-folds), instead of fitting them")
     args = parser.parse_args(argv)
-    parameters, folds = ([], []) if args.quick else folds_from(args.folds, args.arch) if args.folds else fitted_by_fold(args.data, args.arch)
-    text = section(args.data, parameters, folds)
+    with simulator().restoring_constants():
+        parameters, folds = ([], []) if args.quick else folds_from(args.folds, args.arch) if args.folds else fitted_by_fold(args.data, args.arch)
+        text = section(args.data, parameters, folds)
     if args.docs:
         args.docs.write_text(with_section(args.docs.read_text(encoding="utf-8"), text), encoding="utf-8")
     else:

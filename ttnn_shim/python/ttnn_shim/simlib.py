@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,7 @@ class Simulator:
         self.lib: Any = self.ffi.dlopen(str(library or simulator_library()))
         self.archs: dict[tuple[str, int, int, int], int] = {}
         self.configs: dict[str, int] = {}
+        self._kept: dict[int, list[float]] | None = None  # within `restoring_constants`
 
     def _fail(self) -> SimulatorError:
         return SimulatorError(self.ffi.string(self.lib.ttsim_error()).decode())
@@ -96,6 +98,7 @@ class Simulator:
             if handle < 0:
                 raise self._fail()
             self.archs[key] = handle
+            self._keep(handle)
         return self.archs[key]
 
     def config(self, config: Mapping[str, Any]) -> int:
@@ -160,6 +163,25 @@ class Simulator:
         for arch in archs:
             if self.lib.ttsim_set_constant(arch, name.encode(), value) != 0:
                 raise self._fail()
+
+    @contextmanager
+    def restoring_constants(self) -> Iterator[None]:
+        """Behind the block all machines have the constants that they had before it, or when they were made."""
+        names = self.constant_names()
+        outer, self._kept = self._kept, {}
+        for arch in self.archs.values():
+            self._keep(arch)
+        try:
+            yield
+        finally:
+            for arch, values in self._kept.items():
+                for name, value in zip(names, values, strict=True):
+                    self.set([arch], name, value)
+            self._kept = outer
+
+    def _keep(self, arch: int) -> None:
+        if self._kept is not None and arch not in self._kept:
+            self._kept[arch] = [self.get(arch, name) for name in self.constant_names()]
 
 
 @cache
