@@ -193,8 +193,17 @@ def test_never_above_peak(sim: Simulator, config: dict[str, Any], card: str) -> 
     assert price(sim, config, card) == made  # deterministic
 
 
+BOUND_BY_MATH = {  # a batch whose sender of A is slower than that of B
+    "op": "matmul",
+    "inputs": [tensor([1, 4, 544, 320], "bfloat8_b"), tensor([1, 1, 320, 288], "bfloat8_b")],
+    "outputs": [tensor([1, 4, 544, 288], "bfloat8_b")],
+    "compute": {"fidelity": "HiFi4"},
+}
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(config=op_config(), card=st.sampled_from(CARDS), factor=st.floats(1.05, 4))
+@example(config=BOUND_BY_MATH, card="n150", factor=2.0)
 @pytest.mark.parametrize(
     "constant",
     [

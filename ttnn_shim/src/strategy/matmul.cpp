@@ -113,6 +113,18 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
 }
 
+/// What reads B also writes the output. Time per K block that A's sender leaves it: by which A lengthens the block, none where the math does.
+double time_beside(const OpConfig& c, const Constants& k, const Reads& reads, double math) {
+    if (reads.in0 <= reads.in1) return 0;
+    const auto block = [&](double data) {
+        const double slowest = std::max({data, math, 1.0});
+        if (k.mm_coupling <= 0) return slowest;
+        return slowest * std::pow(std::pow(data / slowest, k.mm_coupling) + std::pow(math / slowest, k.mm_coupling), 1 / k.mm_coupling);
+    };
+    const double alone = reads.in1 * (resident(c.inputs[0]) ? 1 : 1 + k.mm_both_operands);
+    return block(reads.both) - block(alone);
+}
+
 /// How the writes of all cores fall on the banks of DRAM: all write their subblocks at the same time, so those whose tiles lie on few banks
 /// walk the banks in step.
 double write_spread(const Arch& arch, const MatmulShape& s, const MatmulProgram& p) {
@@ -155,7 +167,6 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const std::int64_t rounds = std::max<std::int64_t>(out_blocks * p.batch, 1);  // also of an empty output
     BlockTimes t;
     const Reads reads = sender_time(arch, c, s, p);
-    const double slack = p.kind == MatmulKind::MultiCore ? 0 : std::max(0.0, reads.in0 - reads.in1);  // what reads B also writes the output
     const double padding = padding_stores(arch, c.inputs[0], op, p);
     t.data = reads.both + padding / static_cast<double>(k_blocks);
     const bool single_block = k_blocks == 1;
@@ -163,6 +174,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
     // products on cores of their own (bound by DRAM) show none of it.
     if (op.transpose_a && !c.table_era && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
+    const double slack = p.kind == MatmulKind::MultiCore ? 0 : time_beside(c, k, reads, t.math);
 
     DeviceProgram program;
     program.factory = factory_name(p.kind);
