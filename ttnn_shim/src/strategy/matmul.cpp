@@ -113,7 +113,8 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
 }
 
-/// What reads B also writes the output. Time per K block that A's sender leaves it: by which A lengthens the block, none where the math does.
+/// What reads B also writes the output. Time per K block that A's sender leaves it: by which A lengthens the block, none where the math
+/// does.
 double time_beside(const OpConfig& c, const Constants& k, const Reads& reads, double math) {
     if (reads.in0 <= reads.in1) return 0;
     const auto block = [&](double data) {
