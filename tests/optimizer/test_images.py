@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from alchemist import codegen_cpp, codegen_py
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
+from alchemist.optimizer import images
 from alchemist.optimizer.calls import maker_of
 from alchemist.passes.registry import functions, is_const_eval
 
@@ -68,6 +69,21 @@ def test_equal_blocks_are_alike() -> None:
     module = lowered(bottlenecks(3, 2, 20))
     made = [layout.buffer for op in module.walk() if op.name == "ttnn.conv2d" and (layout := layout_of(op.results[0].type)) is not None]
     assert made[0] == made[3] == made[6]
+
+
+@pytest.mark.parametrize(("factor", "wanted"), [(1.0, "l1"), (1.09, "l1"), (1.12, "dram")])
+def test_equal_blocks_are_alike_within_the_error_of_the_clock(factor: float, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first block's image gains; that of the second, of the same line, takes `factor` times as long in L1."""
+    first: list[Operation] = []
+
+    def price(op: Operation, _card: str, _l1_small: int, operands: object, result: object) -> float:
+        if op.name == "ttnn.conv2d" and not first:
+            first.append(op)
+        return 100.0 if not operands and result is None else 90.0 if op in first or operands else 100.0 * (2 * factor - 0.9)
+
+    monkeypatch.setattr(images, "_ns", price)
+    places = read_from(lowered(bottlenecks(2, 2, 20)))
+    assert places == ["l1", wanted]
 
 
 @pytest.mark.parametrize("level", [1, 2])
