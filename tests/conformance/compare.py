@@ -17,7 +17,6 @@ _PERCENT = 100.0
 REASONS = {
     "ttnn.permute": "the real package takes a dimension twice and reads beyond the tensor's rows; its values would be arbitrary",
     "ttnn.scaled_dot_product_attention": "shapes of rank 5 and 6 are accepted by the real package; what it computes then is not known",
-    "ttnn.fold": "the real package calls the result of any other dtype than FLOAT32 and UINT16 BFLOAT16, so integers would be read as floats",
     "ttnn.conv2d": "blackhole: some small images are height sharded there, for which no rule was found",
     "ttnn.layer_norm_pre_all_gather": "ranks above 4: the real package writes the statistics' width into dimension 3, which is not the last; refused here",
     "ttnn.experimental.intimg": "documented for BFLOAT16 only; refused here",
