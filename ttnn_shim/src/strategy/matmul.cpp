@@ -117,11 +117,7 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
 /// does.
 double time_beside(const OpConfig& c, const Constants& k, const Reads& reads, double math) {
     if (reads.in0 <= reads.in1) return 0;
-    const auto block = [&](double data) {
-        const double slowest = std::max({data, math, 1.0});
-        if (k.mm_coupling <= 0) return slowest;
-        return slowest * std::pow(std::pow(data / slowest, k.mm_coupling) + std::pow(math / slowest, k.mm_coupling), 1 / k.mm_coupling);
-    };
+    const auto block = [&](double data) { return k.mm_coupling > 0 ? soft_max(data, math, k.mm_coupling) : std::max(data, math); };
     const double alone = reads.in1 * (resident(c.inputs[0]) ? 1 : 1 + k.mm_both_operands);
     return block(reads.both) - block(alone);
 }
@@ -212,8 +208,8 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double activation = fused_cycles(arch, c, op, p);
     double overlap = t.math + activation;
     if (single_block && t.math > t.data && k.mm_coupling > 0) {
-        const auto coupled = [&](double math) { return math * std::pow(1 + std::pow(t.data / math, k.mm_coupling), 1 / k.mm_coupling); };
-        overlap = (t.data > 0 ? t.data + coupled(t.math) - coupled(t.data) : t.math) + activation;
+        const double lengthened = soft_max(t.data, t.math, k.mm_coupling) - soft_max(t.data, t.data, k.mm_coupling);
+        overlap = (t.data > 0 ? t.data + lengthened : t.math) + activation;
     }
     double tail = 0;
     if (!resident(out)) {
