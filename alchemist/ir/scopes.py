@@ -52,6 +52,11 @@ def chain_of_source(info: SourceInfo) -> Chain:
     return tuple(chain)
 
 
+def paths_around(infos: Sequence[SourceInfo]) -> tuple[str, ...]:
+    """Paths of the modules around an op with these sources, the outermost first; empty without sources."""
+    return tuple(scope.path for scope in chain_of_source(infos[-1])) if infos else ()
+
+
 def common_prefix(rows: Sequence[Sequence[T]]) -> tuple[T, ...]:
     """The longest beginning that all rows have, empty without rows."""
     first = tuple(rows[0]) if rows else ()

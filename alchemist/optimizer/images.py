@@ -35,15 +35,15 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
     read = dict.fromkeys(op.operands[0] for op in ops if op.name in CONVOLUTIONS)
     lines: set[object] = set()
     alike = [op.results[0] for op in ops if len(op.results) == 1 and op.results[0] not in read]
-    for image, wanted in [*((image, 0.0) for image in read), *((image, AS_FAST) for image in read), *((image, 1.0) for image in alike)]:
+    for image, most in [*((image, 0.0) for image in read), *((image, AS_FAST) for image in read), *((image, 1.0) for image in alike)]:
         values = _views(image) if image in read else [image]
         maker = values[0].owner
-        if not isinstance(maker, Operation) or (wanted and _line(maker) not in lines):
+        if not isinstance(maker, Operation) or (most and _line(maker) not in lines):
             continue
         users = [use.operation for use in image.uses]
         alive = range(place[maker], 1 + max((place[user] for user in users), default=0))
         size = _bytes_per_core(image)
-        if size is None or any(taken[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, values, users, l1_small, wanted):
+        if size is None or any(taken[number] + size > BUDGET_BYTES for number in alive) or not _is_faster(maker, values, users, l1_small, most):
             continue
         for number in alive:
             taken[number] += size

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ttnn_shim.errors import ShimError
-from ttnn_shim.queries import Spec, query
-from xdsl.ir import Operation
+from ttnn_shim.queries import Memory, Spec, query
+from xdsl.ir import Operation, SSAValue
 
+from alchemist.ir.access import shape
+from alchemist.ir.layout import layout_of
 from alchemist.ops.library_names import DTYPES
 from alchemist.optimizer.calls import NotAskable, ask
 from alchemist.optimizer.choose import FAMILIES, choose
+from alchemist.optimizer.graph import L1
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 
@@ -86,6 +90,38 @@ def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | 
             return math.inf
         total += answer.device_ns
     return total
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """ns: infinite where an op is refused, has no model or is no call that can be asked about. error_ns: the clock's band around it."""
+
+    ns: float
+    error_ns: float = 0.0
+
+
+FREE = Price(0.0)
+
+
+def price_of(op: Operation, options: CompilerOptions) -> Price:
+    """As the op stands; from level 2 on with its tensors in L1, if that is faster."""
+    everywhere: list[Memory | None] = [None, L1] if options.optimization_level > 1 else [None]
+    return min((_price_in(op, options.card, memory) for memory in everywhere), key=lambda price: price.ns)
+
+
+def _price_in(op: Operation, card: str, memory: Memory | None) -> Price:
+    try:
+        answer = ask(op, card, None, {} if memory is None else dict.fromkeys(range(len(op.operands)), memory), memory)
+    except (NotAskable, ShimError):
+        return Price(math.inf)
+    known = answer.accepted and all(program.modelled for program in answer.programs)
+    return Price(answer.device_ns, answer.ns_error) if known else Price(math.inf)
+
+
+def lies_in_tiles(value: SSAValue, dtypes: Collection[str]) -> bool:
+    """Whether the tensor is one of these element types in tiles in interleaved DRAM."""
+    of = layout_of(value.type)
+    return of is not None and len(shape(value)) > 0 and (of.page, of.buffer, of.is_sharded) == ("tile", "dram", False) and of.dtype in dtypes
 
 
 def are_faster(made: Iterable[Operation], replaced: Iterable[Operation]) -> bool:

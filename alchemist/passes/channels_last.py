@@ -17,7 +17,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, functions, register, replace
+from alchemist.passes.registry import Pass, connected, functions, register, replace
 from alchemist.passes.views import permuted, reshaped
 
 _ORDER = (0, 2, 1)
@@ -112,24 +112,9 @@ def _regions(func: FuncOp, ops: list[Operation]) -> Iterator[list[Operation]]:
     """Ops that hang together by tensors that can be turned and hold a convolution, where turning them saves permutes."""
     fixed = fixed_values(func)
     turnable = [op for op in ops if _may_turn(op, fixed)]
-    place = {id(op): index for index, op in enumerate(turnable)}
-    parents = list(range(len(turnable)))
-
-    def root(index: int) -> int:
-        while parents[index] != index:
-            parents[index] = parents[parents[index]]
-            index = parents[index]
-        return index
-
-    for index, op in enumerate(turnable):
-        for value in _data(op):
-            maker = value.owner
-            if isinstance(maker, Operation) and id(maker) in place and _is_inside(maker):
-                parents[root(index)] = root(place[id(maker)])
-    members: dict[int, list[Operation]] = {}
-    for index, op in enumerate(turnable):
-        members.setdefault(root(index), []).append(op)
-    for region in members.values():
+    there = set(turnable)
+    links = [(op, maker) for op in turnable for value in _data(op) if isinstance(maker := value.owner, Operation) and maker in there and _is_inside(maker)]
+    for region in connected(turnable, links):
         region = _worthwhile(region, fixed)
         if region:
             yield region

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.location import sources_of
-from alchemist.ir.scopes import chain_of_source
+from alchemist.ir.scopes import paths_around
 from alchemist.ops.spec import PRODUCTS, inline_scalar
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, single_use
@@ -54,15 +54,10 @@ class FuseOperandActivation(Pass):
             elif self.options.optimization_level == 0 and (name := _activation_of_product(value)):
                 product = defining(value, *PRODUCTS)
                 assert product is not None
-                if _module(product) != _module(op):
+                if paths_around(sources_of(product)) != paths_around(sources_of(op)):
                     continue  # what another module's function ends with stays its result
                 del product.properties["activation"]
                 set_attr(op, attribute, (name,))
-
-
-def _module(op: Operation) -> tuple[str, ...]:
-    infos = sources_of(op)
-    return tuple(scope.path for scope in chain_of_source(infos[-1])) if infos else ()
 
 
 def settings(op: Operation) -> dict[str, Any]:

@@ -35,7 +35,7 @@ ACCURATE = ("exp", "log", "sqrt", "rsqrt")
 Step = dict[str, Any]
 
 
-@register("fuse-unary-chain", fusing=True)
+@register("fuse-unary-chain", fusing=True, from_level=1)
 class FuseUnaryChain(Pass):
     """tanh(x / 30) * 30 is one unary_chain; a chain behind or in front of a sum or product of equal tensors is an argument of that op.
 
@@ -47,19 +47,17 @@ class FuseUnaryChain(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        if self.options.optimization_level == 0:
-            return
         for func in functions(module):
             if is_const_eval(func):
                 continue
             for op in reversed(list(func.body.block.ops)):
-                if op.parent is not None and step_of(op) is not None:
-                    self._fuse(op)
+                if op.parent is not None and (step := step_of(op)) is not None:
+                    self._fuse(op, step)
             erase_dead(func)
 
-    def _fuse(self, last: Operation) -> None:
+    def _fuse(self, last: Operation, end: Step) -> None:
         """The chain that ends with `last`."""
-        chain, steps = [last], [_certain(last)]
+        chain, steps = [last], [end]
         while (before := _maker(chain[0])) is not None and (step := step_of(before)) is not None:
             chain.insert(0, before)
             steps.insert(0, step)
@@ -117,12 +115,6 @@ def step_of(op: Operation) -> Step | None:
     else:
         return None
     return step if _is_plain(op.operands[_tensor_place(op)], op.results[0]) else None
-
-
-def _certain(op: Operation) -> Step:
-    step = step_of(op)
-    assert step is not None
-    return step
 
 
 def _tensor_place(op: Operation) -> int:

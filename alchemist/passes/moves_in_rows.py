@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ttnn_shim.errors import ShimError
-from ttnn_shim.queries import Memory
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -17,11 +15,10 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.spec import NOTE
-from alchemist.optimizer.calls import NotAskable, ask
-from alchemist.optimizer.graph import L1
+from alchemist.optimizer.movement import FREE, Price, lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, defining, erase, functions, is_const_eval, register, replace
+from alchemist.passes.registry import Pass, connected, defining, erase, functions, is_const_eval, register, replace
 
 MOVES = ("ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static", "ttnn.concat", "ttnn.pad", "ttnn.repeat")
 _TO_LAYOUT = "ttnn.to_layout"
@@ -30,7 +27,7 @@ _ROUNDS = 8
 """Of single changes; in the models of this project's tests the third one finds nothing more."""
 
 
-@register("moves-in-rows", fusing=True)
+@register("moves-in-rows", fusing=True, from_level=1)
 class MovesInRows(Pass):
     """From optimization level 1 on, moves of data that are faster on rows than in tiles work on rows, with to_layout in front of them and behind.
 
@@ -41,8 +38,6 @@ class MovesInRows(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        if self.options.optimization_level == 0:
-            return
         for func in functions(module):
             if not is_const_eval(func):
                 fixed = fixed_values(func)
@@ -53,53 +48,14 @@ class MovesInRows(Pass):
 def _groups(func: FuncOp, fixed: set[SSAValue]) -> Iterator[list[Operation]]:
     """Moves that read each other's results or one value, in program order."""
     moves = [op for op in func.body.block.ops if _is_move(op, fixed)]
-    group_of: dict[Operation, Operation] = {op: op for op in moves}
-
-    def head(op: Operation) -> Operation:
-        while (other := group_of[op]) is not op:
-            group_of[op] = group_of[other]
-            op = other
-        return op
-
     known_by: dict[SSAValue, Operation] = {}
-    for op in moves:
-        for value in (*op.operands, *op.results):
-            group_of[head(op)] = head(known_by.setdefault(value, op))
-    found: dict[Operation, list[Operation]] = {}
-    for op in moves:
-        found.setdefault(head(op), []).append(op)
-    yield from found.values()
+    links = [(op, known_by.setdefault(value, op)) for op in moves for value in (*op.operands, *op.results)]
+    yield from connected(moves, links)
 
 
 def _is_move(op: Operation, fixed: set[SSAValue]) -> bool:
     values = [*op.operands, *op.results]
-    return op.name in MOVES and len(op.results) == 1 and op.results[0] not in fixed and all(_is_in_tiles(value) for value in values)
-
-
-def _is_in_tiles(value: SSAValue) -> bool:
-    of = layout_of(value.type)
-    return of is not None and len(shape(value)) > 0 and (of.page, of.buffer, of.is_sharded) == ("tile", "dram", False) and of.dtype in _DTYPES
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    ns: float
-    error_ns: float = 0.0
-
-
-def price_of(op: Operation, options: CompilerOptions) -> Price:
-    """As the op stands; from level 2 on with its tensors in L1, if that is faster."""
-    everywhere: list[Memory | None] = [None, L1] if options.optimization_level > 1 else [None]
-    return min((_price_in(op, options.card, memory) for memory in everywhere), key=lambda price: price.ns)
-
-
-def _price_in(op: Operation, card: str, memory: Memory | None) -> Price:
-    try:
-        answer = ask(op, card, None, {} if memory is None else dict.fromkeys(range(len(op.operands)), memory), memory)
-    except (NotAskable, ShimError):
-        return Price(math.inf)
-    known = answer.accepted and all(program.modelled for program in answer.programs)
-    return Price(answer.device_ns, answer.ns_error) if known else Price(math.inf)
+    return op.name in MOVES and len(op.results) == 1 and op.results[0] not in fixed and all(lies_in_tiles(value, _DTYPES) for value in values)
 
 
 @dataclass(slots=True)
@@ -117,8 +73,8 @@ class _Value:
     leaving: list[Operation] = field(default_factory=list)
     to_rows: Operation | None = None
     to_tiles: Operation | None = None
-    rows_price: Price = Price(0.0)
-    tiles_price: Price = Price(0.0)
+    rows_price: Price = FREE
+    tiles_price: Price = FREE
 
 
 class _Group:
@@ -173,7 +129,7 @@ class _Group:
         b = Builder.before(reader)
         b.source = sources_of(reader)
         to_rows = b.make(_TO_LAYOUT, [value], {NOTE: "rows: within tiles each of these moves takes all of them apart"}, [_in_rows(value)])
-        price = Price(0.0) if value in self._fixed else price_of(to_rows, self._options)
+        price = FREE if value in self._fixed else price_of(to_rows, self._options)
         return _Value(None, rows=to_rows.results[0], to_rows=to_rows, rows_price=price)
 
     def _made(self, op: Operation, on_rows: Operation) -> _Value:
@@ -196,8 +152,8 @@ class _Group:
     def _conversion(self, value: _Value, chosen: Mapping[Operation, bool]) -> Price:
         """Of the value's other form, where something reads it."""
         if value.maker is not None and chosen[value.maker]:
-            return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else Price(0.0)
-        return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else Price(0.0)
+            return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else FREE
+        return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else FREE
 
     def _prices_of(self, ops: Iterable[Operation], values: Iterable[_Value], chosen: Mapping[Operation, bool]) -> Iterator[Price]:
         yield from (self._prices[op, chosen[op]] for op in ops)

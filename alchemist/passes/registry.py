@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -26,11 +26,12 @@ class Pass(ABC):
     a field `options` gets all compiler options, and one that is no compiler option (made by `alchemist.options.option`) is set on the
     command line (`--NAME="field=value"`) or keeps its default.
 
-    name: as on the command line. fusing: may be left out by `disable` and `enable_fusing`.
+    name: as on the command line. fusing: may be left out by `disable` and `enable_fusing`. from_level: left out below this optimization level.
     """
 
     name: ClassVar[str]
     fusing: ClassVar[bool] = False
+    from_level: ClassVar[int] = 0
 
     @abstractmethod
     def run(self, module: ModuleOp) -> None:
@@ -47,10 +48,11 @@ class Pass(ABC):
         return {entry.name: entry for entry in fields(cls) if entry.name not in SPELLINGS and entry.name != "options"}
 
 
+T = TypeVar("T", bound=Hashable)
 PASSES: dict[str, type[Pass]] = {}
 
 
-def register(name: str, *, fusing: bool = False) -> Callable[[type[Pass]], type[Pass]]:
+def register(name: str, *, fusing: bool = False, from_level: int = 0) -> Callable[[type[Pass]], type[Pass]]:
     """Class decorator. Raises: InternalError for a second pass of the name, a pass without description."""
 
     def add(cls: type[Pass]) -> type[Pass]:
@@ -58,7 +60,7 @@ def register(name: str, *, fusing: bool = False) -> Callable[[type[Pass]], type[
             raise InternalError(f"two passes are called {name!r}", got=f"{PASSES[name].__module__} and {cls.__module__}")
         if not (cls.__doc__ or "").strip() and sys.flags.optimize < 2:
             raise InternalError(f"pass {name!r} has no docstring: it is what `alchemist opt --list` shows")
-        cls.name, cls.fusing = name, fusing
+        cls.name, cls.fusing, cls.from_level = name, fusing, from_level
         PASSES[name] = dataclass(frozen=True)(cls)
         return PASSES[name]
 
@@ -77,7 +79,7 @@ def configure(names: Sequence[str], options: CompilerOptions, given: Mapping[str
     made: list[Pass] = []
     for name in names:
         cls = PASSES[name]
-        if cls.fusing and (not options.enable_fusing or name in options.disable):
+        if options.optimization_level < cls.from_level or (cls.fusing and (not options.enable_fusing or name in options.disable)):
             continue
         values: dict[str, Any] = {}
         for entry in fields(cls):
@@ -117,6 +119,24 @@ def rewrite(module: ModuleOp, change: Callable[[Operation], bool], *names: str) 
             changed = (op.parent is not None and change(op)) or changed
         if changed:
             erase_dead(func)
+
+
+def connected(items: Sequence[T], links: Iterable[tuple[T, T]]) -> list[list[T]]:
+    """The items in groups that hang together by links between them; groups and their items in the order of the items."""
+    parents = {item: item for item in items}
+
+    def root(item: T) -> T:
+        while (parent := parents[item]) is not item:
+            parents[item] = parents[parent]
+            item = parent
+        return item
+
+    for one, other in links:
+        parents[root(one)] = root(other)
+    groups: dict[T, list[T]] = {}
+    for item in items:
+        groups.setdefault(root(item), []).append(item)
+    return list(groups.values())
 
 
 def single_use(value: SSAValue) -> bool:

@@ -13,16 +13,16 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
+from alchemist.optimizer.movement import lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import fixed_values
-from alchemist.passes.moves_in_rows import price_of
 from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, is_const_eval, register, replace, single_use
 
 RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")
 
 
-@register("turned-moves", fusing=True)
+@register("turned-moves", fusing=True, from_level=1)
 class TurnedMoves(Pass):
     """From optimization level 1 on, reshapes that would move single elements become transposes and views, where that is faster.
 
@@ -33,19 +33,17 @@ class TurnedMoves(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        if self.options.optimization_level == 0:
-            return
         for func in functions(module):
             if is_const_eval(func):
                 continue
             fixed = fixed_values(func)
             for op in list(func.body.block.ops):
-                if op.parent is not None and op.name in (RESHAPE, PERMUTE) and op.results[0] not in fixed and _is_in_tiles(op.results[0]):
+                if op.parent is not None and op.name in (RESHAPE, PERMUTE) and op.results[0] not in fixed and lies_in_tiles(op.results[0], _DTYPES):
                     self._turn(op)
 
     def _turn(self, op: Operation) -> None:
         before = defining(op.operands[0], RESHAPE if op.name == PERMUTE else PERMUTE)
-        if before is not None and (not single_use(op.operands[0]) or not _is_in_tiles(before.operands[0])):
+        if before is not None and (not single_use(op.operands[0]) or not lies_in_tiles(before.operands[0], _DTYPES)):
             before = None
         moves = _Moves(op, (before if before is not None else op).operands[0])
         made = _heads(moves, before, op) if op.name == PERMUTE else _joined(moves, before, op) or _column(_Moves(op, op.operands[0]), op)
@@ -67,11 +65,6 @@ class TurnedMoves(Pass):
         new, old = [price_of(op, self.options) for op in made], [price_of(op, self.options) for op in replaced]
         gain = sum(each.ns for each in old) - sum(each.ns for each in new)
         return math.isfinite(gain) and gain > sum(each.error_ns for each in new) / 2
-
-
-def _is_in_tiles(value: SSAValue) -> bool:
-    of = layout_of(value.type)
-    return of is not None and len(shape(value)) > 0 and (of.page, of.buffer, of.is_sharded) == ("tile", "dram", False) and of.dtype in _DTYPES
 
 
 class _Moves:

@@ -29,7 +29,7 @@ LEAST_GAIN_NS = 2000.0
 """Of all products that read the columns together: shapes that are not the model's are worth no less."""
 
 
-@register("whole-tiles", fusing=True)
+@register("whole-tiles", fusing=True, from_level=1)
 class WholeTiles(Pass):
     """linear(linear(x)) over 24 columns becomes one over 32, with zeros in both weights, where the clock says that it is faster (optimization_level 1 and 2).
 
@@ -39,8 +39,6 @@ class WholeTiles(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        if not self.options.optimization_level:
-            return
         for func in functions(module):
             if not is_const_eval(func):
                 for group in _groups(func):

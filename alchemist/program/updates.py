@@ -9,12 +9,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 from alchemist.ir.scopes import Chain, common_prefix
+from alchemist.passes.order_updates import MIN_ALONE, MIN_UPDATES
 from alchemist.program.graph import GRADIENTS, Graph, Node, Value
 
 MIN_OPS = 2
-MIN_UPDATES = 3
-MIN_ALONE = 4
-"""Ops of an update where no backward pass tells that it is one."""
 MOST = 0.8
 """Part of such a program's ops that are updates."""
 _Item = TypeVar("_Item")

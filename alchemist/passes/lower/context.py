@@ -26,7 +26,7 @@ from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
-from alchemist.ir.scopes import chain_of_source
+from alchemist.ir.scopes import paths_around
 from alchemist.ops.spec import INLINE, NOTE
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import add_sources
@@ -348,8 +348,7 @@ class Lowering:
 
     def _module(self) -> tuple[str, ...]:
         """The module around the op in hand: what one module makes of a value, another one makes for itself."""
-        infos = sources_of(self.op) if self.op is not None else ()
-        return tuple(scope.path for scope in chain_of_source(infos[-1])) if infos else ()
+        return paths_around(sources_of(self.op)) if self.op is not None else ()
 
     def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         """`ttnn.transpose` for the last two dims, `ttnn.permute` for anything else."""
