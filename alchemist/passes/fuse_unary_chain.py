@@ -16,6 +16,7 @@ from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.spec import inline_scalar
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
+from alchemist.passes.columns import fixed_values
 from alchemist.passes.fuse_operand_activation import ATTRIBUTES, READERS, settings
 from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, is_const_eval, register, replace, single_use
 
@@ -50,15 +51,16 @@ class FuseUnaryChain(Pass):
         for func in functions(module):
             if is_const_eval(func):
                 continue
+            fixed = fixed_values(func)  # const-eval makes them once, by ops that name them
             for op in reversed(list(func.body.block.ops)):
-                if op.parent is not None and (step := step_of(op)) is not None:
-                    self._fuse(op, step)
+                if op.parent is not None and op.results and op.results[0] not in fixed and (step := step_of(op)) is not None:
+                    self._fuse(op, step, fixed)
             erase_dead(func)
 
-    def _fuse(self, last: Operation, end: Step) -> None:
+    def _fuse(self, last: Operation, end: Step, fixed: set[SSAValue]) -> None:
         """The chain that ends with `last`."""
         chain, steps = [last], [end]
-        while (before := _maker(chain[0])) is not None and (step := step_of(before)) is not None:
+        while (before := _maker(chain[0])) is not None and before.results[0] not in fixed and (step := step_of(before)) is not None:
             chain.insert(0, before)
             steps.insert(0, step)
         card = self.options.card
