@@ -3,8 +3,9 @@
 usage: table.py [--zoo] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
---zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond at level 0.
---before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT), for rows that are there.
+--before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT).
+--zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond as BEFORE emits them (run it with
+--before first; a model without such a time is taken by today's level 0).
 """
 
 from __future__ import annotations
@@ -69,8 +70,8 @@ def captured_of(table: str, name: str) -> tuple[FrontendResult, int, Mapping[str
     return capture(whole.model, whole.args, dict(whole.kwargs), framework), whole.batch, whole.options
 
 
-def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
-    """A row per card."""
+def measured(table: str, name: str, cards: Sequence[str], before: Mapping[str, float]) -> Iterable[Row]:
+    """A row per card. before: milliseconds at level 0 of BEFORE by card, where they are known."""
     try:
         captured, batch, options = captured_of(table, name)
     except AlchemistError as error:
@@ -93,7 +94,7 @@ def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
                 row["failed"] = f"{setting}: {done.error.splitlines()[0]}"
                 break
             row["ms"][setting] = done.ns / 1e6
-            if table == ZOO and row["ms"]["0"] <= SMALLEST_MS:
+            if table == ZOO and before.get(card, row["ms"]["0"]) <= SMALLEST_MS:
                 row["small"] = True
                 break
         yield row
@@ -136,7 +137,7 @@ def zoo_table(rows: Sequence[Row]) -> list[str]:
         codes = Counter(row["code"] for row in mine)
         known = [row for row in mine if "before" in row["ms"]]
         lines += [
-            f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
+            f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms at level 0 of {BEFORE}; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
             + (f" Geometric means over level 0 of {BEFORE} ({len(known)} models): {_means(known, 'before')}." if known else "")
             + f" Over level 0 of the same code: {_means(mine, '0')}."
             + f" Choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
@@ -197,11 +198,12 @@ def keep(row: Row) -> None:
 
 
 def measure_levels(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
-    rows = read_rows(table)
+    rows, before = read_rows(table), read_rows(f"{table} before")
     begin = time.monotonic()
     for name in names:
         cards = [card for card in options.card if options.again or (name, card) not in rows]
-        for row in measured(table, name, cards) if cards and time.monotonic() - begin < options.seconds else ():
+        known = {card: before[name, card]["ms"] for card in cards if "ms" in before.get((name, card), {})}
+        for row in measured(table, name, cards, known) if cards and time.monotonic() - begin < options.seconds else ():
             keep(row | {"code": code})
             told = row.get("failed") or {setting: round(ms, 3) for setting, ms in row["ms"].items()}
             print(f"{name}, {row['card']}: {told}", flush=True)
@@ -209,13 +211,12 @@ def measure_levels(table: str, names: Sequence[str], code: str, options: argpars
 
 def measure_before(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
     """Rows of their own: the other commit's programs do not change with the search."""
-    rows, done = read_rows(table), read_rows(f"{table} before")
+    done = read_rows(f"{table} before")
     begin = time.monotonic()
     with Before(options.before) as before:
         for name in names:
-            wanted = [card for card in options.card if "ms" in rows.get((name, card), {}) and "small" not in rows[name, card]]
-            old = {card for card in wanted if (name, card) in done and clock_of(done[name, card]["code"]) == clock_of(code)}
-            cards = [card for card in wanted if options.again or card not in old]
+            old = {card for card in options.card if (name, card) in done and clock_of(done[name, card]["code"]) == clock_of(code)}
+            cards = [card for card in options.card if options.again or card not in old]
             if not cards or time.monotonic() - begin > options.seconds:
                 continue
             found = before.ms(table, name, cards)

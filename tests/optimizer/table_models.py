@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tests.optimizer.whole_models import MODELS, Whole
+from tests.optimizer.whole_models import CHECKED, MODELS, Whole
 
 LEVELS, ZOO = "levels", "zoo"
 
@@ -30,8 +30,17 @@ def built(table: str, name: str) -> Whole:
     """The model as it is captured: those of the first table in bfloat16."""
     torch.manual_seed(0)
     if table == LEVELS:
-        whole = MODELS[name]()
-        model = whole.model.eval() if next(whole.model.parameters()).dtype == torch.bfloat16 else whole.model.to(torch.bfloat16).eval()
-        return Whole(model, whole.args, whole.kwargs, whole.batch, whole.options)
+        return _in_bfloat16(MODELS[name]())
     model, args, kwargs = zoo_models()[name]()
     return Whole(model.eval() if isinstance(model, torch.nn.Module) else model, args, kwargs)
+
+
+def with_values(name: str) -> Whole:
+    """A model of the first table whose weights have values: the Llamas have two layers then."""
+    torch.manual_seed(0)
+    return _in_bfloat16(CHECKED.get(name, MODELS[name])())
+
+
+def _in_bfloat16(whole: Whole) -> Whole:
+    model = whole.model.eval() if next(whole.model.parameters()).dtype == torch.bfloat16 else whole.model.to(torch.bfloat16).eval()
+    return Whole(model, whole.args, whole.kwargs, whole.batch, whole.options)

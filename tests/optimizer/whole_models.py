@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -102,9 +103,11 @@ LLAMA_3B = {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads":
 LLAMA_8B = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336}
 
 
-def _llama(**sizes: int) -> LlamaForCausalLM:
-    """Weights are memory that nothing has written: nobody reads them. The table of angles is real, so that positions are recognised."""
+def _llama(values: bool, **sizes: int) -> LlamaForCausalLM:
+    """Without `values`, weights are memory that nothing has written, for who does not read them; the table of angles is real, so that positions are recognised."""
     config = LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)
+    if values:
+        return LlamaForCausalLM(config).to(torch.bfloat16).eval()
     with torch.device("meta"):
         model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
     model.to_empty(device="cpu")
@@ -112,9 +115,9 @@ def _llama(**sizes: int) -> LlamaForCausalLM:
     return model
 
 
-def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes: int) -> Whole:
+def llama_decode(positions: int, users: int = 32, weights: str = "none", values: bool = False, **sizes: int) -> Whole:
     """A token of every user over a static cache; a sample is a token of each user."""
-    model = _llama(**sizes)
+    model = _llama(values, **sizes)
     cache = {"batch_size": users, "max_cache_len": positions}
     model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
     wrapped = TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=torch.device("cpu"))
@@ -122,8 +125,8 @@ def llama_decode(positions: int, users: int = 32, weights: str = "none", **sizes
     return Whole(wrapped, (), step, 1, {"experimental_weight_dtype": weights})
 
 
-def llama_prefill(length: int) -> Whole:
-    model = _llama(**LLAMA_1B)
+def llama_prefill(length: int, values: bool = False, **sizes: int) -> Whole:
+    model = _llama(values, **sizes)
     model.config.use_cache = False
     return Whole(model, (), tokens(length), 1)
 
@@ -147,6 +150,15 @@ def experts_block() -> Whole:
     return Whole(MixtralModel(config), (), tokens(128))
 
 
+LLAMAS: dict[str, Callable[..., Whole]] = {
+    "Llama-1B decode b32, 1024 positions": partial(llama_decode, 1024, **LLAMA_1B),
+    "Llama-3B decode b32, 512 positions": partial(llama_decode, 512, **LLAMA_3B),
+    "Llama-8B decode b32, 512 positions, bfp8 weights": partial(llama_decode, 512, weights="bfp_bf8", **LLAMA_8B),
+    "Llama-1B decode b32, 256 positions": partial(llama_decode, 256, **LLAMA_1B),
+    "Llama-3B decode b32, 256 positions": partial(llama_decode, 256, **LLAMA_3B),
+    "Llama-8B decode b32, 256 positions, bfp8 weights": partial(llama_decode, 256, weights="bfp_bf8", **LLAMA_8B),
+    "Llama-1B prefill 1x2048": partial(llama_prefill, 2048, **LLAMA_1B),
+}
 MODELS: dict[str, Callable[[], Whole]] = {
     "ViT-B/16 b8": lambda: Whole(ViTForImageClassification(ViTConfig(num_labels=1000)), image(8), {}, 8),
     "BERT-base b8 s384": bert,
@@ -155,13 +167,7 @@ MODELS: dict[str, Callable[[], Whole]] = {
     "MobileNetV2 b10": lambda: Whole(MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
     "VGG-16 b4": lambda: vgg16(4),
     "U-Net 256 b1": lambda: Whole(UNet(), image(1, 256)),
-    "Llama-1B decode b32, 1024 positions": lambda: llama_decode(1024, **LLAMA_1B),
-    "Llama-3B decode b32, 512 positions": lambda: llama_decode(512, **LLAMA_3B),
-    "Llama-8B decode b32, 512 positions, bfp8 weights": lambda: llama_decode(512, weights="bfp_bf8", **LLAMA_8B),
-    "Llama-1B decode b32, 256 positions": lambda: llama_decode(256, **LLAMA_1B),
-    "Llama-3B decode b32, 256 positions": lambda: llama_decode(256, **LLAMA_3B),
-    "Llama-8B decode b32, 256 positions, bfp8 weights": lambda: llama_decode(256, weights="bfp_bf8", **LLAMA_8B),
-    "Llama-1B prefill 1x2048": lambda: llama_prefill(2048),
+    **LLAMAS,
     "Swin-T b1": lambda: Whole(SwinForImageClassification(SwinConfig(num_labels=1000)), image(1)),
     "SegFormer-B0 encoder 512 b1": lambda: Whole(SegformerModel(SegformerConfig()), image(1, 512)),
     "Mamba-130m block 1x64": mamba_block,
@@ -171,3 +177,7 @@ MODELS: dict[str, Callable[[], Whole]] = {
         (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
     ),
 }
+
+
+CHECKED: dict[str, Callable[[], Whole]] = {name: partial(build, values=True, num_hidden_layers=2) for name, build in LLAMAS.items()}
+"""Llamas with random weights in two layers of the whole ones' sizes: one function in a loop, as all layers are."""
