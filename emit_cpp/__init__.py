@@ -15,7 +15,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, record_class, render, render_float
+from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, record_class, render, render_float
 from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
@@ -27,7 +27,7 @@ _STANDARD = (
     ("limits", r"std::numeric_limits"),
     ("string", r"std::(to_)?string\b"),
     ("tuple", r"std::(tuple|tie)\b"),
-    ("vector", r"std::vector<"),
+    ("vector", r"std::vector\b"),
 )
 """Standard headers and what in the text needs them."""
 SUPPORT = ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp", "show.hpp", "show.cpp", "gdb_printers.py")
@@ -68,6 +68,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             standard=_standard_headers(body, ("optional", "string", "utility", "vector")),
             headers=_headers(functions),
             consteval=separate,
+            short=_short_names(body),
             uses_release=any(isinstance(statement, model.Free) for function in functions for statement in model.statements(function.body)),
             constants=constants,
             functions=texts,
@@ -79,11 +80,13 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     if separate:
         texts = [function_text(function) for function in program.prepare]
         constants = [_constant(constant) for constant in program.prepare_constants]
+        body = "\n".join([*texts, *(line for lines in constants for line in lines)])
         files["consteval.cpp"] = render_template(
             "cpp/consteval.cpp.j2",
             title=comment(clean(program.title), 40),
-            standard=_standard_headers("\n".join([*texts, *(line for lines in constants for line in lines)]), ("optional",)),
+            standard=_standard_headers(body, ("optional",)),
             headers=_headers(program.prepare),
+            short=_short_names(body),
             constants=constants,
             functions=texts[:-1],
             prepare=texts[-1],
@@ -239,6 +242,11 @@ def _safe(text: str) -> str:
 
 def _standard_headers(text: str, always: Sequence[str]) -> list[str]:
     return sorted({*always, *(name for name, pattern in _STANDARD if re.search(pattern, text))})
+
+
+def _short_names(text: str) -> list[str]:
+    """Full names of what the text writes without its namespace."""
+    return [full for name, full in SHORT_NAMES.items() if re.search(rf"(?<!:)\b{name}\b", text)]
 
 
 def _headers(functions: Iterable[model.Function]) -> list[str]:

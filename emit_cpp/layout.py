@@ -32,7 +32,8 @@ def lines(call: Call, pad: str, note: str = "") -> list[str]:
     inner = pad + "    "
     flat = inner + ", ".join(part if isinstance(part, str) else part.flat() for part in call.parts) + call.closing + call.tail
     start = f"{pad}{call.head}{call.opening}"
-    if len(flat) + len(behind) <= WIDTH and not any(isinstance(part, Call) for part in call.parts):
+    calls = any(isinstance(part, Call) and part.opening == "(" for part in call.parts)
+    if len(flat) + len(behind) <= WIDTH and not calls:
         return [start, flat + behind]
     out = [start]
     for index, part in enumerate(call.parts):

@@ -11,7 +11,7 @@ from alchemist.program.extract import to_value
 from alchemist.program.text import WIDTH, comment
 from emit_cpp import layout
 from emit_cpp.text import quoted
-from emit_cpp.values import render, render_float, render_key
+from emit_cpp.values import render, render_float, render_key, unary_list
 
 _PARAMETERS = {
     "tensor": "const Tensor&",
@@ -194,7 +194,7 @@ class _Printer:
     def _bind(
         self,
         call: model.Call | model.CallFunction,
-        parts: tuple[str, list[str]],
+        parts: tuple[str, Sequence[str | layout.Call]],
         pad: str,
         adapter: str | None,
     ) -> list[str]:
@@ -268,7 +268,7 @@ def callee(call: model.Call) -> str:
     return (call.spec.cpp_target or call.spec.target).replace(".", "::")
 
 
-def call_parts(call: model.Call) -> tuple[str, list[str]]:
+def call_parts(call: model.Call) -> tuple[str, list[str | layout.Call]]:
     """Callee and positional arguments; literals and gaps are labelled, trailing defaults left out."""
     present = {arg.name: (arg, value) for arg, value in call.arguments}
     if call.spec.target == "ttnn.Tensor":
@@ -280,7 +280,7 @@ def call_parts(call: model.Call) -> tuple[str, list[str]]:
     parameters = list(call.spec.cpp)
     while parameters and parameters[-1].arg not in present and parameters[-1].default and not parameters[-1].always:
         parameters.pop()
-    out = []
+    out: list[str | layout.Call] = []
     for parameter in parameters:
         if parameter.arg in present:
             arg, value = present[parameter.arg]
@@ -295,7 +295,7 @@ _ELEMENTS = {"float32": "float", "bfloat16": "float", "bfloat8_b": "float", "bfl
 """Element type of the vector that a small constant is made of; integers are `<dtype>_t`."""
 
 
-def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str]]:
+def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str | layout.Call]]:
     """A constant written in the program: C++ has no constructor from values, but a static function."""
     data, dtype = given["data"], given["data_type"]
     if not isinstance(data, model.Items) or not isinstance(dtype, model.DType):
@@ -306,7 +306,7 @@ def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str]]:
     shape = ", ".join(render(item) for item in given["shape"].items) if isinstance(given["shape"], model.Items) else ""
     memory = render(given["memory_config"]) if "memory_config" in given else "ttnn::DRAM_MEMORY_CONFIG"
     layout_ = f"ttnn::TensorLayout({render(dtype)}, ttnn::PageConfig({render(given['layout'])}), {memory})"
-    out = [f"std::vector<{element}>{{{values}}}", f"ttnn::TensorSpec(ttnn::Shape({{{shape}}}), {layout_})"]
+    out: list[str | layout.Call] = [f"std::vector<{element}>{{{values}}}", f"ttnn::TensorSpec(ttnn::Shape({{{shape}}}), {layout_})"]
     return "ttnn::Tensor::from_vector", out + ([render(given["device"])] if "device" in given else [])
 
 
@@ -319,7 +319,9 @@ def _python_default(call: model.Call, name: str) -> str:
     return render(value, arg) if value is not None else "nullopt"
 
 
-def _labelled(name: str, arg: Arg, value: model.Value) -> str:
+def _labelled(name: str, arg: Arg, value: model.Value) -> str | layout.Call:
+    if isinstance(value, model.Items) and arg.kind is Kind.UNARY_LIST:
+        return unary_list(value.items)
     if arg.kind is Kind.DEVICE:
         return f"*{render(value)}" if arg.cpp_type == "reference" else render(value)
     text = render(value, arg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from alchemist.errors import EmitError
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.text import float_digits
+from emit_cpp import layout
 from emit_cpp.text import quoted
 
 _PLAIN_MEMORY = {
@@ -25,8 +27,10 @@ _CLASSES = {
     "ttnn.LayerNormShardedMultiCoreProgramConfig": "ttnn::prim::LayerNormShardedMultiCoreProgramConfig",
     "ttnn.SDPAProgramConfig": "ttnn::operations::transformer::SDPAProgramConfig",
 }
-_ENUMS = {"ttnn.UnaryOpType": "ttnn::operations::unary::UnaryOpType"}
+_ENUMS = {"ttnn.UnaryOpType": "UnaryOpType"}
 _MATMUL = "ttnn::operations::matmul::"
+SHORT_NAMES = {name: f"ttnn::operations::unary::{name}" for name in ("EltwiseUnaryWithParam", "UnaryOpType", "UnaryWithParam")}
+"""Names of the library that are written without their namespace, like Tensor."""
 CONSTANT_TYPES = {
     Kind.MEMORY_CONFIG: "ttnn::MemoryConfig",
     Kind.COMPUTE_CONFIG: "ttnn::ComputeKernelConfig",
@@ -66,9 +70,7 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
         case model.Record(class_name, fields):
             return _record(class_name, fields)
         case model.Unary(op, parameters):
-            name = f"ttnn::operations::unary::UnaryOpType::{op}"
-            tail = f", {', '.join(render_float(part) for part in parameters)}" if parameters else ""
-            return f"ttnn::operations::unary::UnaryWithParam({name}{tail})"
+            return f"UnaryWithParam({', '.join([f'UnaryOpType::{op}', *map(render_float, parameters)])})"
         case EnumRef(enum, member):
             return f"{_ENUMS.get(enum, enum.replace('.', '::'))}::{member}"
         case _:
@@ -133,13 +135,17 @@ def _items(items: tuple[model.Value, ...], arg: Arg | None) -> str:
     if arg.kind is Kind.TENSOR_LIST:
         return f"std::vector<Tensor>{{{inside}}}"
     if arg.kind is Kind.UNARY_LIST:
-        inside = inside.replace("::UnaryWithParam(", "::EltwiseUnaryWithParam(")
-        return f"std::vector<ttnn::operations::unary::EltwiseUnaryWithParam>{{{inside}}}"
+        return unary_list(items).flat()
     if arg.cpp_type.startswith("std::array<") and len(items) != _array_size(arg.cpp_type):
         return f"{arg.cpp_type.rpartition(',')[0]}, {len(items)}>{{{inside}}}"
     if arg.cpp_type:
         return f"{arg.cpp_type}{{{inside}}}"
     return f"ttsl::SmallVector<int>{{{inside}}}"
+
+
+def unary_list(items: Sequence[model.Value]) -> layout.Call:
+    """A vector of unary ops, as functions take them; broken into lines like a call's arguments."""
+    return layout.Call("std::vector", [f"Eltwise{render(item)}" for item in items], opening="{", closing="}")
 
 
 def _array_size(cpp_type: str) -> int:

@@ -14,6 +14,7 @@ import emit_cpp
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind
 from alchemist.options import CompilerOptions
 from alchemist.program import model
+from emit_cpp.printer import function_text
 from emit_cpp.text import quoted
 from emit_cpp.values import render
 from emit_cpp.wrap import LIMIT, wrapped
@@ -153,6 +154,22 @@ def test_same_structure_in_both_languages() -> None:
 def test_integer_parameters_do_not_narrow(op: str, name: str, value: model.Value, text: str) -> None:
     arg = next(arg for arg in TTNN_OPS[op].args if arg.name == name)
     assert render(value, arg).endswith(text)
+
+
+def test_ops_of_a_chain_stand_one_in_a_line() -> None:
+    spec = TTNN_OPS["ttnn.unary_chain"]
+    chain = model.Items((model.Unary("MUL_UNARY_SFPU", (0.5,)), model.Unary("ADD_UNARY_SFPU", (1.0,)), model.Unary("RELU")))
+    values = {"input_tensor": model.TensorRef("hidden"), "ops_chain": chain, "memory_config": model.ConstantRef("DRAM")}
+    call = model.Call(spec, tuple((arg, values[arg.name]) for arg in spec.args if arg.name in values), ("scaled",))
+    assert function_text(model.Function("chain", (), (call,), returns=0)).splitlines()[1:-1] == [
+        "    auto scaled = ttnn::unary_chain(",
+        "        hidden,",
+        "        std::vector{",
+        "            EltwiseUnaryWithParam(UnaryOpType::MUL_UNARY_SFPU, 0.5f),",
+        "            EltwiseUnaryWithParam(UnaryOpType::ADD_UNARY_SFPU, 1.0f),",
+        "            EltwiseUnaryWithParam(UnaryOpType::RELU)},",
+        "        DRAM);",
+    ]
 
 
 @pytest.mark.parametrize(
