@@ -74,7 +74,7 @@ def common_path(chains: Sequence[Chain]) -> str:
 def assign_chains(
     ops: Sequence[T], sources: Callable[[T], Iterable[SourceInfo]], users: Callable[[T], Iterable[T]], is_returned: Callable[[T], bool]
 ) -> dict[T, Chain]:
-    """The chain of every op. An op without source goes where its first user is, to the root if the program returns its result.
+    """The chain of every op. An op without source goes where all its users are, to the root if the program returns its result.
 
     users: the ops that read an op's results, in order; others than `ops` are passed over.
     """
@@ -85,9 +85,10 @@ def assign_chains(
             chains[op] = common_prefix(own)
     root = next((chain[:1] for chain in chains.values() if chain), ())
     for op in reversed(ops):
-        if op not in chains and not is_returned(op) and (user := next((user for user in users(op) if user in chains), None)) is not None:
-            chains[op] = chains[user]
-    return {op: chain if (chain := chains.get(op, root))[:1] == root else root for op in ops}
+        if op not in chains:
+            readers = [chains[user] for user in users(op) if user in chains]
+            chains[op] = root if is_returned(op) else common_prefix(readers) or root
+    return {op: chain if (chain := chains[op])[:1] == root else root for op in ops}
 
 
 @dataclass(eq=False, slots=True)
@@ -136,3 +137,22 @@ def group(ops: Sequence[T], chains: Mapping[T, Chain]) -> Group[T]:
         for run in stack:
             run.hi = position + 1
     return root
+
+
+LAYER_CALLS = 3
+"""Modules that a layer without ops of its own calls at least: fewer are no shorter behind a name."""
+
+
+def layers_in(run: Group[T]) -> set[Group[T]]:
+    """Runs that only call other modules and still are functions: layers of one class, alike in the modules that they call (post-norm encoder layers)."""
+    alike: dict[str, list[Group[T]]] = {}
+    for item in run.items:
+        if isinstance(item, Group):
+            alike.setdefault(item.scope.class_name, []).append(item)
+    found: set[Group[T]] = set()
+    for groups in alike.values():
+        calls = {tuple(item.scope.class_name if isinstance(item, Group) else None for item in one.items) for one in groups}
+        called = next(iter(calls))
+        if len(groups) > 1 and len(calls) == 1 and None not in called and len(called) >= LAYER_CALLS and len(set(called)) > 1:
+            found.update(groups)
+    return found

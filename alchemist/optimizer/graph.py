@@ -13,7 +13,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import Scope, sources_of
-from alchemist.ir.scopes import Group, chain_of_source, common_prefix, group
+from alchemist.ir.scopes import Group, chain_of_source, common_prefix, group, layers_in
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import INLINE, TTNN_OPS
 from alchemist.optimizer.calls import memory_of, spec_of
@@ -168,15 +168,16 @@ def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
             ops.append(number)
     found: dict[object, tuple[str, ...]] = {}
 
-    def enter(run: Group[object], around: tuple[str, ...]) -> None:
-        inner = around if _dissolves(run) or not run.chain else (*around, run.scope.path)
+    def enter(run: Group[object], around: tuple[str, ...], is_layer: bool) -> None:
+        inner = around if (_dissolves(run) and not is_layer) or not run.chain else (*around, run.scope.path)
+        layers = layers_in(run)
         for item in run.items:
             if isinstance(item, Group):
-                enter(item, inner)
+                enter(item, inner, item in layers)
             else:
                 found[item] = inner
 
-    enter(group(ops, chains), ())
+    enter(group(ops, chains), (), is_layer=False)
     return [found[step.op] for step in graph.steps]
 
 

@@ -9,7 +9,7 @@ from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.passes.registry import Pass, defining, ops_named, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
 
 JOINED = "alchemist.output_concat_heads"
 _ATTENTION = "ttnn.scaled_dot_product_attention"
@@ -38,6 +38,12 @@ def _join(attention: Operation, concatenate: Operation) -> None:
         return
     set_attr(attention, JOINED, True)
     attention.results[0]._type = layout.with_(dims).type_for(dims)
+    for use in [use for use in concatenate.results[0].uses if use.operation.name == "ttnn.reshape"]:
+        add_sources(use.operation, concatenate)
+        use.operation.operands[0] = attention.results[0]
+    if not concatenate.results[0].uses:
+        erase(concatenate)
+        return
     view = Builder.before(concatenate).make("ttnn.reshape", [attention.results[0]], {"shape": [batch, rows, columns]}, [concatenate.results[0].type])
     set_source(view, *sources_of(concatenate))
     replace(concatenate, list(view.results))

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, Scope, SourceInfo
-from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, weight_path
+from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, layers_in, weight_path
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
 from alchemist.program.model import Key
@@ -254,13 +254,15 @@ class Recovery:
     def _items(self, tree: Group[Node]) -> list[Item]:
         """The function's body, thin children dissolved into it."""
         flat: list[Item] = []
+        layers = layers_in(tree)
         for item in self._method_groups(tree):
             if isinstance(item, Node):
                 flat.append(item)
                 continue
             inner = self._items(item.group) if isinstance(item, _Method) else self._items(item)
             probe = self._probe(item, inner)
-            if len(inner) == 1 or _is_wide(probe) or all(isinstance(part, CallItem) for part in inner):
+            only_calls = all(isinstance(part, CallItem) for part in inner) and item not in layers
+            if len(inner) == 1 or _is_wide(probe) or only_calls:
                 flat.extend(inner)
             else:
                 flat.append(self._call(item, probe))

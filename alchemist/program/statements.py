@@ -358,11 +358,9 @@ class Body(Naming):
         final = self._definition.items[-1] if self._definition.items else None
         if isinstance(final, Node | CallItem) and [id(v) for v in writes(final)] == [id(v) for v in returns]:
             call = body[-1]
-            if isinstance(call, model.Call):
-                body[-1] = model.Call(call.spec, call.arguments, (), call.note, returned=True)
-                return
-            if isinstance(call, model.CallFunction):
-                body[-1] = model.CallFunction(call.function, call.arguments, (), call.note, returned=True)
+            if isinstance(call, model.Call | model.CallFunction):
+                note = call.note if call.note.startswith(RESHARD) else ""  # what the function returns stands in its docstring
+                body[-1] = replace(call, results=(), note=note, returned=True)
                 return
         body += [model.Blank(), model.Return(tuple(self._reference(value) for value in returns))]
 

@@ -17,8 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from alchemist import tune
 from tests.optimizer.table import write
-from tests.optimizer.table_checks import with_values
-from tests.optimizer.table_models import LEVELS, built
+from tests.optimizer.table_checks import with_inputs
+from tests.optimizer.table_models import with_values
 
 NAMES = ("Whisper-base encoder b1", "MobileNetV2 b10", "ViT-B/16 b8")
 MOST_LOST = 0.005
@@ -33,7 +33,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     lines: list[str] = []
     for name in options.model:
-        whole = with_values(built(LEVELS, name))
+        whole = with_inputs(with_values(name))
         found = tune(whole.model, *whole.args, cards=options.card, max_pcc_loss=MOST_LOST, compiler_options=dict(whole.options) or None, **whole.kwargs)
         lines += [f"{name}:", "", "```", *str(found).splitlines(), "```", ""]
         print("\n".join(lines[-len(str(found).splitlines()) - 5 :]), flush=True)

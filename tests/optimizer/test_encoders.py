@@ -95,8 +95,8 @@ def test_what_gains_next_to_nothing_gets_no_config(tmp_path: Path) -> None:
     assert ["SHORT_MATMUL" in text for text in texts] == [True, False], texts
 
 
-def test_parameters_are_called_as_in_the_source(tmp_path: Path) -> None:
-    """What the source never names on its way to a module is not called after another of its values."""
+def test_a_published_encoder_reads_as_its_source(tmp_path: Path) -> None:
+    """One function per layer; what the source never names on its way to a module is not called after another of its values; what the model returns is made in the model."""
     config = BertConfig(vocab_size=64, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, max_position_embeddings=32)
     ids = torch.ones(2, 32, dtype=torch.int64)
     given = {"input_ids": ids, "attention_mask": ids}
@@ -104,3 +104,8 @@ def test_parameters_are_called_as_in_the_source(tmp_path: Path) -> None:
     codegen_py(model, export_path=tmp_path / "out", export_tensors=False, compiler_options={"optimization_level": 2}, **given)
     text = (tmp_path / "out/main.py").read_text()
     assert re.search(r"def bert_self_attention\(\s*hidden_states: ttnn.Tensor, attention_mask: ttnn.Tensor", text), text
+    assert text.count("bert_layer(") == 2 and "for i in range(NUM_LAYERS):\n        hidden_states = bert_layer(hidden_states, attention_mask" in text, text
+    (attention,) = re.findall(r"def bert_self_attention.*?\n\n\n", text, re.DOTALL)
+    assert attention.count("ttnn.reshape(attn_output") == 1, attention  # joined heads become rows in one step
+    (pooler,) = re.findall(r"def bert_pooler.*?\n\n\n", text, re.DOTALL)
+    assert "ttnn.slice(hidden_states" in pooler and "return ttnn.linear(" in pooler, pooler

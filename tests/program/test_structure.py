@@ -21,7 +21,9 @@ from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.location import Frame
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.options import CompilerOptions
-from alchemist.program import model
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
+from alchemist.program import build_program, model
 from alchemist.program.merge import merge_functions
 from alchemist.program.model_source import Sources
 from alchemist.program.names import snake_case
@@ -46,6 +48,64 @@ def test_one_function_per_module_class_and_a_loop_over_layers() -> None:
     assert [(one.start, one.step) for one in loops(program)] == [(0, 1)]
     assert program.functions[2].scopes == ("encoder.layer.{0..4}",)
     assert [function.name for function in program.prepare][-4:] == ["attention", "feed_forward", "block", "prepare"]
+
+
+class _Part(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.norm = nn.Linear(32, 32), nn.LayerNorm(32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(torch.sin(self.linear(x)) + x)
+
+
+class _OtherPart(_Part):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cos(self.norm(self.linear(x)))
+
+
+class _OnlyCalls(nn.Module):
+    """A post-norm layer: all that it does is done by its parts."""
+
+    def __init__(self, *parts: type[nn.Module]) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(part() for part in parts)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class _Stack(nn.Module):
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return torch.exp(x)
+
+
+_THREE = (_Part, _OtherPart, _Part)
+
+
+@pytest.mark.parametrize(
+    ("layers", "functions"),
+    [
+        ([_OnlyCalls(*_THREE) for _ in range(4)], ["part", "other_part", "only_calls", "stack"]),
+        ([_OnlyCalls(*_THREE)], ["part", "other_part", "stack"]),
+        ([_OnlyCalls(_Part, _OtherPart) for _ in range(4)], ["part", "other_part", "stack"]),
+        ([_OnlyCalls(_Part, _Part, _Part) for _ in range(4)], ["part", "stack"]),
+        ([_OnlyCalls(*_THREE), _OnlyCalls(_Part, *_THREE)], ["part", "other_part", "stack"]),
+    ],
+    ids=["layers", "one of them", "two calls are as short", "a stage of equal blocks", "layers that differ"],
+)
+def test_a_layer_that_only_calls_is_a_function_where_it_is_one_of_several(layers: list[nn.Module], functions: list[str]) -> None:
+    captured = capture(_Stack(*layers).eval(), (torch.randn(32, 32),), {}, "torch")
+    made = build_program(lower_to_ttnn(captured.module, CompilerOptions()).module, captured, CompilerOptions())
+    assert [function.name.removeprefix("_") for function in made.functions] == functions
 
 
 def test_a_layer_that_differs_in_a_number_ends_the_loop_and_gives_it_to_the_function() -> None:
