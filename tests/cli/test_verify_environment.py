@@ -109,7 +109,11 @@ def test_child_environment_and_mock_chips(python: Path, tmp_path: Path, monkeypa
         variables = runtime.environment(arch)
         assert Path(variables["TT_METAL_MOCK_CLUSTER_DESC_PATH"]).read_text().startswith(f"arch: {{0: {arch}}}")
         assert Path(variables["TT_METAL_RUNTIME_ROOT"]) == state / "root"
-        assert Path(variables["TT_METAL_CACHE"]).parent == state
+        assert variables == {
+            "TT_METAL_RUNTIME_ROOT": str(state / "root"), "TT_METAL_CACHE": str(state / "cache"), "TT_METAL_LOGS_PATH": str(state / "cache"),
+            "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(state / f"{arch}.yaml"), "TT_METAL_DISABLE_BACKTRACE": "1", "TT_METAL_INSPECTOR": "0",
+            "TT_LOGGER_LEVEL": "off", "LOGURU_LEVEL": "ERROR",
+        }  # fmt: skip
 
 
 @pytest.mark.parametrize("ready", [True, False])
@@ -138,3 +142,71 @@ def test_an_interpreter_without_venv_is_passed_over(tmp_path: Path, monkeypatch:
     assert environment.available_python() == Path(sys.executable)
     candidates["3.10"] = [str(broken)]
     assert environment.available_python() is None
+
+
+BASE = """\
+#!/bin/sh
+echo "$0 $*" >> {log}
+case "$*" in
+  *venv*import*|*import*venv*) exit 0 ;;
+  *"-m venv"*) mkdir -p {venv}/bin && cp "$0" {venv}/bin/python && exit {venv_status} ;;
+esac
+exit {pip_status}
+"""
+
+
+@pytest.mark.parametrize(("venv_status", "pip_status"), [(0, 0), (1, 0), (0, 1)], ids=["all well", "no venv", "no wheel"])
+def test_the_wheel_is_installed_once(
+    venv_status: int, pip_status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a stand-in for Python that notes what it is asked: nothing is downloaded."""
+    state, log = tmp_path / "cache" / "verify", tmp_path / "log"
+    (tmp_path / "bin").mkdir()
+    base = tmp_path / "bin" / "python3.10"
+    base.write_text(BASE.format(log=log, venv=state / "venv", venv_status=venv_status, pip_status=pip_status))
+    base.chmod(0o755)
+    monkeypatch.setattr(environment, "_is_here", lambda: False)
+    monkeypatch.setattr(environment.Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(environment.shutil, "which", lambda name: str(base) if name == "python3.10" else None)
+    python = state / "venv" / "bin" / "python"
+    asked = [f"{base} -c import venv", f"{base} -m venv --clear {state / 'venv'}", f"{python} -m pip install -q --require-hashes -r {environment.LOCK}"]
+    if venv_status or pip_status:
+        with pytest.raises(ToolchainError, match="could not be installed"):
+            environment._python_with_wheel(state)
+        assert not (state / "venv" / "ready").exists(), "the next start tries again"
+        assert log.read_text().splitlines() == asked[: 2 + pip_status]
+        return
+    for _ in range(2):
+        assert environment._python_with_wheel(state) == python
+        assert log.read_text().splitlines() == asked, "once"
+    assert capsys.readouterr().err == f"installing {environment.TTNN_WHEEL} into {state / 'venv'} (once)\n"
+
+
+def test_interpreters_are_looked_for_on_the_path_and_in_pyenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(environment.shutil, "which", {"python3.12": "/somewhere/python3.12"}.get)
+    for version in ("3.12.4", "3.12.1", "3.10.2", "3.11.9"):
+        (tmp_path / ".pyenv" / "versions" / version / "bin").mkdir(parents=True)
+        (tmp_path / ".pyenv" / "versions" / version / "bin" / "python").touch()
+    pyenv = [str(tmp_path / ".pyenv" / "versions" / version / "bin" / "python") for version in ("3.12.1", "3.12.4", "3.10.2")]
+    assert list(environment._candidates("3.12")) == ["/somewhere/python3.12", *pyenv[:2]]
+    assert list(environment._candidates("3.10")) == pyenv[2:]
+
+
+@pytest.mark.parametrize(("version", "here"), [("0.81.1", True), ("0.80.0", False), (None, False)])
+def test_this_environment_may_have_the_wheel(version: str | None, here: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def installed(name: str) -> str:
+        assert name == "ttnn"
+        if version is None:
+            raise environment.importlib.metadata.PackageNotFoundError(name)
+        return version
+
+    monkeypatch.setattr(environment.importlib.metadata, "version", installed)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert environment._is_here() is here
+    assert environment.is_ready() is here
+    if here:
+        for _ in range(2):
+            assert environment._python_with_wheel(tmp_path / "made" / "state") == Path(sys.executable)
+        assert (tmp_path / "made" / "state").is_dir()
