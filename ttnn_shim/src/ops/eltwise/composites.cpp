@@ -136,6 +136,7 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
     SHIM_SUPPORTED(shape.rank() >= 1, "input_tensor: expected a last dimension, got shape {}", shape);
     const auto& output = args.output_tensor;
     check_unary_output(input, input.dtype(), output);
+    SHIM_CHECK(!output || output->logical_shape() == shape, "output_tensor: expected shape {}, got {}", shape, output->tensor_spec());
     const TensorSpec spec = output ? output->tensor_spec()
                                    : make_spec(shape, input.dtype(), input.layout(), args.memory_config.value_or(input.memory_config()));
     return launch(
