@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.mutation import forked
-from tests.mutation.choose import SOURCES, failing, reaching, test_seconds
+from tests.mutation import cpp_reach, forked
+from tests.mutation.choose import BLOCK_LINES, SOURCES, failing, reaching, test_seconds
 from tests.mutation.edits import Edit, edits
 from tests.mutation.known import KNOWN
 from tests.mutation.layers import LAYERS, ROOT, layer_of, naming, relevant_tests
-from tests.mutation.record import FOLDER, NOTES
+from tests.mutation.record import CPP, FOLDER, NOTES
 
 WORK = ROOT / "build" / "mutation"
 TREE = WORK / "tree"
@@ -143,9 +143,11 @@ def build(path: str) -> bool:
         return True
     compile_ = shlex.split(commands[0])
     made = compile_[compile_.index("-o") + 1]
-    given = {str(ROOT / path): str(TREE / path), made: str(CPP_BUILD / "mutant.o"), "-Werror": "-w"}
+    # Without debug information and most optimisation a file takes 2 s instead of 4; no value depends on them.
+    given = {str(ROOT / path): str(TREE / path), made: str(CPP_BUILD / "mutant.o"), "-Werror": "-w", "-O3": "-O1", "-g1": "-g0"}
     listed = subprocess.run(["ninja", "-t", "commands", "libttnn_shim.so"], cwd=folder, capture_output=True, text=True, check=True, env=environment(False))
     link = shlex.split(listed.stdout.strip().splitlines()[-1].removeprefix(": && ").removesuffix(" && :"))
+    link.append("-Wl,--strip-debug")
     linked = {made: str(CPP_BUILD / "mutant.o"), "libttnn_shim.so": str(CPP_BUILD / "libttnn_shim.so")}
     return all(run([places.get(word, word) for word in words], False, 3600, folder).returncode == 0 for words, places in ((compile_, given), (link, linked)))
 
@@ -263,15 +265,23 @@ def note_reach(tests: Sequence[str], workers: int) -> int:
     if not tests:
         shutil.rmtree(NOTES, ignore_errors=True)
     notes = NOTES / str(1 + max((int(path.name) for path in NOTES.glob("*") if path.is_dir()), default=0))
+    cpp_reach.build(environment(False))
     for path in sources(None, [], []):
-        if path.endswith(".py"):
-            (notes / SOURCES / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / path, notes / SOURCES / path)
+        (notes / SOURCES / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path, notes / SOURCES / path)
+    (notes / BLOCK_LINES).write_text(json.dumps({path: f"{bits:x}" for path, bits in cpp_reach.known_lines().items()}))
     site = WORK / "reach_site"
     site.mkdir(parents=True, exist_ok=True)
     (site / "sitecustomize.py").write_text(CHILD_SITE % {"root": str(ROOT)})
     words = ["-q", "-n", str(workers), "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider", "-p", "tests.mutation.reach", *(tests or ["tests"])]
-    environment_ = {**os.environ, FOLDER: str(notes), "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYTHONPATH": str(site)}
+    environment_ = {
+        **os.environ,
+        FOLDER: str(notes),
+        "OMP_NUM_THREADS": "1",
+        "OMP_WAIT_POLICY": "passive",
+        "PYTHONPATH": str(site),
+        "LD_LIBRARY_PATH": str(CPP),
+    }
     return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
 
 

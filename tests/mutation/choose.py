@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.mutation.record import NOTES, ROOT
+from tests.mutation import cpp_reach
+from tests.mutation.record import CPP_NOTES, NOTES, ROOT, TEMPLATES
 
 SOURCES = "sources"
+BLOCK_LINES = "block_lines.json"
 _MADE = NOTES / "tests.pickle"
 
 
@@ -54,7 +56,16 @@ def _read(run: Path) -> list[Row]:
         with contextlib.closing(sqlite3.connect(database)) as connection:
             query = "select context.context, file.path, numbits from line_bits join file on file.id = file_id join context on context.id = context_id"
             for context, path, bits in connection.execute(query):
-                _add(lines, context, path.removeprefix(f"{ROOT}/"), int.from_bytes(bits, "little"))
+                place = path.removeprefix(f"{ROOT}/")
+                _add(lines, context, f"{TEMPLATES}/{Path(path).name}" if place == path else place, int.from_bytes(bits, "little"))
+    for path in run.glob("*.addresses"):
+        test, files = cpp_reach.of_process(path)
+        for file, bits in files.items():
+            _add(lines, test, file, bits)
+    for path in run.glob(f"*.{CPP_NOTES}"):
+        for row in map(json.loads, path.read_text().splitlines()):
+            for file, bits in row["lines"].items():
+                _add(lines, row["test"], file, int(bits, 16))
     rows = [row for path in run.glob("*.jsonl") for row in map(json.loads, path.read_text().splitlines()) if "context" in row]
     found = []
     for row in rows:
@@ -86,15 +97,17 @@ def test_seconds() -> dict[str, float]:
 def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] | None:
     """Tests that run the statement around a line (outside functions: any line of the file), particular ones first, `most_s` seconds and `most` in all.
 
+    In C++, where compilers move statements, those that run the rest of the function follow.
+
     None where nothing is noted of the line: no notes, older ones than the line, or what only exports run.
     """
     wanted = {run: place for run in {row.run for row in _rows() if path in row.lines} if (place := _noted(path, line, run)) is not None}
     if not wanted:
         return None
-    reached = [row for row in _rows() if row.run in wanted and row.lines.get(path, 0) & wanted[row.run]]
+    reached = [(row, [bool(row.lines.get(path, 0) & bits) for bits in wanted[row.run]]) for row in _rows() if row.run in wanted]
     taken: list[str] = []
     spent = 0.0
-    for _, seconds, test in _varied(sorted((row.count, row.seconds, row.test) for row in reached)):
+    for *_, seconds, test in _varied(sorted((not near, row.count, row.seconds, row.test) for row, (near, around) in reached if near or around)):
         if spent + seconds <= most_s and len(taken) < most:
             taken.append(test)
             spent += seconds
@@ -102,8 +115,11 @@ def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] 
 
 
 @cache
-def _noted(path: str, line: int, run: str) -> int | None:
-    """Bits of the lines, as that run found them, of the statement around a line of today: all lines outside functions. None for a line that is new."""
+def _noted(path: str, line: int, run: str) -> tuple[int, int] | None:
+    """Bits of the lines, as that run found them, of the statement around a line of today, and of those around it: all lines outside functions.
+
+    None for a line that is new.
+    """
     file = NOTES / run / SOURCES / path
     if not file.exists():
         return None
@@ -114,19 +130,39 @@ def _noted(path: str, line: int, run: str) -> int | None:
         if not found:
             return None
         line = found[0] + 1
+    if path.endswith(".cpp"):
+        return _cpp_statement(before.splitlines(), line, _block_lines(run).get(path, 0))
     statement = _statement(ast.parse(before), line)
-    return -1 if statement is None else statement
+    return (-1 if statement is None else statement), 0
 
 
-def _varied(rows: list[tuple[int, float, str]], first: int = 20) -> list[tuple[int, float, str]]:
+@cache
+def _block_lines(run: str) -> dict[str, int]:
+    """Bits of the lines of each C++ file that a note can name."""
+    file = NOTES / run / BLOCK_LINES
+    return {path: int(bits, 16) for path, bits in json.loads(file.read_text()).items()} if file.exists() else {}
+
+
+def _cpp_statement(lines: list[str], line: int, blocks: int) -> tuple[int, int]:
+    """Bits of the lines next to a line at which blocks begin, and of all lines of its function; outside functions all lines of the file."""
+    begin = max((number for number, text in enumerate(lines[: line - 1], 1) if text.startswith("}")), default=0) + 1
+    end = next((number for number, text in enumerate(lines[line - 1 :], line) if text.startswith("}")), len(lines))
+    before = [number for number in range(line, begin - 1, -1) if blocks >> number & 1][:1]
+    if not before:
+        return -1, 0
+    behind = [number for number in range(line + 1, end + 1) if blocks >> number & 1][: before != [line]]
+    return sum(1 << number for number in before + behind), _bits(begin, end)
+
+
+def _varied(rows: list[tuple[bool, int, float, str]], first: int = 20) -> list[tuple[bool, int, float, str]]:
     """The `first` rows, then those behind by turns of their test functions: a hundred cases of one would leave no time for the one test that asks for more."""
     turns: dict[str, int] = {}
     behind = []
     for row in rows[first:]:
-        name = row[2].partition("[")[0]
+        name = row[-1].partition("[")[0]
         turns[name] = turns.get(name, -1) + 1
-        behind.append((turns[name], row))
-    return rows[:first] + [row for _, row in sorted(behind)]
+        behind.append((row[0], turns[name], row))
+    return rows[:first] + [row for *_, row in sorted(behind)]
 
 
 def _statement(tree: ast.Module, line: int) -> int | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.mutation.record import TEST, note, start
+from tests.mutation import cpp_reach
+from tests.mutation.record import CPP_NOTES, TEST, note, start
 
 _recorder = start()
 _fixtures: dict[Any, str] = {}  # of shared ones: the name of what they run
@@ -30,6 +31,9 @@ def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
 
 
 def _enter(context: str) -> None:
+    lines = cpp_reach.take()
+    if lines:
+        note(CPP_NOTES, test=os.environ.get(TEST, ""), lines={path: f"{bits:x}" for path, bits in lines.items()})
     os.environ[TEST] = context
     _recorder.switch_context(context)
 
@@ -56,5 +60,6 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
 
 
 def pytest_sessionfinish() -> None:
+    _enter("after all tests")
     _recorder.stop()
     _recorder.save()

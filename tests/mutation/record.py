@@ -5,15 +5,20 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "build" / "mutation" / "reach"
+CPP = ROOT / "build" / "mutation" / "cpp_reach"  # where the C++ core is built with notes
+CPP_NOTES = "blocks"  # how the names of files with lines of C++ end
 # Environment variables, for the processes that tests start: where notes go, and the test that is running.
 FOLDER = "MUTATION_REACH_FOLDER"
 TEST = "MUTATION_REACH_TEST"
-PRODUCT = tuple(f"{ROOT}/{name}/*" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python"))
+TEMPLATES = "templates/py"  # copied as they are into exports
+_COPIES = [f"{tempfile.gettempdir()}/*/{path.name}" for path in (ROOT / TEMPLATES).glob("*.py")]
+PRODUCT = [*(f"{ROOT}/{name}/*" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python")), *_COPIES]
 
 
 def start(context: str = "") -> Any:
@@ -27,9 +32,9 @@ def start(context: str = "") -> Any:
     return recorder
 
 
-def note(**row: Any) -> None:
-    """What coverage does not note of a test."""
-    with (Path(os.environ[FOLDER]) / f"{os.getpid()}.jsonl").open("a") as file:
+def note(kind: str = "jsonl", **row: Any) -> None:
+    """What coverage does not note of a test. kind: how the file's name ends."""
+    with (Path(os.environ[FOLDER]) / f"{os.getpid()}.{kind}").open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 

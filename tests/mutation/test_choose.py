@@ -48,7 +48,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for function in (choose._rows, choose._noted, choose.failing, choose.test_seconds):
+    for function in (choose._rows, choose._noted, choose._block_lines, choose.failing, choose.test_seconds):
         function.cache_clear()
 
 
@@ -94,3 +94,39 @@ def test_what_is_noted_later_counts(root: Path) -> None:
     assert reaching(7) == ["both"]
     assert choose.failing() == {"t.py::fails"}
     assert choose.test_seconds() == dict.fromkeys(["t.py::both", "t.py::falsy", "t.py::other"], 0.5)
+
+
+CPP = """\
+constexpr int LIMIT = 3;
+
+int f(int a) {
+    if (a > LIMIT)
+        return 1;
+    const int b = a +
+        2;
+    return b;
+}
+
+int g() { return 0; }
+"""
+
+
+def test_lines_of_cpp(root: Path) -> None:
+    """A statement has the blocks beside it, then those of its function: compilers move statements."""
+    run = root / "notes" / "1"
+    (run / "sources" / "a.cpp").write_text(CPP)
+    (root / "a.cpp").write_text(CPP)
+    blocks = {"both": [3, 5, 7], "falsy": [3, 7], "other": [11]}
+    (run / choose.BLOCK_LINES).write_text(json.dumps({"a.cpp": f"{sum(1 << line for line in (3, 5, 7, 11)):x}"}))
+    rows = [{"test": f"t.py::{test}", "lines": {"a.cpp": f"{sum(1 << line for line in lines):x}"}} for test, lines in blocks.items()]
+    (run / "8.blocks").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    forget()
+
+    def found(line: int) -> list[str] | None:
+        tests = choose.reaching("a.cpp", line, 90.0)
+        return None if tests is None else [test.partition("::")[2] for test in tests]
+
+    assert found(5) == ["both", "falsy"], "who runs it, then who runs its function"
+    assert found(6) == ["falsy", "both"], "the blocks before and behind it"
+    assert found(11) == ["other"]
+    assert found(1) == ["other", "falsy", "both"], "outside functions: all"
