@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
@@ -34,6 +34,8 @@ def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
     """The products and what is tied to them by values of all rows, in order."""
     possible: dict[Operation, Rows] = {}
     for op in func.body.block.ops:
+        if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
+            continue
         is_one = len(op.results) == 1 and (op.name in PRODUCTS or len(_worked_rows(op)) == 3)  # rotary embeddings of heads are left as they are
         if is_one and _has_samples(_worked_rows(op)) and (rows := as_rows(op, _moved, _broadcast)) is not None:
             possible[op] = rows

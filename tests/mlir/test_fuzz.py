@@ -40,7 +40,7 @@ def check_case(number: int) -> bool:
     return failure is None
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(3, 10))  # those before: recorded.py
 def test_damaged_text(block: int) -> None:
     readable = sum(check_case(number) for number in range(block * 20, block * 20 + 20))
     assert readable < 20, "the damages do no damage"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
@@ -12,6 +13,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
     Shape,
     attribute,
+    axis_of,
     element,
     integer,
     is_float,
@@ -42,6 +44,28 @@ def _rms_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     for given in inputs[1:]:
         need(bool(inputs[0]) or not given, f"weight and bias of a scalar must be scalars, got {list(given)}")
         need(math.prod(given) == math.prod(inputs[0][-1:]), f"weight and bias must have the {list(inputs[0][-1:])} elements of the last dimension")
+
+
+def _vectors(op: Operation, names: Sequence[str], channels: int) -> None:
+    for name in names:
+        given = shape_of(op, name)
+        need(given is None or math.prod(given) == channels, f"{name} must have an element for each of {channels} channels, got shape {list(given or ())}")
+
+
+@rule("ttir.batch_norm_training")
+def _batch_norm_training(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    axis = axis_of(op, "dimension", len(inputs[0]))
+    same(outputs[0], inputs[0])
+    if axis is not None:
+        _vectors(op, ("scale", "offset", "running_mean", "running_variance"), inputs[0][axis])
+
+
+@rule("ttir.group_norm")
+def _group_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    axis = axis_of(op, "channel_dim", len(inputs[0]))
+    channels = inputs[0][-1 if axis is None else axis]
+    same(outputs[0], inputs[0])
+    _vectors(op, ("weight", "bias"), channels)
 
 
 @rule("ttir.batch_norm_inference")

@@ -43,6 +43,11 @@ def _softmax(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     axis_of(op, "dimension", len(inputs[0]))
 
 
+@rule("ttir.get_dimension_size")
+def _dimension_size(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    axis_of(op, "dimension", len(inputs[0]))
+
+
 @rule("cumsum")
 def _cumsum(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     axis_of(op, "dim", len(inputs[0]))

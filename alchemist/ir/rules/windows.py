@@ -235,6 +235,15 @@ def _prepare(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     _raw_weight(op, inputs[0], kernel)
 
 
+@rule("ttir.conv1d")
+def _conv1d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    for name in ("stride", "dilation", "padding"):
+        value = attribute(op, name)
+        given = value if isinstance(value, tuple) else (value,)
+        need(value is None or all(isinstance(number, int) for number in given), f"{name}: expected integers, got {value}")
+        need(name == "padding" or value is None or all(number >= 1 for number in given), f"{name} values must be at least 1, got {value}")
+
+
 @rule("ttir.conv3d")
 def _conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     for given, what in ((inputs[0], "input"), (inputs[1], "weight"), (outputs[0], "result")):
@@ -246,6 +255,13 @@ def _conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(groups >= 1 and weight[0] % groups == 0, f"{weight[0]} output channels are not divisible by {groups} groups")
     need(inputs[0][c] == weight[1] * groups, f"the weight has {weight[1]} input channels, a group of the input {inputs[0][c] // groups}")
     need(outputs[0][c] == weight[0], f"result has {outputs[0][c]} channels, the weight makes {weight[0]}")
+    named = [integer(op, name) for name in ("batch_dim", "depth_dim", "height_dim", "width_dim")]
+    axes = [default if axis is None else axis for default, axis in enumerate(named)]
+    need(sorted((*axes, c)) == [0, 1, 2, 3, 4], f"the dimensions must be 0..4 in some order, got {[*axes, c]}")
+    stride, padding = _values(op, "stride", 1, (3,)), _values(op, "padding", 0, (3,))
+    spatial = [inputs[0][axis] for axis in axes[1:]]
+    expected = [_windows(size, weight[2 + i], stride[i], 1, 2 * padding[i], ceil=False) for i, size in enumerate(spatial)]
+    same(tuple(outputs[0][axis] for axis in axes), (inputs[0][axes[0]], *expected), "batch, depth, height and width of the result's")
 
 
 @rule("ttnn.conv3d")
