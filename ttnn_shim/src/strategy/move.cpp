@@ -247,6 +247,18 @@ std::int64_t reshape_segments(const TensorDesc& in, const TensorDesc& out) {
     return most;
 }
 
+/// Scratch of a reshape of rows: two source rows with 64 B in front and a result row with 16 B, once for each of the two kernels that share the
+/// work. One kernel alone works where rows of neither side divide the other's, or where the only row is cut into pieces that are no multiple of
+/// 16 B. Found by the sizes that ttnn 0.81.1 names where they find no room.
+std::vector<CircularBuffer> reshape_rows(const Arch& arch, const TensorDesc& in, const TensorDesc& out) {
+    constexpr std::int64_t kLine = 64, kUnit = 16;
+    const std::int64_t source = in.stick_bytes(), result = out.stick_bytes();
+    const std::int64_t rows = 2 * (round_up(source, kLine) + kLine), staged = round_up(result, kLine) + kUnit;
+    const bool divides = source % result == 0 || result % source == 0, whole = source % kUnit == 0 && result % kUnit == 0;
+    if (!divides || (!whole && std::min(in.rows(), out.rows()) < 2)) return {{"source rows", rows}, {"result row", staged}};
+    return {{"source rows", 2 * rows}, {"result rows", round_up(staged, arch.dram_align) + staged}};
+}
+
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
@@ -294,9 +306,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
     DeviceProgram p = one_phase(
         out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores,
         std::move(phase), false, false);
-    if (out.layout == PageLayout::Tile) {
+    if (out.layout == PageLayout::Tile)
         p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", round_up(16 * reshape_segments(in, out), 64)}};
-    }
+    else
+        p.circular_buffers = reshape_rows(arch, in, out);
     return p;
 }
 
