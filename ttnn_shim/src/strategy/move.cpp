@@ -247,9 +247,9 @@ std::int64_t reshape_segments(const TensorDesc& in, const TensorDesc& out) {
     return most;
 }
 
-/// Scratch of a reshape of rows: two source rows with 64 B in front and a result row with 16 B, once for each of the two kernels that share the
-/// work. One kernel alone works where rows of neither side divide the other's, or where the only row is cut into pieces that are no multiple of
-/// 16 B. Found by the sizes that ttnn 0.81.1 names where they find no room.
+/// Scratch of a reshape of rows: two source rows with 64 B in front and a result row with 16 B, once for each of the two kernels that share
+/// the work. One kernel alone works where rows of neither side divide the other's, or where the only row is cut into pieces that are no
+/// multiple of 16 B. Found by the sizes that ttnn 0.81.1 names where they find no room.
 std::vector<CircularBuffer> reshape_rows(const Arch& arch, const TensorDesc& in, const TensorDesc& out) {
     constexpr std::int64_t kLine = 64, kUnit = 16;
     const std::int64_t source = in.stick_bytes(), result = out.stick_bytes();
