@@ -37,7 +37,7 @@ class Row:
 @cache
 def _rows() -> list[Row]:
     """None without notes."""
-    sources = [*NOTES.glob("*/*.jsonl"), *NOTES.glob("*/*.coverage")]
+    sources = [*NOTES.glob("*/*.jsonl"), *NOTES.glob("*/*.coverage*")]
     if not sources:
         return []
     if not _MADE.exists() or _MADE.stat().st_mtime < max(path.stat().st_mtime for path in sources):
@@ -52,7 +52,7 @@ def _rows() -> list[Row]:
 def _read(run: Path) -> list[Row]:
     """What the processes of one run have written, by test: lines as coverage's databases have them."""
     lines: dict[str, dict[str, int]] = {}
-    for database in run.glob("*.coverage"):
+    for database in run.glob("*.coverage*"):
         with contextlib.closing(sqlite3.connect(database)) as connection:
             query = "select context.context, file.path, numbits from line_bits join file on file.id = file_id join context on context.id = context_id"
             for context, path, bits in connection.execute(query):

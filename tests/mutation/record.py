@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "build" / "mutation" / "reach"
@@ -25,8 +25,8 @@ def start(context: str = "") -> Any:
     """Notes lines from now on, in a file of this process."""
     import coverage
 
-    data = Path(os.environ[FOLDER]) / f"{os.getpid()}.coverage"
-    recorder = coverage.Coverage(data_file=str(data), include=PRODUCT, config_file=False, context=context or None, messages=False)
+    data = Path(os.environ[FOLDER]) / "lines.coverage"  # each process, also a fork, has an ending of its own
+    recorder = coverage.Coverage(data_file=str(data), data_suffix=True, include=PRODUCT, config_file=False, context=context or None, messages=False)
     recorder._warn_no_data = False
     recorder.start()
     return recorder
@@ -51,4 +51,9 @@ def record_child() -> None:
         if not recorder.get_data().measured_files():
             Path(recorder.get_data().data_filename()).unlink(missing_ok=True)
 
+    def leave(code: int) -> NoReturn:
+        end()
+        really_leave(code)
+
     atexit.register(end)
+    really_leave, os._exit = os._exit, leave  # forks that run a program end so
