@@ -86,6 +86,21 @@ public:
         return shapes[below(static_cast<unsigned>(shapes.size()))];
     }
 
+    /// The attributes of a tensor in L1, a row of tiles on each core.
+    static std::string on_cores(uint32_t rows_of_tiles, uint32_t width) {
+        const std::string grid =
+            "I" + raw(uint32_t{4}) + raw(int64_t{0}) + raw(int64_t{0}) + raw(int64_t{rows_of_tiles} - 1) + raw(int64_t{0});
+        const std::string spec = record(
+            "ShardSpec", {{"grid", grid},
+                          {"shape", "I" + raw(uint32_t{2}) + raw(int64_t{32}) + raw(int64_t{width})},
+                          {"orientation", string("ROW_MAJOR")}});
+        return raw(uint16_t{1}) +
+               named(
+                   "memory_config",
+                   record(
+                       "MemoryConfig", {{"memory_layout", string("HEIGHT_SHARDED")}, {"buffer_type", string("L1")}, {"shard_spec", spec}}));
+    }
+
     std::string blob(const Attributes& attributes, unsigned tensors) {
         std::string body;
         uint16_t count = 0;
@@ -256,19 +271,28 @@ struct Handles {
 constexpr int BFLOAT16 = 0, FLOAT32 = 1, INT32 = 7, TILES = 1;  // values of ttnn.DataType and ttnn.Layout
 
 inline void add_tensor(
-    Arguments& arguments, shim_device* device, const std::vector<uint32_t>& shape, int dtype, int layout, Handles& handles) {
+    Arguments& arguments, shim_device* device, const std::vector<uint32_t>& shape, int dtype, int layout, Handles& handles,
+    Kind kind = Kind::Hostile, bool sharded = false) {
     size_t volume = 1;
     for (const uint32_t extent : shape) {
         volume *= extent;
     }
     std::vector<float> values(volume);
     for (float& value : values) {
-        value = arguments.chance(95) ? static_cast<float>(arguments.below(9)) - 4.0F : std::numeric_limits<float>::infinity();
+        value = kind == Kind::Mild || arguments.chance(95) ? static_cast<float>(arguments.below(9)) - 4.0F
+                                                           : std::numeric_limits<float>::infinity();
+    }
+    shim_attrs* attrs = nullptr;
+    if (sharded && shape.size() >= 2 && shape.back() % 32 == 0) {
+        const uint32_t rows = static_cast<uint32_t>(volume) / shape.back();
+        const std::string blob = Arguments::on_cores(std::max(1U, rows / 32), shape.back());
+        if (rows % 32 == 0 && rows <= 256) CHECK_EQ(shim_attrs_new(blob.data(), blob.size(), &attrs), 0);
     }
     shim_tensor* tensor = nullptr;
     const int status = shim_tensor_new(
-        arguments.chance(97) ? device : nullptr, dtype, layout, static_cast<int>(shape.size()), shape.data(), nullptr, values.data(),
-        values.size() * sizeof(float), FLOAT32, &tensor);
+        kind == Kind::Mild || arguments.chance(97) ? device : nullptr, dtype, layout, static_cast<int>(shape.size()), shape.data(), attrs,
+        values.data(), values.size() * sizeof(float), FLOAT32, &tensor);
+    shim_attrs_free(attrs);
     if (status == 0) {
         handles.tensors.push_back(tensor);
     }
@@ -309,9 +333,11 @@ public:
         const bool plain = arguments.chance(60);
         const auto shape = arguments.shape();
         const int common = plain ? BFLOAT16 : dtype(arguments), common_layout = kind == Kind::Mild && arguments.chance(20) ? 0 : TILES;
+        const bool sharded = kind == Kind::Mild && arguments.chance(25);
         for (int i = 0; i < 4; ++i) {
             if (kind == Kind::Mild) {
-                add_tensor(arguments, device, arguments.chance(85) ? shape : arguments.shape(), common, common_layout, inputs_);
+                add_tensor(
+                    arguments, device, arguments.chance(85) ? shape : arguments.shape(), common, common_layout, inputs_, kind, sharded);
             } else {
                 const int layout = plain ? TILES : arguments.pick({TILES, TILES, 0});
                 const auto own = plain || arguments.chance(60) ? shape : arguments.shape();
