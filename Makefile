@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -q -n 2 --dist worksteal
+# Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .PHONY: help setup lock demo test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel clean
 
@@ -36,7 +37,7 @@ $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/t
 
 $(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
-	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
+	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist emit_py emit_cpp  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
 	@touch $@
 
 setup: $(VENV)/.installed

@@ -5,8 +5,11 @@ python -m tests.docs.shown --write    writes these parts and the report's pictur
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import io
 import re
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -49,6 +52,16 @@ def _until_dedent(lines: list[str]) -> Iterator[str]:
         if line and not line.startswith(" "):
             return
         yield line
+
+
+def _export(*arguments: str) -> None:
+    """`python gpt.py ARGUMENTS`, in this process, which has loaded torch."""
+    before, sys.argv = sys.argv, [str(EXAMPLE), *arguments]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            runpy.run_path(str(EXAMPLE), run_name="__main__")
+    finally:
+        sys.argv = before
 
 
 def _run(program: Path, *options: str) -> str:
@@ -104,7 +117,7 @@ def levels(folder: Path) -> str:
     rows = []
     for level in (0, 1, 2):
         program = folder / f"gpt-{level}"
-        subprocess.run([sys.executable, str(EXAMPLE), str(program), str(level)], check=True, capture_output=True, text=True)
+        _export(str(program), str(level))
         command, *_, price = _run(program, "--estimate").splitlines()
         rows += [f"$ python examples/gpt/gpt.py gpt-{level} {level}", command, price]
     return "\n".join(rows)
@@ -113,7 +126,7 @@ def levels(folder: Path) -> str:
 def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
     """Name of a part -> its Markdown, and "report.svg" -> the picture. with_wheel: also what `alchemist verify` prints."""
     program = folder / "gpt"
-    subprocess.run([sys.executable, str(EXAMPLE), str(program)], check=True, capture_output=True, text=True)
+    _export(str(program))
     source, emitted = EXAMPLE.read_text(), (program / "main.py").read_text()
     parts = {
         "torch": _fence("python", _definition(source, "class Attention")),

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 from modules import lowered, mlp
-from transformers import BertConfig, BertModel
 
 from alchemist import codegen_py
 from alchemist.passes.registry import functions, is_const_eval
@@ -97,6 +96,8 @@ def test_what_gains_next_to_nothing_gets_no_config(tmp_path: Path) -> None:
 
 def test_a_published_encoder_reads_as_its_source(tmp_path: Path) -> None:
     """One function per layer; what the source never names on its way to a module is not called after another of its values; what the model returns is made in the model."""
+    from transformers import BertConfig, BertModel  # seconds, for the process that runs this test alone
+
     config = BertConfig(vocab_size=64, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=128, max_position_embeddings=32)
     ids = torch.ones(2, 32, dtype=torch.int64)
     given = {"input_ids": ids, "attention_mask": ids}

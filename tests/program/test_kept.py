@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import jax
@@ -11,35 +12,37 @@ import pytest
 
 import emit_cpp
 import emit_py
+from alchemist.frontends.base import FrontendResult
 from alchemist.frontends.jax import capture
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program
 from alchemist.program.model import Program
-from tests.program.evaluate import Tensor, run
+from tests.program.evaluate import run
 from tests.zoo.jax_functions import transformer_training_step
 
 DEPTH = 5
 
 
-def built(model: Any, args: tuple[Any, ...], language: str = "python", **options: object) -> Program:
-    result = capture(model, args, {})
+def built(result: FrontendResult, language: str = "python", **options: object) -> Program:
     chosen = CompilerOptions.parse(options)
     return build_program(lower_to_ttnn(result.module, chosen).module, result, chosen, language)
 
 
-def emitted(model: Any, args: tuple[Any, ...], language: str = "python", **options: object) -> dict[str, str]:
-    program = built(model, args, language, **options)
+def emitted(result: FrontendResult, language: str = "python", **options: object) -> dict[str, str]:
+    program = built(result, language, **options)
     return emit_py.emit(program) if language == "python" else emit_cpp.emit(program)
 
 
-def values_of(program: Program) -> dict[str, Tensor]:
-    return run(emit_py.emit(program), outputs=[output.name for output in program.outputs])
-
-
-def transformer(language: str = "python", **options: object) -> dict[str, str]:
+@cache
+def captured() -> FrontendResult:
     model, args, _ = transformer_training_step(DEPTH, 33, returns_state=True)
-    return emitted(model, args, language, **options)
+    return capture(model, args, {})
+
+
+@cache
+def transformer(language: str = "python") -> dict[str, str]:
+    return emitted(captured(), language)
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +50,10 @@ def files() -> dict[str, str]:
     return transformer()
 
 
-def test_values_are_those_of_the_program_without_functions() -> None:
-    model, args, _ = transformer_training_step(DEPTH, 33, returns_state=True)
-    assert values_of(built(model, args)) == values_of(built(model, args, recover_structure=False))
+def test_values_are_those_of_the_program_without_functions(files: dict[str, str]) -> None:
+    plain = built(captured(), recover_structure=False)
+    outputs = [output.name for output in plain.outputs]
+    assert run(files, outputs=outputs) == run(emit_py.emit(plain), outputs=outputs)
 
 
 def test_the_optimizer_is_a_loop_over_gradients(files: dict[str, str]) -> None:
@@ -108,6 +112,7 @@ def descend(params: Any, x: jax.Array) -> Any:
 def test_without_modules_nothing_is_saved() -> None:
     """The forward and the backward pass are one function."""
     params = [{"w": jnp.full((32, 32), 0.1 * number), "b": jnp.ones(32)} for number in range(5)]
-    files = emitted(descend, (params, jnp.ones((8, 32))))
+    result = capture(descend, (params, jnp.ones((8, 32))), {})
+    files = emitted(result)
     assert "saved" not in files["main.py"]
-    assert run(files) == run(emitted(descend, (params, jnp.ones((8, 32))), recover_structure=False))
+    assert run(files) == run(emitted(result, recover_structure=False))
