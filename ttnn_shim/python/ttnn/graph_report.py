@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, NotOffered
+from ttnn_shim.visualizer_database import SCHEMA_VERSION, create_schema, device_row, insert
 
 from ttnn import _core
-from ttnn._graph_database import IDS_PER_REPORT, SCHEMA_VERSION, ReportImport, create_schema, device_row, insert
+from ttnn._graph_database import IDS_PER_REPORT, ReportImport
 from ttnn._graph_durations import extract_operation_durations, extract_total_duration_from_graph
 
 __all__ = ["extract_operation_durations", "extract_total_duration_from_graph", "import_report"]
