@@ -104,20 +104,10 @@ class TTNNLayout(TTAttr):
         scale = TILE_EDGE if self.data.tile else 1
         return tuple(dim * scale for dim in self.data.shape)
 
-    def with_(self, shape: tuple[int, ...], *, dtype: str = "", page: str = "", buffer: str = "", memory: str = "") -> TTNNLayout:
+    def with_(self, shape: tuple[int, ...], *, dtype: str = "", page: str = "", buffer: str = "") -> TTNNLayout:
         """The same layout for `shape` with some properties changed; a host layout that moves to the device is interleaved."""
-        target = buffer or self.buffer
-        memory = memory or self.memory or "interleaved"
-        keep = memory == self.memory and self.is_sharded
-        return TTNNLayout.make(
-            shape,
-            dtype or self.dtype,
-            page or self.page,
-            target,
-            memory,
-            (self.grid[0], self.grid[1]) if keep else (1, 1),
-            self.data.ranges if keep else None,
-        )
+        grid, ranges = ((self.grid[0], self.grid[1]), self.data.ranges) if self.is_sharded else ((1, 1), None)
+        return TTNNLayout.make(shape, dtype or self.dtype, page or self.page, buffer or self.buffer, self.memory or "interleaved", grid, ranges)
 
     def type_for(self, shape: tuple[int, ...]) -> TensorType[Attribute]:
         """`tensor<shape x element, #layout>`; block formats use the tile type as element, as tt-mlir does."""

@@ -59,6 +59,6 @@ def ttir(name: str, reference: Reference | None = None, target: str = "") -> Non
     register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else ""))
 
 
-def same_shape(count: int, dtype: str = "bfloat16", shapes: Sequence[tuple[int, ...]] = EDGE_SIZES) -> tuple[Sample, ...]:
-    """Samples of an op on `count` tensors of equal shape."""
-    return tuple(Sample(((shape, dtype),) * count, outputs=(shape,)) for shape in shapes)
+def same_shape(dtype: str = "bfloat16") -> tuple[Sample, ...]:
+    """Samples of an op whose result has its operand's shape."""
+    return tuple(Sample(((shape, dtype),), outputs=(shape,)) for shape in EDGE_SIZES)

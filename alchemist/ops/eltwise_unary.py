@@ -130,7 +130,7 @@ for _name, _function in UNARY:
         _name,
         "input_tensor memory_config",
         HEADER,
-        samples=same_shape(1, _dtype),
+        samples=same_shape(_dtype),
         error_samples=(ErrorSample((), match="incompatible function arguments"),),
         reference=elementwise(_function),
         doc="positive inputs" if _name in _POSITIVE else "0 or 1" if _name in _PREDICATES else "",
@@ -182,7 +182,7 @@ op(
     "gelu",
     "input_tensor variant=alchemist.variant memory_config",
     HEADER,
-    samples=same_shape(1),
+    samples=same_shape(),
     reference=_gelu,
 )
 ttir("gelu", _gelu, target="gelu")
@@ -190,7 +190,7 @@ op(
     "sigmoid",
     "input_tensor memory_config",
     HEADER,
-    samples=same_shape(1),
+    samples=same_shape(),
     reference=elementwise(sigmoid),
 )
 ttir("sigmoid", elementwise(sigmoid), target="sigmoid")

@@ -392,7 +392,6 @@ def _program(
         title=result.model_name or root.name,
         facts=_facts(root, graph, result, options, outputs),
         outline=outline(root),
-        notes=(),
         constants=constants,
         prepare_constants=prepare_constants,
         functions=functions,

@@ -21,23 +21,18 @@ from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
 
 
-def extract(module: ModuleOp, entry: str = "") -> Graph:
-    """The forward function's graph.
-
-    entry: name of the function, "" for `@forward` or else the first public one.
+def extract(module: ModuleOp) -> Graph:
+    """The graph of `@forward`, or else of the first public function.
 
     Raises:
         EmitError: an op without description, a data type or attribute that TT-NN code cannot spell, a tensor read after `ttnn.deallocate`.
     """
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
-    forward = _forward(functions, entry)
-    return _Extraction(functions).graph(forward)
+    return _Extraction(functions).graph(_forward(functions))
 
 
-def _forward(functions: Mapping[str, FuncOp], entry: str) -> FuncOp:
-    if entry in functions:
-        return functions[entry]
-    if not entry and "forward" in functions:
+def _forward(functions: Mapping[str, FuncOp]) -> FuncOp:
+    if "forward" in functions:
         return functions["forward"]
     public = [op for op in functions.values() if op.sym_visibility is None or op.sym_visibility.data == "public"]
     if not public:

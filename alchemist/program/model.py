@@ -531,17 +531,16 @@ class OutlineRow:
 class Program:
     """Everything both emitters print.
 
-    facts: header rows (label, text) such as ("Inputs", "image [8, 28, 28, 1] bfloat16"). notes: sentences that explain
-    conventions. functions: callee first, the last one is `entry`. prepare: const-eval functions, the last one is `prepare`;
-    empty when nothing is computed from weights. source_file: the file that line numbers refer to. typical: dtype, layout
-    and buffer of most tensors. split_prepare: const-eval functions have a file of their own. steps: the calls of a forward pass.
-    generation: set where the program can generate text. entries: of a program with several; inputs, outputs and entry are then those of the first.
+    facts: header rows (label, text) such as ("Inputs", "image [8, 28, 28, 1] bfloat16"). functions: callee first, the last one is `entry`. prepare:
+    const-eval functions, the last one is `prepare`; empty when nothing is computed from weights. source_file: the file that line numbers refer to.
+    typical: dtype, layout and buffer of most tensors. split_prepare: const-eval functions have a file of their own. steps: the calls of a forward
+    pass. generation: set where the program can generate text. entries: of a program with several; inputs, outputs and entry are then those of the
+    first.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...]
     outline: tuple[OutlineRow, ...]
-    notes: tuple[str, ...]
     constants: tuple[Constant, ...]
     prepare_constants: tuple[Constant, ...]
     functions: tuple[Function, ...]

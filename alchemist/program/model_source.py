@@ -20,11 +20,10 @@ class Statement:
     """A source statement.
 
     text: its first line, an open call cut to `f(...)`. targets: names assigned, in order ("self.x" gives "x", so does `self.x.copy_(...)`,
-    `outputs.append(...)` gives "output", `return cos.to(...), sin.to(...)` gives "cos", "sin").
-    reads: names loaded, in source order. containers: those of
-    them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. function_line: `def` line of the
-    enclosing function (0 = module level). returned: it is a return statement. nested: the arguments of its call are calls or arithmetic themselves.
-    bindings: variables that its call (of a module or function) is given: keyword or position, name.
+    `outputs.append(...)` gives "output", `return cos.to(...), sin.to(...)` gives "cos", "sin"). reads: names loaded, in source order. containers:
+    those of them that are looked up by a string (`params["w"]`). method: `f` when the value is `self.f(...)`. returned: it is a return statement.
+    nested: the arguments of its call are calls or arithmetic themselves. bindings: variables that its call (of a module or function) is given:
+    keyword or position, name.
     """
 
     file: str
@@ -33,7 +32,6 @@ class Statement:
     targets: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     method: str = ""
-    function_line: int = 0
     returned: bool = False
     containers: tuple[str, ...] = ()
     nested: bool = False
@@ -135,13 +133,12 @@ class _File:
         self.statements: list[ast.stmt] = []
         self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
         self.classes: list[ast.ClassDef] = []
-        self.owner: dict[int, int] = {}
         self._found: dict[int, FunctionSource | None] = {}  # function_at, which naming asks for every op again
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return  # not Python (any more): lines are quoted as they are, names come from elsewhere
-        self._collect(tree, 0)
+        self._collect(tree)
         self.statements.sort(key=lambda node: (node.lineno, -(node.end_lineno or node.lineno)))
         self.by_line: dict[int, ast.stmt] = {}
         for node in self.statements:  # later (inner) statements overwrite outer ones
@@ -152,19 +149,16 @@ class _File:
             for line in range(node.lineno, last + 1):
                 self.by_line[line] = node
 
-    def _collect(self, node: ast.AST, function_line: int) -> None:
+    def _collect(self, node: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):
-            inner = function_line
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.functions.append(child)
-                inner = child.lineno
             elif isinstance(child, ast.ClassDef):
                 self.classes.append(child)
             if isinstance(child, ast.stmt):
                 self.statements.append(child)
-                self.owner[id(child)] = function_line
             if not isinstance(child, ast.expr):
-                self._collect(child, inner)
+                self._collect(child)
 
     def function_at(self, line: int) -> FunctionSource | None:
         """The function whose `def` (or first decorator) is at the line, or the innermost one around it."""
@@ -226,7 +220,6 @@ class _File:
             tuple(_targets(node)),
             tuple(_reads(node)),
             _method(value),
-            self.owner.get(id(node), 0),
             isinstance(node, ast.Return),
             tuple(_containers(node)),
             _nested(value),

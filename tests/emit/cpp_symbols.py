@@ -225,7 +225,7 @@ def program(functions: Sequence[model.Function]) -> dict[str, str]:
     )
     forward = model.Function("forward", (model.Parameter("x"),), body, 1)
     made = model.Program(
-        title="calls", facts=(), outline=(), notes=(), constants=(), prepare_constants=(), functions=(*functions, forward), prepare=(),
+        title="calls", facts=(), outline=(), constants=(), prepare_constants=(), functions=(*functions, forward), prepare=(),
         inputs=(model.Variable("x", "x"),), outputs=(model.Variable("y", "y"),), entry="forward", has_weights=False,
     )  # fmt: skip
     return emit_cpp.emit(made)

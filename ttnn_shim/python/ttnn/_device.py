@@ -45,7 +45,6 @@ class MeshDevice(SubDevices):
     _physical: int
     _cache_enabled: bool
     _misses_allowed: bool
-    _l1_small_bytes: int
     _trace_region_bytes: int
 
     @classmethod
@@ -59,7 +58,7 @@ class MeshDevice(SubDevices):
         device._handle = ffi.gc(out[0], lib.shim_device_free)
         _next_id += 1
         device._id, device._physical, device._cache_enabled, device._misses_allowed = _next_id, physical, True, True
-        device._l1_small_bytes, device._trace_region_bytes = l1_small_bytes, trace_region_bytes
+        device._trace_region_bytes = trace_region_bytes
         return device
 
     def _info(self) -> Any:

@@ -18,7 +18,6 @@ from ttnn._keyed import Keyed
 TILE_SIDE = 32
 """Rows and columns of the tiles that are simulated."""
 
-_EXPONENT_BYTES = 64
 _TILE_BYTES = {"BFLOAT16": 2048, "FLOAT32": 4096, "UINT32": 4096, "INT32": 4096, "BFLOAT8_B": 1088, "BFLOAT4_B": 576, "UINT8": 1024,
                "UINT16": 2048, "FP8_E4M3": 1024, "INT8": 1024}  # fmt: skip
 

@@ -16,7 +16,7 @@ from typing import Any
 from ttnn_shim.errors import ShimError
 from ttnn_shim.json_files import parse_json
 from ttnn_shim.row_attrs import op_attributes
-from ttnn_shim.simlib import Simulator, SimulatorError, simulator
+from ttnn_shim.simlib import SimulatorError, simulator
 
 Row = Mapping[str, str]
 GRIDS = {
@@ -392,9 +392,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return [{k: v or "" for k, v in row.items() if not MEASURED.match(k)} for row in rows]
 
 
-def estimate_rows(rows: list[dict[str, str]], sim: Simulator | None = None) -> list[tuple[str, float | None, float | None]]:
+def estimate_rows(rows: list[dict[str, str]]) -> list[tuple[str, float | None, float | None]]:
     """(id, predicted_ns, predicted_wall_ns) per row; None where the op has no model or no wall time applies."""
-    sim = sim or simulator()
+    sim = simulator()
     out: list[tuple[str, float | None, float | None]] = []
     table = recognise(list(rows[0])) if rows else None
     for i, row in enumerate(rows, 1):
