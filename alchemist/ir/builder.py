@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DenseArrayBase,
-    DictionaryAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, ModuleOp, StringAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
@@ -21,7 +13,7 @@ from alchemist.errors import InternalError
 from alchemist.ir.access import from_python
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.dialects import SEGMENTS, op_classes
-from alchemist.ir.location import SourceInfo, to_location
+from alchemist.ir.location import SourceInfo, sources_of, to_location
 
 Sources = SourceInfo | Sequence[SourceInfo] | None
 OperandValue = SSAValue | Sequence[SSAValue] | None
@@ -94,6 +86,13 @@ class Builder:
         return Builder(op.parent, op)
 
     @staticmethod
+    def in_place_of(op: Operation) -> Builder:
+        """Inserts before `op` what takes its place: with its sources."""
+        builder = Builder.before(op)
+        builder.source = sources_of(op) or None
+        return builder
+
+    @staticmethod
     def after(op: Operation) -> Builder:
         """Inserts after `op`, each new op after the one before."""
         if op.parent is None:
@@ -150,13 +149,7 @@ class Builder:
             properties[SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
         origin = source if source is not None else self.source
         location = None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
-        op = cls.create(
-            operands=flat,
-            result_types=result_types,
-            properties=properties,
-            attributes=extra,
-            location=location,
-        )
+        op = cls.create(operands=flat, result_types=result_types, properties=properties, attributes=extra, location=location)
         return self.insert(op)
 
     def op(
@@ -174,6 +167,12 @@ class Builder:
         """
         results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source).results)
         return results[0] if len(results) == 1 else results
+
+    def value(
+        self, name: str, operands: Sequence[OperandValue] = (), attributes: Mapping[str, Any] | None = None, result_types: Sequence[Attribute] = ()
+    ) -> OpResult:
+        """Like `op`, of an op with one result."""
+        return self.make(name, operands, attributes, result_types).results[0]
 
     def call(
         self,

@@ -13,11 +13,7 @@ from alchemist.ir.access import shape
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register
 
-BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {
-    "ttir.pow",
-    "ttir.where",
-    "ttir.clamp_tensor",
-}
+BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {"ttir.pow", "ttir.where", "ttir.clamp_tensor"}
 
 
 def _share_scalars(func: FuncOp) -> None:

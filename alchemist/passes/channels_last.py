@@ -160,8 +160,7 @@ def _turn(region: list[Operation]) -> None:
         for index, value in enumerate(op.operands):
             if id(value) in data and not (isinstance(value.owner, Operation) and id(value.owner) in inside) and len(shape(value)) == 3:
                 if value not in turned:  # at its first reader
-                    before = Builder.before(op)
-                    before.source = sources_of(op) or None
+                    before = Builder.in_place_of(op)
                     turned[value] = permuted(before, value, _ORDER)
                 op.operands[index] = turned[value]
     for op in region:
@@ -191,8 +190,7 @@ def _is_pointwise(op: Operation) -> bool:
 
 
 def _as_linear(op: Operation) -> None:
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     weight, bias, result = operand(op, "weight"), operand(op, "bias"), op.results[0]
     assert weight is not None
     turned = permuted(b, reshaped(b, weight, shape(weight)[:2]), (1, 0))

@@ -19,7 +19,7 @@ from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns, ColumnViews, Matrix, fixed_values
 from alchemist.passes.lower.configs import wide_sums_config
-from alchemist.passes.registry import Pass, add_sources, erase, functions, is_const_eval, register, replace
+from alchemist.passes.registry import Pass, add_sources, erase, functions, register, replace
 
 MOST_ENTRIES = 256 * 256
 """Of the matrix: what a product costs beside reading its operand grows with its width, what moving columns costs does not."""
@@ -41,9 +41,8 @@ class ColumnsByProduct(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if not is_const_eval(func):
-                Products(func, self.options).run()
+        for func in functions(module, const_eval=False):
+            Products(func, self.options).run()
 
 
 class Products:

@@ -9,7 +9,6 @@ from alchemist.ir.access import attr, element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
-from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_attention import LOWEST_SCORE
 from alchemist.passes.fuse_patterns import number, skip
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
@@ -45,8 +44,7 @@ def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
     at = position_of(written[key])
     if position_of(written[value]) is not at or last_visible(mask, shape(key)[2]) is not at:
         return
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     given = [reshaped(b, query, (1, users, heads, size)), key, value, None, written[key], None]
     attributes = {"is_causal": True, "scale": attr(op, "scale")}
     dims = (1, users, heads, size)

@@ -31,8 +31,7 @@ class _Steps:
         self.b.source = sources_of(op) or None
 
     def make(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], dims: Sequence[int], of: str) -> SSAValue:
-        made: SSAValue = self.b.op(f"ttir.{name}", operands, attributes, [tensor(tuple(dims), of)])
-        return made
+        return self.b.value(f"ttir.{name}", operands, attributes, [tensor(tuple(dims), of)])
 
     def reshape(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
         dims = tuple(dims)

@@ -11,9 +11,8 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.registry import Pass, defining, functions, register, replace
+from alchemist.passes.registry import Pass, all_ops, defining, register, replace
 from alchemist.passes.views import reshaped
 
 
@@ -23,12 +22,11 @@ class DropUnitDims(Pass):
     dimension of 1 is nearly all padding. A product of single rows with single columns is the sum of x * y."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                if op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
-                    _drop(op, dims)
-                elif op.name == "ttir.matmul" and _is_dot(op):
-                    _sum(op)
+        for op in all_ops(module):
+            if op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
+                _drop(op, dims)
+            elif op.name == "ttir.matmul" and _is_dot(op):
+                _sum(op)
 
 
 def _last_units(op: Operation) -> int:
@@ -56,8 +54,7 @@ def _is_dot(op: Operation) -> bool:
 
 
 def _sum(op: Operation) -> None:
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     result, of = op.results[0], element_type(op.results[0])
     dims = (*shape(op.operands[0])[:-2], shape(op.operands[0])[-1])
     x, y = (reshaped(b, value, dims) for value in op.operands)
@@ -71,8 +68,7 @@ def _is_made_of_units(value: SSAValue) -> bool:
 
 
 def _drop(op: Operation, count: int) -> None:
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     result = op.results[0]
     operands = [reshaped(b, value, shape(value)[:-count]) if shape(value) else value for value in op.operands]
     attributes = access.declared(op)

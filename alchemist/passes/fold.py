@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import elements, operand, shape
@@ -172,8 +172,7 @@ def _is_lossless(source: str, target: str) -> bool:
 
 def _canonical(op: Operation) -> Operation | None:
     """squeeze, unsqueeze -> reshape; transpose -> permute; chains of reshapes, permutes and casts -> one op."""
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     if not op.results:
         return None
     out = op.results[0].type
@@ -223,16 +222,13 @@ def _canonical(op: Operation) -> Operation | None:
 
 def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
     """A constant op before `op`."""
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     element = access.element_type(value)
     single = uniform(array)
     number = None if single is None else float(single) if element.startswith(("f", "bf")) else int(single)
     if isinstance(number, float) or (number is not None and -(1 << 31) <= number < 1 << 31):  # the attribute has 32 bits
-        made: OpResult = b.op("ttir.full", [], {"shape": shape(value), "fill_value": number}, [value.type])
-        return made
-    made = b.op("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)}, [value.type])
-    return made
+        return b.value("ttir.full", [], {"shape": shape(value), "fill_value": number}, [value.type])
+    return b.value("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)}, [value.type])
 
 
 def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
@@ -240,8 +236,7 @@ def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
     out = op.results[0].type
     if value.type == out:
         return None
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     return b.make("ttir.reshape", [value], {"shape": shape(op.results[0])}, [out])
 
 

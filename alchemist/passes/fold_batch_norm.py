@@ -13,7 +13,6 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.location import sources_of
 from alchemist.passes.fold import IMPURE
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 
@@ -22,13 +21,11 @@ _PRODUCTS = ("ttir.linear", "ttir.matmul")
 
 
 def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int, ...], of: str) -> SSAValue:
-    made: SSAValue = b.op(f"ttir.{name}", [lhs, rhs], {}, [tensor(dims, of)])
-    return made
+    return b.value(f"ttir.{name}", [lhs, rhs], {}, [tensor(dims, of)])
 
 
 def _reshape(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
-    made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
-    return made
+    return b.value("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
 
 
 def _fold(maker: Operation, norm: Operation) -> None:
@@ -88,8 +85,7 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
     """conv(x) * factor scales weight and bias, conv(x) + offset is the bias or a part of it."""
     weight, bias = operand(conv, "weight"), operand(conv, "bias")
     assert weight is not None
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     size, of = shape(weight)[0], element_type(numbers)
     if op.name == "ttir.multiply":
         weight, _ = _scaled_rows(b, weight, numbers)

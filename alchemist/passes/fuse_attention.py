@@ -15,7 +15,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.fuse_patterns import binary, number, scaled
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
-from alchemist.passes.views import permuted
+from alchemist.passes.views import permuted, reshaped
 
 LOWEST_SCORE = -1e4
 """Scores at or below this are masked."""
@@ -101,9 +101,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     of = element_type(op.results[0])
     if scores.chosen is not None:
         dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
-        chosen = scores.chosen
-        if shape(chosen) != dims:
-            chosen = maker.op("ttir.reshape", [chosen], {"shape": dims}, [tensor(dims, element_type(chosen))])
+        chosen = reshaped(maker, scores.chosen, dims)
         low, zero = (
             maker.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (max(scores.fill, _LOWEST), 0.0)
         )

@@ -16,7 +16,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
-from alchemist.passes.views import VIEWS, View, joined, view_of
+from alchemist.passes.views import VIEWS, View, concatenated, joined, view_of
 
 
 @register("fuse-concat-heads", fusing=True)
@@ -44,8 +44,7 @@ def _concatenate(op: Operation) -> None:
     rows = tuple(tuple((size, stride * h if stride < s * d else stride) for size, stride in axis) for axis in view.axes[:-1])
     made = Builder.before(op).make("ttir.concatenate_heads", [view.root], {}, [tensor((b, s, h * d), element_type(view.root))])
     add_sources(made, *chain)
-    after = Builder.before(op)
-    after.source = sources_of(op) or None
+    after = Builder.in_place_of(op)
     placed = View(made.results[0], (*rows, joined([(h * d, 1)])))
     replace(op, [placed.emit(after)])
 
@@ -123,21 +122,14 @@ def _one_projection(heads: list[Head]) -> tuple[SSAValue, list[Operation]] | Non
     b = Builder.before(last)
     b.source = [info for dot in sorted(found, key=_position) for info in sources_of(dot)] or None
     dim = 0 if transposed else 1
-    joined = _concat(b, weights, dim)
+    joined = concatenated(b, weights, dim)
     operands = [found[0].operands[0], joined]
     if biases[0] is not None:
-        operands.append(_concat(b, [bias for bias in biases if bias is not None], 0))
+        operands.append(concatenated(b, [bias for bias in biases if bias is not None], 0))
     width = sum(shape(dot.results[0])[-1] for dot in found)
     dims = (*shape(found[0].results[0])[:-1], width)
     result = b.op(found[0].name, operands, {"transpose_b": transposed}, [tensor(dims, element_type(found[0].results[0]))])
     return result, []
-
-
-def _concat(b: Builder, values: list[SSAValue], dim: int) -> SSAValue:
-    dims = list(shape(values[0]))
-    dims[dim] = sum(shape(value)[dim] for value in values)
-    made: SSAValue = b.op("ttir.concat", [values], {"dim": dim}, [tensor(tuple(dims), element_type(values[0]))])
-    return made
 
 
 _ORDER: dict[Operation, int] = {}

@@ -8,8 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, all_ops, defining, erase_dead, functions, register, replace, single_use
 
 ACTIVATION = "alchemist.activation"
 
@@ -38,13 +37,11 @@ class CanonicalizeDots(Pass):
     """dot_general with leading batch dims and one contracted dim becomes matmul."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
-                if flags is not None:
-                    b = Builder.before(op)
-                    b.source = sources_of(op) or None
-                    replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
+        for op in all_ops(module):
+            flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
+            if flags is not None:
+                b = Builder.in_place_of(op)
+                replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
 
 
 def _bias_vector(value: SSAValue, width: int) -> SSAValue | None:
@@ -102,22 +99,21 @@ class FuseActivation(Pass):
     """An activation whose operand has no other use becomes an argument of the op before it."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                name = op.name.removeprefix("ttir.")
-                if access.attr(op, "alchemist.variant") == "Tanh":
-                    name = "gelu_tanh"
-                source = op.operands[0] if len(op.operands) == 1 else None
-                producer = _producer(source) if source is not None else None
-                if producer is None or source is None or name not in FUSED[producer.name]:
-                    continue
-                if ACTIVATION in producer.attributes or operand_is_constant(producer):
-                    continue
-                if access.element_type(source) not in ("f32", "bf16", "f16"):
-                    continue
-                set_attr(producer, ACTIVATION, name)
-                add_sources(producer, op, before=False)
-                replace(op, [source])
+        for op in all_ops(module):
+            name = op.name.removeprefix("ttir.")
+            if access.attr(op, "alchemist.variant") == "Tanh":
+                name = "gelu_tanh"
+            source = op.operands[0] if len(op.operands) == 1 else None
+            producer = _producer(source) if source is not None else None
+            if producer is None or source is None or name not in FUSED[producer.name]:
+                continue
+            if ACTIVATION in producer.attributes or operand_is_constant(producer):
+                continue
+            if access.element_type(source) not in ("f32", "bf16", "f16"):
+                continue
+            set_attr(producer, ACTIVATION, name)
+            add_sources(producer, op, before=False)
+            replace(op, [source])
 
 
 def _producer(value: SSAValue) -> Operation | None:

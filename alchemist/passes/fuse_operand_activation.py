@@ -13,7 +13,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.spec import PRODUCTS, inline_scalar
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, single_use
+from alchemist.passes.registry import Pass, add_sources, all_ops, defining, erase, register, single_use
 
 READERS = ("ttnn.multiply", "ttnn.add", "ttnn.subtract")
 ACTIVATIONS = ("relu", "silu", "tanh")
@@ -32,10 +32,9 @@ class FuseOperandActivation(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                if op.name in READERS and len(op.operands) == 2:
-                    self._fuse(op)
+        for op in all_ops(module):
+            if op.name in READERS and len(op.operands) == 2:
+                self._fuse(op)
 
     def _fuse(self, op: Operation) -> None:
         result = op.results[0]

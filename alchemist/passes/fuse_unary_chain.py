@@ -18,7 +18,7 @@ from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import fixed_values
 from alchemist.passes.fuse_operand_activation import ATTRIBUTES, READERS, settings
-from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, register, replace, single_use
 
 AFTER = "alchemist.activations"
 SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
@@ -48,9 +48,7 @@ class FuseUnaryChain(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             fixed = fixed_values(func)  # const-eval makes them once, by ops that name them
             for op in reversed(list(func.body.block.ops)):
                 if op.parent is not None and op.results and op.results[0] not in fixed and (step := step_of(op)) is not None:

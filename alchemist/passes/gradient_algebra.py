@@ -19,7 +19,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.reduction import dims_of
 from alchemist.passes.fuse_patterns import number
-from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, erase_dead, functions, register
 from alchemist.passes.sums_of_products import Algebra, Atom, Product, Terms, plus, scaled, terms_of, times
 from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, of_rank, products_of, shared_products
 
@@ -41,9 +41,7 @@ class GradientAlgebra(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             place = {op: index for index, op in enumerate(func.body.block.ops)}
             changed = False
             for ops in _by_module(func):
@@ -270,8 +268,7 @@ def _replace(roots: Sequence[SSAValue], made: Sequence[Made], place: dict[Operat
     values = []
     for root, value in zip(roots, made, strict=True):
         op = _maker(root)
-        b = Builder.before(op)
-        b.source = sources_of(op) or None
+        b = Builder.in_place_of(op)
         values.append(_materialised(b, value, root.type, done))
     for root, new in zip(roots, values, strict=True):
         root.replace_all_uses_with(new)
@@ -296,8 +293,7 @@ def _materialised(b: Builder, value: Made, like: Attribute, done: dict[Step, SSA
     of = element_type(like)
     if isinstance(value, float):
         ones = (1,) * len(shape(like))
-        made: SSAValue = b.op("ttir.full", [], {"shape": ones, "fill_value": value}, [tensor(ones, of)])
-        return made
+        return b.value("ttir.full", [], {"shape": ones, "fill_value": value}, [tensor(ones, of)])
     if not isinstance(value, Step):
         return value
     if value not in done:

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.optimizer.images import PASS, leave_images_in_l1
 from alchemist.options import CompilerOptions
 from alchemist.passes.optimize import l1_small_bytes
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, functions, register
 
 
 @register(PASS, fusing=True)
@@ -18,6 +18,5 @@ class ImagesInL1(Pass):
 
     def run(self, module: ModuleOp) -> None:
         if not self.options.optimization_level:
-            for func in functions(module):
-                if not is_const_eval(func):
-                    leave_images_in_l1(func, l1_small_bytes(module))
+            for func in functions(module, const_eval=False):
+                leave_images_in_l1(func, l1_small_bytes(module))

@@ -15,15 +15,11 @@ JOINED = "alchemist.output_concat_heads"
 _ATTENTION = "ttnn.scaled_dot_product_attention"
 
 
-@register("join-attention-heads", fusing=True)
+@register("join-attention-heads", fusing=True, from_level=1)
 class JoinAttentionHeads(Pass):
-    """scaled_dot_product_attention and concatenate_heads become one program, its result [B, 1, S, H*D] (optimization_level 1 and 2)."""
-
-    optimization_level: int
+    """scaled_dot_product_attention and concatenate_heads become one program, its result [B, 1, S, H*D]."""
 
     def run(self, module: ModuleOp) -> None:
-        if not self.optimization_level:
-            return
         for op in ops_named(module, "ttnn.concatenate_heads"):
             attention = defining(op.operands[0], _ATTENTION)
             if attention is not None and single_use(attention.results[0]):

@@ -6,11 +6,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.views import reshaped
 
 
 def _only_user(op: Operation) -> Operation | None:
@@ -36,10 +36,9 @@ class KeepRank(Pass):
                 b = Builder.before(op)
                 dims = (*out[:-1], rows[-1])
                 b.source = sources_of(view) or None
-                source = view.operands[0]
-                if shape(source) != dims:
-                    source = b.op("ttir.reshape", [source], {"shape": dims}, [tensor(dims, element_type(source))])
-                made = b.make(op.name, [source, *op.operands[1:]], {"transpose_b": access.attr(op, "transpose_b")}, [after.results[0].type])
+                made = b.make(
+                    op.name, [reshaped(b, view.operands[0], dims), *op.operands[1:]], {"transpose_b": access.attr(op, "transpose_b")}, [after.results[0].type]
+                )
                 add_sources(made, view, op, after)
                 replace(after, list(made.results))
             erase_dead(func)

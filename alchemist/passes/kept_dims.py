@@ -12,7 +12,6 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.ops.reduction import dims_of
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.registry import Pass, erase_dead, functions, register, replace
@@ -93,8 +92,7 @@ def _number(value: SSAValue) -> float | None:
 
 def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:
     for op in ops:
-        b = Builder.before(op)
-        b.source = sources_of(op) or None
+        b = Builder.in_place_of(op)
         if op.name == "ttir.reshape":
             made: SSAValue = op.operands[0]
         elif op.name in REDUCTIONS:
@@ -120,8 +118,7 @@ def _reduce(op: Operation, value: SSAValue, axis: int) -> None:
     """The reduction of a value that keeps the dim: it takes that away, too."""
     rank = len(shape(value))
     dims = {dim + (dim >= axis) for dim in dims_of(access.attrs(op), rank - 1)}
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     if access.attr(op, "keep_dim"):
         dims_kept = [1 if dim in dims else size for dim, size in enumerate(shape(value))]
         made = b.op(op.name, [value], {"dim_arg": sorted(dims), "keep_dim": True}, [tensor(dims_kept, element_type(op.results[0]))])

@@ -7,7 +7,6 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.passes.fold import constant_of
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
 
@@ -84,8 +83,7 @@ def _choose(op: Operation, known: set[SSAValue]) -> bool:
         return False
     chosen = op.operands[1 if _ASKED[asked.name] else 2]
     if chosen.type != op.results[0].type:
-        b = Builder.before(op)
-        b.source = sources_of(op) or None
+        b = Builder.in_place_of(op)
         dims = shape(op.results[0])
         if len(dims) != len(shape(chosen)):
             return False

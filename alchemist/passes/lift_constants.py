@@ -16,7 +16,7 @@ from alchemist.ir.attributes import DenseElements
 from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import LIFTED_NAME
-from alchemist.passes.registry import Pass, erase, erase_dead, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, erase, erase_dead, functions, register
 
 INLINE_LIMIT = 16
 """Most elements that a constant may have in source text."""
@@ -38,9 +38,7 @@ class LiftConstants(Pass):
     """ttnn.constant with more than 16 elements becomes an argument that is exported as a tensor."""
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             for op in list(func.body.block.ops):
                 if op.name == "ttnn.constant" and int(np.prod(access.shape(op.results[0]), dtype=np.int64)) > INLINE_LIMIT:
                     _lift(func, op)
@@ -57,13 +55,7 @@ def _lift(func: FuncOp, op: Operation) -> None:
     name = next(each for each in names if each not in taken)
     argument = block.insert_arg(op.results[0].type, len(block.args))
     argument.location = op.location
-    facts = DictionaryAttr(
-        {
-            "ttcore.argument_type": enum("ttcore.argument_type", "constant"),
-            "ttir.name": StringAttr(name),
-            VALUE: value,
-        }
-    )
+    facts = DictionaryAttr({"ttcore.argument_type": enum("ttcore.argument_type", "constant"), "ttir.name": StringAttr(name), VALUE: value})
     old = func.properties.get("arg_attrs")
     rows = list(old.data) if isinstance(old, ArrayAttr) else [DictionaryAttr({}) for _ in block.args[:-1]]
     func.properties["arg_attrs"] = ArrayAttr([*rows, facts])

@@ -18,7 +18,7 @@ from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import FREE, Price, lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, connected, defining, erase, functions, is_const_eval, register, replace
+from alchemist.passes.registry import Pass, connected, defining, erase, functions, register, replace
 
 MOVES = ("ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static", "ttnn.concat", "ttnn.pad", "ttnn.repeat")
 _TO_LAYOUT = "ttnn.to_layout"
@@ -38,11 +38,10 @@ class MovesInRows(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if not is_const_eval(func):
-                fixed = fixed_values(func)
-                for group in _groups(func, fixed):
-                    _Group(group, fixed, self.options).rewrite()
+        for func in functions(module, const_eval=False):
+            fixed = fixed_values(func)
+            for group in _groups(func, fixed):
+                _Group(group, fixed, self.options).rewrite()
 
 
 def _groups(func: FuncOp, fixed: set[SSAValue]) -> Iterator[list[Operation]]:

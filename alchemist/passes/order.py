@@ -15,7 +15,7 @@ from alchemist.ir import access
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import Group, assign_chains, group
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, functions, register
 
 MIN_PARTS = 3
 """Parts of a join that look like iterations."""
@@ -93,9 +93,7 @@ def written(op: Operation) -> Sequence[SSAValue]:
 
 
 def reorder(module: ModuleOp, arrange: Callable[[Body], list[Operation]]) -> None:
-    for func in functions(module):
-        if is_const_eval(func):
-            continue
+    for func in functions(module, const_eval=False):
         body = Body(func)
         order = arrange(body)
         if order != body.ops and body.keeps_meaning(order):

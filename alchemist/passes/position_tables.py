@@ -18,6 +18,7 @@ from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import Pass, erase_dead, functions, register
 from alchemist.passes.update_caches import position_of
+from alchemist.passes.views import reshaped, sliced
 
 _PER_POSITION = ELEMENTWISE | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY} | {"ttir.concat", "ttir.reshape"}
 _COSTLY = frozenset({"ttir.cos", "ttir.sin", "ttir.exp", "ttir.log", "ttir.pow"})
@@ -84,9 +85,8 @@ class _Tables:
         width = shape(value)[-1]
         table = self._table(value)
         if self._ids is None:
-            self._ids = b.op("ttir.reshape", [self._users], {"shape": (1, users)}, [tensor((1, users), element_type(self._users))])
-        made: SSAValue = b.op("ttir.embedding", [self._ids, table], {}, [tensor((1, users, width), element_type(value))])
-        return made
+            self._ids = reshaped(b, self._users, (1, users))
+        return b.value("ttir.embedding", [self._ids, table], {}, [tensor((1, users, width), element_type(value))])
 
     def _table(self, value: SSAValue) -> SSAValue:
         """[length, K]: the value for every position, 0 and up."""
@@ -104,8 +104,7 @@ class _Tables:
             return self._table(self._position)
         op = value.owner
         assert isinstance(op, Operation)
-        b = Builder.before(op)
-        b.source = sources_of(op) or None
+        b = Builder.in_place_of(op)
         operands = [self._fixed_row(b, one) if one in self._fixed else self._table(one) for one in op.operands]
         if op.name == "ttir.reshape":
             made = operands[0]
@@ -123,9 +122,7 @@ class _Tables:
         return made
 
     def _fixed_row(self, b: Builder, value: SSAValue) -> SSAValue:
-        dims = (1, math.prod(shape(value)))
-        made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
-        return made
+        return reshaped(b, value, (1, math.prod(shape(value))))
 
     def _read(self, op: Operation, place: int, value: SSAValue, looked_up: SSAValue) -> None:
         """Operand `place` of `op` becomes the row: one per user where the op works on [1, B, H, K], else the first user's."""
@@ -133,7 +130,7 @@ class _Tables:
         assert isinstance(made, Operation)
         b = Builder.after(made)
         b.source = sources_of(made) or None
-        users, width, of = shape(looked_up)[1], shape(looked_up)[2], element_type(value)
+        _, users, width = shape(looked_up)
         out = shape(op.results[0]) if len(op.results) == 1 else ()
         if len(shape(value)) == 4 and len(out) == 4 and out[:2] == (1, users) and out[3] == width and op.name in _PER_POSITION:
             dims: tuple[int, ...] = (1, users, 1, width)
@@ -144,9 +141,8 @@ class _Tables:
             return
         if dims == shape(value):
             if users > 1:
-                cut = {"begins": [0, 0, 0], "ends": [1, 1, width], "step": [1, 1, 1]}
-                looked_up = b.op("ttir.slice_static", [looked_up], cut, [tensor((1, 1, width), of)])
-        self._rows[value, dims] = b.op("ttir.reshape", [looked_up], {"shape": dims}, [tensor(dims, of)])
+                looked_up = sliced(b, looked_up, [0, 0, 0], [1, 1, width])
+        self._rows[value, dims] = reshaped(b, looked_up, dims)
         op.operands[place] = self._rows[value, dims]
 
 

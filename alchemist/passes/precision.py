@@ -117,9 +117,7 @@ class NarrowProducts(Pass):
                     narrow_masks(func)
             return
         fidelity = self.math_fidelity or ("lofi" if self.precision == "bfp8_lofi" else "hifi2")
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             for value in _narrow_values(func):
                 layout = layout_of(value.type)
                 assert layout is not None

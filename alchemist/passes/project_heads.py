@@ -15,7 +15,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.passes.fuse_linear import ACTIVATION
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
-from alchemist.passes.views import VIEWS, View, joined, view_of
+from alchemist.passes.views import VIEWS, View, concatenated, joined, reshaped, sliced, view_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +206,7 @@ def _bias(dot: Operation) -> SSAValue | None:
 
 
 def _zeros(b: Builder, size: int, of: str) -> SSAValue:
-    made: SSAValue = b.op("ttir.full", [], {"shape": (size,), "fill_value": 0.0}, [tensor((size,), of)])
-    return made
+    return b.value("ttir.full", [], {"shape": (size,), "fill_value": 0.0}, [tensor((size,), of)])
 
 
 def _columns(b: Builder, pieces: list[tuple[SSAValue, _Columns]], dim: int) -> SSAValue:
@@ -219,33 +218,20 @@ def _columns(b: Builder, pieces: list[tuple[SSAValue, _Columns]], dim: int) -> S
             merged[-1] = (value, _Columns(last.start, last.size + columns.size))
         else:
             merged.append((value, columns))
-    cut = [_cut(b, value, columns, dim) for value, columns in merged]
-    if len(cut) == 1:
-        return cut[0]
-    dims = list(shape(cut[0]))
-    dims[dim] = sum(shape(value)[dim] for value in cut)
-    made: SSAValue = b.op("ttir.concat", [cut], {"dim": dim}, [tensor(tuple(dims), element_type(cut[0]))])
-    return made
+    return concatenated(b, [_cut(b, value, columns, dim) for value, columns in merged], dim)
 
 
 def _cut(b: Builder, value: SSAValue, columns: _Columns, dim: int) -> SSAValue:
     dims = shape(value)
     if columns.count > 1:
-        value = _reshaped(b, value, (*dims[:dim], columns.count, columns.step, *dims[dim + 1 :]))
+        value = reshaped(b, value, (*dims[:dim], columns.count, columns.step, *dims[dim + 1 :]))
         value = _cut(b, value, _Columns(columns.start, columns.size), dim + 1)
-        return _reshaped(b, value, (*dims[:dim], columns.width, *dims[dim + 1 :]))
+        return reshaped(b, value, (*dims[:dim], columns.width, *dims[dim + 1 :]))
     if (columns.start, columns.size) == (0, dims[dim]):
         return value
     begins, ends = [0] * len(dims), list(dims)
     begins[dim], ends[dim] = columns.start, columns.start + columns.size
-    out = tuple(end - begin for begin, end in zip(begins, ends, strict=True))
-    made: SSAValue = b.op("ttir.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [tensor(out, element_type(value))])
-    return made
-
-
-def _reshaped(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
-    made: SSAValue = b.op("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
-    return made
+    return sliced(b, value, begins, ends)
 
 
 def _cuts_columns(op: Operation) -> bool:

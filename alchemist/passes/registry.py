@@ -93,10 +93,10 @@ def configure(names: Sequence[str], options: CompilerOptions, given: Mapping[str
     return made
 
 
-def functions(module: ModuleOp) -> Iterator[FuncOp]:
-    """Functions with a body."""
+def functions(module: ModuleOp, *, const_eval: bool = True) -> Iterator[FuncOp]:
+    """Functions with a body. const_eval: those of const-eval too."""
     for op in module.ops:
-        if isinstance(op, FuncOp) and op.body.blocks:
+        if isinstance(op, FuncOp) and op.body.blocks and (const_eval or not is_const_eval(op)):
             yield op
 
 
@@ -104,11 +104,16 @@ def is_const_eval(func: FuncOp) -> bool:
     return "const_eval" in func.attributes or func.sym_name.data.startswith("const_eval_")
 
 
+def all_ops(module: ModuleOp, *, const_eval: bool = True) -> Iterator[Operation]:
+    """Ops of all functions (const_eval: those of const-eval too); they may be replaced meanwhile."""
+    for func in functions(module, const_eval=const_eval):
+        yield from list(func.body.block.ops)
+
+
 def ops_named(module: ModuleOp, *names: str, const_eval: bool = True) -> Iterator[Operation]:
     """Ops with one of `names`, function by function; they may be replaced meanwhile. const_eval: those of const-eval functions too."""
-    for func in functions(module):
-        if const_eval or not is_const_eval(func):
-            yield from [op for op in func.body.block.ops if op.name in names]
+    for func in functions(module, const_eval=const_eval):
+        yield from [op for op in func.body.block.ops if op.name in names]
 
 
 def rewrite(module: ModuleOp, change: Callable[[Operation], bool], *names: str) -> None:

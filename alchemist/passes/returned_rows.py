@@ -16,7 +16,7 @@ from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.library_names import DTYPES
 from alchemist.optimizer.movement import CARDS
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, defining, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, defining, functions, register, replace, single_use
 
 WORTH = 50_000.0
 """Nanoseconds that returning rows has to save at optimization level 0: below that, a result in tiles like all others is worth more."""
@@ -34,9 +34,8 @@ class ReturnedRows(Pass):
 
     def run(self, module: ModuleOp) -> None:
         cards, worth = ((self.options.card,), 0.0) if self.options.optimization_level else (CARDS, WORTH)
-        for func in functions(module):
-            if not is_const_eval(func):
-                _return_rows(func, cards, worth)
+        for func in functions(module, const_eval=False):
+            _return_rows(func, cards, worth)
 
 
 def _return_rows(func: FuncOp, cards: Sequence[str], worth: float) -> None:

@@ -88,8 +88,7 @@ def _sum_as_it_lies(op: Operation) -> bool:
     if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
         return False
     last = after if dropped and after is not None else op
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     rows = list(range(len(shape(source)) - 1))
     made = b.op("ttir.sum", [source], {"dim_arg": rows, "keep_dim": False}, [tensor(given[-1:], element_type(out))])
     replace(last, [made])
@@ -122,8 +121,7 @@ def _as_they_lie(op: Operation) -> bool:
     if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
         return False
     out = op.results[0]
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     attributes = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
     wide = tensor((*dims[0][:-2], *shape(out)), element_type(out))
     made = b.op("ttir.matmul", given, attributes, [wide])

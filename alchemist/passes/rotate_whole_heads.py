@@ -18,7 +18,7 @@ from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns
 from alchemist.passes.columns_by_product import Products, fits, may_round
-from alchemist.passes.registry import Pass, defining, erase, erase_dead, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, defining, erase, erase_dead, functions, register, replace, single_use
 
 _ACTIVATIONS = ("alchemist.activations", "alchemist.lhs_activations", "alchemist.rhs_activations")
 
@@ -34,14 +34,13 @@ class RotateWholeHeads(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if not is_const_eval(func):
-                products = Products(func, self.options)
-                tables = _Tables()
-                for op in list(func.body.block.ops):
-                    if op.name == "ttnn.concat" and len(op.operands) == 2:
-                        _rotate(op, products, tables, self.options)
-                erase_dead(func)
+        for func in functions(module, const_eval=False):
+            products = Products(func, self.options)
+            tables = _Tables()
+            for op in list(func.body.block.ops):
+                if op.name == "ttnn.concat" and len(op.operands) == 2:
+                    _rotate(op, products, tables, self.options)
+            erase_dead(func)
 
 
 def _rotate(op: Operation, products: Products, tables: _Tables, options: CompilerOptions) -> None:

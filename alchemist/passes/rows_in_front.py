@@ -18,7 +18,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.optimizer.movement import are_faster
 from alchemist.passes.const_eval import constant_values
-from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, replace, single_use
 
 _OF_LINEAR = ("operandSegmentSizes", "activation")
 
@@ -32,9 +32,7 @@ class RowsInFront(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             joins = [op for op in func.body.block.ops if op.name == "ttnn.concat"]
             if joins:
                 fixed = constant_values(func)

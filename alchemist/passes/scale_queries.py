@@ -11,7 +11,6 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, set_attr, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, defining, ops_named, register, single_use
 
 _MOVES = ("ttir.reshape", "ttir.permute")
@@ -19,15 +18,11 @@ _PRODUCTS = ("ttir.linear", "ttir.matmul")
 SPLIT = "ttir.split_query_key_value_and_split_heads"
 
 
-@register("scale-queries", fusing=True)
+@register("scale-queries", fusing=True, from_level=1)
 class ScaleQueries(Pass):
-    """A masked attention's scale goes into the query's weights where that loses no bit (optimization_level 1 and 2)."""
-
-    optimization_level: int
+    """A masked attention's scale goes into the query's weights where that loses no bit."""
 
     def run(self, module: ModuleOp) -> None:
-        if not self.optimization_level:
-            return
         for op in ops_named(module, "ttir.scaled_dot_product_attention"):
             scale = access.attr(op, "scale")
             scale = 1.0 / math.sqrt(shape(op.operands[0])[-1]) if scale is None else float(scale)
@@ -68,8 +63,7 @@ def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
 
 def _scale(op: Operation, index: int, scale: float) -> None:
     value = op.operands[index]
-    build = Builder.before(op)
-    build.source = sources_of(op) or None
+    build = Builder.in_place_of(op)
     ones = (1,) * len(shape(value))
     factor = build.op("ttir.full", [], {"shape": ones, "fill_value": scale}, [tensor(ones, element_type(value))])
     op.operands[index] = build.op("ttir.multiply", [value, factor], {}, [tensor(shape(value), element_type(value))])

@@ -6,11 +6,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register
+from alchemist.passes.views import reshaped
 
 
 @register("share-weights", fusing=True)
@@ -25,12 +24,7 @@ class ShareWeights(Pass):
                 matrix = _one_matrix(op.operands[1])
                 if matrix is None or len(shape(op.operands[0])) != len(shape(op.operands[1])) or shape(op.results[0])[:-2] != shape(op.operands[0])[:-2]:
                     continue
-                rows, columns = shape(op.operands[1])[-2:]
-                if shape(matrix) != (rows, columns):
-                    b = Builder.before(op)
-                    b.source = sources_of(op) or None
-                    matrix = b.op("ttir.reshape", [matrix], {"shape": (rows, columns)}, [tensor((rows, columns), element_type(matrix))])
-                op.operands[1] = matrix
+                op.operands[1] = reshaped(Builder.in_place_of(op), matrix, shape(op.operands[1])[-2:])
             erase_dead(func)
 
 

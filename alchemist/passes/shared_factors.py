@@ -11,7 +11,6 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, ops_named, register, replace
 from alchemist.passes.views import permuted, reshaped
 
@@ -37,8 +36,7 @@ def _merge(op: Operation) -> None:
     own = [place for place in batch if b[place] > 1]
     if not shared or any(a[place] != b[place] for place in own) or not _pays(a, own, shared):
         return
-    build = Builder.before(op)
-    build.source = sources_of(op) or None
+    build = Builder.in_place_of(op)
     order = [*(place for place in batch if place not in shared), *shared, len(a) - 2, len(a) - 1]
     kept, count = tuple(a[place] for place in own), math.prod(a[place] for place in shared)
     rows = reshaped(build, permuted(build, left, order), (*kept, count * a[-2], a[-1]))

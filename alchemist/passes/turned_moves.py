@@ -16,7 +16,7 @@ from alchemist.ir.location import sources_of
 from alchemist.optimizer.movement import lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, is_const_eval, register, replace, single_use
+from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, replace, single_use
 
 RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")
@@ -33,9 +33,7 @@ class TurnedMoves(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if is_const_eval(func):
-                continue
+        for func in functions(module, const_eval=False):
             fixed = fixed_values(func)
             for op in list(func.body.block.ops):
                 if op.parent is not None and op.name in (RESHAPE, PERMUTE) and op.results[0] not in fixed and lies_in_tiles(op.results[0], _DTYPES):

@@ -67,8 +67,7 @@ def _undo(back: Operation) -> bool:
         source = Rewriter.replace_value_with_new_type(op.results[0], tensor(dims, element_type(op.results[0])))
     add_sources(work[-1], *ahead)
     add_sources(work[0], *behind, before=False)
-    b = Builder.before(back)
-    b.source = sources_of(back) or None
+    b = Builder.in_place_of(back)
     if shape(source) != shape(last):
         last.replace_all_uses_with(b.op("ttir.reshape", [source], {"shape": shape(last)}, [last.type]))
     else:

@@ -13,7 +13,6 @@ from alchemist.ir.access import attr, element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
-from alchemist.ir.location import sources_of
 from alchemist.passes.fold import constant_of
 from alchemist.passes.fuse_patterns import binary, number, skip
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
@@ -134,8 +133,7 @@ def _may_be_filled(op: Operation, cache: SSAValue, rows: SSAValue) -> bool:
 def _fill(op: Operation, cache: SSAValue, rows: SSAValue) -> None:
     """The op writes one user's rows."""
     users, *dims = shape(rows)
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     for user in range(users):
         part = rows if users == 1 else b.op(
             "ttir.slice_static",
@@ -167,8 +165,7 @@ def _may_be_written(op: Operation, cache: SSAValue, position: SSAValue, rows: SS
 def _update(op: Operation, cache: SSAValue, position: SSAValue, rows: SSAValue, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
     """made: what all layers share, the positions by the value that they come of and the number of users."""
     users, heads, _, size = shape(cache)
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
     if (position, users) not in made:
         made[position, users] = _positions(op, position, users)
     rows = reshaped(b, rows, (1, users, heads, size))
@@ -184,5 +181,4 @@ def _positions(op: Operation, position: SSAValue, users: int) -> SSAValue:
     one = reshaped(b, position, (1,))
     if users == 1:
         return one
-    made: SSAValue = b.op("ttir.broadcast", [one], {"broadcast_dimensions": (users,)}, [tensor((users,), element_type(one))])
-    return made
+    return b.value("ttir.broadcast", [one], {"broadcast_dimensions": (users,)}, [tensor((users,), element_type(one))])

@@ -25,8 +25,7 @@ def reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
     """`value` with `dims`, itself if it has them."""
     if shape(value) == tuple(dims):
         return value
-    made: SSAValue = b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
-    return made
+    return b.value("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
 
 
 def permuted(b: Builder, value: SSAValue, order: Sequence[int]) -> SSAValue:
@@ -34,8 +33,23 @@ def permuted(b: Builder, value: SSAValue, order: Sequence[int]) -> SSAValue:
     if list(order) == sorted(order):
         return value
     dims = tuple(shape(value)[place] for place in order)
-    made: SSAValue = b.op("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, element_type(value))])
-    return made
+    return b.value("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, element_type(value))])
+
+
+def sliced(b: Builder, value: SSAValue, begins: Sequence[int], ends: Sequence[int]) -> SSAValue:
+    """The part of `value` from `begins` to `ends`."""
+    dims = tuple(end - begin for begin, end in zip(begins, ends, strict=True))
+    attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
+    return b.value("ttir.slice_static", [value], attributes, [tensor(dims, element_type(value))])
+
+
+def concatenated(b: Builder, values: Sequence[SSAValue], dim: int) -> SSAValue:
+    """The values one behind the other, itself if it is one."""
+    if len(values) == 1:
+        return values[0]
+    dims = list(shape(values[0]))
+    dims[dim] = sum(shape(value)[dim] for value in values)
+    return b.value("ttir.concat", [list(values)], {"dim": dim}, [tensor(tuple(dims), element_type(values[0]))])
 
 
 def joined(parts: Iterable[Part]) -> Axis:
@@ -180,9 +194,7 @@ class View:
             sizes[place] *= count_
         value = self.root
         if tuple(sizes) != dims:
-            ends = [begin + size for begin, size in zip(begins, sizes, strict=True)]
-            attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
-            value = b.op("ttir.slice_static", [value], attributes, [tensor(tuple(sizes), element_type(value))])
+            value = sliced(b, value, begins, [begin + size for begin, size in zip(begins, sizes, strict=True)])
         inside = [math.prod(sizes[place + 1 :]) for place in range(len(dims))]
         return View(value, tuple(joined((count_, step * inside[place]) for place, count_, step in axis) for axis in parts)).emit(b)
 
@@ -190,12 +202,8 @@ class View:
         """The view as at most reshape, permute, reshape. It has to show the whole root, each element once."""
         order = [part for axis in self.axes for part in axis]
         places = sorted(order, key=lambda part: -part[1])
-        value = _reshaped(b, self.root, [size for size, _ in places])
-        permutation = [places.index(part) for part in order]
-        if permutation != sorted(permutation):
-            dims = [size for size, _ in order]
-            value = b.op("ttir.permute", [value], {"permutation": permutation}, [tensor(tuple(dims), element_type(value))])
-        return _reshaped(b, value, self.shape)
+        value = reshaped(b, self.root, [size for size, _ in places])
+        return reshaped(b, permuted(b, value, [places.index(part) for part in order]), self.shape)
 
 
 def _steps(size: int, stride: int, walk: Sequence[Part], places: Sequence[int], digits: Sequence[int]) -> list[Part] | None:
@@ -217,13 +225,6 @@ def _steps(size: int, stride: int, walk: Sequence[Part], places: Sequence[int], 
         found.append((taken, root_stride * step))
         size, stride = size // taken, places[index] * extent
     return found[::-1]
-
-
-def _reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
-    if shape(value) == tuple(dims):
-        return value
-    made: SSAValue = b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
-    return made
 
 
 def view_of(value: SSAValue, may_pass: Callable[[Operation], bool] = lambda op: True) -> tuple[View, list[Operation]]:

@@ -18,7 +18,7 @@ from alchemist.ops.spec import NOTE, PRODUCTS
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes.const_eval import constant_values
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, functions, register
 
 JOINS = ("ttnn.add", "ttnn.multiply", "ttnn.subtract")
 FUNCTIONS = tuple(
@@ -39,11 +39,10 @@ class WholeTiles(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            if not is_const_eval(func):
-                for group in _groups(func):
-                    if _gain_ns(group, self.options.card) >= LEAST_GAIN_NS:
-                        _fill_up(group)
+        for func in functions(module, const_eval=False):
+            for group in _groups(func):
+                if _gain_ns(group, self.options.card) >= LEAST_GAIN_NS:
+                    _fill_up(group)
 
 
 @dataclass(eq=False)

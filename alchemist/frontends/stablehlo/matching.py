@@ -28,14 +28,7 @@ class Replace:
         infos = (given,) if isinstance(given, SourceInfo) else given or ()
         self._b.source = [replace(info, name="") for info in infos] or None
 
-    def emit(
-        self,
-        name: str,
-        operands: Sequence[Any],
-        attributes: Mapping[str, Any],
-        like: SSAValue,
-        *parts: Operation,
-    ) -> SSAValue:
+    def emit(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], like: SSAValue, *parts: Operation) -> SSAValue:
         """An op whose result has the type of `like`."""
         made: OpResult = self._b.op(name, operands, attributes, [like.type])
         infos = [*sources_of(made.op), *(info for part in parts for info in sources_of(part))]
@@ -45,17 +38,14 @@ class Replace:
     def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         if shape(value) == tuple(dims):
             return value
-        made: SSAValue = self._b.op("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), access.element_type(value))])
-        return made
+        return self._b.value("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), access.element_type(value))])
 
     def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
         dims = tuple(shape(value)[axis] for axis in order)
-        made: SSAValue = self._b.op("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, access.element_type(value))])
-        return made
+        return self._b.value("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, access.element_type(value))])
 
     def op(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], dims: Sequence[int], of: str) -> SSAValue:
-        made: SSAValue = self._b.op(name, operands, attributes, [tensor(tuple(dims), of)])
-        return made
+        return self._b.value(name, operands, attributes, [tensor(tuple(dims), of)])
 
 
 def op_of(value: SSAValue | None, *names: str) -> Operation | None:

@@ -125,25 +125,10 @@ class Emitter:
 
     # --- emitting ---
 
-    def emit(
-        self,
-        name: str,
-        operands: Sequence[Any],
-        attributes: Mapping[str, Any] | None,
-        shape: Sequence[int],
-        of: str,
-    ) -> SSAValue:
-        result: SSAValue = self.b.op(name, operands, attributes, [tensor(tuple(shape), of)])
-        return result
+    def emit(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None, shape: Sequence[int], of: str) -> SSAValue:
+        return self.b.value(name, operands, attributes, [tensor(tuple(shape), of)])
 
-    def make(
-        self,
-        name: str,
-        operands: Sequence[Any],
-        attributes: Mapping[str, Any] | None,
-        shape: Sequence[int],
-        of: str,
-    ) -> Val:
+    def make(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None, shape: Sequence[int], of: str) -> Val:
         """An op whose result is not broadcast."""
         return Val(tuple(shape), of, self.emit(name, operands, attributes, shape, of))
 
@@ -158,13 +143,7 @@ class Emitter:
             given = access.shape(op.operands[0])
             dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
             if shape == tuple(1 if i in dims else n for i, n in enumerate(given)):
-                return self.emit(
-                    op.name,
-                    [op.operands[0]],
-                    {"dim_arg": dims, "keep_dim": True},
-                    shape,
-                    access.element_type(value),
-                )
+                return self.emit(op.name, [op.operands[0]], {"dim_arg": dims, "keep_dim": True}, shape, access.element_type(value))
         if op is not None and op.name == "ttir.reshape":
             return self.reshape_ssa(op.operands[0], shape)
         return self.emit("ttir.reshape", [value], {"shape": shape}, shape, access.element_type(value))
@@ -213,16 +192,7 @@ class Emitter:
         return Val(val.shape, of, self.emit("ttir.typecast", [self.small(val)], None, val.compact, of))
 
 
-_REDUCTIONS = (
-    "ttir.sum",
-    "ttir.mean",
-    "ttir.max",
-    "ttir.min",
-    "ttir.prod",
-    "ttir.argmax",
-    "ttir.reduce_or",
-    "ttir.reduce_and",
-)
+_REDUCTIONS = ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min", "ttir.prod", "ttir.argmax", "ttir.reduce_or", "ttir.reduce_and")
 
 
 def regroup(shape: Shape, compact: Shape, target: Shape) -> Shape | None:

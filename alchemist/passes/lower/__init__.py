@@ -4,16 +4,4 @@ from alchemist.passes.lower import attention, convolution, eltwise, movement, no
 from alchemist.passes.lower.context import RULES, Lowering, rule
 from alchemist.passes.lower.driver import lower_module
 
-__all__ = [
-    "RULES",
-    "Lowering",
-    "attention",
-    "convolution",
-    "eltwise",
-    "lower_module",
-    "movement",
-    "norm",
-    "pooling",
-    "reduce",
-    "rule",
-]
+__all__ = ["RULES", "Lowering", "attention", "convolution", "eltwise", "lower_module", "movement", "norm", "pooling", "reduce", "rule"]

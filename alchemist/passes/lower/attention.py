@@ -149,11 +149,7 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
     if paged:
         table = operand(op, "page_table")
         operands.append(c.get(table, ROW_MAJOR, "si32"))  # type: ignore[arg-type]
-    for name, page, kind in (
-        ("attention_mask", TILE, "bf16"),
-        ("cur_pos_tensor", ROW_MAJOR, "si32"),
-        ("attention_sink", TILE, "bf16"),
-    ):
+    for name, page, kind in (("attention_mask", TILE, "bf16"), ("cur_pos_tensor", ROW_MAJOR, "si32"), ("attention_sink", TILE, "bf16")):
         given = operand(op, name)
         operands.append(None if given is None else c.get(given, page, kind))
     if shape(op.operands[0])[1] * shape(op.operands[1])[1] * MOST_CORES_OF_A_HEAD < MOST_CORES_OF_A_CARD:

@@ -303,8 +303,7 @@ class Lowering:
 
     def like(self, name: str, value: SSAValue, attributes: Mapping[str, Any] | None = None) -> SSAValue:
         """A one-operand op whose result has the operand's type."""
-        made: SSAValue = self.b.op(f"ttnn.{name}", [value], attributes, [value.type])
-        return made
+        return self.b.value(f"ttnn.{name}", [value], attributes, [value.type])
 
     def convert(self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = "") -> SSAValue:
         """to_device / typecast / to_layout / from_device as needed, each made once per value."""

@@ -311,13 +311,7 @@ class _Conv:
 
 
 def prepared_weights(
-    c: Lowering,
-    name: str,
-    prepare: dict[str, Any],
-    geometry: dict[str, Any],
-    host: SSAValue,
-    bias: SSAValue | None,
-    dtype: str,
+    c: Lowering, name: str, prepare: dict[str, Any], geometry: dict[str, Any], host: SSAValue, bias: SSAValue | None, dtype: str
 ) -> tuple[SSAValue, SSAValue | None]:
     """Weights (on the host, O I H W) and bias in the form that the convolution `name` reads."""
     out = geometry["out_channels"]
@@ -359,12 +353,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
         "groups": groups,
     }
     configs = {"conv2d_config": _config(c, op, dtype), "compute_config": convolution_config(c.options, dtype, taps * channels // groups)}
-    prepare = {
-        "input_memory_config": memory_config("dram"),
-        "input_tensor_layout": ROW_MAJOR,
-        "input_dtype": dtype,
-        **configs,
-    }
+    prepare = {"input_memory_config": memory_config("dram"), "input_tensor_layout": ROW_MAJOR, "input_dtype": dtype, **configs}
     x = c.permute(c.get(source, ROW_MAJOR, dtype), dims)
     x = c.reshape(x, (1, 1, n * length, channels))
     kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], *geometry["kernel_size"])), ROW_MAJOR, host=True)

@@ -414,8 +414,7 @@ def _one_user_per_core(c: Lowering, value: SSAValue) -> SSAValue:
     maker = value.owner
     if isinstance(maker, Operation) and maker.name == "ttnn.to_memory_config" and maker.operands[0].type == to:
         return maker.operands[0]  # it came from there: the copy is swept when nothing else reads it
-    made: SSAValue = c.b.op("ttnn.to_memory_config", [value], {}, [to])
-    return made
+    return c.b.value("ttnn.to_memory_config", [value], {}, [to])
 
 
 @rule("paged_update_cache", "paged_fill_cache")

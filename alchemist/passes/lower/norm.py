@@ -144,11 +144,7 @@ def dot_general(c: Lowering, op: Operation) -> None:
 @rule("softmax")
 def softmax(c: Lowering, op: Operation) -> None:
     value = c.get(op.operands[0])
-    attributes = {
-        "dimension": access.attr(op, "dimension"),
-        "numericStable": True,
-        "compute_config": compute_config(c.options),
-    }
+    attributes = {"dimension": access.attr(op, "dimension"), "numericStable": True, "compute_config": compute_config(c.options)}
     c.set(op.results[0], c.like("softmax", value, attributes))
 
 

@@ -64,8 +64,7 @@ def on_shards(c: Lowering, planes: SSAValue, where: Shards, dtype: str) -> SSAVa
     columns = TTNNLayout.make(dims, dtype, ROW_MAJOR, "l1", "width_sharded", (1, where.cores), where.ranges)
     rows = TTNNLayout.make(pixels, dtype, ROW_MAJOR, "l1", "height_sharded", (where.cores, 1), where.ranges)
     planes = c.b.op("ttnn.to_memory_config", [planes], {}, [columns.type_for(dims)])
-    made: SSAValue = c.b.op("ttnn.convert_to_hwc", [planes], {}, [rows.type_for(pixels)])
-    return made
+    return c.b.value("ttnn.convert_to_hwc", [planes], {}, [rows.type_for(pixels)])
 
 
 def fit_blocks(op: Operation, rows: int, card: str, l1_small_bytes: int) -> bool:
