@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
@@ -255,9 +255,16 @@ def _signatures() -> dict[str, Any]:
     return data
 
 
+class _Parameter(NamedTuple):
+    name: str
+    takes_tensor: bool
+    takes_tensors_alone: bool
+    by_position: bool
+
+
 @cache
-def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool, bool], ...], ...]:
-    """Per overload of an op: (parameter, takes a tensor, takes nothing else, by position). Empty for an op that the table does not have."""
+def _overloads(op: str) -> tuple[tuple[_Parameter, ...], ...]:
+    """Parameters of each overload of an op. Empty for an op that the table does not have."""
     data = _signatures()
     name = data["aliases"].get(op, op)
     index = data["wrapped"].get(name)
@@ -269,7 +276,9 @@ def _overloads(op: str) -> tuple[tuple[tuple[str, bool, bool, bool], ...], ...]:
     params = data["params"]
     return tuple(
         tuple(
-            (params[place][0], "Tensor" in (kind := str(data["types"][params[place][2]])), kind in ("Tensor", "Tensor | None"), params[place][1] in ("", "P"))
+            _Parameter(
+                params[place][0], "Tensor" in (kind := str(data["types"][params[place][2]])), kind in ("Tensor", "Tensor | None"), params[place][1] in ("", "P")
+            )
             for place in overload[1:]
         )
         for overload in data["sets"][index]
@@ -283,9 +292,9 @@ def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, 
         return {f"argument_{index}": value for index, value in enumerate(inputs)} | dict(configuration), ""
     error = ""
     for overload in overloads:
-        positional = [name for name, *_, by_position in overload if by_position]
-        takes = {name: takes_tensor for name, takes_tensor, *_ in overload}
-        tensors_alone = {name for name, _, alone, _ in overload if alone}
+        positional = [one.name for one in overload if one.by_position]
+        takes = {one.name: one.takes_tensor for one in overload}
+        tensors_alone = {one.name for one in overload if one.takes_tensors_alone}
         arguments = dict(zip(positional, inputs, strict=False))
         twice = next((name for name in configuration if name in arguments), None)
         unknown = next((name for name in configuration if name not in takes), None)
