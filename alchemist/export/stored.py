@@ -10,10 +10,7 @@ from alchemist.errors import InputError
 
 # Outer bounds of `--check` (docs/check.md): PCC from the project's contract, relative L2 error the largest that PCC allows for a
 # zero-mean output. noise: below it an error is rounding, one unit in the last place of bfloat16; sums in another order for float32.
-LIMITS = {
-    "bfloat16": {"pcc": 0.99, "rel_l2": 0.15, "noise": 2.0**-8},
-    "float32": {"pcc": 0.999, "rel_l2": 0.05, "noise": 1e-5},
-}
+LIMITS = {"bfloat16": {"pcc": 0.99, "rel_l2": 0.15, "noise": 2.0**-8}, "float32": {"pcc": 0.999, "rel_l2": 0.05, "noise": 1e-5}}
 
 
 def to_stored(value: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any, Any]:

@@ -28,14 +28,7 @@ _BUFFER_INLINE_FILE_STORAGE = 1
 _PAGE_ROW_MAJOR, _PAGE_TILE = 1, 2
 
 # ttnn DataType code -> numpy dtype. Block formats (3 bfloat8_b, 4 bfloat4_b) are written by the core only.
-DTYPE_CODES: dict[str, int] = {
-    "bfloat16": 0,
-    "float32": 1,
-    "uint32": 2,
-    "uint8": 5,
-    "uint16": 6,
-    "int32": 7,
-}
+DTYPE_CODES: dict[str, int] = {"bfloat16": 0, "float32": 1, "uint32": 2, "uint8": 5, "uint16": 6, "int32": 7}
 _NUMPY_DTYPES: dict[int, np.dtype[Any]] = {code: np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name) for name, code in DTYPE_CODES.items()}
 
 

@@ -100,11 +100,7 @@ def _measure(
         if result.exists():
             _note_results(json.loads(result.read_text()), values, directory, manifest, written, options)
             return ""
-        warnings.warn(
-            f"the emitted program of {manifest['model']} does not run on the simulator: {failure}",
-            AccuracyWarning,
-            stacklevel=2,
-        )
+        warnings.warn(f"the emitted program of {manifest['model']} does not run on the simulator: {failure}", AccuracyWarning, stacklevel=2)
         return f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
 
 

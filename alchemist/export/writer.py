@@ -97,12 +97,7 @@ def write_export(
         "alchemist": VERSION,
         "source": {"framework": captured.framework, "versions": dict(captured.made_from)},
         "options": options.changed(),
-        "device": {
-            "arch": options.architecture,
-            "card": options.card,
-            "mesh_shape": [1, 1],
-            "l1_small_size": compiled.l1_small_bytes,
-        },
+        "device": {"arch": options.architecture, "card": options.card, "mesh_shape": [1, 1], "l1_small_size": compiled.l1_small_bytes},
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
         "call": [
             {"name": leaf.name, "shape": list(leaf.shape), "dtype": leaf.dtype} if leaf.dtype else {"name": leaf.name, "value": leaf.value}
@@ -212,12 +207,7 @@ def _write_arguments(
 
 
 def _write_golden(
-    directory: Path,
-    compiled: Compiled,
-    names: FileNames,
-    written: dict[str, WrittenTensor],
-    export_golden: Golden,
-    progress: Progress,
+    directory: Path, compiled: Compiled, names: FileNames, written: dict[str, WrittenTensor], export_golden: Golden, progress: Progress
 ) -> dict[str, dict[str, Any]]:
     outputs: dict[str, dict[str, Any]] = {}
     stems = FileNames()

@@ -30,16 +30,7 @@ def _camel(mnemonic: str) -> str:
 def attribute_classes() -> Mapping[str, type[TTAttr]]:
     """Full mnemonic ("ttnn.shape") -> class, for all structured attributes and types."""
     known: dict[str, type[TTAttr]] = {
-        cls.name: cls
-        for cls in (
-            ShapeAttr,
-            CoreCoordAttr,
-            CoreRangeAttr,
-            CoreRangeSetAttr,
-            ShardSpecAttr,
-            MemoryConfigAttr,
-            TTNNLayout,
-        )
+        cls.name: cls for cls in (ShapeAttr, CoreCoordAttr, CoreRangeAttr, CoreRangeSetAttr, ShardSpecAttr, MemoryConfigAttr, TTNNLayout)
     }
     data = table("attributes")
     for record in data["attrs"].values():

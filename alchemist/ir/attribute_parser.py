@@ -39,15 +39,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.utils.exceptions import VerifyException
 
-from alchemist.ir.attributes import (
-    DenseElements,
-    OpaqueAttr,
-    OpaqueType,
-    element,
-    element_name,
-    numpy_dtype,
-    tensor,
-)
+from alchemist.ir.attributes import DenseElements, OpaqueAttr, OpaqueType, element, element_name, numpy_dtype, tensor
 from alchemist.ir.lexer import BARE, NUMBER, STRING, SUFFIX, Cursor, decode_string
 
 _T = TypeVar("_T")

@@ -54,34 +54,11 @@ def table(name: str) -> dict[str, Any]:
 
 # --- element types ------------------------------------------------------------------------------------------------------
 
-_FLOATS: dict[str, Attribute] = {
-    "f16": Float16Type(),
-    "bf16": BFloat16Type(),
-    "f32": Float32Type(),
-    "f64": Float64Type(),
-}
+_FLOATS: dict[str, Attribute] = {"f16": Float16Type(), "bf16": BFloat16Type(), "f32": Float32Type(), "f64": Float64Type()}
 _SIGNS = {"i": Signedness.SIGNLESS, "si": Signedness.SIGNED, "ui": Signedness.UNSIGNED}
-_NUMPY_FLOATS: dict[str, Any] = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f32": np.float32,
-    "f64": np.float64,
-}
-DTYPE_ELEMENTS = {
-    "f32": "f32",
-    "f16": "f16",
-    "bf16": "bf16",
-    "si32": "si32",
-    "u32": "ui32",
-    "u16": "ui16",
-    "u8": "ui8",
-    "i1": "i1",
-}
-ELEMENT_DTYPES = {name: dtype for dtype, name in DTYPE_ELEMENTS.items()} | {
-    "i32": "si32",
-    "i16": "u16",
-    "i8": "u8",
-}
+_NUMPY_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+DTYPE_ELEMENTS = {"f32": "f32", "f16": "f16", "bf16": "bf16", "si32": "si32", "u32": "ui32", "u16": "ui16", "u8": "ui8", "i1": "i1"}
+ELEMENT_DTYPES = {name: dtype for dtype, name in DTYPE_ELEMENTS.items()} | {"i32": "si32", "i16": "u16", "i8": "u8"}
 
 
 @cache

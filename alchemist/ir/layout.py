@@ -61,15 +61,7 @@ class TTNNLayout(TTAttr):
         ranges: tuple[Range, ...] | None = None,
     ) -> TTNNLayout:
         """Layout of a tensor of logical `shape`, leading dims collapsed into rows (padded to the tile for tiled pages)."""
-        return _make(
-            tuple(shape),
-            dtype,
-            page,
-            buffer,
-            "" if buffer == "system_memory" else memory,
-            tuple(grid),
-            ranges,
-        )
+        return _make(tuple(shape), dtype, page, buffer, "" if buffer == "system_memory" else memory, tuple(grid), ranges)
 
     @property
     def dtype(self) -> str:

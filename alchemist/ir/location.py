@@ -113,10 +113,7 @@ def _unquote(text: str) -> str:
 @lru_cache(maxsize=65536)
 def encode(info: SourceInfo) -> str:
     """The text of one source: `name|Class[path]...|file:line|function|line ...|op`. Behind a helper's function stands no line."""
-    parts = [
-        _quote(info.name),
-        *(f"{_quote(scope.class_name)}[{_quote(scope.path)}]" for scope in info.scopes),
-    ]
+    parts = [_quote(info.name), *(f"{_quote(scope.class_name)}[{_quote(scope.path)}]" for scope in info.scopes)]
     for frame in info.frames:
         parts += [f"{_quote(frame.file)}:{frame.line}", _quote(frame.function), str(frame.line)]
     if info.helper is not None:

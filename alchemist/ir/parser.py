@@ -42,12 +42,7 @@ NEIGHBOURS = (
     "ml_program", "mpmd", "quant", "scf", "shape", "sparse_tensor", "tensor", "tosa", "ttkernel", "ttmetal", "vector", "vhlo",
 )  # fmt: skip
 """Dialects that stand beside ours in files of the real compiler: kept when read and printed, refused when lowered."""
-_KNOWN: dict[str, type[Operation]] = {
-    "builtin.module": ModuleOp,
-    "func.func": FuncOp,
-    "func.return": ReturnOp,
-    "func.call": CallOp,
-}
+_KNOWN: dict[str, type[Operation]] = {"builtin.module": ModuleOp, "func.func": FuncOp, "func.return": ReturnOp, "func.call": CallOp}
 _PROPERTIES = {
     "func.func": ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"),
     "func.call": ("callee",),
@@ -251,11 +246,7 @@ class ModuleParser(AttributeParser):
 
     # --- regions ---
 
-    def region(
-        self,
-        arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]] = (),
-        isolated: bool = False,
-    ) -> Region:
+    def region(self, arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]] = (), isolated: bool = False) -> Region:
         """`{ ... }`; `arguments` name the entry block's values when the op's own syntax gave them."""
         self.expect("{")
         self._scopes.append({} if isolated else dict(self._scopes[-1]))

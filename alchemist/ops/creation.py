@@ -56,12 +56,7 @@ for _name, _value in (("zeros", 0.0), ("ones", 1.0)):
         tolerance=0.0,
     )
     ttir(_name, _filled(_value))
-op(
-    "empty",
-    "shape * dtype layout device memory_config",
-    HEADER,
-    doc="values are undefined",
-)
+op("empty", "shape * dtype layout device memory_config", HEADER, doc="values are undefined")
 ttir("empty", _filled(0.0))
 op(
     "arange",
@@ -72,12 +67,7 @@ op(
     tolerance=0.0,
 )
 ttir("arange", _arange)
-op(
-    "rand",
-    "shape=size * device dtype layout memory_config low high seed",
-    "rand/rand.hpp",
-    doc="random: no reference",
-)
+op("rand", "shape=size * device dtype layout memory_config low high seed", "rand/rand.hpp", doc="random: no reference")
 ttir("rand")
 register(
     OpSpec(  # a constructor: no function of the table

@@ -178,21 +178,9 @@ op(
     reference=_chain,
     doc="functions one after the other on a tile; chosen from optimization level 1 on",
 )
-op(
-    "gelu",
-    "input_tensor variant=alchemist.variant memory_config",
-    HEADER,
-    samples=same_shape(),
-    reference=_gelu,
-)
+op("gelu", "input_tensor variant=alchemist.variant memory_config", HEADER, samples=same_shape(), reference=_gelu)
 ttir("gelu", _gelu, target="gelu")
-op(
-    "sigmoid",
-    "input_tensor memory_config",
-    HEADER,
-    samples=same_shape(),
-    reference=elementwise(sigmoid),
-)
+op("sigmoid", "input_tensor memory_config", HEADER, samples=same_shape(), reference=elementwise(sigmoid))
 ttir("sigmoid", elementwise(sigmoid), target="sigmoid")
 op(
     "leaky_relu",

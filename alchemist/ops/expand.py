@@ -19,7 +19,7 @@ from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import place_of, set_place, sources_of
+from alchemist.ir.location import place_of, set_place
 from alchemist.ir.printer import attribute_text
 
 Expansion = Callable[["Steps", Operation, dict[str, Any]], Sequence[SSAValue] | None]
@@ -62,8 +62,7 @@ class Steps:
     @staticmethod
     def before(op: Operation) -> Steps:
         """In front of `op`, with its sources."""
-        builder = Builder.before(op)
-        builder.source = sources_of(op) or None
+        builder = Builder.in_place_of(op)
         return Steps(builder, place_of(op))
 
     def op(self, name: str, operands: Sequence[SSAValue | None], dims: Sequence[int], of: str, **attributes: Any) -> SSAValue:

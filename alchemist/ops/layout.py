@@ -99,13 +99,7 @@ op(
     reference=_same,
     doc="the same tensor at another address, where the holes between tensors are too small; chosen at optimization level 2",
 )
-op(
-    "to_memory_config",
-    "tensor memory_config",
-    "core/to_memory_config/to_memory_config_op.hpp",
-    reference=_same,
-    tolerance=0.0,
-)
+op("to_memory_config", "tensor memory_config", "core/to_memory_config/to_memory_config_op.hpp", reference=_same, tolerance=0.0)
 op(
     "convert_to_hwc",
     "input memory_config",
@@ -128,22 +122,8 @@ op(
     tolerance=0.0,
     doc="NHWC in rows; the result lies where the input does, in rows or height shards; chosen from optimization level 1 on",
 )
-op(
-    "to_device",
-    "tensor device memory_config",
-    "core/core.hpp",
-    cpp_target="ttnn.operations.core.to_device",
-    reference=_same,
-    tolerance=0.0,
-)
-op(
-    "from_device",
-    "tensor",
-    "core/core.hpp",
-    cpp_target="ttnn.operations.core.from_device",
-    reference=_same,
-    tolerance=0.0,
-)
+op("to_device", "tensor device memory_config", "core/core.hpp", cpp_target="ttnn.operations.core.to_device", reference=_same, tolerance=0.0)
+op("from_device", "tensor", "core/core.hpp", cpp_target="ttnn.operations.core.from_device", reference=_same, tolerance=0.0)
 op(
     "typecast",
     "input_tensor dtype memory_config",
@@ -162,25 +142,9 @@ op(
     tolerance=0.0,
     doc="the bits of a dtype as values of another of the same width",
 )
-op(
-    "deallocate",
-    "tensor force",
-    "core/core.hpp",
-    cpp_target="ttnn.operations.core.deallocate",
-)
-op(
-    "assign",
-    "input_tensor memory_config",
-    "data_movement/copy/copy.hpp",
-    reference=_same,
-    tolerance=0.0,
-)
-op(
-    "copy",
-    "input_a=src input_b=dst",
-    "data_movement/copy/copy.hpp",
-    doc="in place",
-)
+op("deallocate", "tensor force", "core/core.hpp", cpp_target="ttnn.operations.core.deallocate")
+op("assign", "input_tensor memory_config", "data_movement/copy/copy.hpp", reference=_same, tolerance=0.0)
+op("copy", "input_a=src input_b=dst", "data_movement/copy/copy.hpp", doc="in place")
 for _name, _reference, _parameters in (
     ("quantize", _quantize, "scale zero_point"),
     ("dequantize", _dequantize, "scale zero_point"),
@@ -194,9 +158,4 @@ for _name, _reference, _parameters in (
         tolerance=1.0,
     )
 for _name, _other in (("load_tensor", "device"), ("dump_tensor", "tensor")):
-    op(
-        _name,
-        f"file_name=file_path {_other}",
-        "../tensor/serialization.hpp",
-        cpp_target=f"ttnn.{_name}_flatbuffer",
-    )
+    op(_name, f"file_name=file_path {_other}", "../tensor/serialization.hpp", cpp_target=f"ttnn.{_name}_flatbuffer")

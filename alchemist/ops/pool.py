@@ -147,14 +147,7 @@ op(
     "upsample",
     "input_tensor scale_factor mode memory_config",
     "pool/upsample/upsample.hpp",
-    samples=(
-        Sample(
-            (((1, 8, 8, 32), "bfloat16"),),
-            {"scale_factor": [2, 2], "mode": "nearest"},
-            ((1, 16, 16, 32),),
-            "row_major",
-        ),
-    ),
+    samples=(Sample((((1, 8, 8, 32), "bfloat16"),), {"scale_factor": [2, 2], "mode": "nearest"}, ((1, 16, 16, 32),), "row_major"),),
     reference=_upsample,
     doc="NHWC, row-major",
 )

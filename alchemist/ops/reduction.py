@@ -10,12 +10,7 @@ import numpy as np
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
-REDUCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (
-    ("sum", np.sum),
-    ("mean", np.mean),
-    ("max", np.max),
-    ("min", np.min),
-)
+REDUCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (("sum", np.sum), ("mean", np.mean), ("max", np.max), ("min", np.min))
 
 SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
     ((1, 1), (1,), (1, 1)),
@@ -166,11 +161,7 @@ op(
     "input_tensor k * dim largest sorted memory_config",
     "reduction/topk/topk.hpp",
     samples=tuple(
-        Sample(
-            (((1, 1, 32, width), "bfloat16"),),
-            {"k": k, "dim": -1, "largest": True, "sorted": True},
-            ((1, 1, 32, k), (1, 1, 32, k)),
-        )
+        Sample((((1, 1, 32, width), "bfloat16"),), {"k": k, "dim": -1, "largest": True, "sorted": True}, ((1, 1, 32, k), (1, 1, 32, k)))
         for width, k in ((64, 32), (128, 8))
     ),
     reference=_topk,

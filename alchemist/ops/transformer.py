@@ -167,11 +167,7 @@ op(
     target="ttnn.transformer.split_query_key_value_and_split_heads",
     samples=(
         Sample((((1, 128, 2304), "bfloat16"),), {"num_heads": 12, "transpose_key": False}, ((1, 12, 128, 64),) * 3),
-        Sample(
-            (((1, 32, 384), "bfloat16"),),
-            {"num_heads": 4, "transpose_key": True},
-            ((1, 4, 32, 32), (1, 4, 32, 32), (1, 4, 32, 32)),
-        ),
+        Sample((((1, 32, 384), "bfloat16"),), {"num_heads": 4, "transpose_key": True}, ((1, 4, 32, 32), (1, 4, 32, 32), (1, 4, 32, 32))),
     ),
     reference=_split_heads,
     tolerance=0.0,

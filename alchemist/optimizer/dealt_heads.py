@@ -50,8 +50,7 @@ def deal_heads(func: FuncOp, machine: Machine) -> None:
         dims = (batch, 1, rows, columns)
         kind = layout_of(op.operands[0].type)
         assert kind is not None
-        build = Builder.before(op)
-        build.source = sources_of(op) or None
+        build = Builder.in_place_of(op)
         flat: Operation = build.make("ttnn.reshape", [op.operands[0]], {"shape": dims}, [kind.with_(dims).type_for(dims)])
         attributes = {"num_heads": heads, "num_kv_heads": heads, "transpose_k_heads": False}
         made = build.make(DEALT, [flat.results[0]], attributes, list(op.result_types))

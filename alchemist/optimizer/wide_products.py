@@ -72,8 +72,7 @@ def split_product(op: Operation, parts: int) -> None:
     assert isinstance(loaded, Operation)
     assert isinstance(maker, FuncOp)
     columns = shape(weight)[-1] // parts
-    build = Builder.before(op)
-    build.source = sources_of(op) or None
+    build = Builder.in_place_of(op)
     results = []
     for number in range(parts):
         func = _part_of(maker, number, columns)

@@ -330,11 +330,7 @@ def _uses_device(nodes: Sequence[Node]) -> bool:
 
 
 def _steps(
-    made: Recipe,
-    environment: dict[int, model.Value],
-    bound: set[str],
-    functions: set[str],
-    targets: Mapping[int, model.WeightRef],
+    made: Recipe, environment: dict[int, model.Value], bound: set[str], functions: set[str], targets: Mapping[int, model.WeightRef]
 ) -> list[model.Statement]:
     """The recipe's calls. environment: what its tensor files are called. targets: where its weights are kept; without them, the last call is returned."""
     out: list[model.Statement] = []

@@ -103,10 +103,7 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict
     arguments = [values.argument(arg, facts, _kind(str(facts["ttcore.argument_type"])), index) for index, (arg, facts) in enumerate(described)]
     unknown = set(values.values or ()) - {argument.name for argument in arguments}
     if unknown and strict:
-        raise InputError(
-            f"no argument is called {', '.join(sorted(unknown))}",
-            expected=", ".join(a.name for a in arguments),
-        )
+        raise InputError(f"no argument is called {', '.join(sorted(unknown))}", expected=", ".join(a.name for a in arguments))
     outputs = [Output(name, shape(type_), numpy_dtype(element_type(type_)).name) for name, type_ in zip(results, entry.function_type.outputs.data, strict=True)]
     return FrontendResult(
         module=module,
@@ -224,13 +221,7 @@ def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results
     before = [part.data for part in given.data] if isinstance(given, ArrayAttr) else [{} for _ in names]
     entry.properties["arg_attrs"] = ArrayAttr(
         [
-            DictionaryAttr(
-                {
-                    **facts,
-                    "ttcore.argument_type": enum("ttcore.argument_type", kind),
-                    "ttir.name": StringAttr(name),
-                }
-            )
+            DictionaryAttr({**facts, "ttcore.argument_type": enum("ttcore.argument_type", kind), "ttir.name": StringAttr(name)})
             for facts, name, kind in zip(before, names, kinds, strict=True)
         ]
     )

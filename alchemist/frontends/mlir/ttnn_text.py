@@ -152,8 +152,7 @@ def _in_steps(op: Operation) -> None:
     if have is None or want is None:
         raise LoweringError("a conversion of a tensor without layout", op=op.name, location=place_of(op))
     dims = shape(result)
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
+    b = Builder.in_place_of(op)
 
     def step(name: str, to: TTNNLayout, *more: SSAValue) -> None:
         nonlocal value, have

@@ -113,12 +113,7 @@ def scores_of(x: SSAValue) -> Scores | None:
 
 
 def _sides(op: Operation) -> tuple[SSAValue, SSAValue, bool, bool]:
-    return (
-        op.operands[0],
-        op.operands[1],
-        bool(access.attr(op, "transpose_a")),
-        bool(access.attr(op, "transpose_b")),
-    )
+    return (op.operands[0], op.operands[1], bool(access.attr(op, "transpose_a")), bool(access.attr(op, "transpose_b")))
 
 
 def _is_read_besides(weights: SSAValue, root: SSAValue) -> bool:
@@ -188,13 +183,7 @@ def _build(
     attributes = {"is_causal": causal, "scale": scores.scale}
     like = op.results[0]
     out = (*dims[:3], shape(values)[3])
-    made = r.op(
-        "ttir.scaled_dot_product_attention",
-        [query, key, values, mask],
-        attributes,
-        out,
-        access.element_type(like),
-    )
+    made = r.op("ttir.scaled_dot_product_attention", [query, key, values, mask], attributes, out, access.element_type(like))
     return r.permute(made, swap) if turned else made
 
 
@@ -225,13 +214,7 @@ def _mask(r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, in
     mask = r.reshape(scores.mask, sizes)
     if not scores.additive:
         zero = r.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": 0.0}, (1, 1, 1, 1), of)
-        low = r.op(
-            "ttir.full",
-            [],
-            {"shape": (1, 1, 1, 1), "fill_value": max(scores.fill, _LOWEST)},
-            (1, 1, 1, 1),
-            of,
-        )
+        low = r.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": max(scores.fill, _LOWEST)}, (1, 1, 1, 1), of)
         mask = r.op("ttir.where", [mask, low, zero] if scores.inverted else [mask, zero, low], {}, sizes, of)
     full = (sizes[0], sizes[1], dims[2], dims[3])
     if tuple(sizes) != full:

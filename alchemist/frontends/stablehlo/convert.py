@@ -208,12 +208,7 @@ class Converter:
                     got=f"{shape} {of}",
                 )
             if (val.shape, val.of) != (shape, of):
-                raise InternalError(
-                    "conversion made another type",
-                    op=op.name,
-                    expected=f"{shape} {of}",
-                    got=f"{val.shape} {val.of}",
-                )
+                raise InternalError("conversion made another type", op=op.name, expected=f"{shape} {of}", got=f"{val.shape} {val.of}")
         return results
 
     def _labelled(self, op: Operation, info: SourceInfo) -> SourceInfo:
@@ -308,10 +303,7 @@ class Converter:
 
     def check_budget(self) -> None:
         if self.converted > UNROLL_LIMIT:
-            raise FrontendError(
-                f"loops unroll to more than {UNROLL_LIMIT} operations",
-                hint="use fewer steps, or export one step",
-            )
+            raise FrontendError(f"loops unroll to more than {UNROLL_LIMIT} operations", hint="use fewer steps, or export one step")
 
 
 def _erase_dead(block: Block) -> None:

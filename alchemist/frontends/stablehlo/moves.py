@@ -10,7 +10,6 @@ from alchemist.frontends.stablehlo.matching import Replace, op_of
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,7 @@ def shorten_moves(block: Block) -> None:
     """Applies `shorten` to every permute and reshape; ops that fall out of use are left."""
     for op in list(block.ops):
         if op.name in ("ttir.permute", "ttir.reshape"):
-            builder = Builder.before(op)
-            builder.source = sources_of(op) or None
+            builder = Builder.in_place_of(op)
             made = shorten(op.results[0], Replace(builder))
             if made is not None:
                 op.results[0].replace_all_uses_with(made)

@@ -12,16 +12,7 @@ from collections.abc import Callable
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.attention import attention, softmax_input
-from alchemist.frontends.stablehlo.matching import (
-    Replace,
-    near,
-    number,
-    op_of,
-    pairs,
-    single_use,
-    squeeze_path,
-    vector,
-)
+from alchemist.frontends.stablehlo.matching import Replace, near, number, op_of, pairs, single_use, squeeze_path, vector
 from alchemist.frontends.stablehlo.moves import shorten_moves
 from alchemist.ir import access
 from alchemist.ir.access import shape
@@ -210,8 +201,7 @@ def recognise(block: Block) -> None:
     """Rewrites the block once, in order; ops that fall out of use are left for the caller to erase."""
     for op in list(block.ops):
         for match in _RULES.get(op.name, ()):
-            builder = Builder.before(op)
-            builder.source = sources_of(op) or None
+            builder = Builder.in_place_of(op)
             found = match(op, Replace(builder))
             if found is None or len(op.results) != 1:
                 continue

@@ -119,13 +119,7 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
             x = slice_val(c, x, begins, ends)
         else:
             index = (
-                elementwise(
-                    c,
-                    "add",
-                    [c.e.reshape(start, (1,)), c.e.const(np.arange(size), (size,), start.of)],
-                    (size,),
-                    start.of,
-                )
+                elementwise(c, "add", [c.e.reshape(start, (1,)), c.e.const(np.arange(size), (size,), start.of)], (size,), start.of)
                 if size > 1
                 else c.e.reshape(start, (1,))
             )
@@ -161,11 +155,7 @@ def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Va
     if len(axes) == 1 and update.shape[axes[0]] == 1:
         axis = axes[0]
         size = x.shape[axis]
-        positions = c.e.const(
-            np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))]),
-            x.shape,
-            starts[axis].of,
-        )
+        positions = c.e.const(np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))]), x.shape, starts[axis].of)
         start = c.e.reshape(starts[axis], (1,) * len(x.shape))
         mask = elementwise(c, "eq", [positions, start], x.shape, "i1")
         spread = Val(x.shape, x.of, update.ssa, update.const)
@@ -325,11 +315,7 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         cut = c.e.reshape(x, tuple(x.shape[i] for i in others))
         taken = take(c, cut, others.index(axes[0]), mapped[0][1])
         position, count = others.index(axes[0]), len(batch_shape)
-        order = [
-            *range(position, position + count),
-            *range(position),
-            *range(position + count, len(taken.shape)),
-        ]
+        order = [*range(position, position + count), *range(position), *range(position + count, len(taken.shape))]
         return _place(c, c.e.permute(taken, order), count, offset, shape)
     return _gather_at(c, vals[0], parts, batch_shape, d, sizes, shape)
 

@@ -122,11 +122,7 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
         shape = (*shape, 1)
     if len(spatial) == 2 and min(before + after) < 0 and not transposed:
         x, before, after = _crop(c, x, lhs, spatial, before, after)
-    names = (
-        "batch_dim",
-        *(("height_dim", "width_dim") if len(spatial) == 2 else ("depth_dim", "height_dim", "width_dim")),
-        "channel_dim",
-    )
+    names = ("batch_dim", *(("height_dim", "width_dim") if len(spatial) == 2 else ("depth_dim", "height_dim", "width_dim")), "channel_dim")
     dims = dict(zip(names, [lhs.index(name) for name in ["b", *spatial, "f"]], strict=True))
     result = tuple(shape[out.index(name)] for name in lhs)
     attributes: dict[str, Any] = {"stride": stride, "groups": groups, **dims}
@@ -181,11 +177,7 @@ def _crop(c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: 
 
 
 def _transposed(
-    sizes: Sequence[int],
-    spread: Sequence[int],
-    dilation: Sequence[int],
-    before: Sequence[int],
-    after: Sequence[int],
+    sizes: Sequence[int], spread: Sequence[int], dilation: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> tuple[dict[str, Any], list[int]]:
     """Attributes of conv_transpose2d for a convolution over a spread input, and what to cut off behind.
 
@@ -198,12 +190,7 @@ def _transposed(
         raise Unsupported("transposed convolution that pads more than its window")
     extra = [max(0, a - b) for a, b in zip(low, high, strict=True)]
     cut = [max(0, b - a) for a, b in zip(low, high, strict=True)]
-    attributes = {
-        "stride": list(spread),
-        "padding": low + low,
-        "output_padding": extra,
-        "dilation": list(dilation),
-    }
+    attributes = {"stride": list(spread), "padding": low + low, "output_padding": extra, "dilation": list(dilation)}
     return attributes, cut
 
 

@@ -222,14 +222,7 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
         if extra is None:
             widened = Val((*x.shape, 1), x.of, c.e.reshape_ssa(c.e.full(x), (*x.shape, 1)))
             pad = np.concatenate([padding, np.zeros((1, 2), np.int64)])
-            made = _pool(
-                c,
-                widened,
-                [only, len(x.shape)],
-                ((*window, 1), (*strides, 1), (*dilation, 1), pad),
-                name,
-                (*shape, 1),
-            )
+            made = _pool(c, widened, [only, len(x.shape)], ((*window, 1), (*strides, 1), (*dilation, 1), pad), name, (*shape, 1))
             return c.e.reshape(made, shape)
         axes = sorted((only, extra))
     rest = [i for i in range(len(x.shape)) if i not in axes]

@@ -104,11 +104,7 @@ def spread_val(c: Converter, x: Val, axis: int, gap: int, fill: Val) -> Val:
 @rule("stablehlo.pad")
 def pad(c: Converter, op: Operation, vals: list[Val]) -> Val:
     x, fill = vals
-    low, high, interior = (
-        prop(op, "edge_padding_low"),
-        prop(op, "edge_padding_high"),
-        prop(op, "interior_padding"),
-    )
+    low, high, interior = (prop(op, "edge_padding_low"), prop(op, "edge_padding_high"), prop(op, "interior_padding"))
     value = fill.scalar()
     if value is None:
         raise Unsupported("padding with a computed value")

@@ -78,10 +78,7 @@ def warn_of_training(model: torch.nn.Module) -> None:
         }
     )
     if active:
-        warnings.warn(
-            f"the model is in training mode and has {', '.join(active)}: call model.eval() to export for inference",
-            stacklevel=3,
-        )
+        warnings.warn(f"the model is in training mode and has {', '.join(active)}: call model.eval() to export for inference", stacklevel=3)
 
 
 def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:

@@ -192,13 +192,7 @@ class _Watcher:
             read = not any(one["on_device"] for one in outputs)
             self._transfer("Tensor::cpu" if read else "Tensor::reshape", inputs, outputs, [])
 
-    def _transfer(
-        self,
-        name: str,
-        inputs: list[dict[str, Any]],
-        outputs: list[dict[str, Any]],
-        made: list[tuple[Key, Buffer]],
-    ) -> None:
+    def _transfer(self, name: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], made: list[tuple[Key, Buffer]]) -> None:
         """A part of a call that moves values between host and device, or only looks at them in another shape."""
         self._each(lambda capture: capture.start(name, []))
         self._read(inputs)

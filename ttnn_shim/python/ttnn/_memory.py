@@ -252,13 +252,7 @@ class Tile(Keyed):
 
     __slots__ = ("_shape", "_transpose")
 
-    def __init__(
-        self,
-        tile_shape: Sequence[int] = (),
-        transpose_tile: bool = False,
-        arg0: Sequence[int] = (),
-        arg1: bool = False,
-    ) -> None:
+    def __init__(self, tile_shape: Sequence[int] = (), transpose_tile: bool = False, arg0: Sequence[int] = (), arg1: bool = False) -> None:
         shape = list(tile_shape) or list(arg0)
         if len(shape) != 2 or shape[1] not in (16, 32) or shape[0] not in (1, 2, 4, 8, 16, 32):
             raise InvalidArgument(f"Tile size is not valid for our hardware: {shape}", op="ttnn.Tile")

@@ -124,10 +124,7 @@ def constant_rows(
     """The fitted constants with unit, value, range over folds, rows that move them."""
     meaning = {row["name"]: row for row in constants}
     moved = (np.abs(full.jacobian) > SENSITIVE).sum(axis=0)
-    out = [
-        "| constant | chip | unit | start | fitted | over folds | rows | meaning |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    out = ["| constant | chip | unit | start | fitted | over folds | rows | meaning |", "|---|---|---|---|---|---|---|---|"]
     for j, parameter in enumerate(parameters):
         row = meaning[parameter.name]
         chip = "both" if len(parameter.families) == 2 else {"wormhole_b0": "WH", "blackhole": "BH"}[parameter.families[0]]
@@ -178,13 +175,7 @@ def accuracy_page(
         inside = score(problem, full.predictions, mask)
         unseen = score(problem, out_of_fold, mask)
         page.append(f"| {TITLES[table]} | {unseen} | {target[0]} / {target[1]} | {inside.median:.1f} / {inside.p90:.1f} |")
-    page += [
-        "",
-        "Baselines on the same rows (median % / p90 %):",
-        "",
-        "| table | " + " | ".join(base) + " |",
-        "|---|" + "---|" * len(base),
-    ]
+    page += ["", "Baselines on the same rows (median % / p90 %):", "", "| table | " + " | ".join(base) + " |", "|---|" + "---|" * len(base)]
     for table in TARGETS:
         mask = mask_of(problem, table=table)
         cells = [score(problem, values, mask & np.isfinite(values)) for values in base.values()]

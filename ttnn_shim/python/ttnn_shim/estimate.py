@@ -19,16 +19,7 @@ from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import SimulatorError, simulator
 
 Row = Mapping[str, str]
-GRIDS = {
-    20: (5, 4),
-    56: (8, 7),
-    64: (8, 8),
-    72: (8, 9),
-    110: (11, 10),
-    120: (12, 10),
-    130: (13, 10),
-    140: (14, 10),
-}
+GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
 # Worker cores and DRAM of a card before harvesting and dispatch: no row can ask for more.
 TENSIX = {"n150": (8, 9), "n300": (8, 8), "p100": (12, 10), "p150": (14, 10)}
 TILE = 32  # rows and columns of a tile
@@ -179,18 +170,8 @@ def height_sharded_row(cells: Cells) -> Configured:
     per_core = math.ceil(math.ceil(m / TILE) / cores)
     tiled_k, tiled_n = -(-k // TILE) * TILE, -(-n // TILE) * TILE
     rows = per_core * TILE * cores
-    a = tensor(
-        [1, 1, rows, tiled_k],
-        "bfloat16",
-        "l1_height_sharded",
-        shard={"shape": [per_core * TILE, tiled_k], "cores": cores},
-    )
-    out = tensor(
-        [1, 1, rows, tiled_n],
-        "bfloat16",
-        "l1_height_sharded",
-        shard={"shape": [per_core * TILE, tiled_n], "cores": cores},
-    )
+    a = tensor([1, 1, rows, tiled_k], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE, tiled_k], "cores": cores})
+    out = tensor([1, 1, rows, tiled_n], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE, tiled_n], "cores": cores})
     config = {
         "op": "matmul",
         "inputs": [a, tensor([1, 1, tiled_k, tiled_n], "bfloat16")],
@@ -224,11 +205,7 @@ def gemm_row(cells: Cells) -> Configured:
     def operand(rows: int, cols: int, l1: bool) -> dict[str, Any]:
         if not l1:
             return tensor([1, 1, rows, cols], dtype)
-        shard = {
-            "shape": [-(-rows // TILE // gy) * TILE, -(-cols // TILE // gx) * TILE],
-            "cores": gx * gy,
-            "grid": [gx, gy],
-        }
+        shard = {"shape": [-(-rows // TILE // gy) * TILE, -(-cols // TILE // gx) * TILE], "cores": gx * gy, "grid": [gx, gy]}
         return tensor([1, 1, rows, cols], dtype, "l1_block_sharded", shard=shard)
 
     config = {
@@ -331,12 +308,7 @@ CALL_TABLES = {
     "layers": (("id", "chip", "arch", "model", "variant", "step", "op", "op_count", "config"), "step"),
     "pairs": (("id", "chip", "arch", "op", "variant_a", "variant_b"), "variant_a"),
 }
-MARKS = {
-    "eltwise_exp": "dataset",
-    "matmul_height_sharded": "m_tiles_per_core",
-    "gemm": "grid_size",
-    "ops": "attrs",
-}
+MARKS = {"eltwise_exp": "dataset", "matmul_height_sharded": "m_tiles_per_core", "gemm": "grid_size", "ops": "attrs"}
 
 
 def recognise_any(columns: list[str]) -> str:

@@ -44,11 +44,7 @@ def query_program(
         raise InvalidArgument("expected an op's name, lists of tensors as dictionaries, and dictionaries of attributes", op="ttnn_shim.program_query")
     try:
         handle = sim.arch(arch)
-        config: dict[str, Any] = {
-            "op": op,
-            "inputs": [dict(t) for t in inputs],
-            "outputs": [dict(t) for t in outputs],
-        }
+        config: dict[str, Any] = {"op": op, "inputs": [dict(t) for t in inputs], "outputs": [dict(t) for t in outputs]}
         if attributes:
             config["attrs"] = dict(attributes)
         if compute:

@@ -47,15 +47,7 @@ def matmul(attrs: Attrs) -> dict[str, Any]:
         out[key] = bool(attrs.get(key))
     if isinstance(program, dict) and program.get("_") and "in0_block_w" in program:
         out["program_config"] = program["_"]
-        for key in (
-            "in0_block_w",
-            "per_core_M",
-            "per_core_N",
-            "out_block_h",
-            "out_block_w",
-            "out_subblock_h",
-            "out_subblock_w",
-        ):
+        for key in ("in0_block_w", "per_core_M", "per_core_N", "out_block_h", "out_block_w", "out_subblock_h", "out_subblock_w"):
             if key in program:
                 out[key] = program[key]
         if "mcast_in0" in program:
@@ -153,10 +145,7 @@ def pool2d(attrs: Attrs) -> dict[str, Any]:
 
 
 def upsample(attrs: Attrs) -> dict[str, Any]:
-    return {
-        "scale_hw": [attrs.get("scale_factor_h", 1), attrs.get("scale_factor_w", 1)],
-        "mode": str(attrs.get("mode", "nearest")),
-    }
+    return {"scale_hw": [attrs.get("scale_factor_h", 1), attrs.get("scale_factor_w", 1)], "mode": str(attrs.get("mode", "nearest"))}
 
 
 def layernorm(attrs: Attrs) -> dict[str, Any]:

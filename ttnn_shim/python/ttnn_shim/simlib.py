@@ -54,10 +54,7 @@ class Priced:
 def header_text() -> str:
     """The marked region of sim_abi.h, from the installed package or the source tree."""
     for root in (HERE, *HERE.parents[:4]):
-        for path in (
-            root / "include" / "ttnn_shim" / "sim_abi.h",
-            root / "ttnn_shim" / "include" / "ttnn_shim" / "sim_abi.h",
-        ):
+        for path in (root / "include" / "ttnn_shim" / "sim_abi.h", root / "ttnn_shim" / "include" / "ttnn_shim" / "sim_abi.h"):
             if path.is_file():
                 return path.read_text(encoding="utf-8").split(MARKS[0])[1].split(MARKS[1])[0]
     raise SimulatorError("ttnn_shim/sim_abi.h is not beside the package; reinstall ttnn_shim")

@@ -82,11 +82,7 @@ def cdist(a: torch.Tensor, b: torch.Tensor, p: float = 2.0, compute_mode: int | 
 
 @recipe("aten._grouped_mm.default", "transformers.grouped_mm_fallback.default")
 def grouped_mm(
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    offs: torch.Tensor,
-    bias: torch.Tensor | None = None,
-    out_dtype: torch.dtype | None = None,
+    x: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor, bias: torch.Tensor | None = None, out_dtype: torch.dtype | None = None
 ) -> torch.Tensor:
     """Rows of `x` sorted by expert, `offs` their running counts: every expert on all rows, the others' rows set to zero."""
     if x.dim() != 2 or weight.dim() != 3 or bias is not None:

@@ -54,11 +54,7 @@ def write_page(profile: Profile, path: Path, answer: Answer | None = None) -> No
         section("Roofline", charts.roofline(profile), "One dot per device program; the roofs are the card's DRAM and math peaks by fidelity."),
         section("Memory over time", _memory(profile), ""),
         section("Cores", charts.heat_map(profile), "Share of the device time in which each core has work. Programs take cores row by row."),
-        section(
-            "Gaps between programs",
-            _gaps(profile),
-            "Idle time in front of each program, by its op: launch, and what the host takes.",
-        ),
+        section("Gaps between programs", _gaps(profile), "Idle time in front of each program, by its op: launch, and what the host takes."),
     ]
     path.write_text(page(f"{model}: device time", body), encoding="utf-8")
 
