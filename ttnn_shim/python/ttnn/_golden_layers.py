@@ -1,22 +1,23 @@
-"""Golden functions that are no single function of torch: the ops' own formulas. Names end in `_` where Python has the name."""
+"""Golden functions that are no single function of torch: the ops' own formulas. Names end in `_` where Python has the name.
+
+Loaded with the table of golden functions, when one is asked for: only then torch is needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 
 def _beyond(x: Any, result: Any, outside: Any) -> Any:
     """bfloat16 results outside the domain are infinite on the device, not NaN."""
-    import torch
-
     return result.masked_fill(outside, float("inf")) if x.dtype == torch.bfloat16 else result
 
 
 def _in_float(function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """bfloat16 with a number is computed in float32."""
-    import torch
-
     exact = a.float() if a.dtype == torch.bfloat16 and not torch.is_tensor(b) else a
     return function(exact, b).to(a.dtype)
 
@@ -57,8 +58,6 @@ class Unary:
 
     @staticmethod
     def reciprocal(x: Any, *, device: Any = None) -> Any:
-        import torch
-
         if device is None:
             return x.reciprocal()
         return torch.nan_to_num(x.reciprocal(), nan=device.sfpu_nan(), posinf=device.sfpu_inf(), neginf=-device.sfpu_inf())
@@ -78,42 +77,30 @@ class Unary:
 
     @staticmethod
     def log_sigmoid(x: Any) -> Any:
-        import torch
-
         return torch.nn.functional.logsigmoid(x)
 
     @staticmethod
     def mish(x: Any) -> Any:
-        import torch
-
         return torch.nn.functional.mish(x.float())
 
     @staticmethod
     def hardmish(x: Any) -> Any:
         """x * clamp(x / 2 + 1, 0, 1); the device cuts bfloat16 off instead of rounding."""
-        import torch
-
         exact = x.float() * (x.float() * 0.5 + 1.0).clamp(0.0, 1.0)
         return (exact.view(torch.int32) & -65536).view(torch.float32).to(x.dtype) if x.dtype == torch.bfloat16 else exact
 
     @staticmethod
     def xielu(x: Any, *, alpha_p: float = 0.8, alpha_n: float = 0.8) -> Any:
-        import torch
-
         exact = x.float()
         negative = alpha_n * torch.expm1(exact.clamp(max=-1e-6)) - alpha_n * exact + 0.5 * exact
         return torch.where(exact > 0, alpha_p * exact * exact + 0.5 * exact, negative).to(x.dtype)
 
     @staticmethod
     def elu(x: Any, *, alpha: float = 1.0) -> Any:
-        import torch
-
         return torch.nn.functional.elu(x, alpha=alpha)
 
     @staticmethod
     def celu(x: Any, *, alpha: float = 1.0) -> Any:
-        import torch
-
         return torch.celu(x, alpha=alpha)
 
     @staticmethod
@@ -122,8 +109,6 @@ class Unary:
 
     @staticmethod
     def leaky_relu(x: Any, *, negative_slope: float = 0.01) -> Any:
-        import torch
-
         return torch.nn.functional.leaky_relu(x, negative_slope=negative_slope)
 
     @staticmethod
@@ -136,26 +121,18 @@ class Unary:
 
     @staticmethod
     def heaviside(x: Any, value: float) -> Any:
-        import torch
-
         return torch.heaviside(x, torch.tensor(value, dtype=x.dtype))
 
     @staticmethod
     def fill(x: Any, fill_value: float) -> Any:
-        import torch
-
         return torch.full_like(x, fill_value)
 
     @staticmethod
     def polygamma(x: Any, k: int) -> Any:
-        import torch
-
         return torch.special.polygamma(k, x)
 
     @staticmethod
     def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
-        import torch
-
         return torch.clamp(x, min, max)
 
     @staticmethod
@@ -164,26 +141,18 @@ class Unary:
 
     @staticmethod
     def threshold(x: Any, threshold: float, value: float) -> Any:
-        import torch
-
         return torch.threshold(x, threshold, value)
 
     @staticmethod
     def hardshrink(x: Any, *, lambd: float = 0.5) -> Any:
-        import torch
-
         return torch.nn.functional.hardshrink(x, lambd=lambd)
 
     @staticmethod
     def softshrink(x: Any, *, lambd: float = 0.5) -> Any:
-        import torch
-
         return torch.nn.functional.softshrink(x, lambd=lambd)
 
     @staticmethod
     def logit(x: Any, *, eps: float | None = None) -> Any:
-        import torch
-
         if eps is None or eps <= 0.5:
             return torch.special.logit(x, eps=eps)
         inside = torch.clamp(x, 1.0 - eps, eps)  # the bounds have changed places: the upper one holds
@@ -191,26 +160,18 @@ class Unary:
 
     @staticmethod
     def glu(x: Any, dim: int = -1) -> Any:
-        import torch
-
         return _gated(x, dim, torch.sigmoid)
 
     @staticmethod
     def reglu(x: Any, dim: int = -1) -> Any:
-        import torch
-
         return _gated(x, dim, torch.relu)
 
     @staticmethod
     def geglu(x: Any, dim: int = -1) -> Any:
-        import torch
-
         return _gated(x, dim, torch.nn.functional.gelu)
 
     @staticmethod
     def swiglu(x: Any, dim: int = -1) -> Any:
-        import torch
-
         return _gated(x, dim, torch.nn.functional.silu)
 
     @staticmethod
@@ -223,20 +184,14 @@ class Unary:
 
     @staticmethod
     def rpow(x: Any, exponent: float) -> Any:
-        import torch
-
         return torch.pow(exponent, x)
 
     @staticmethod
     def rdiv(x: Any, value: float, *, rounding_mode: str | None = None) -> Any:
-        import torch
-
         return torch.div(torch.full_like(x, value), x, rounding_mode=rounding_mode)
 
     @staticmethod
     def alt_complex_rotate90(x: Any) -> Any:
-        import torch
-
         pairs = x.reshape(*x.shape[:-1], -1, 2)
         return torch.stack([-pairs[..., 1], pairs[..., 0]], dim=-1).flatten(-2)
 
@@ -251,34 +206,24 @@ class Unary:
 class Binary:
     @staticmethod
     def div(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
-        import torch
-
         return torch.div(a, b, rounding_mode=rounding_mode)
 
     @staticmethod
     def div_no_nan(a: Any, b: Any) -> Any:
-        import torch
-
         if not torch.is_tensor(b):
             return torch.zeros_like(a) if b == 0 else a / b
         return torch.where(b == 0, 0, a / b)
 
     @staticmethod
     def remainder(a: Any, b: Any) -> Any:
-        import torch
-
         return _in_float(torch.remainder, a, b)
 
     @staticmethod
     def fmod(a: Any, b: Any) -> Any:
-        import torch
-
         return _in_float(torch.fmod, a, b)
 
     @staticmethod
     def bias_gelu(a: Any, b: Any) -> Any:
-        import torch
-
         return torch.nn.functional.gelu(a + b)
 
     @staticmethod
@@ -287,20 +232,14 @@ class Binary:
 
     @staticmethod
     def addalpha(a: Any, b: Any, alpha: float) -> Any:
-        import torch
-
         return torch.add(a, b, alpha=alpha)
 
     @staticmethod
     def subalpha(a: Any, b: Any, alpha: float) -> Any:
-        import torch
-
         return torch.sub(a, b, alpha=alpha)
 
     @staticmethod
     def isclose(a: Any, b: Any, *, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-        import torch
-
         return torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
     @staticmethod
@@ -309,14 +248,10 @@ class Binary:
 
     @staticmethod
     def prelu(a: Any, b: Any) -> Any:
-        import torch
-
         return torch.nn.functional.prelu(a, b if torch.is_tensor(b) else torch.tensor(b, dtype=a.dtype))
 
     @staticmethod
     def logical_right_shift(a: Any, shift: Any) -> Any:
-        import torch
-
         return ((a.to(torch.int64) & 0xFFFFFFFF) >> shift).to(torch.int32)
 
     @staticmethod
@@ -326,20 +261,14 @@ class Binary:
 
     @staticmethod
     def addcmul(a: Any, b: Any, c: Any, *, value: float = 1) -> Any:
-        import torch
-
         return torch.addcmul(a, b, c, value=value)
 
     @staticmethod
     def addcdiv(a: Any, b: Any, c: Any, *, value: float = 1) -> Any:
-        import torch
-
         return torch.addcdiv(a, b, c, value=value)
 
     @staticmethod
     def lerp(a: Any, b: Any, weight: Any) -> Any:
-        import torch
-
         return torch.lerp(a, b.to(a.dtype), weight.to(a.dtype) if torch.is_tensor(weight) else weight)
 
     @staticmethod
@@ -348,20 +277,14 @@ class Binary:
 
     @staticmethod
     def where(condition: Any, a: Any, b: Any) -> Any:
-        import torch
-
         return torch.where(condition, a, b)
 
     @staticmethod
     def l1_loss(reference: Any, prediction: Any, *, reduction: str = "none") -> Any:
-        import torch
-
         return torch.nn.functional.l1_loss(reference, prediction, reduction=reduction)
 
     @staticmethod
     def mse_loss(reference: Any, prediction: Any, *, reduction: str = "none") -> Any:
-        import torch
-
         return torch.nn.functional.mse_loss(reference, prediction, reduction=reduction)
 
 
@@ -386,8 +309,6 @@ class Layers:
 
     @staticmethod
     def addmm(x: Any, a: Any, b: Any, *, alpha: float = 1.0, beta: float = 1.0) -> Any:
-        import torch
-
         return torch.addmm(x, a, b, alpha=alpha, beta=beta)
 
     @staticmethod
@@ -406,31 +327,23 @@ class Layers:
 
     @staticmethod
     def layer_norm(x: Any, *, epsilon: float = 1e-12, residual_input_tensor: Any = None, weight: Any = None, bias: Any = None) -> Any:
-        import torch
-
         x = x if residual_input_tensor is None else x + residual_input_tensor
         weight, bias = (None if part is None else part.squeeze().to(x.dtype) for part in (weight, bias))
         return torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, eps=epsilon)
 
     @staticmethod
     def rms_norm(x: Any, weight: Any = None, *, epsilon: float = 1e-12) -> Any:
-        import torch
-
         x = x * torch.rsqrt(x.float().square().mean(-1, keepdim=True) + epsilon)
         return x if weight is None else weight * (x.to(weight.dtype) if weight.dtype in (torch.float16, torch.bfloat16) else x)
 
     @staticmethod
     def embedding(indices: Any, weight: Any) -> Any:
-        import torch
-
         return torch.nn.functional.embedding(indices, weight)
 
     @staticmethod
     def split_query_key_value_and_split_heads(
         x: Any, kv_input_tensor: Any = None, *, num_heads: int, num_kv_heads: int | None = None, transpose_key: bool = True
     ) -> Any:
-        import torch
-
         x = x if kv_input_tensor is None else torch.cat([x, kv_input_tensor], dim=-1)
         others = num_heads if num_kv_heads is None else num_kv_heads
         heads = x.reshape(x.shape[0], x.shape[1], num_heads + 2 * others, -1).permute(0, 2, 1, 3)
@@ -451,8 +364,6 @@ class Layers:
 
     @staticmethod
     def concat(tensors: Sequence[Any], dim: int = 0, groups: int = 1) -> Any:
-        import torch
-
         if groups == 1:
             return torch.cat(list(tensors), dim)
         parts = [tensor.unflatten(-1, (groups, -1)) for tensor in tensors]  # a group's channels of all tensors lie together
@@ -468,8 +379,6 @@ class Layers:
 
     @staticmethod
     def pad(x: Any, padding: Sequence[tuple[int, int]], value: float = 0) -> Any:
-        import torch
-
         return torch.nn.functional.pad(x, [side for pair in reversed(padding) for side in pair], value=value)
 
     @staticmethod
@@ -502,8 +411,6 @@ class Layers:
 
     @staticmethod
     def stack(tensors: Sequence[Any], dim: int) -> Any:
-        import torch
-
         return torch.stack(list(tensors), dim)
 
     @staticmethod
@@ -512,8 +419,6 @@ class Layers:
 
     @staticmethod
     def sort(x: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-        import torch
-
         return tuple(torch.sort(x, dim=dim, descending=descending, stable=stable))
 
     @staticmethod
@@ -534,8 +439,6 @@ class Layers:
 
     @staticmethod
     def scaled_dot_product_attention(q: Any, k: Any, v: Any, *, attn_mask: Any = None, is_causal: bool = True, scale: float | None = None) -> Any:
-        import torch
-
         grouped = q.shape[1] // k.shape[1]
         k, v = (part.repeat_interleave(grouped, dim=1) for part in (k, v))
         causal = is_causal and attn_mask is None
@@ -543,48 +446,32 @@ class Layers:
 
     @staticmethod
     def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-        import torch
-
         return torch.topk(x, k, dim=dim, largest=largest, sorted=sorted)
 
     @staticmethod
     def zeros_like(x: Any) -> Any:
-        import torch
-
         return torch.zeros_like(x)
 
     @staticmethod
     def ones_like(x: Any) -> Any:
-        import torch
-
         return torch.ones_like(x)
 
     @staticmethod
     def full_like(x: Any, fill_value: float) -> Any:
-        import torch
-
         return torch.full_like(x, fill_value)
 
     @staticmethod
     def zeros(shape: Any) -> Any:
-        import torch
-
         return torch.zeros(list(shape))
 
     @staticmethod
     def ones(shape: Any) -> Any:
-        import torch
-
         return torch.ones(list(shape))
 
     @staticmethod
     def full(shape: Any, fill_value: float) -> Any:
-        import torch
-
         return torch.full(list(shape), fill_value)
 
     @staticmethod
     def arange(start: int, end: int, step: int = 1) -> Any:
-        import torch
-
         return torch.arange(start, end, step)
