@@ -225,6 +225,15 @@ bool register_function(const char* name, Function function) {
 
 }  // namespace ttnn_shim
 
+/// A struct's members from variables of their names: f({SHIM_NAMED(input, dim)}) is f({.input = input, .dim = dim}). At most 16.
+#define SHIM_NAMED(...) __VA_OPT__(SHIM_EXPAND(SHIM_NAMED_FIRST(__VA_ARGS__)))
+#define SHIM_NAMED_FIRST(name, ...) .name = name __VA_OPT__(, SHIM_NAMED_REST SHIM_BRACKETS(__VA_ARGS__))
+#define SHIM_NAMED_REST() SHIM_NAMED_FIRST
+#define SHIM_BRACKETS ()
+#define SHIM_EXPAND(...) SHIM_EXPAND_4(SHIM_EXPAND_4(SHIM_EXPAND_4(SHIM_EXPAND_4(__VA_ARGS__))))
+#define SHIM_EXPAND_4(...) SHIM_ONCE(SHIM_ONCE(SHIM_ONCE(SHIM_ONCE(__VA_ARGS__))))
+#define SHIM_ONCE(...) __VA_ARGS__
+
 #define SHIM_CONCAT_(a, b) a##b
 #define SHIM_CONCAT(a, b) SHIM_CONCAT_(a, b)
 /// SHIM_OP("ttnn.name", [](const arguments::name& args) { ... }); at namespace scope, inside namespace ttnn_shim or with a using directive.

@@ -25,7 +25,7 @@ constexpr double kTileSharpness = 8;
 
 /// Cycles that the shared resources need for a phase's demands.
 struct SharedTime {
-    double dram = 0, link = 0, floor = 0;
+    double dram = 0, link = 0;
 };
 
 SharedTime shared_time(const Arch& arch, const Shared& s) {
@@ -48,7 +48,6 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     ns = std::max(ns, s.hot_bank_bytes / k.hot_bank_rate);
     t.dram = arch.ns_to_cycles(ns);
     t.link = s.link_bytes / k.noc_link_rate;
-    t.floor = s.fixed_floor_cycles;
     return t;
 }
 
@@ -117,8 +116,7 @@ Stats Engine::run(const Workload& work) const {
             const Ticks pipe = pipeline(phase) + ticks(phase.round_cycles * static_cast<double>(phase.repeat));
             const SharedTime st = shared_time(arch_, phase.shared);
             const double p = static_cast<double>(pipe) / kTicksPerCycle;
-            total += ticks(
-                soft_max({p, st.dram, phase.shared.link_in_stages ? 0.0 : st.link, st.floor}, k.contention_exponent) + phase.extra_cycles);
+            total += ticks(soft_max({p, st.dram, phase.shared.link_in_stages ? 0.0 : st.link}, k.contention_exponent) + phase.extra_cycles);
             pipe_cycles += p;
             for (const Stage& stage : phase.stages)
                 mine[static_cast<std::size_t>(stage.unit)] +=

@@ -21,17 +21,16 @@ struct Shared {
     double dram_read_bytes = 0;
     double dram_near_bytes = 0;  ///< read by the cores beside each bank, at nearly its peak
     double dram_write_bytes = 0;
-    double dram_requests = 0;       ///< number of page/stick requests (request-rate limit of the endpoints)
-    double dram_tile_reads = 0;     ///< number of tiles read in requests of their own (a bank takes some time for each, however small)
-    double write_hidden = 0;        ///< share of the shorter of reads and writes that takes place beside the other
-    double hot_bank_bytes = 0;      ///< bytes that all cores fetch from one and the same bank
-    double link_bytes = 0;          ///< load of the most loaded directed NoC link
-    bool same_walk = false;         ///< reads and writes visit the banks in the same order at the same time
-    bool link_in_stages = false;    ///< link_bytes is already part of a stage's cycles; report it only
-    double read_banks_hit = 0;      ///< effective number of banks on which the cores' runs of pages begin; 0 = all
-    double write_banks_hit = 0;     ///< the same of the runs that they write
-    double run_pages = 0;           ///< pages of such a run
-    double fixed_floor_cycles = 0;  ///< other lower bound that the strategy derived (e.g. sender core of a multicast)
+    double dram_requests = 0;     ///< number of page/stick requests (request-rate limit of the endpoints)
+    double dram_tile_reads = 0;   ///< number of tiles read in requests of their own (a bank takes some time for each, however small)
+    double write_hidden = 0;      ///< share of the shorter of reads and writes that takes place beside the other
+    double hot_bank_bytes = 0;    ///< bytes that all cores fetch from one and the same bank
+    double link_bytes = 0;        ///< load of the most loaded directed NoC link
+    bool same_walk = false;       ///< reads and writes visit the banks in the same order at the same time
+    bool link_in_stages = false;  ///< link_bytes is already part of a stage's cycles; report it only
+    double read_banks_hit = 0;    ///< effective number of banks on which the cores' runs of pages begin; 0 = all
+    double write_banks_hit = 0;   ///< the same of the runs that they write
+    double run_pages = 0;         ///< pages of such a run
 };
 
 /// `items` items flow through `stages`; the whole is repeated `repeat` times without overlap between repeats.

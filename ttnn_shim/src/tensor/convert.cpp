@@ -9,13 +9,7 @@
 #include <vector>
 
 #include "tensor/block_round.hpp"
-
-// Leaf loops are cloned: AVX2 for any machine that runs the wheel, AVX-512 where the CPU has it.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define SHIM_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
-#else
-#define SHIM_CLONES
-#endif
+#include "tensor/clones.hpp"
 
 namespace ttnn_shim {
 

@@ -353,14 +353,6 @@ memory::dims matrix_dims(const std::vector<int64_t>& batch, int64_t rows, int64_
     return dims;
 }
 
-int64_t product(const std::vector<int64_t>& extents) {
-    int64_t result = 1;
-    for (const int64_t extent : extents) {
-        result *= extent;
-    }
-    return result;
-}
-
 Primitive& cached(const std::string& key, auto&& make) {
     auto& table = primitives();
     auto found = table.find(key);
@@ -388,8 +380,8 @@ void run(const Primitive& primitive, void* source, const memory& weights, const 
 /// One matrix for all batches of A: fold the batch into the rows.
 MatmulCall folded(const MatmulCall& call) {
     MatmulCall result = call;
-    if (!call.batch.empty() && product(call.batch_b) == 1 && !call.transpose_a && call.batch == call.batch_a) {
-        result.m = call.m * product(call.batch);
+    if (!call.batch.empty() && volume(call.batch_b) == 1 && !call.transpose_a && call.batch == call.batch_a) {
+        result.m = call.m * volume(call.batch);
         result.batch.clear();
         result.batch_a.clear();
         result.batch_b.clear();
@@ -433,7 +425,7 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
         matrix_dims(call.batch_a, call.m, call.k), operand_type, matrix_strides(call.batch_a, call.m, call.k, call.transpose_a));
     made.plain_weights = memory::desc(
         matrix_dims(call.batch_b, call.k, call.n), operand_type, matrix_strides(call.batch_b, call.k, call.n, call.transpose_b));
-    const memory::desc weights = types.packed && product(call.batch_b) == 1
+    const memory::desc weights = types.packed && volume(call.batch_b) == 1
                                      ? memory::desc(matrix_dims(call.batch_b, call.k, call.n), operand_type, memory::format_tag::any)
                                      : made.plain_weights;
     made.target = memory::desc(
@@ -459,7 +451,7 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
 
 void matmul(const MatmulCall& original) {
     const MatmulCall call = folded(original);
-    const int64_t count_c = product(call.batch) * call.m * call.n;
+    const int64_t count_c = volume(call.batch) * call.m * call.n;
     if (count_c == 0) {
         return;
     }
@@ -472,12 +464,12 @@ void matmul(const MatmulCall& original) {
     const std::lock_guard guard(lock());
     const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
 
-    const Operand a = activation_operand(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
+    const Operand a = activation_operand(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
         key, primitive, call.b, types.half, call.constant_b,
-        [&] { return Operand(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half); }, keep);
+        [&] { return Operand(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half); }, keep);
     // The post-op scales product and bias together: divide the bias first.
     std::vector<float> scaled_bias;
     const float* bias = call.bias;
@@ -511,7 +503,7 @@ void matmul_in_thread(const MatmulCall& call) {
     thread_local dnnl::stream own_stream(engine());
     thread_local std::shared_ptr<Values> scratch;
     thread_local std::string key;
-    const int64_t count_c = product(call.batch) * call.m * call.n;
+    const int64_t count_c = volume(call.batch) * call.m * call.n;
     if (count_c == 0) {
         return;
     }
@@ -534,8 +526,8 @@ void matmul_in_thread(const MatmulCall& call) {
     if (!scratch || scratch->bytes() < needed) {
         scratch = Values::allocate(std::max<size_t>(needed, 4096));
     }
-    const Operand a(call.a, static_cast<size_t>(product(call.batch_a) * call.m * call.k), types.half);
-    const Operand b(call.b, static_cast<size_t>(product(call.batch_b) * call.k * call.n), types.half);
+    const Operand a(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
+    const Operand b(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     bound.a.set_data_handle(a.data());
     bound.b.set_data_handle(b.data());
@@ -609,7 +601,7 @@ void convolution(const ConvCall& call) {
         call.output, call.output_dtype, static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels), half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
-        key, primitive, call.weight, half, call.constant_weight,
+        key, primitive, call.weight, half, true,
         [&] { return Operand(call.weight, static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w), half); },
         keep);
     run(primitive, input.data(), weights, call.bias, target.data());

@@ -70,6 +70,23 @@ struct MatmulCall {
     bool accumulate = false;               ///< adds to what C holds (FLOAT32, no bias, alpha or activation)
 };
 
+/// Product of extents.
+inline int64_t volume(const std::vector<int64_t>& extents) {
+    int64_t result = 1;
+    for (const int64_t extent : extents) result *= extent;
+    return result;
+}
+/// Index of an operand's matrix for batch number `index`; extents of 1 broadcast.
+inline int64_t batch_index(int64_t index, const std::vector<int64_t>& batch, const std::vector<int64_t>& own) {
+    int64_t result = 0, step = 1;
+    for (size_t dim = batch.size(); dim-- > 0;) {
+        result += own[dim] == 1 ? 0 : index % batch[dim] * step;
+        index /= batch[dim];
+        step *= own[dim];
+    }
+    return result;
+}
+
 void matmul(const MatmulCall& call);
 /// The same inside a parallel_for body: runs in the calling thread alone, with caches of its own, so threads do not wait for each
 /// other. Operands bfloat16 or float32 of one kind, no packed weights (`values` is ignored).
@@ -88,7 +105,6 @@ struct ConvCall {
     Activation activation = Activation::None;
     void* output = nullptr;
     DataType output_dtype = DataType::FLOAT32;
-    bool constant_weight = true;
 };
 
 void convolution(const ConvCall& call);

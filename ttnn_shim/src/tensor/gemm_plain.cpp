@@ -26,32 +26,12 @@ void store(void* target, DataType dtype, int64_t index, const float* values, siz
     store_f32(dtype, values, static_cast<std::byte*>(target) + static_cast<size_t>(index) * stored_bytes(dtype), count);
 }
 
-int64_t product(const std::vector<int64_t>& extents) {
-    int64_t result = 1;
-    for (const int64_t extent : extents) {
-        result *= extent;
-    }
-    return result;
-}
-
-/// Index of an operand's matrix for batch number `index`; extents of 1 broadcast.
-int64_t batch_index(int64_t index, const std::vector<int64_t>& batch, const std::vector<int64_t>& own) {
-    int64_t result = 0;
-    int64_t step = 1;
-    for (size_t dim = batch.size(); dim-- > 0;) {
-        result += own[dim] == 1 ? 0 : index % batch[dim] * step;
-        index /= batch[dim];
-        step *= own[dim];
-    }
-    return result;
-}
-
 }  // namespace
 
 void matmul(const MatmulCall& call) {
-    const int64_t batches = product(call.batch);
-    const auto a = widened(call.a, product(call.batch_a) * call.m * call.k);
-    const auto b = widened(call.b, product(call.batch_b) * call.k * call.n);
+    const int64_t batches = volume(call.batch);
+    const auto a = widened(call.a, volume(call.batch_a) * call.m * call.k);
+    const auto b = widened(call.b, volume(call.batch_b) * call.k * call.n);
     parallel_for(static_cast<size_t>(batches * call.m), 1, [&](size_t begin, size_t end) {
         std::vector<float> row(static_cast<size_t>(call.n));
         for (size_t at = begin; at < end; ++at) {

@@ -10,15 +10,9 @@
 
 #include "tensor/access.hpp"
 #include "tensor/check.hpp"
+#include "tensor/clones.hpp"
 
 namespace ttnn_shim {
-
-// The step's loops run over 32 lanes: AVX-512 where the CPU has it.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define SHIM_CLONES __attribute__((target_clones("arch=x86-64-v4", "default")))
-#else
-#define SHIM_CLONES
-#endif
 
 namespace {
 
@@ -277,22 +271,6 @@ void product(const Product& p, const Reader& in0, const Reader& in1, const Tensi
             }
         }
     });
-}
-
-int64_t volume(const std::vector<int64_t>& extents) {
-    int64_t result = 1;
-    for (const int64_t extent : extents) result *= extent;
-    return result;
-}
-
-int64_t batch_index(int64_t index, const std::vector<int64_t>& batch, const std::vector<int64_t>& own) {
-    int64_t result = 0, step = 1;
-    for (size_t dim = batch.size(); dim-- > 0;) {
-        result += own[dim] == 1 ? 0 : index % batch[dim] * step;
-        index /= batch[dim];
-        step *= own[dim];
-    }
-    return result;
 }
 
 std::vector<float> widened(const Matrix& matrix, int64_t count) {

@@ -238,7 +238,7 @@ Tensor operations::experimental::conv3d::prepare_conv3d_weights(
 namespace ttnn::experimental {
 
 Tensor conv3d(
-    const Tensor& input, const Tensor& weight, std::optional<MeshDevice*> device, const std::optional<Tensor>& bias,
+    const Tensor& input_tensor, const Tensor& weight_tensor, std::optional<MeshDevice*> device, const std::optional<Tensor>& bias_tensor,
     const std::optional<prim::Conv3dConfig>& config, DataType dtype, uint32_t output_channels, const std::array<uint32_t, 3>& kernel_size,
     const std::array<uint32_t, 3>& stride, const std::array<uint32_t, 3>& padding, const std::array<uint32_t, 3>& dilation,
     const std::string& padding_mode, uint32_t groups, const std::optional<MemoryConfig>& memory_config,
@@ -249,25 +249,10 @@ Tensor conv3d(
         !halo_buffer && !pad_offset_tensor && !weight_lo_tensor,
         "halo_buffer, pad_offset_tensor and weight_lo_tensor: not supported for conv3d; leave them out");
     return ::conv3d(
-        {.input_tensor = input,
-         .weight_tensor = weight,
-         .device = device.value_or(nullptr),
-         .bias_tensor = bias,
-         .config = config,
-         .dtype = dtype,
-         .output_channels = output_channels,
-         .kernel_size = kernel_size,
-         .stride = stride,
-         .padding = padding,
-         .dilation = dilation,
-         .padding_mode = padding_mode,
-         .groups = groups,
-         .memory_config = memory_config,
-         .compute_kernel_config = compute_kernel_config,
-         .logical_h_mask = logical_h_mask,
-         .logical_w_mask = logical_w_mask,
-         .output_pad_h = output_pad_h,
-         .output_pad_w = output_pad_w});
+        {SHIM_NAMED(input_tensor, weight_tensor), .device = device.value_or(nullptr),
+         SHIM_NAMED(
+             bias_tensor, config, dtype, output_channels, kernel_size, stride, padding, dilation, padding_mode, groups, memory_config,
+             compute_kernel_config, logical_h_mask, logical_w_mask, output_pad_h, output_pad_w)});
 }
 
 }  // namespace ttnn::experimental

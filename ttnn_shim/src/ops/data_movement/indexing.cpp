@@ -14,8 +14,7 @@ using namespace ttnn_shim;
 namespace {
 
 std::vector<int64_t> indices_of(const Tensor& tensor, uint32_t bound, const char* name) {
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
+    std::vector<int64_t> values = load_i64(tensor);
     for (const int64_t value : values)
         SHIM_CHECK(value >= 0 && value < bound, "{}: index {} is outside a dimension of {}", name, value, bound);
     return values;

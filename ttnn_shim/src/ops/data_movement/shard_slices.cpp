@@ -365,29 +365,20 @@ int32_t slice_number(int64_t value) {
 namespace ttnn {
 
 Tensor interleaved_to_sharded_partial(
-    const Tensor& input, const std::variant<CoreCoord, CoreRangeSet>& grid, const std::array<uint32_t, 2>& shard_shape, int64_t& num_slices,
-    int64_t& slice_index, TensorMemoryLayout shard_scheme, ShardOrientation shard_orientation, const std::optional<DataType>& dtype) {
+    const Tensor& input_tensor, const std::variant<CoreCoord, CoreRangeSet>& grid, const std::array<uint32_t, 2>& shard_shape,
+    int64_t& num_slices, int64_t& slice_index, TensorMemoryLayout shard_scheme, ShardOrientation shard_orientation,
+    const std::optional<DataType>& output_dtype) {
     return ::interleaved_to_sharded_partial(
-        {.input_tensor = input,
-         .grid = grid,
-         .shard_shape = shard_shape,
-         .num_slices = slice_number(num_slices),
-         .slice_index = slice_number(slice_index),
-         .shard_scheme = shard_scheme,
-         .shard_orientation = shard_orientation,
-         .output_dtype = dtype});
+        {SHIM_NAMED(input_tensor, grid, shard_shape), .num_slices = slice_number(num_slices), .slice_index = slice_number(slice_index),
+         SHIM_NAMED(shard_scheme, shard_orientation, output_dtype)});
 }
 
 Tensor sharded_to_interleaved_partial(
-    const Tensor& input, const Tensor& cache_tensor, int64_t num_slices, int64_t slice_index,
+    const Tensor& input_tensor, const Tensor& cache_tensor, int64_t num_slices, int64_t slice_index,
     const std::optional<MemoryConfig>& memory_config, const std::optional<DataType>& output_dtype) {
     return ::sharded_to_interleaved_partial(
-        {.input_tensor = input,
-         .cache_tensor = cache_tensor,
-         .num_slices = slice_number(num_slices),
-         .slice_index = slice_number(slice_index),
-         .memory_config = memory_config,
-         .output_dtype = output_dtype});
+        {SHIM_NAMED(input_tensor, cache_tensor), .num_slices = slice_number(num_slices), .slice_index = slice_number(slice_index),
+         SHIM_NAMED(memory_config, output_dtype)});
 }
 
 }  // namespace ttnn

@@ -205,9 +205,7 @@ Tensor sliced(
 std::vector<int64_t> values_of(const Tensor& tensor) {
     SHIM_CHECK(is_integer(tensor.dtype()), "starts and ends: expected integer tensors, got {}", tensor.dtype());
     SHIM_CHECK(has_values(tensor), "starts and ends: their values decide the result's shape, which needs data");
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
+    return load_i64(tensor);
 }
 
 }  // namespace

@@ -28,12 +28,6 @@ using namespace ttnn_shim;
 
 namespace {
 
-std::vector<int64_t> integers(const Tensor& tensor) {
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
-}
-
 /// (count in a row of 8, flat row of 4 indices per non-zero value: position in each of the four dimensions).
 std::vector<Tensor> nonzero(const arguments::nonzero& args) {
     const OpScope scope("ttnn.nonzero");
@@ -82,7 +76,7 @@ Tensor plus_one(const arguments::plus_one& args) {
     return launch(
         {.op = strategy::Unary{.ops = {"ADD_UNARY_SFPU"}}, .name = "PlusOneDeviceOperation"}, {input}, {input.tensor_spec()},
         [=](std::span<const Tensor> outputs) {
-            auto values = integers(input);
+            auto values = load_i64(input);
             for (int64_t& value : values) value += skip && value < 0 ? 0 : 1;
             store_i64(outputs[0].dtype(), values.data(), mutable_raw_data(outputs[0]), values.size());
         },
@@ -125,8 +119,8 @@ Tensor isin(const arguments::experimental::isin& args) {
             std::unordered_set<int64_t> whole;
             std::vector<int64_t> ids;
             if (exact) {
-                for (const int64_t value : integers(tests)) whole.insert(value);
-                ids = integers(elements);
+                for (const int64_t value : load_i64(tests)) whole.insert(value);
+                ids = load_i64(elements);
             } else {
                 for (size_t i = 0; i < known.size(); ++i) reals.insert(known[i] == 0.0F ? 0.0F : known[i]);
             }
@@ -171,7 +165,7 @@ Tensor tosa(const auto& args) {
             std::byte* target = mutable_raw_data(outputs[0]);
             const std::byte* source = scatter ? raw_data(inputs[2]) : raw_data(input);
             if (scatter) std::memcpy(target, raw_data(input), input.logical_volume() * stored_bytes(input.dtype()));
-            const auto picks = integers(index);
+            const auto picks = load_i64(index);
             for (size_t i = 0; i < picks.size(); ++i) {
                 SHIM_CHECK(picks[i] >= 0 && picks[i] < shape[1], "index: {} is outside a dimension of {}", picks[i], shape[1]);
                 const size_t row = i / picks_shape[1] * shape[1] + static_cast<size_t>(picks[i]);
@@ -280,19 +274,9 @@ std::vector<Tensor> nonzero(const Tensor& input, const std::optional<MemoryConfi
 }
 
 Tensor fill_rm(
-    uint32_t N, uint32_t C, uint32_t H, uint32_t W, uint32_t hFill, uint32_t wFill, const Tensor& any, float val_hi, float val_lo,
+    uint32_t N, uint32_t C, uint32_t H, uint32_t W, uint32_t hOnes, uint32_t wOnes, const Tensor& any, float val_hi, float val_lo,
     const std::optional<MemoryConfig>& memory_config) {
-    return ::run_fill_rm(
-        {.N = N,
-         .C = C,
-         .H = H,
-         .W = W,
-         .hOnes = hFill,
-         .wOnes = wFill,
-         .any = any,
-         .val_hi = val_hi,
-         .val_lo = val_lo,
-         .memory_config = memory_config});
+    return ::run_fill_rm({SHIM_NAMED(N, C, H, W, hOnes, wOnes, any, val_hi, val_lo, memory_config)});
 }
 
 Tensor fill_implicit_tile_padding(
@@ -348,14 +332,9 @@ Tensor typecast(
 }
 
 Tensor nlp_kv_cache_load_slice(
-    const Tensor& input, uint32_t seq_len_start, uint32_t seq_len_end, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<Tensor>& optional_output_tensor) {
-    return ::run_nlp_kv_cache_load_slice(
-        {.input_tensor = input,
-         .seq_len_start = seq_len_start,
-         .seq_len_end = seq_len_end,
-         .memory_config = memory_config,
-         .output_tensor = optional_output_tensor});
+    const Tensor& input_tensor, uint32_t seq_len_start, uint32_t seq_len_end, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<Tensor>& output_tensor) {
+    return ::run_nlp_kv_cache_load_slice({SHIM_NAMED(input_tensor, seq_len_start, seq_len_end, memory_config, output_tensor)});
 }
 
 }  // namespace ttnn::experimental

@@ -39,6 +39,12 @@ void load_i64(DataType dtype, const void* source, int64_t* target, size_t count)
     }
 }
 
+std::vector<int64_t> load_i64(const Tensor& tensor) {
+    std::vector<int64_t> values(tensor.logical_volume());
+    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
+    return values;
+}
+
 void store_i64(DataType dtype, const int64_t* source, void* target, size_t count) {
     switch (dtype) {
         case DataType::INT32: return narrow_to<int32_t>(source, target, count);

@@ -65,6 +65,8 @@ private:
 };
 
 void load_i64(DataType dtype, const void* source, int64_t* target, size_t count);
+/// All values of a tensor of integers.
+std::vector<int64_t> load_i64(const Tensor& tensor);
 /// Integers wrap to the width of `dtype`; float targets convert.
 void store_i64(DataType dtype, const int64_t* source, void* target, size_t count);
 

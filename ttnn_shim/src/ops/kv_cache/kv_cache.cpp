@@ -60,9 +60,7 @@ Tensor write_cache(
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
     SHIM_CHECK(is_integer(tensor.dtype()) && has_values(tensor), "expected an integer tensor with values, got {}", tensor.tensor_spec());
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
+    return load_i64(tensor);
 }
 
 /// Where the newest token of each user goes.
@@ -487,32 +485,21 @@ SHIM_OP("ttnn.experimental.indexed_fused_update_cache", indexed_update);
 namespace ttnn::experimental {
 
 std::tuple<Tensor, Tensor> paged_fused_update_cache(
-    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const std::vector<uint32_t>& update_idxs,
-    const std::optional<const Tensor>& update_idxs_tensor, std::optional<bool> share_cache, const std::optional<const Tensor>& page_table,
-    uint32_t batch_offset, std::optional<const ComputeKernelConfig> compute_kernel_config,
+    const Tensor& cache_tensor1, const Tensor& input_tensor1, const Tensor& cache_tensor2, const Tensor& input_tensor2,
+    const std::vector<uint32_t>& update_idxs, const std::optional<const Tensor>& update_idxs_tensor, std::optional<bool> share_cache,
+    const std::optional<const Tensor>& page_table, uint32_t batch_offset, std::optional<const ComputeKernelConfig> compute_kernel_config,
     const std::optional<const std::set<MeshCoordinate>>& mesh_coords) {
     SHIM_SUPPORTED(!mesh_coords, "mesh_coords: the simulated mesh has one device; leave it out");
-    return as_tuple<2>(::fused_update(
-        {.cache_tensor1 = cache1,
-         .input_tensor1 = input1,
-         .cache_tensor2 = cache2,
-         .input_tensor2 = input2,
-         .update_idxs = update_idxs,
-         .update_idxs_tensor = update_idxs_tensor,
-         .share_cache = share_cache,
-         .page_table = page_table,
-         .batch_offset = batch_offset,
-         .compute_kernel_config = compute_kernel_config}));
+    return as_tuple<2>(::fused_update({SHIM_NAMED(
+        cache_tensor1, input_tensor1, cache_tensor2, input_tensor2, update_idxs, update_idxs_tensor, share_cache, page_table, batch_offset,
+        compute_kernel_config)}));
 }
 
 std::tuple<Tensor, Tensor> indexed_fused_update_cache(
-    const Tensor& cache1, const Tensor& input1, const Tensor& cache2, const Tensor& input2, const Tensor& physical_update_idxs_tensor) {
-    return as_tuple<2>(::indexed_update(
-        {.cache_tensor1 = cache1,
-         .input_tensor1 = input1,
-         .cache_tensor2 = cache2,
-         .input_tensor2 = input2,
-         .physical_update_idxs_tensor = physical_update_idxs_tensor}));
+    const Tensor& cache_tensor1, const Tensor& input_tensor1, const Tensor& cache_tensor2, const Tensor& input_tensor2,
+    const Tensor& physical_update_idxs_tensor) {
+    return as_tuple<2>(
+        ::indexed_update({SHIM_NAMED(cache_tensor1, input_tensor1, cache_tensor2, input_tensor2, physical_update_idxs_tensor)}));
 }
 
 }  // namespace ttnn::experimental

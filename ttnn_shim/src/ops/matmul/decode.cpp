@@ -136,14 +136,9 @@ SHIM_OP("ttnn.experimental.matmul_decode", matmul_decode);
 namespace ttnn::experimental {
 
 Tensor matmul_decode(
-    const Tensor& a, const Tensor& b, bool partial_width_sharded, std::optional<const DataType> dtype,
+    const Tensor& input_tensor_a, const Tensor& input_tensor_b, bool partial_width_sharded, std::optional<const DataType> dtype,
     const std::optional<MemoryConfig>& output_mem_config) {
-    return ::matmul_decode(
-        {.input_tensor_a = a,
-         .input_tensor_b = b,
-         .partial_width_sharded = partial_width_sharded,
-         .dtype = dtype,
-         .output_mem_config = output_mem_config});
+    return ::matmul_decode({SHIM_NAMED(input_tensor_a, input_tensor_b, partial_width_sharded, dtype, output_mem_config)});
 }
 
 }  // namespace ttnn::experimental

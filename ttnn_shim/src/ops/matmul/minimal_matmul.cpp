@@ -76,7 +76,7 @@ SHIM_OP("ttnn.experimental.minimal_matmul_split", minimal_matmul_split);
 namespace ttnn::experimental {
 
 Tensor minimal_matmul(
-    const std::variant<Tensor, std::vector<Tensor>>& input, const Tensor& weight, const std::optional<Tensor>& bias,
+    const std::variant<Tensor, std::vector<Tensor>>& input, const Tensor& weight_tensor, const std::optional<Tensor>& bias_tensor,
     std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
     const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
     std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
@@ -84,33 +84,17 @@ Tensor minimal_matmul(
     const std::vector<Tensor> tensors = several != nullptr ? *several : std::vector<Tensor>{std::get<Tensor>(input)};
     return ::minimal_matmul(
         {.input_tensor = tensors,
-         .weight_tensor = weight,
-         .bias_tensor = bias,
-         .fused_activation = fused_activation,
-         .config = config,
-         .memory_config = memory_config,
-         .dtype = dtype,
-         .compute_kernel_config = compute_kernel_config,
-         .fuse_swiglu = fuse_swiglu});
+         SHIM_NAMED(weight_tensor, bias_tensor, fused_activation, config, memory_config, dtype, compute_kernel_config, fuse_swiglu)});
 }
 
 std::vector<Tensor> minimal_matmul_split(
-    const Tensor& input, const Tensor& weight, int32_t chunks, int32_t dim, const std::optional<Tensor>& bias,
+    const Tensor& input_tensor, const Tensor& weight_tensor, int32_t chunks, int32_t dim, const std::optional<Tensor>& bias_tensor,
     std::optional<operations::unary::UnaryWithParam> fused_activation, const std::optional<const prim::MinimalMatmulConfig>& config,
     const std::optional<MemoryConfig>& memory_config, std::optional<const DataType> dtype,
     std::optional<ComputeKernelConfig> compute_kernel_config, bool fuse_swiglu) {
-    return ::minimal_matmul_split(
-        {.input_tensor = input,
-         .weight_tensor = weight,
-         .chunks = chunks,
-         .dim = dim,
-         .bias_tensor = bias,
-         .fused_activation = fused_activation,
-         .config = config,
-         .memory_config = memory_config,
-         .dtype = dtype,
-         .compute_kernel_config = compute_kernel_config,
-         .fuse_swiglu = fuse_swiglu});
+    return ::minimal_matmul_split({SHIM_NAMED(
+        input_tensor, weight_tensor, chunks, dim, bias_tensor, fused_activation, config, memory_config, dtype, compute_kernel_config,
+        fuse_swiglu)});
 }
 
 }  // namespace ttnn::experimental

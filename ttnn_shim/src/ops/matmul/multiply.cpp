@@ -24,12 +24,6 @@ std::optional<Activation> gemm_activation(const UnaryStep& step) {
 
 namespace {
 
-size_t volume(const std::vector<int64_t>& batch) {
-    size_t count = 1;
-    for (const int64_t extent : batch) count *= static_cast<size_t>(extent);
-    return count;
-}
-
 /// `half`: for results that are rounded to bfloat16.
 kernels::UnaryBlock activation_kernel(Activation activation, bool half) {
     const auto& kernel = kernels::kernel_set();
@@ -131,7 +125,7 @@ void multiply(MatmulCall call, const TensixMath& math, int64_t summed) {
     call.a.kept_bits = source_b_bits(math);
     call.b.kept_bits = source_a_bits(math);
     const Settling settling{dst_rounding(math, call.b.dtype, summed > 0 ? summed : call.k), math.fp32_dest, call.bias, call.activation};
-    const size_t rows = volume(call.batch) * static_cast<size_t>(call.m), columns = static_cast<size_t>(call.n);
+    const size_t rows = static_cast<size_t>(volume(call.batch) * call.m), columns = static_cast<size_t>(call.n);
     const DataType target_dtype = call.c_dtype;
     const bool settles = !math.fp32_dest || target_dtype == DataType::FLOAT32;
     const size_t together = settles ? rows_at_a_time(rows, call) : rows;

@@ -271,9 +271,7 @@ std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn:
     const auto* sharded = std::get_if<ttnn::SoftmaxShardedMultiCoreProgramConfig>(&config);
     return sharded != nullptr ? std::optional(*sharded) : std::nullopt;
 }
-std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const std::optional<ttnn::SoftmaxProgramConfig>& config) {
-    return config ? for_shards(*config) : std::nullopt;
-}
+ttnn::SoftmaxProgramConfig config_of(const auto& args) { return args.program_config.value_or(ttnn::SoftmaxDefaultProgramConfig{}); }
 
 }  // namespace
 
@@ -381,51 +379,22 @@ Tensor attention_softmax_(
 }  // namespace ttnn
 
 SHIM_OP("ttnn.softmax", [](const arguments::softmax& args) {
-    return run_softmax(
-        "ttnn.softmax", args.input_tensor,
-        {.dim = args.dim, .stable = args.numeric_stable, .memory_config = args.memory_config, .compute = args.compute_kernel_config});
+    return ttnn::softmax(args.input_tensor, args.dim, args.memory_config, args.compute_kernel_config, args.numeric_stable);
 });
 SHIM_OP("ttnn.softmax_in_place", [](const arguments::softmax_in_place& args) {
-    return run_softmax(
-        "ttnn.softmax_in_place", args.input_tensor,
-        {.dim = args.dim,
-         .stable = args.numeric_stable,
-         .in_place = true,
-         .compute = args.compute_kernel_config,
-         .sharded = for_shards(args.program_config)});
+    return ttnn::softmax_in_place(args.input_tensor, args.dim, config_of(args), args.compute_kernel_config, args.numeric_stable);
 });
 SHIM_OP("ttnn.scale_mask_softmax", [](const arguments::scale_mask_softmax& args) {
-    return run_softmax(
-        "ttnn.scale_mask_softmax", args.input_tensor,
-        {.scale = args.scale,
-         .mask = args.mask,
-         .causal = args.is_causal_mask,
-         .stable = args.numeric_stable,
-         .memory_config = args.memory_config,
-         .compute = args.compute_kernel_config});
+    return ttnn::scale_mask_softmax(
+        args.input_tensor, args.scale, args.mask, args.memory_config, args.is_causal_mask, args.compute_kernel_config, args.numeric_stable);
 });
 SHIM_OP("ttnn.scale_mask_softmax_in_place", [](const arguments::scale_mask_softmax_in_place& args) {
-    return run_softmax(
-        "ttnn.scale_mask_softmax_in_place", args.input_tensor,
-        {.scale = args.scale,
-         .mask = args.mask,
-         .causal = args.is_causal_mask,
-         .stable = args.numeric_stable,
-         .in_place = true,
-         .compute = args.compute_kernel_config,
-         .sharded = for_shards(args.program_config)});
+    return ttnn::scale_mask_softmax_in_place(
+        args.input_tensor, args.scale, args.mask, config_of(args), args.is_causal_mask, args.compute_kernel_config, args.numeric_stable);
 });
 SHIM_OP("ttnn.scale_causal_mask_hw_dims_softmax_in_place", [](const arguments::scale_causal_mask_hw_dims_softmax_in_place& args) {
-    return run_softmax(
-        "ttnn.scale_causal_mask_hw_dims_softmax_in_place", args.input_tensor,
-        {.scale = args.scale,
-         .mask = args.mask,
-         .causal = true,
-         .stable = args.numeric_stable,
-         .in_place = true,
-         .compute = args.compute_kernel_config,
-         .matrix_mask = true,
-         .sharded = for_shards(args.program_config)});
+    return ttnn::scale_causal_mask_hw_dims_softmax_in_place(
+        args.input_tensor, args.scale, args.mask, config_of(args), args.compute_kernel_config, args.numeric_stable);
 });
 SHIM_OP("ttnn.transformer.attention_softmax", [](const arguments::transformer::attention_softmax& args) {
     Tensor tensor = args.tensor;

@@ -312,46 +312,26 @@ SHIM_OP("ttnn.experimental.multi_scale_deformable_attn", deformable_attention);
 namespace ttnn {
 
 Tensor operations::grid_sample::grid_sample(
-    const Tensor& input, const Tensor& grid, const std::string& mode, const std::string& padding_mode, bool align_corners,
+    const Tensor& input_tensor, const Tensor& grid, const std::string& mode, const std::string& padding_mode, bool align_corners,
     bool use_precomputed_grid, bool batch_output_channels, const std::optional<MemoryConfig>& memory_config,
     const std::optional<ComputeKernelConfig>& compute_kernel_config) {
-    return ::grid_sample(
-        {.input_tensor = input,
-         .grid = grid,
-         .mode = mode,
-         .padding_mode = padding_mode,
-         .align_corners = align_corners,
-         .use_precomputed_grid = use_precomputed_grid,
-         .batch_output_channels = batch_output_channels,
-         .memory_config = memory_config,
-         .compute_kernel_config = compute_kernel_config});
+    return ::grid_sample({SHIM_NAMED(
+        input_tensor, grid, mode, padding_mode, align_corners, use_precomputed_grid, batch_output_channels, memory_config,
+        compute_kernel_config)});
 }
 
 Tensor operations::grid_sample::prepare_grid_sample_grid(
     const Tensor& grid, const std::vector<uint32_t>& input_shape, const std::string& mode, const std::string& padding_mode,
     bool align_corners, const std::optional<DataType>& output_dtype) {
-    return ::prepare_grid(
-        {.grid = grid,
-         .input_shape = input_shape,
-         .mode = mode,
-         .padding_mode = padding_mode,
-         .align_corners = align_corners,
-         .output_dtype = output_dtype});
+    return ::prepare_grid({SHIM_NAMED(grid, input_shape, mode, padding_mode, align_corners, output_dtype)});
 }
 
 Tensor operations::rotate::rotate(
-    const Tensor& input, float angle, const std::optional<std::tuple<float, float>>& center, float fill, bool expand,
+    const Tensor& input_tensor, float angle, const std::optional<std::tuple<float, float>>& center, float fill, bool expand,
     const std::string& interpolation_mode, const std::optional<MemoryConfig>& memory_config) {
     std::optional<std::vector<float>> place;
     if (center) place = {std::get<0>(*center), std::get<1>(*center)};
-    return ::rotate(
-        {.input_tensor = input,
-         .angle = angle,
-         .center = place,
-         .fill = fill,
-         .expand = expand,
-         .interpolation_mode = interpolation_mode,
-         .memory_config = memory_config});
+    return ::rotate({SHIM_NAMED(input_tensor, angle), .center = place, SHIM_NAMED(fill, expand, interpolation_mode, memory_config)});
 }
 
 }  // namespace ttnn

@@ -507,41 +507,23 @@ SHIM_OP("ttnn.avg_pool2d", [](const arguments::avg_pool2d& args) { return call_p
 namespace ttnn::operations::experimental::adaptive_pool {
 
 Tensor adaptive_avg_pool2d(
-    const Tensor& input, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> output_size,
-    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config,
-    std::optional<const TensorMemoryLayout> applied_shard_scheme, const std::optional<ComputeKernelConfig>& compute_kernel_config,
-    bool deallocate_input, bool reallocate_output) {
-    return ::run_adaptive_avg_pool2d(
-        {.input_tensor = input,
-         .batch_size = batch_size,
-         .input_h = input_h,
-         .input_w = input_w,
-         .channels = channels,
-         .output_size = output_size,
-         .memory_config = memory_config,
-         .dram_slice_config = dram_slice_config,
-         .applied_shard_scheme = applied_shard_scheme,
-         .compute_kernel_config = compute_kernel_config,
-         .deallocate_input = deallocate_input,
-         .reallocate_output = reallocate_output});
+    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels,
+    std::array<uint32_t, 2> output_size, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config, std::optional<const TensorMemoryLayout> applied_shard_scheme,
+    const std::optional<ComputeKernelConfig>& compute_kernel_config, bool deallocate_input, bool reallocate_output) {
+    return ::run_adaptive_avg_pool2d({SHIM_NAMED(
+        input_tensor, batch_size, input_h, input_w, channels, output_size, memory_config, dram_slice_config, applied_shard_scheme,
+        compute_kernel_config, deallocate_input, reallocate_output)});
 }
 
 Tensor adaptive_max_pool2d(
-    const Tensor& input, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels, std::array<uint32_t, 2> output_size,
-    const std::optional<const MemoryConfig>& memory_config, const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config,
-    std::optional<const TensorMemoryLayout> applied_shard_scheme, bool deallocate_input, bool reallocate_output) {
-    return ::run_adaptive_max_pool2d(
-        {.input_tensor = input,
-         .batch_size = batch_size,
-         .input_h = input_h,
-         .input_w = input_w,
-         .channels = channels,
-         .output_size = output_size,
-         .memory_config = memory_config,
-         .dram_slice_config = dram_slice_config,
-         .applied_shard_scheme = applied_shard_scheme,
-         .deallocate_input = deallocate_input,
-         .reallocate_output = reallocate_output});
+    const Tensor& input_tensor, uint32_t batch_size, uint32_t input_h, uint32_t input_w, uint32_t channels,
+    std::array<uint32_t, 2> output_size, const std::optional<const MemoryConfig>& memory_config,
+    const std::optional<op_slicing::Op2DSliceConfig>& dram_slice_config, std::optional<const TensorMemoryLayout> applied_shard_scheme,
+    bool deallocate_input, bool reallocate_output) {
+    return ::run_adaptive_max_pool2d({SHIM_NAMED(
+        input_tensor, batch_size, input_h, input_w, channels, output_size, memory_config, dram_slice_config, applied_shard_scheme,
+        deallocate_input, reallocate_output)});
 }
 
 }  // namespace ttnn::operations::experimental::adaptive_pool

@@ -146,27 +146,16 @@ namespace ttnn::experimental {
 std::vector<Tensor> reduction::fast_reduce_nc_split(
     const Tensor& input, int32_t dim, uint32_t split_output_width, const MemoryConfig& memory_config,
     std::optional<const ComputeKernelConfig> compute_kernel_config) {
-    return ::fast_reduce_nc_split(
-        {.input = input,
-         .dim = dim,
-         .split_output_width = split_output_width,
-         .memory_config = memory_config,
-         .compute_kernel_config = compute_kernel_config});
+    return ::fast_reduce_nc_split({SHIM_NAMED(input, dim, split_output_width, memory_config, compute_kernel_config)});
 }
 
 Tensor topk_large_indices(
-    const Tensor& input, uint32_t k, std::optional<uint32_t> valid_length, const std::optional<Tensor>& valid_length_tensor,
+    const Tensor& input_tensor, uint32_t k, std::optional<uint32_t> valid_length, const std::optional<Tensor>& valid_length_tensor,
     uint32_t valid_length_offset, const std::optional<SubDeviceId>& subdevice_id, const std::optional<CoreRangeSet>& sub_core_grids,
     const std::optional<Tensor>& valid_end_tensor) {
     SHIM_SUPPORTED(!subdevice_id, "subdevice_id: the simulated device has no sub-devices");
     return ::topk_large_indices(
-        {.input_tensor = input,
-         .k = k,
-         .valid_length = valid_length,
-         .valid_length_tensor = valid_length_tensor,
-         .valid_length_offset = valid_length_offset,
-         .sub_core_grids = sub_core_grids,
-         .valid_end_tensor = valid_end_tensor});
+        {SHIM_NAMED(input_tensor, k, valid_length, valid_length_tensor, valid_length_offset, sub_core_grids, valid_end_tensor)});
 }
 
 }  // namespace ttnn::experimental

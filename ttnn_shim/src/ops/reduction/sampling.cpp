@@ -13,12 +13,6 @@ using namespace ttnn_shim;
 
 namespace {
 
-std::vector<int64_t> integers(const Tensor& tensor) {
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
-}
-
 /// Place of the chosen value in `scores` (already scaled by 1 / temperature).
 size_t choose(const std::vector<float>& scores, size_t k, float p, float random) {
     std::vector<size_t> order(scores.size());
@@ -71,7 +65,7 @@ Tensor sampling(
         {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
         [=](std::span<const Tensor> outputs) {
             const F32Values scores(values), shares(p), scales(temperature);
-            const auto counts = integers(k), labels = integers(indices);
+            const auto counts = load_i64(k), labels = load_i64(indices);
             auto chosen = mutable_data<uint32_t>(outputs[0]);
             for (size_t user = 0; user < shape[2]; ++user) {
                 std::vector<float> row(scores.data() + user * shape[3], scores.data() + (user + 1) * shape[3]);

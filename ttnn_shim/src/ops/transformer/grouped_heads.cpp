@@ -411,42 +411,26 @@ void refuse_outputs(const auto& outputs) { SHIM_SUPPORTED(!outputs, "optional_ou
 namespace ttnn::experimental {
 
 std::tuple<Tensor, Tensor, Tensor> create_qkv_heads(
-    const Tensor& input, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
+    const Tensor& input, uint32_t num_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
     const std::optional<MemoryConfig>& memory_config, std::optional<std::array<Tensor, 3>> outputs) {
     refuse_outputs(outputs);
-    return as_tuple<3>(::run_create_qkv_heads(
-        {.input = input,
-         .num_heads = num_q_heads,
-         .num_kv_heads = num_kv_heads,
-         .transpose_k_heads = transpose_k_heads,
-         .memory_config = memory_config}));
+    return as_tuple<3>(::run_create_qkv_heads({SHIM_NAMED(input, num_heads, num_kv_heads, transpose_k_heads, memory_config)}));
 }
 
 std::tuple<Tensor, Tensor, Tensor> create_qkv_heads_from_separate_tensors(
-    const Tensor& input, const Tensor& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
+    const Tensor& input, const Tensor& input_kv, uint32_t num_heads, std::optional<uint32_t> num_kv_heads, bool transpose_k_heads,
     const std::optional<MemoryConfig>& memory_config, const std::optional<std::array<Tensor, 3>>& outputs) {
     refuse_outputs(outputs);
     return as_tuple<3>(::run_create_qkv_heads_from_separate_tensors(
-        {.input = input,
-         .input_kv = input_kv,
-         .num_heads = num_q_heads,
-         .num_kv_heads = num_kv_heads,
-         .transpose_k_heads = transpose_k_heads,
-         .memory_config = memory_config}));
+        {SHIM_NAMED(input, input_kv, num_heads, num_kv_heads, transpose_k_heads, memory_config)}));
 }
 
 std::tuple<Tensor, Tensor, Tensor> nlp_create_qkv_heads_boltz(
-    const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_q_heads, std::optional<uint32_t> num_kv_heads,
+    const Tensor& input, const std::optional<Tensor>& input_kv, uint32_t num_heads, std::optional<uint32_t> num_kv_heads,
     bool transpose_k_heads, const std::optional<MemoryConfig>& memory_config,
     const std::optional<std::vector<std::optional<Tensor>>>& outputs) {
     refuse_outputs(outputs);
-    return as_tuple<3>(::pair_heads(
-        {.input = input,
-         .input_kv = input_kv,
-         .num_heads = num_q_heads,
-         .num_kv_heads = num_kv_heads,
-         .transpose_k_heads = transpose_k_heads,
-         .memory_config = memory_config}));
+    return as_tuple<3>(::pair_heads({SHIM_NAMED(input, input_kv, num_heads, num_kv_heads, transpose_k_heads, memory_config)}));
 }
 
 std::tuple<Tensor, Tensor, Tensor> split_query_key_value_and_split_heads(

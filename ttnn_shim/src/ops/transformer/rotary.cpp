@@ -295,27 +295,17 @@ SHIM_OP("ttnn.experimental.rotary_embedding_llama_fused_qk", run_rotary_embeddin
 namespace ttnn::experimental {
 
 Tensor rotary_embedding_hf(
-    const Tensor& input, const Tensor& cos_cache, const Tensor& sin_cache, bool is_decode_mode,
+    const Tensor& input_tensor, const Tensor& cos_cache, const Tensor& sin_cache, bool is_decode_mode,
     const std::optional<MemoryConfig>& memory_config, std::optional<const ComputeKernelConfig> compute_kernel_config) {
     return ::run_rotary_embedding_hf(
-        {.input_tensor = input,
-         .cos_cache = cos_cache,
-         .sin_cache = sin_cache,
-         .is_decode_mode = is_decode_mode,
-         .memory_config = memory_config,
-         .compute_kernel_config = compute_kernel_config});
+        {SHIM_NAMED(input_tensor, cos_cache, sin_cache, is_decode_mode, memory_config, compute_kernel_config)});
 }
 
 std::tuple<Tensor, Tensor> rotary_embedding_llama_fused_qk(
-    const Tensor& q, const Tensor& k, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat,
+    const Tensor& q_input_tensor, const Tensor& k_input_tensor, const Tensor& cos_cache, const Tensor& sin_cache, const Tensor& trans_mat,
     std::optional<const ComputeKernelConfig> compute_kernel_config) {
     return as_tuple<2>(::run_rotary_embedding_llama_fused_qk(
-        {.q_input_tensor = q,
-         .k_input_tensor = k,
-         .cos_cache = cos_cache,
-         .sin_cache = sin_cache,
-         .trans_mat = trans_mat,
-         .compute_kernel_config = compute_kernel_config}));
+        {SHIM_NAMED(q_input_tensor, k_input_tensor, cos_cache, sin_cache, trans_mat, compute_kernel_config)}));
 }
 
 }  // namespace ttnn::experimental

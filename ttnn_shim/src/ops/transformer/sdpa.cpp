@@ -25,6 +25,15 @@ void check_attention_operand(const Tensor& tensor, const char* name) {
         name, tensor.logical_shape());
 }
 
+std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) {
+    std::vector<float> values;
+    if (!sink) return values;
+    const F32Values all(*sink);
+    SHIM_CHECK(all.size() >= heads, "attention_sink: expected one value per head ({}), got shape {}", heads, sink->logical_shape());
+    for (size_t h = 0; h < heads; ++h) values.push_back(all[h * (all.size() / heads)]);
+    return values;
+}
+
 ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::transformer::SDPAProgramConfig>::read(
     const Call& call, std::string_view name) {
     const auto record = call.record(name);
@@ -119,16 +128,7 @@ Tensor scaled_dot_product_attention(
             const AttentionShape s{sq[0], sq[1], sk[1], sq[2], sk[2], sq[3], sv[3], is_causal};
             const std::byte* added = mask ? raw_data(*mask) : nullptr;
             const int64_t mask_batches = mask ? mask->logical_shape()[0] : 1, mask_heads = mask ? mask->logical_shape()[1] : 1;
-            std::optional<F32Values> sinks;
-            std::vector<float> sink;
-            if (attention_sink) {
-                sinks.emplace(*attention_sink);
-                SHIM_CHECK(
-                    sinks->size() >= sq[1], "attention_sink: expected one value per head ({}), got shape {}", sq[1],
-                    attention_sink->logical_shape());
-                const size_t step = sinks->size() / sq[1];
-                for (size_t h = 0; h < sq[1]; ++h) sink.push_back((*sinks)[h * step]);
-            }
+            const std::vector<float> sink = sink_values(attention_sink, sq[1]);
             ScoreMask see;
             if (mask || sliding_window_size) {
                 see = [&, s](int64_t batch, int64_t head, int64_t query, const KeyScores& block) {
@@ -220,20 +220,13 @@ SHIM_OP("ttnn.transformer.joint_scaled_dot_product_attention", joint_attention);
 namespace ttnn::transformer {
 
 std::tuple<Tensor, Tensor> joint_scaled_dot_product_attention(
-    const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& joint_q, const Tensor& joint_k, const Tensor& joint_v,
-    const std::string& joint_strategy, operations::transformer::SDPAProgramConfig program_config, std::optional<float> scale,
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const Tensor& input_tensor_v, const Tensor& joint_tensor_q,
+    const Tensor& joint_tensor_k, const Tensor& joint_tensor_v, const std::string& joint_strategy,
+    operations::transformer::SDPAProgramConfig program_config, std::optional<float> scale,
     std::optional<ComputeKernelConfig> compute_kernel_config) {
-    const auto parts = ::joint_attention(
-        {.input_tensor_q = q,
-         .input_tensor_k = k,
-         .input_tensor_v = v,
-         .joint_tensor_q = joint_q,
-         .joint_tensor_k = joint_k,
-         .joint_tensor_v = joint_v,
-         .joint_strategy = joint_strategy,
-         .program_config = program_config,
-         .scale = scale,
-         .compute_kernel_config = compute_kernel_config});
+    const auto parts = ::joint_attention({SHIM_NAMED(
+        input_tensor_q, input_tensor_k, input_tensor_v, joint_tensor_q, joint_tensor_k, joint_tensor_v, joint_strategy, program_config,
+        scale, compute_kernel_config)});
     return {parts[0], parts[1]};
 }
 

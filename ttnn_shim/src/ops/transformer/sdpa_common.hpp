@@ -8,6 +8,8 @@
 namespace ttnn_shim {
 
 void check_attention_operand(const Tensor& tensor, const char* name);
+/// One value per head of an attention sink; none without one.
+std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads);
 /// Chunks and grid of a program config into prefill or decode attention.
 template <class Attention>
 void add_sdpa_config(Attention& attention, const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {

@@ -18,9 +18,7 @@ namespace {
 
 std::vector<int64_t> integers_of(const Tensor& tensor) {
     SHIM_CHECK(is_integer(tensor.dtype()), "positions and page tables: expected integers, got {}", tensor.dtype());
-    std::vector<int64_t> values(tensor.logical_volume());
-    load_i64(tensor.dtype(), raw_data(tensor), values.data(), values.size());
-    return values;
+    return load_i64(tensor);
 }
 
 /// Blocks [N, KV, block, D] of one user joined into [KV, S, D]; blocks that the table does not name are zero.
@@ -55,15 +53,6 @@ std::vector<std::byte> first_columns(const std::byte* source, size_t rows, size_
     std::vector<std::byte> columns(rows * width * 2);
     for (size_t i = 0; i < rows; ++i) std::memcpy(columns.data() + i * width * 2, source + i * row * 2, width * 2);
     return columns;
-}
-
-std::vector<float> sink_values(const std::optional<Tensor>& sink, size_t heads) {
-    std::vector<float> values;
-    if (!sink) return values;
-    const F32Values all(*sink);
-    SHIM_CHECK(all.size() >= heads, "attention_sink: expected one value per head ({}), got shape {}", heads, sink->logical_shape());
-    for (size_t h = 0; h < heads; ++h) values.push_back(all[h * (all.size() / heads)]);
-    return values;
 }
 
 /// The query may be row-major and on shards of its rows; keys and values are tiles in DRAM.
@@ -290,21 +279,34 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
         })[0];
 }
 
-Decode parse_decode(const auto& args) {
+/// What all forms are given; a const tensor of the C++ functions is copied.
+Decode decode_of(
+    bool is_causal, const std::optional<const Tensor>& mask, const std::optional<const Tensor>& positions,
+    const std::optional<const Tensor>& sink, std::optional<float> scale, std::optional<uint32_t> window,
+    const std::optional<MemoryConfig>& memory_config, std::optional<ttnn::operations::transformer::SDPAProgramConfig> program_config,
+    std::optional<ttnn::ComputeKernelConfig> compute) {
+    const auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
     Decode d;
-    d.causal = args.is_causal;
-    d.mask = args.attn_mask;
-    d.positions = args.cur_pos_tensor;
-    d.sink = args.attention_sink;
+    d.causal = is_causal;
+    d.mask = plain(mask);
+    d.positions = plain(positions);
+    d.sink = plain(sink);
+    d.scale = scale;
+    d.window = window;
+    d.memory_config = memory_config;
+    d.program_config = program_config;
+    d.compute = compute;
+    return d;
+}
+
+Tensor decode(const char* op_name, const auto& args) {
+    Decode d = decode_of(
+        args.is_causal, args.attn_mask, args.cur_pos_tensor, args.attention_sink, args.scale, args.sliding_window_size, args.memory_config,
+        args.program_config, args.compute_kernel_config);
     if constexpr (requires { args.cur_pos; }) d.listed.assign(args.cur_pos.begin(), args.cur_pos.end());
     if constexpr (requires { args.page_table_tensor; }) d.page_table = args.page_table_tensor;
     if constexpr (requires { args.head_dim_v; }) d.v_width = args.head_dim_v;
-    d.scale = args.scale;
-    d.window = args.sliding_window_size;
-    d.memory_config = args.memory_config;
-    d.program_config = args.program_config;
-    d.compute = args.compute_kernel_config;
-    return d;
+    return decode(op_name, args.input_tensor_q, args.input_tensor_k, args.input_tensor_v, d);
 }
 
 }  // namespace
@@ -317,18 +319,9 @@ Tensor scaled_dot_product_attention_decode(
     const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
     const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
     std::optional<ComputeKernelConfig> compute, std::optional<bool>) {
-    auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
-    Decode d;
-    d.causal = is_causal;
-    d.mask = plain(attn_mask);
-    d.positions = plain(cur_pos_tensor);
-    d.sink = plain(attention_sink);
+    Decode d =
+        decode_of(is_causal, attn_mask, cur_pos_tensor, attention_sink, scale, sliding_window_size, memory_config, program_config, compute);
     d.listed.assign(cur_pos.begin(), cur_pos.end());
-    d.scale = scale;
-    d.window = sliding_window_size;
-    d.memory_config = memory_config;
-    d.program_config = program_config;
-    d.compute = compute;
     return decode("ttnn.transformer.scaled_dot_product_attention_decode", q, k, v, d);
 }
 
@@ -344,18 +337,9 @@ Tensor paged_scaled_dot_product_attention_decode(
     SHIM_SUPPORTED(
         !geometry && !cache_position_modulo && spec_multi_pos_tiles == 0,
         "paged_cache_geometry, cache_position_modulo and spec_multi_pos_tiles are not supported");
-    auto plain = [](const std::optional<const Tensor>& tensor) { return tensor ? std::optional<Tensor>(*tensor) : std::nullopt; };
-    Decode d;
-    d.causal = is_causal;
-    d.mask = plain(attn_mask);
-    d.positions = plain(cur_pos_tensor);
-    d.sink = plain(attention_sink);
+    Decode d =
+        decode_of(is_causal, attn_mask, cur_pos_tensor, attention_sink, scale, sliding_window_size, memory_config, program_config, compute);
     d.page_table = page_table;
-    d.scale = scale;
-    d.window = sliding_window_size;
-    d.memory_config = memory_config;
-    d.program_config = program_config;
-    d.compute = compute;
     return decode(name, q, k, v, d);
 }
 
@@ -382,9 +366,7 @@ Tensor chunked_scaled_dot_product_attention(
 
 SHIM_OP(
     "ttnn.transformer.scaled_dot_product_attention_decode", [](const arguments::transformer::scaled_dot_product_attention_decode& args) {
-        return decode(
-            "ttnn.transformer.scaled_dot_product_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
-            parse_decode(args));
+        return decode("ttnn.transformer.scaled_dot_product_attention_decode", args);
     });
 SHIM_OP(
     "ttnn.transformer.paged_scaled_dot_product_attention_decode",
@@ -393,9 +375,7 @@ SHIM_OP(
         SHIM_SUPPORTED(
             !args.cache_position_modulo && args.spec_multi_pos_tiles == 0,
             "cache_position_modulo and spec_multi_pos_tiles are not supported");
-        return decode(
-            "ttnn.transformer.paged_scaled_dot_product_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
-            parse_decode(args));
+        return decode("ttnn.transformer.paged_scaled_dot_product_attention_decode", args);
     });
 SHIM_OP(
     "ttnn.transformer.chunked_scaled_dot_product_attention", [](const arguments::transformer::chunked_scaled_dot_product_attention& args) {
@@ -405,15 +385,11 @@ SHIM_OP(
              args.compute_kernel_config, false, args.sliding_window_size, args.attention_sink});
     });
 static auto run_flash_multi_latent_attention_decode(const arguments::transformer::flash_multi_latent_attention_decode& args) {
-    return decode(
-        "ttnn.transformer.flash_multi_latent_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
-        parse_decode(args));
+    return decode("ttnn.transformer.flash_multi_latent_attention_decode", args);
 }
 SHIM_OP("ttnn.transformer.flash_multi_latent_attention_decode", run_flash_multi_latent_attention_decode);
 static auto run_paged_flash_multi_latent_attention_decode(const arguments::transformer::paged_flash_multi_latent_attention_decode& args) {
-    return decode(
-        "ttnn.transformer.paged_flash_multi_latent_attention_decode", args.input_tensor_q, args.input_tensor_k, args.input_tensor_v,
-        parse_decode(args));
+    return decode("ttnn.transformer.paged_flash_multi_latent_attention_decode", args);
 }
 SHIM_OP("ttnn.transformer.paged_flash_multi_latent_attention_decode", run_paged_flash_multi_latent_attention_decode);
 
@@ -422,49 +398,25 @@ SHIM_OP("ttnn.transformer.paged_flash_multi_latent_attention_decode", run_paged_
 namespace ttnn::transformer {
 
 Tensor flash_multi_latent_attention_decode(
-    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, bool is_causal,
-    const std::optional<const Tensor>& attn_mask, const std::vector<uint32_t>& cur_pos, const std::optional<const Tensor>& cur_pos_tensor,
-    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
-    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
-    std::optional<ComputeKernelConfig> compute_kernel_config) {
-    return ::run_flash_multi_latent_attention_decode(
-        {.input_tensor_q = q,
-         .input_tensor_k = k,
-         .input_tensor_v = v,
-         .head_dim_v = head_dim_v,
-         .is_causal = is_causal,
-         .attn_mask = attn_mask,
-         .cur_pos = cur_pos,
-         .cur_pos_tensor = cur_pos_tensor,
-         .attention_sink = attention_sink,
-         .scale = scale,
-         .sliding_window_size = sliding_window_size,
-         .memory_config = memory_config,
-         .program_config = program_config,
-         .compute_kernel_config = compute_kernel_config});
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const std::optional<const Tensor>& input_tensor_v, uint32_t head_dim_v,
+    bool is_causal, const std::optional<const Tensor>& attn_mask, const std::vector<uint32_t>& cur_pos,
+    const std::optional<const Tensor>& cur_pos_tensor, const std::optional<const Tensor>& attention_sink, std::optional<float> scale,
+    std::optional<uint32_t> sliding_window_size, const std::optional<MemoryConfig>& memory_config,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config, std::optional<ComputeKernelConfig> compute_kernel_config) {
+    return ::run_flash_multi_latent_attention_decode({SHIM_NAMED(
+        input_tensor_q, input_tensor_k, input_tensor_v, head_dim_v, is_causal, attn_mask, cur_pos, cur_pos_tensor, attention_sink, scale,
+        sliding_window_size, memory_config, program_config, compute_kernel_config)});
 }
 
 Tensor paged_flash_multi_latent_attention_decode(
-    const Tensor& q, const Tensor& k, const std::optional<const Tensor>& v, uint32_t head_dim_v, const Tensor& page_table_tensor,
-    bool is_causal, const std::optional<const Tensor>& attn_mask, const std::optional<const Tensor>& cur_pos_tensor,
-    const std::optional<const Tensor>& attention_sink, std::optional<float> scale, std::optional<uint32_t> sliding_window_size,
-    const std::optional<MemoryConfig>& memory_config, std::optional<operations::transformer::SDPAProgramConfig> program_config,
-    std::optional<ComputeKernelConfig> compute_kernel_config) {
-    return ::run_paged_flash_multi_latent_attention_decode(
-        {.input_tensor_q = q,
-         .input_tensor_k = k,
-         .input_tensor_v = v,
-         .head_dim_v = head_dim_v,
-         .page_table_tensor = page_table_tensor,
-         .is_causal = is_causal,
-         .attn_mask = attn_mask,
-         .cur_pos_tensor = cur_pos_tensor,
-         .attention_sink = attention_sink,
-         .scale = scale,
-         .sliding_window_size = sliding_window_size,
-         .memory_config = memory_config,
-         .program_config = program_config,
-         .compute_kernel_config = compute_kernel_config});
+    const Tensor& input_tensor_q, const Tensor& input_tensor_k, const std::optional<const Tensor>& input_tensor_v, uint32_t head_dim_v,
+    const Tensor& page_table_tensor, bool is_causal, const std::optional<const Tensor>& attn_mask,
+    const std::optional<const Tensor>& cur_pos_tensor, const std::optional<const Tensor>& attention_sink, std::optional<float> scale,
+    std::optional<uint32_t> sliding_window_size, const std::optional<MemoryConfig>& memory_config,
+    std::optional<operations::transformer::SDPAProgramConfig> program_config, std::optional<ComputeKernelConfig> compute_kernel_config) {
+    return ::run_paged_flash_multi_latent_attention_decode({SHIM_NAMED(
+        input_tensor_q, input_tensor_k, input_tensor_v, head_dim_v, page_table_tensor, is_causal, attn_mask, cur_pos_tensor, attention_sink,
+        scale, sliding_window_size, memory_config, program_config, compute_kernel_config)});
 }
 
 }  // namespace ttnn::transformer
