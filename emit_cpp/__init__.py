@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
@@ -15,7 +16,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, record_class, render, render_float
+from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_float
 from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
@@ -272,4 +273,6 @@ def _constant(constant: model.Constant) -> list[str]:
         if type_ != "auto":
             fields = [f"    .{name} = {render(part)}," for name, part in value.fields]
             return [*out, f"const {type_} {constant.name}{{", *fields, "};"]
-    return [*out, f"const auto {constant.name} = {render(value)};"]
+    call = memory_config_call(value) if isinstance(value, model.MemoryConfig) else render(value)
+    head = f"const auto {constant.name} = "
+    return [*out, *([f"{head}{call};"] if isinstance(call, str) else layout.lines(replace(call, head=head + call.head, tail=";"), ""))]

@@ -191,17 +191,21 @@ def counted(index: model.Index) -> str:
 
 
 def render_memory_config(config: model.MemoryConfig) -> str:
+    call = memory_config_call(config)
+    return call if isinstance(call, str) else call.flat()
+
+
+def memory_config_call(config: model.MemoryConfig) -> str | layout.Call:
+    """A name of the library, or the call that makes it, with the shards as a call of its own."""
     plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
     if config.shard is None and plain is not None:
         return plain
-    head = f"ttnn::TensorMemoryLayout::{config.memory.upper()}, ttnn::BufferType::{config.buffer.upper()}"
-    if config.shard is None:
-        return f"ttnn::MemoryConfig({head})"
-    shape, ranges, orientation = config.shard
-    cores = ", ".join(f"ttnn::CoreRange(ttnn::CoreCoord({x0}, {y0}), ttnn::CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
-    extents = ", ".join(str(extent) for extent in shape)
-    spec = (
-        f"ttnn::ShardSpec(ttnn::CoreRangeSet(std::vector<ttnn::CoreRange>{{{cores}}}), std::array<uint32_t, 2>{{{extents}}}, "
-        f"ttnn::ShardOrientation::{orientation.upper()})"
-    )
-    return f"ttnn::MemoryConfig({head}, {spec})"
+    parts: list[str | layout.Call] = [f"ttnn::TensorMemoryLayout::{config.memory.upper()}", f"ttnn::BufferType::{config.buffer.upper()}"]
+    if config.shard is not None:
+        shape, ranges, orientation = config.shard
+        cores = ", ".join(f"ttnn::CoreRange(ttnn::CoreCoord({x0}, {y0}), ttnn::CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
+        extents = ", ".join(str(extent) for extent in shape)
+        grid = f"ttnn::CoreRangeSet(std::vector{{{cores}}})"
+        shard = [grid, f"std::array<uint32_t, 2>{{{extents}}}", f"ttnn::ShardOrientation::{orientation.upper()}"]
+        parts.append(layout.Call("ttnn::ShardSpec", shard))
+    return layout.Call("ttnn::MemoryConfig", parts)
