@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import FloatAttr, ModuleOp, StringAttr, f64
 from xdsl.dialects.func import FuncOp
 
 from alchemist.errors import OptionError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from alchemist.optimizer.level2 import Placed
 
 DECISIONS = "alchemist.decisions"
+GAIN = "alchemist.gain"
 
 
 @register("optimize")
@@ -69,6 +70,8 @@ class Optimize(Pass):
             dropped += reasons
             if won is not None:
                 _become(module, won.module)
+                if must_gain and level_0.ns is not None:
+                    module.attributes[GAIN] = FloatAttr(level_0.ns / won.ns if won.ns else math.inf, f64)
                 return won.text + "".join(f"{line}\n" for line in dropped)
         if forced:
             raise OptionError(
@@ -76,6 +79,7 @@ class Optimize(Pass):
             )
         if images is not None:
             _become(module, images)
+        module.attributes[GAIN] = FloatAttr(1.0, f64)
         return "\n".join(("Level 0 stays: nothing else is faster and accepted.", *dropped, "")) if dropped else ""
 
     def _with_images_in_l1(self, module: ModuleOp, name: str, l1_small: int) -> ModuleOp | None:
@@ -195,3 +199,9 @@ def decisions_of(module: ModuleOp) -> str:
     """What the pass has decided, as text; taken from the module. "" when it has not run."""
     found = module.attributes.pop(DECISIONS, None)
     return found.data if isinstance(found, StringAttr) else ""
+
+
+def gain_of(module: ModuleOp) -> float | None:
+    """How many times as fast the pass has made the module; taken from it. None where it has not run or was told what to do."""
+    found = module.attributes.pop(GAIN, None)
+    return float(found.value.data) if isinstance(found, FloatAttr) else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.deallocate import frees
 from alchemist.passes.lift_constants import lifted
-from alchemist.passes.optimize import decisions_of, l1_small_bytes
+from alchemist.passes.optimize import decisions_of, gain_of, l1_small_bytes
 from alchemist.passes.registry import configure, functions
 
 TTIR_PIPELINE = (
@@ -101,6 +102,10 @@ PIPELINES: dict[str, tuple[str, ...]] = {
 }
 
 
+SURE_GAIN = 1.1
+"""What the passes of levels 1 and 2 rewrite by estimates of their own never costs as much as the optimizer gains from here on."""
+
+
 @dataclass(slots=True)
 class Lowered:
     """module: in the ttnn dialect, with `@forward` and private `@const_eval_<n>`. constants: values of the `@forward`
@@ -120,13 +125,35 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         UnsupportedOpError: ops without a TTNN form. LoweringError: an op that cannot be lowered as it stands.
     """
     options = options or CompilerOptions()
+    lowered, gain = _lowered(module, options)
+    if gain is None or gain > SURE_GAIN:
+        return lowered
+    level_0, _ = _lowered(module, replace(options, optimization_level=0))
+    times_ns = [_device_ns(each, options) for each in (level_0, lowered)]
+    if times_ns[0] >= times_ns[1]:
+        return lowered
+    said = f"Level 0 stays: with what levels 1 and 2 rewrite the program takes {times_ns[1] / 1000:.1f} us, without {times_ns[0] / 1000:.1f}.\n"
+    return replace(level_0, decisions=said + lowered.decisions)
+
+
+def _device_ns(lowered: Lowered, options: CompilerOptions) -> float:
+    """Of all functions, as the emitted program runs them; infinite for a program that the library refuses."""
+    from alchemist.optimizer.finalists import timed
+    from alchemist.optimizer.machine import machine
+
+    times = [timed(func, machine(options.card), lowered.l1_small_bytes).ns for func in functions(lowered.module, const_eval=False)]
+    return sum(math.inf if ns is None else ns for ns in times)
+
+
+def _lowered(module: ModuleOp, options: CompilerOptions) -> tuple[Lowered, float | None]:
+    """The module at the level of the options, and what its optimizer says that it gained."""
     module = clone_with_places(module)
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             if not any(frees(func) for func in functions(module)):
                 for step in configure(ORDER_PIPELINE, options):
                     step.run(module)
-            return Lowered(module, {}, l1_small_bytes(module), decisions_of(module))
+            return Lowered(module, {}, l1_small_bytes(module), decisions_of(module)), None
     for step in configure(TTIR_PIPELINE, options):
         step.run(module)
     small = lower.lower_module(module, options)
@@ -135,7 +162,8 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
         step.run(module)
         if step.name == "lift-constants":
             constants = lifted(module)
-    return Lowered(module, constants, small, decisions_of(module))
+    gain = gain_of(module)
+    return Lowered(module, constants, small, decisions_of(module)), gain
 
 
 def _needs_lowering(module: ModuleOp) -> bool:

@@ -18,6 +18,7 @@ from alchemist.optimizer.level2 import Plan, Replayed
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.placement import Choice
 from alchemist.optimizer.search import Taken
+from alchemist.passes.fuse_unary_chain import FuseUnaryChain
 from alchemist.passes.registry import functions, is_const_eval
 
 
@@ -97,3 +98,25 @@ def test_a_function_that_level_0_cannot_run_gets_a_plan(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(level2, "replay", refusing)
     assert "us where level 0 is refused" in decisions(mlp(), optimization_level=2)
+
+
+@pytest.mark.parametrize("rewrites", [0, 3], ids=["as it is", "a pass that costs"])
+def test_level_0_stays_where_a_pass_of_the_level_costs_more_than_is_gained(rewrites: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes that levels 1 and 2 want rewrite by estimates of their own."""
+    text = many_alive(2, 256, 256)
+
+    def longer(_: FuseUnaryChain, module: Any) -> None:
+        last = next(op for op in module.walk() if op.name == "ttnn.add")
+        for _ in range(rewrites):
+            again = last.clone()
+            again.operands[0] = last.results[0]
+            last.parent.insert_op_after(again, last)
+            last.results[0].replace_uses_with_if(again.results[0], lambda use, again=again: use.operation is not again)
+            last = again
+
+    monkeypatch.setattr(FuseUnaryChain, "run", longer)
+    level_0, level_1 = lowered(text), lowered(text, optimization_level=1)
+    added = [sum(op.name == "ttnn.add" for op in module.walk()) for module in (level_0, level_1)]
+    assert added == [1, 1]
+    assert (ns_of(level_1).ns or 0) <= (ns_of(level_0).ns or 0)
+    assert decisions(text, optimization_level=1).startswith("Level 0 stays: with what levels 1 and 2 rewrite") == bool(rewrites)
