@@ -20,6 +20,7 @@ RECORDERS = {
     "refusals": ["-m", "tests.mlir.recorded"],
     "uses": ["-m", "tests.mlir.changed_uses"],
     "commands": ["-m", "tests.cli.recorded"],
+    "pipelines": ["-m", "tests.cli.pipelines"],
     "reports": ["-m", "tests.reports.recorded"],
     "passes": ["tests/passes/recorded_ir.py"],
     "programs": ["-m", "tests.program.recorded"],

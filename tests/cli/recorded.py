@@ -19,11 +19,11 @@ from pathlib import Path
 from alchemist.cli import main
 from alchemist.errors import AlchemistError
 from alchemist.options import CompilerOptions, pairs, spellings
+from tests.cli.pipelines import DATA, own
 from tests.cli.test_driver import BAD, GOOD, WRONG_SHAPES
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "data" / "commands.txt"
-DATA = ROOT / "mlir" / "data"
 TWO = GOOD + "// -----\n" + GOOD.replace("@f", "@g") + "// -----\n" + BAD
 MATMUL = """module {
   func.func @forward(%x: tensor<64x32xbf16> {ttir.name = "x"}, %w: tensor<32x96xbf16> {ttir.name = "w", ttcore.argument_type = #ttcore.argument_type<parameter>},
@@ -64,9 +64,6 @@ COMMANDS = [
     "generate-python good.mlir -o text.txt", "generate-python bad.mlir -o out", "generate-cpp none.mlir -o out",
 ]  # fmt: skip
 WORDS = ["", "true", "False", "0", "1", "2", "7", "-1", "0.5", "x", "none", "a=b", "a=4x4", "lofi", "hifi4", "bfp8", "n150", "model"]
-_MADE_BY = re.compile(r"(Made by +).*")  # names what this process has imported, with versions
-_FILE = re.compile(r'^out: (?://|#) File: "(.*?)"\n(?:out: (?!(?://|#) File: ).*\n)*', re.MULTILINE)
-_OF_EVERY_PROGRAM = re.compile(r".*CMakeLists\.txt|gdb_printers\.py|(check|files|show|utils|traced|generate|main)\.([ch]pp|py)")
 TEXTS = [
     "",
     " ",
@@ -104,11 +101,10 @@ def _said(words: list[str], scratch: str) -> str:
             status = error.code
     text = "".join(
         f"{name}: {line}\n"
-        for name, stream in (("out", out), ("err", err))
-        for line in stream.getvalue().replace(scratch, "HERE").replace(str(DATA), "DATA").splitlines()
+        for name, said in (("out", own(out.getvalue())), ("err", err.getvalue()))
+        for line in said.replace(scratch, "HERE").replace(str(DATA), "DATA").splitlines()
     )
     text = re.sub(r"^err: usage: .*\n(?:err:  +.*\n)*", "err: usage\n", text, flags=re.MULTILINE)  # argparse of each Python breaks its lines elsewhere
-    text = _FILE.sub(lambda match: "" if _OF_EVERY_PROGRAM.fullmatch(match[1]) else match[0], _MADE_BY.sub(r"\1PACKAGES", text))
     shown = text if text.count("\n") <= 12 else f"{text[:160]}... {text.count(chr(10))} lines #{hashlib.sha256(text.encode()).hexdigest()[:10]}\n"
     return f"{shown}status {status}\n"
 

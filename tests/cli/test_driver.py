@@ -15,6 +15,7 @@ from alchemist.cli import main
 from alchemist.driver.passes import names
 from alchemist.ir.text import parse, print_module
 from alchemist.options import WITHOUT_EFFECT, CompilerOptions, about, shown
+from tests.cli import pipelines
 
 DATA = Path(__file__).parents[1] / "mlir" / "data"
 GOOD = """module {
@@ -75,20 +76,17 @@ def test_every_name_runs(name: str, file: Path, capsys: pytest.CaptureFixture[st
     parse(out)
 
 
-@pytest.mark.parametrize("source", ["bert_ttir", "cnn_ttir", "llama_ttir", "resnet_ttir", "mlp_stablehlo"])
-@pytest.mark.parametrize("language", ["python", "cpp"])
-def test_pipelines_to_text(source: str, language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pipeline = "--ttir-to-emitpy-pipeline" if language == "python" else "--ttir-to-emitc-pipeline"
-    lowered = tmp_path / "lowered.mlir"
-    status, _, err = run(capsys, "opt", DATA / f"{source}.mlir", "--stablehlo-to-ttir-pipeline", pipeline, "-o", lowered)
-    assert status == 0, err
-    assert f'alchemist.target = "{language}"' in lowered.read_text()
-    assert not re.search(r'"(ttir|stablehlo)\.', lowered.read_text().split("\n#loc")[0])
-    status, out, err = run(capsys, "translate", f"--mlir-to-{language}", lowered)
-    assert status == 0, err
+@pytest.mark.parametrize("source", pipelines.SOURCES)
+@pytest.mark.parametrize("language", pipelines.LANGUAGES)
+def test_pipelines_to_text(source: str, language: str, tmp_path: Path) -> None:
+    lowered, out = pipelines.texts(source, language, tmp_path)
+    assert f'alchemist.target = "{language}"' in lowered
+    assert not re.search(r'"(ttir|stablehlo)\.', lowered.split("\n#loc")[0])
     if language == "python":
         ast.parse(out.split('# File: "utils.py"')[0])
     assert "ttnn" in out
+    said = "explain it in the commit and run `python -m tests.cli.pipelines`; the texts of before: the same commands with the code before"
+    assert pipelines.said(source, language, lowered, out) in pipelines.RECORDED.read_text().splitlines(), said
 
 
 @pytest.mark.parametrize(
