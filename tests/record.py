@@ -17,6 +17,7 @@ RECORDERS = {
     "answers": ["-m", "tests.ops.answers"],
     "predictions": ["-m", "tests.sim.predictions"],
     "values": ["-m", "tests.pyapi.recorded_values"],
+    "words": ["-m", "pytest", "-q", "tests/pyapi/test_verdicts.py"],
     "refusals": ["-m", "tests.mlir.recorded"],
     "uses": ["-m", "tests.mlir.changed_uses"],
     "commands": ["-m", "tests.cli.recorded"],
@@ -40,7 +41,7 @@ def main() -> int:
         print(name, flush=True)
         programs = sorted(ROOT.glob("build/editable-*/tests/cpp/shim_tests"), key=lambda path: path.stat().st_mtime)
         words = [sys.executable, *RECORDERS[name]] if name != "calls" else [*map(str, programs[-1:]), "recorded_calls"]
-        if subprocess.run(words, cwd=ROOT, env=os.environ | {"SHIM_RECORD": "1", "OMP_NUM_THREADS": "1"}, check=False).returncode:
+        if subprocess.run(words, cwd=ROOT, env=os.environ | {"SHIM_RECORD": "1", "REFUSALS_ARE_RECORDED": "1", "OMP_NUM_THREADS": "1"}, check=False).returncode:
             failed.append(name)
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
