@@ -26,6 +26,10 @@ def _camel(mnemonic: str) -> str:
     return "".join(part.title() for part in mnemonic.replace(".", "_").split("_"))
 
 
+FURTHER_FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {"ttnn.conv2d_config": (("full_inner_dim", "BoolAttr"),)}
+"""Fields that the library's class has beside those of the dialect's table."""
+
+
 @cache
 def attribute_classes() -> Mapping[str, type[TTAttr]]:
     """Full mnemonic ("ttnn.shape") -> class, for all structured attributes and types."""
@@ -41,7 +45,7 @@ def attribute_classes() -> Mapping[str, type[TTAttr]]:
             namespace: dict[str, Any] = {"name": name, "cases": tuple(data["enums"][record["enum"]])}
             known[name] = type(_camel(name) + "Attr", (EnumAttr,), namespace)
         elif "fields" in record:
-            namespace = {"name": name, "fields": tuple((field[0], field[1]) for field in record["fields"])}
+            namespace = {"name": name, "fields": (*((field[0], field[1]) for field in record["fields"]), *FURTHER_FIELDS.get(name, ()))}
             known[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
     fields = (("op_type", "UnaryOpType"), ("params", "ArrayRef<FloatAttr>"))
     known["ttnn.unary_with_param"] = type("TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields})

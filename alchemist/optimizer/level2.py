@@ -27,8 +27,10 @@ from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
 from alchemist.optimizer.stream import MORE_CORES, NORMS, is_wide, weight_may_move, widths
+from alchemist.optimizer.windows import blocks_of, halo_stays
 from alchemist.options import CompilerOptions
 
+JOIN = "ttnn.concat"
 MOST_REPLAYS = 24
 MOST_SLACK = 0.3
 """Share of L1 that holes between tensors may cost an op before something is sent to DRAM."""
@@ -64,7 +66,7 @@ def plans(
     options_given: CompilerOptions | None = None,
 ) -> list[Placed]:
     """The plans that the replay takes and that are faster than level 0, fastest first. At level 1 results stay in DRAM; only what a sliding
-    window, or a norm or product of one row of tiles, reads is moved; level 2's finalists have level 1's plan behind it.
+    window, or a norm or product of one row of tiles, reads is moved, and joined where it is several tensors; level 2's finalists have level 1's plan behind it.
 
     With the lexicographic policy the plan is that of tt-mlir's rule, even where it is slower than level 0; with overrides it has what they ask for.
 
@@ -120,8 +122,9 @@ def plans(
     forced = overrides.ops
     must_move = {number: overrides.moved[step.op] for number, step in enumerate(graph.steps) if step.op in overrides.moved}
     in_place = _offer_returns(graph, options, moves) if policy == "time" and not overrides else options
+    joins = {number for number in in_place if _is_joined_for_windows(graph, number)}
     in_place = {
-        number: [choice for choice in each if graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
+        number: [choice for choice in each if number in joins or graph.steps[number].op in forced or _of_level_1(graph.steps[number].op, choice)]
         for number, each in in_place.items()
     }
     safe_ns = safe.ns or math.inf  # refused: any plan that fits is better
@@ -183,7 +186,7 @@ def _fitting(
         plan.packed = frozenset(number for number in packed if _is_packable(graph, plan, number))
         done = replay(graph, plan, machine, l1_small_bytes)
         while done.ns is None and policy == "time":
-            better = _overwriting_others(graph, plan, done, groups, options, machine, l1_small_bytes)
+            better = _with_others(graph, plan, done, groups, options, machine, l1_small_bytes)
             better = better or _packed(graph, plan, done, groups, machine, l1_small_bytes)
             if better is None:
                 break
@@ -261,22 +264,23 @@ def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, in
     return number
 
 
-def _overwriting_others(
+def _with_others(
     graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
 ) -> tuple[Plan, Replayed] | None:
-    """The plan with an op, and its like in equal layers, overwriting its other operand, if it then runs further: that one may lie where no hole is left."""
+    """The plan with an op, and its like in equal layers, done otherwise, if it then runs further: a sum overwrites its other operand, which may lie where
+    no hole is left, or the halo of a window is moved up when its input is gone."""
     tried: set[Any] = set()
     for number in range(done.failed, -1, -1):
         taken, group = plan.taken.get(number), groups.get(number)
-        if taken is None or group in tried or taken.moves or IN_PLACE not in taken.choice.priced.candidate.attributes:
+        if taken is None or group in tried or not _may_differ(taken):
             continue
         if len(tried) == MOST_PACKED:
             break
         tried.add(group)
         changed = {}
         for like, theirs in plan.taken.items():
-            if groups.get(like) == group and theirs.choice is taken.choice and not theirs.moves:
-                others = [each for each in options[like] if _differs_in_place(each, theirs.choice)]
+            if groups.get(like) == group and theirs.choice is taken.choice and _may_differ(theirs):
+                others = [each for each in options[like] if _differs_in_place(each, theirs.choice) or _moves_halo_of(each, theirs.choice)]
                 changed.update({like: replace(theirs, choice=others[0])} if others else {})
         if not changed:
             continue
@@ -287,10 +291,24 @@ def _overwriting_others(
     return None
 
 
+def _may_differ(taken: Taken) -> bool:
+    attributes = taken.choice.priced.candidate.attributes
+    return halo_stays(attributes) or (IN_PLACE in attributes and not taken.moves)
+
+
 def _differs_in_place(one: Choice, other: Choice) -> bool:
     """Whether two choices differ in nothing but the operand that the result overwrites."""
     places = [each.priced.candidate.attributes.get(IN_PLACE) for each in (one, other)]
     return None not in places and places[0] != places[1] and (one.operands, one.result, one.then) == (other.operands, other.result, other.then)
+
+
+def _moves_halo_of(one: Choice, other: Choice) -> bool:
+    """Whether a choice differs from the other in nothing but that its halo is moved."""
+    mine, theirs = one.priced.candidate, other.priced.candidate
+    return (
+        halo_stays(theirs.attributes) and not halo_stays(mine.attributes) and blocks_of(mine.attributes) == blocks_of(theirs.attributes)
+        and (one.operands, one.result, one.then, mine.frees) == (other.operands, other.result, other.then, theirs.frees)
+    )  # fmt: skip
 
 
 def _packed(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:
@@ -346,6 +364,15 @@ def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: M
 def _is_alone(op: Operation, choice: Choice) -> bool:
     """Whether level 1 may move what the op reads: a sliding window, or a norm or product of one row of tiles on width shards."""
     return op.name in WINDOWS or (op.name in (*NORMS, *PRODUCTS) and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
+
+
+def _is_joined_for_windows(graph: Forward, number: int) -> bool:
+    """Whether the step joins what sliding windows alone read: level 1 brings its operands to shards and joins them there, right before the window."""
+    step = graph.steps[number]
+    if step.op.name != JOIN or len(step.results) != 1 or step.results[0] in graph.returned:
+        return False
+    readers = [other.op for other in graph.steps if any(place_ == step.results[0] for _, place_ in other.operands)]
+    return bool(readers) and all(op.name in WINDOWS for op in readers)
 
 
 def _of_level_1(op: Operation, choice: Choice) -> bool:

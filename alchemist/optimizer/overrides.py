@@ -50,6 +50,7 @@ _CONV_FIELDS: dict[str, str] = {
     "output_layout": "page",
     "enable_act_double_buffer": "flag",
     "enable_weights_double_buffer": "flag",
+    "full_inner_dim": "flag",
 }
 _MATMUL_FIELDS: dict[str, str] = {
     **dict.fromkeys(("in0_block_w", "out_subblock_h", "out_subblock_w", "out_block_h", "out_block_w", "per_core_m", "per_core_n"), "number"),

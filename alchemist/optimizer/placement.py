@@ -17,7 +17,7 @@ from alchemist.optimizer.choose import FAMILIES, Refusals, margin, price_all, ro
 from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.sharded import SHARDED
-from alchemist.optimizer.windows import convolution, pool
+from alchemist.optimizer.windows import convolution, halo_stays, pool
 
 MOST_CONFIGS = 6  # configurations that are tried for the other memories of an op's tensors
 MOST_MOVING_OPERANDS = 4
@@ -94,7 +94,7 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
         for result in (DRAM, L1) if step.results and moving else (DRAM,):
             at = dict(zip(places, memories, strict=True))
             found += _at(op, machine, cap, at, result if step.results else None, refused, l1_small_bytes, best_of, fixed)
-    if moving and not fixed:
+    if op.name in MAY_MOVE and not fixed:
         found += _sharded(step, machine, cap, refused, l1_small_bytes)
     return _pareto(found)
 
@@ -155,10 +155,11 @@ def choice_of(priced: Priced, operands: dict[int, Memory], result: Memory | None
 
 def _pareto(found: list[Choice]) -> list[Choice]:
     """Level 0's choice; per memories the fastest, and a slower one when it needs less L1."""
-    kept: dict[tuple[tuple[Memory, ...], Memory, tuple[int, ...]], list[Choice]] = {}
+    kept: dict[tuple[tuple[Memory, ...], Memory, tuple[int, ...], bool], list[Choice]] = {}
     safe = [choice for choice in found if is_safe(choice)][:1]
     for choice in sorted(found, key=lambda each: (each.ns, each.own_bytes)):
-        same = kept.setdefault((choice.operands, choice.result, choice.priced.candidate.frees), [])
+        candidate = choice.priced.candidate
+        same = kept.setdefault((choice.operands, choice.result, candidate.frees, halo_stays(candidate.attributes)), [])
         if not same or choice.own_bytes < same[-1].own_bytes * SMALLER:
             same.append(choice)
     return [*safe, *(choice for same in kept.values() for choice in same[:MOST_SIZES] if choice not in safe)]

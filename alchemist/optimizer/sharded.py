@@ -27,6 +27,8 @@ FEWEST_CORES = 0.5  # of the card's: fewer make the op slower than interleaved
 MOST_WASTE = 1.13  # rows of the shards for a row of the tensor
 MOST_HEIGHTS = 2
 MOST_BLOCKS = 3
+MOST_JOINED = 16
+"""Tensors that the library joins on shards."""
 NORM_CONFIG = "alchemist.program_config"
 
 
@@ -56,17 +58,27 @@ def corners_of(cores: int, machine: Machine) -> tuple[int, ...]:
 
 
 def heights(value: SSAValue, machine: Machine) -> Iterator[Memory]:
-    """Even height shards (all columns of some rows per core), most cores first."""
-    rows, columns = tiles_of(value)
+    """Height shards (all columns of some rows per core) of a flat image."""
+    return height_shards(*tiles_of(value), machine)
+
+
+def height_shards(rows: int, columns: int, machine: Machine) -> Iterator[Memory]:
+    """Even ones of as many tiles, most cores first; then, where that is lower, those whose last core has fewer rows."""
     cores = machine.grid[0] * machine.grid[1]
-    found = [part for part in range(cores, 0, -1) if rows % part == 0 and part >= FEWEST_CORES * cores]
-    for part in found[:MOST_HEIGHTS]:
-        yield Memory("L1", "HEIGHT_SHARDED", ((rows // part * 32, columns * 32), corners_of(part, machine), "ROW_MAJOR"))
+    even = [part for part in range(cores, 0, -1) if rows % part == 0 and part >= FEWEST_CORES * cores][:MOST_HEIGHTS]
+    height = -(-rows // cores)
+    most = -(-rows // height)
+    for part in (*even, *((most,) if most >= FEWEST_CORES * cores and (not even or height < rows // even[0]) else ())):
+        yield Memory("L1", "HEIGHT_SHARDED", ((-(-rows // part) * 32, columns * 32), corners_of(part, machine), "ROW_MAJOR"))
 
 
 def blocks(value: SSAValue, machine: Machine) -> Iterator[Memory]:
-    """Block shards of a flat image on its largest even widths; rows may leave a little of the last row of cores empty, most cores first."""
-    rows, columns = tiles_of(value)
+    """Block shards of a flat image."""
+    return block_shards(*tiles_of(value), machine)
+
+
+def block_shards(rows: int, columns: int, machine: Machine) -> Iterator[Memory]:
+    """Those of as many tiles on their largest even width; rows may leave a little of the last row of cores empty, most cores first."""
     width = max(part for part in range(1, machine.grid[0] + 1) if columns % part == 0)
     fits: dict[int, int] = {}
     for part in range(machine.grid[1], 1, -1):
@@ -239,6 +251,29 @@ def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
                 yield [Candidate("sharded and interleaved", {}, {0: shards, 1: other}, shards)]
 
 
+def joined(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
+    """Images side by side, on the cores that hold their pixels: whole tiles of channels are copied."""
+    op = step.op
+    moving, result = [index for index, _ in step.operands], op.results[0]
+    rank = len(access.shape(result))
+    if not is_image(result) or moving != list(range(len(op.operands))) or len(moving) > MOST_JOINED or int(access.attr(op, "dim")) % rank != rank - 1:
+        return
+    if any(access.shape(value)[-1] % 32 for value in op.operands):
+        return
+    for shards in images(result, machine):
+        assert shards.shard is not None
+        found = [each for value in op.operands for each in images(value, machine) if _on_same_cores(each, shards)]
+        if len(found) == len(moving):
+            yield [Candidate("on the operands' shards", {}, dict(zip(moving, found, strict=True)), shards)]
+
+
+def _on_same_cores(one: Memory, other: Memory) -> bool:
+    """Shards of as many rows on the same cores."""
+    assert one.shard is not None
+    assert other.shard is not None
+    return one.layout == other.layout and one.shard[1:] == other.shard[1:] and one.shard[0][0] == other.shard[0][0]
+
+
 BINARY = ("add", "subtract", "multiply")
 UNARY = ("unary_chain", "gelu", "relu", "silu", "sigmoid", "tanh", "exp", "neg", "sqrt", "rsqrt")
 SHARDED: dict[str, Family] = {
@@ -250,5 +285,6 @@ SHARDED: dict[str, Family] = {
     "ttnn.add_rms_norm": norm,
     dealt_heads.DEALT: dealt_heads.on_shards,
     "ttnn.reshape": dealt_heads.as_dealt,
+    "ttnn.concat": joined,
     **{f"ttnn.{name}": elementwise for name in (*BINARY, *UNARY)},
 }

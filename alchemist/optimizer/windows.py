@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ttnn_shim.errors import ShimError
@@ -21,13 +21,28 @@ from alchemist.optimizer.matmul import COMPUTE, divisors
 from alchemist.optimizer.sharded import images, is_image, is_whole
 
 CONV_CONFIG = "conv2d_config"
+HALO = "reallocate_halo_output"
 MOST_BLOCKS = 6
 """Heights of the activation block that are tried."""
-BUFFERS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "HEIGHT_SHARDED": ((),),
-    "BLOCK_SHARDED": ((), ("enable_act_double_buffer", "enable_weights_double_buffer")),
+TWICE = ("enable_act_double_buffer", "enable_weights_double_buffer")
+BUFFERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "HEIGHT_SHARDED": {"": (), ", weights twice": TWICE[1:]},
+    "BLOCK_SHARDED": {"": (), ", buffers twice": TWICE, ", all of a window at once": ("full_inner_dim", *TWICE)},
 }
-"""What is held twice, so that a block arrives while another is computed with: on block shards both operands travel between cores."""
+"""What is held twice, so that a block arrives while another is computed with (on block shards both operands travel between cores), and whether a block has
+all rows of a window or one of them."""
+
+
+def halo_stays(attributes: Mapping[str, Any]) -> bool:
+    """Whether the rows that a convolution gathers stay where they are, in the hole below its input: nothing is moved, but the result lies lower."""
+    config = attributes.get(CONV_CONFIG)
+    return isinstance(config, StructAttr) and config.python().get(HALO) is False
+
+
+def blocks_of(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A convolution's config, but for what becomes of its halo."""
+    config = attributes.get(CONV_CONFIG)
+    return {name: value for name, value in config.python().items() if name != HALO} if isinstance(config, StructAttr) else {}
 
 
 def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
@@ -52,14 +67,17 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
         if result is None or result.shard is None:
             continue
         rows = result.shard[0][0] // 32
-        heights = [0, *(32 * part for part in divisors(rows, rows)[1:])][:MOST_BLOCKS] if shards.layout == "HEIGHT_SHARDED" else [0, 32]
-        candidates = []
-        for height, buffers in itertools.product(heights, BUFFERS[shards.layout]):
-            blocks = {"act_block_h_override": height} if height else {}
-            fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **blocks, **dict.fromkeys(buffers, True)}
-            label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{', buffers twice' if buffers else ''}"
-            candidates.append(Candidate(label, {CONV_CONFIG: access.struct(have.name, fields), **common}, dict.fromkeys(places, shards), result, frees))
-        yield candidates
+        lower = divisors(rows, rows)[1:]
+        heights = [0, *(32 * part for part in (lower[: MOST_BLOCKS - 1] if shards.layout == "HEIGHT_SHARDED" else (*lower[: MOST_BLOCKS - 2], *lower[-1:])))]
+        for stays in (False, True):
+            candidates = []
+            for height, (held, buffers) in itertools.product(dict.fromkeys(heights), BUFFERS[shards.layout].items()):
+                changed = ({"act_block_h_override": height} if height else {}) | ({HALO: False} if stays else {})
+                fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **changed, **dict.fromkeys(buffers, True)}
+                label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{held}{', halo where it is' if stays else ''}"
+                attributes = {CONV_CONFIG: access.struct(have.name, fields), **common}
+                candidates.append(Candidate(label, attributes, dict.fromkeys(places, shards), result, frees))
+            yield candidates
 
 
 def pool(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:

@@ -58,6 +58,7 @@ TTIR_PIPELINE = (
     "gradient-algebra",
     "batches-as-rows",
     "fuse-activation",
+    "groups-in-parts",
     "fold",
     "reused-views",
     "products-of-rows",

@@ -346,12 +346,14 @@ std::int64_t joined_page_bytes(const Arch& arch, const OpConfig& c) {
     return page;
 }
 
-/// Shards joined on the cores that hold them. Two tensors of tiles, side by side: every tile is transposed, their rows are joined and
-/// transposed back. All others are copied, each data movement core half the sticks (of tiles: the rows of tiles) of every input.
+/// Shards joined on the cores that hold them. Two tensors of tiles in height shards, side by side: every tile is transposed, their rows are
+/// joined and transposed back. All others are copied, each data movement core half the sticks (of tiles: the rows of tiles) of every input;
+/// those of block shards come from other cores of the row (concat_device_operation.cpp of ttnn 0.81.1, select_program_factory).
 DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
     const TensorDesc& out = c.outputs[0];
     const Shard s = shard_of(arch, out);
-    const bool tiled = out.layout == PageLayout::Tile, two = c.inputs.size() == 2 && last;
+    const bool block = !c.table_era && out.memory == MemoryLayout::BlockSharded;
+    const bool tiled = out.layout == PageLayout::Tile, two = c.inputs.size() == 2 && last && !block;
     if (tiled && two) {
         Phase phase;
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
@@ -374,7 +376,8 @@ DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
         requests += static_cast<double>(lines) * std::ceil(line / page);
         bytes += static_cast<double>(lines) * line;
     }
-    return stick_gather(arch, c, two ? "ConcatS2SRMProgramFactory" : "ConcatS2SMultiProgramFactory", requests, bytes);
+    const char* factory = block ? "ConcatBlockShardedProgramFactory" : two ? "ConcatS2SRMProgramFactory" : "ConcatS2SMultiProgramFactory";
+    return stick_gather(arch, c, factory, requests, bytes);
 }
 
 }  // namespace

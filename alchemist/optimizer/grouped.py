@@ -1,0 +1,165 @@
+"""What convolutions with many groups take, whole and in parts.
+
+The library fills the weights of groups up with zeros to those of all channels (tt-metal #25523), so that the time grows with the square of the channels. A
+convolution of some of the groups has a smaller square.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
+
+from alchemist.optimizer.graph import DRAM, L1
+from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.search import RESHARD_NS
+from alchemist.optimizer.sharded import MOST_JOINED, block_shards, height_shards
+from alchemist.optimizer.windows import BUFFERS
+
+TILE = 32
+DTYPES = {"bf16": "bfloat16", "f32": "float32"}
+MOST_PARTS = 12
+"""Each is a product, a convolution, and a part of the weights of both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A convolution of images [batch, height, width, channels] behind a product that makes its channels from `before`.
+
+    channels, out: of operand and result, `groups` parts each. padding: top and bottom, left and right.
+    """
+
+    batch: int
+    height: int
+    width: int
+    before: int
+    channels: int
+    out: int
+    groups: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int, int, int]
+    dilation: tuple[int, int]
+    dtype: str
+    l1_small_bytes: int
+
+    @property
+    def pixels(self) -> int:
+        return self.batch * self.height * self.width
+
+    @property
+    def out_pixels(self) -> int:
+        sides = zip((self.height, self.width), self.kernel, self.stride, (self.padding[:2], self.padding[2:]), self.dilation, strict=True)
+        return self.batch * math.prod((size + sum(pads) - reach * (taps - 1) - 1) // step + 1 for size, taps, step, pads, reach in sides)
+
+    def of(self, channels: int) -> Grouped:
+        """The same of some of the groups, or of more that are filled with zeros."""
+        groups = channels * self.groups // self.channels
+        return replace(self, channels=channels, out=groups * self.out // self.groups, groups=groups)
+
+
+def widths(whole: Grouped, machine: Machine) -> tuple[int, ...]:
+    """Channels of each part that the clock would split the convolution into, () where it stays whole: a gain must exceed the clock's error.
+
+    Parts are of whole tiles on both sides. The last one is filled up with groups of zeros.
+    """
+    units = [each for each in range(TILE, whole.channels, TILE) if each * whole.groups % whole.channels == 0 and whole.of(each).out % TILE == 0]
+    best_ns, _ = _ns(whole, machine)
+    found: tuple[int, ...] = ()
+    for unit in reversed(units):
+        parts = _dealt(whole.channels, unit)
+        if len(parts) < 2 or len(parts) > min(MOST_PARTS, MOST_JOINED):
+            continue
+        each = {part: _ns(whole.of(part), machine) for part in dict.fromkeys(parts)}
+        joined = _joined_ns(whole, parts, machine)
+        total = sum(each[part][0] + each[part][1] for part in parts) + joined + 2 * RESHARD_NS * (len(parts) - 1)
+        if total < best_ns:
+            best_ns, found = total, parts
+    return found
+
+
+def _dealt(channels: int, unit: int) -> tuple[int, ...]:
+    """Parts of `unit` channels and one of what is left, in whole tiles."""
+    full, rest = divmod(-(-channels // TILE) * TILE, unit)
+    return (unit,) * full + ((rest,) if rest else ())
+
+
+def _ns(part: Grouped, machine: Machine) -> tuple[float, float]:
+    """The product and the convolution where they are fastest, and half of the clock's error of the convolution; infinite where they have no room."""
+    answers = [answer for memory in _shards(part, machine) for answer in _windows(part, memory, machine)]
+    best = min(answers, key=lambda answer: answer.device_ns, default=None)
+    product = _asked(
+        "ttnn.linear",
+        [_image(part.pixels, part.before, part.dtype, L1), Spec((part.before, part.channels), DTYPES[part.dtype])],
+        machine,
+        memory_config=L1,
+    )
+    if best is None or product is None:
+        return math.inf, 0.0
+    return best.device_ns + product.device_ns, best.ns_error / 2
+
+
+def _shards(part: Grouped, machine: Machine) -> Iterator[Memory]:
+    rows, columns = -(-part.pixels // TILE), -(-part.channels // TILE)
+    yield from height_shards(rows, columns, machine)
+    yield from block_shards(rows, columns, machine)
+
+
+def _windows(part: Grouped, memory: Memory, machine: Machine) -> Iterator[CallAnswer]:
+    for rows in (0, TILE, 4 * TILE):
+        for buffers in BUFFERS[memory.layout].values():
+            fields: dict[str, Any] = {"deallocate_activation": True, **({"act_block_h_override": rows} if rows else {}), **dict.fromkeys(buffers, True)}
+            answer = _asked(
+                "ttnn.conv2d",
+                [],
+                machine,
+                part.l1_small_bytes,
+                input_tensor=_image(part.pixels, part.channels, part.dtype, memory),
+                weight_tensor=Spec((part.out, part.channels // part.groups, *part.kernel), DTYPES[part.dtype], "row_major", on_host=True),
+                in_channels=part.channels,
+                out_channels=part.out,
+                batch_size=part.batch,
+                input_height=part.height,
+                input_width=part.width,
+                kernel_size=part.kernel,
+                stride=part.stride,
+                padding=part.padding,
+                dilation=part.dilation,
+                groups=part.groups,
+                conv_config=Record("Conv2dConfig", tuple(fields.items())),
+            )
+            if answer is not None:
+                yield answer
+
+
+def _joined_ns(whole: Grouped, parts: Sequence[int], machine: Machine) -> float:
+    """The parts' results side by side, on shards where there are any."""
+    outs = [whole.of(part).out for part in parts]
+    rows, most = -(-whole.out_pixels // TILE), math.inf
+    for shards in (height_shards, block_shards):
+        places = [next(shards(rows, -(-out // TILE), machine), None) for out in (*outs, sum(outs))]
+        if all(places):
+            images = [_image(whole.out_pixels, out, whole.dtype, place) for out, place in zip(outs, places, strict=False) if place]
+            answer = _asked("ttnn.concat", [images], machine, dim=3, memory_config=places[-1])
+            most = min(most, answer.device_ns) if answer is not None else most
+    if most == math.inf:
+        answer = _asked("ttnn.concat", [[_image(whole.out_pixels, out, whole.dtype, L1) for out in outs]], machine, dim=3, memory_config=L1)
+        most = answer.device_ns if answer is not None else most
+    return most
+
+
+def _image(pixels: int, channels: int, dtype: str, memory: Memory = DRAM) -> Spec:
+    return Spec((1, 1, pixels, channels), DTYPES[dtype], memory=memory)
+
+
+def _asked(call: str, inputs: list[Any], machine: Machine, l1_small_bytes: int = 0, **arguments: Any) -> CallAnswer | None:
+    """None where the library refuses the call."""
+    try:
+        answer = query(call, inputs, card=machine.card, l1_small_bytes=l1_small_bytes, **arguments)
+    except ShimError:
+        return None
+    return answer if answer.accepted else None
