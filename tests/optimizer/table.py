@@ -1,8 +1,9 @@
 """Writes the tables of docs/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
-usage: table.py [--zoo] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
+usage: table.py [--zoo | --bounds] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
+--bounds: instead, the least time that arithmetic and DRAM leave the convolutional networks (bounds.py). A row of the page stays where the store has none.
 --before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT).
 --zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond as BEFORE emits them (run it with
 --before first; a model without such a time is taken by today's level 0).
@@ -38,6 +39,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture, detect_framework
 from tests.optimizer.before import Before
+from tests.optimizer.bounds import CONVOLUTIONS, bound_of
 from tests.optimizer.table_models import LEVELS, ZOO, built, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,6 +124,28 @@ def levels_table(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def bounds_table(names: Sequence[str], cards: Sequence[str], rows: Mapping[tuple[str, str], Row]) -> list[str]:
+    """A line per model with convolutions and card: what arithmetic and DRAM leave, and what that makes of the gains that level 2 may reach."""
+    lines = [
+        f"| model | card | products, ms | weights, input and result from and to DRAM, ms | at least, ms | level 0 of {BEFORE} over it | level 2 over it | code |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name in names:
+        captured, _, options = captured_of(LEVELS, name)
+        for card in cards:
+            lowered = lower_to_ttnn(captured.module, CompilerOptions.parse({"arch": card, **options}))
+            (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
+            if not any(op.name in CONVOLUTIONS for op in forward.body.block.ops):
+                continue
+            found = bound_of(forward, machine(card))
+            row = rows.get((name, card), {})
+            ms = row.get("ms", {})
+            over = [f"{ms[setting] / found.least_ms:.2f}x" if setting in ms else "-" for setting in ("before", "2")]
+            times = f"{found.products_ms:.2f} | {found.dram_ms:.2f} | {found.least_ms:.2f}"
+            lines.append(f"| {name} | {card} | {times} | {' | '.join(over)} | {row.get('code', '-')} |")
+    return lines
+
+
 def rate(per_second: float) -> str:
     return f"{per_second:.0f}" if per_second >= 100 else f"{per_second:.1f}"
 
@@ -171,12 +195,27 @@ def _mean(rows: Sequence[Row], slow: str, fast: str) -> float:
     return math.exp(statistics.mean(math.log(row["ms"][slow] / row["ms"][fast]) for row in rows))
 
 
-def write(table: str, lines: Sequence[str]) -> None:
+def write(table: str, lines: Sequence[str], keys: int = 0) -> None:
+    """Puts a table into its place on the page. keys: leading cells that tell rows apart; rows of the page that `lines` has no newer one of stay."""
     text = PAGE.read_text(encoding="utf-8")
     head, begin, rest = text.partition(f"<!-- {table} -->")
-    _, end, tail = rest.partition(f"<!-- end of {table} -->")
+    old, end, tail = rest.partition(f"<!-- end of {table} -->")
     assert begin and end, f"docs/optimizer.md has no place for {table}"
+    if keys:
+        lines = with_rows_of(old.strip().splitlines(), lines, keys)
     PAGE.write_text(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + tail, encoding="utf-8")
+
+
+def with_rows_of(old: Sequence[str], lines: Sequence[str], keys: int) -> list[str]:
+    """The old table with `lines` in the place of rows of the same leading cells, new ones behind; `lines` alone where it has other columns."""
+
+    def key(line: str) -> tuple[str, ...]:
+        return tuple(cell.strip() for cell in line.split("|")[1 : 1 + keys])
+
+    if list(old[:2]) != list(lines[:2]):
+        return list(lines)
+    rows = {key(line): line for line in old[2:]} | {key(line): line for line in lines[2:]}
+    return [*lines[:2], *rows.values()]
 
 
 def read_rows(table: str) -> dict[tuple[str, str], Row]:
@@ -229,6 +268,7 @@ def measure_before(table: str, names: Sequence[str], code: str, options: argpars
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--bounds", action="store_true", help="what arithmetic and DRAM leave of convolutional networks")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT")
     parser.add_argument("--card", nargs="+", default=["n150", "p150"])
     parser.add_argument("--model", nargs="+", help="parts of names; default all")
@@ -242,16 +282,23 @@ def main() -> int:
     names = [name for name in every if not options.model or any(part in name for part in options.model)]
     code = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     ROWS.parent.mkdir(exist_ok=True)
-    (measure_before if options.before else measure_levels)(table, names, code, options)
+    if not options.bounds:
+        (measure_before if options.before else measure_levels)(table, names, code, options)
     rows = read_rows(table)
     for place, row in read_rows(f"{table} before").items():
         if "ms" in rows.get(place, {}) and "ms" in row and clock_of(row["code"]) == clock_of(rows[place]["code"]):
             rows[place]["ms"]["before"] = row["ms"]
+    if options.bounds:
+        lines = bounds_table(names, options.card, rows)
+        print("\n".join(lines))
+        if options.write:
+            write("bounds", lines, keys=2)
+        return 0
     known = [rows[name, card] for name in every for card in options.card if (name, card) in rows]
     lines = (zoo_table if options.zoo else levels_table)(known)
     print("\n".join(lines))
     if options.write:
-        write(table, lines)
+        write(table, lines, keys=0 if options.zoo else 2)
     return 0
 
 

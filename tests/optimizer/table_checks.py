@@ -131,7 +131,7 @@ def main() -> int:
     lines = table(known)
     print("\n".join(lines))
     if options.write:
-        write(CHECKS, lines)
+        write(CHECKS, lines, keys=1)
     return 0 if all(map(is_right, known.values())) else 1
 
 
