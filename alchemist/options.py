@@ -134,7 +134,7 @@ class CompilerOptions:
     )
     fp32_dest_acc_en: bool | None = option(
         None,
-        "in every compute config; unset: the library decides, but float32 operands, and bfloat16 ones in convolutions with sums of 2,048 terms "
+        "in every compute config; unset: the library decides, but float32 operands, and bfloat16 ones in convolutions with sums of 512 terms "
         "and more, are added in 32 bits",
         upstream=("compute-cfg-fp32-dest-acc-en",),
     )

@@ -102,12 +102,13 @@ def test_precision(name: str, tmp_path: Path) -> None:
 
 
 WINDOWS = {
-    "short": (lambda: torch.nn.Conv2d(64, 64, 3, padding=1), (1, 64, 16, 16), False),
-    "pointwise": (lambda: torch.nn.Conv2d(1024, 64, 1), (1, 1024, 16, 16), False),
-    "just short of long": (lambda: torch.nn.Conv2d(227, 32, 3, padding=1), (1, 227, 16, 16), False),
-    "long": (lambda: torch.nn.Conv2d(228, 32, 3, padding=1), (1, 228, 16, 16), True),
+    "short": (lambda: torch.nn.Conv2d(32, 64, 3, padding=1), (1, 32, 16, 16), False),
+    "pointwise": (lambda: torch.nn.Conv2d(256, 64, 1), (1, 256, 16, 16), False),
+    "just short of long": (lambda: torch.nn.Conv2d(56, 32, 3, padding=1), (1, 56, 16, 16), False),
+    "long": (lambda: torch.nn.Conv2d(57, 32, 3, padding=1), (1, 57, 16, 16), True),
+    "long, pointwise": (lambda: torch.nn.Conv2d(512, 64, 1), (1, 512, 16, 16), True),
     "long, transposed": (lambda: torch.nn.ConvTranspose2d(512, 32, 2, stride=2), (1, 512, 8, 8), True),
-    "long, of groups": (lambda: torch.nn.Conv2d(456, 64, 3, padding=1, groups=2), (1, 456, 16, 16), True),
+    "long, of groups": (lambda: torch.nn.Conv2d(114, 64, 3, padding=1, groups=2), (1, 114, 16, 16), True),
     "long, of a line": (lambda: torch.nn.Conv1d(512, 32, 5, padding=2), (1, 512, 64), True),
 }
 
