@@ -58,7 +58,7 @@ def test_what_ends_the_tests(words: str, code: int, failed: list[str], tmp_path:
     (tmp_path / "test_it.py").write_text(TESTS)
     (tmp_path / "test_broken.py").write_text("import no_such_module\n")
     (tmp_path / "sitecustomize.py").write_text("")
-    assert run(words, tmp_path, 5 if code == -1 else 300) == [code, failed, code == 4]
+    assert run(words, tmp_path, 3 if code == -1 else 300) == [code, failed, code == 4]
 
 
 def test_a_process_that_never_reached_pytest_is_no_verdict(tmp_path: Path) -> None:

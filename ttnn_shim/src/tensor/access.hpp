@@ -51,6 +51,30 @@ private:
 /// Writes float32 results into `tensor` in its own dtype, one rounding (threaded). Sizes must agree.
 void write_f32(const Tensor& tensor, std::span<const float> values);
 
+/// Elements converted at a time by map_f32 kernels: small enough for the L1 cache.
+inline constexpr size_t MAP_CHUNK = 2048;
+
+/// output[i] = fn(input[i]) in float32, one rounding at the end; threads and chunks inside. The chunk form
+/// fn(const float* in, float* out, size_t n) lets the compiler vectorise. The guide's op (ttnn_shim/README.md) is made with it.
+template <typename Function>
+void map_f32(const Tensor& input, const Tensor& output, Function&& function) {
+    SHIM_ASSERT(input.logical_volume() == output.logical_volume());
+    const auto* source = raw_data(input);
+    auto* target = mutable_raw_data(output);
+    const size_t source_bytes = stored_bytes(input.dtype());
+    const size_t target_bytes = stored_bytes(output.dtype());
+    parallel_for(input.logical_volume(), 4 * MAP_CHUNK, [&](size_t begin, size_t end) {
+        std::array<float, MAP_CHUNK> in;
+        std::array<float, MAP_CHUNK> out;
+        for (size_t at = begin; at < end; at += MAP_CHUNK) {
+            const size_t count = std::min(MAP_CHUNK, end - at);
+            load_f32(input.dtype(), source + at * source_bytes, in.data(), count);
+            function(static_cast<const float*>(in.data()), out.data(), count);
+            store_f32(output.dtype(), out.data(), target + at * target_bytes, count);
+        }
+    });
+}
+
 /// Row-major strides in elements.
 std::vector<uint64_t> strides_of(const Shape& shape);
 /// Numpy broadcasting of two shapes; throws Error(InvalidArgument) naming both when they do not fit.
