@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ Values = Mapping[str, Callable[[], Array]]
 """Tensors by name; called for those that the program reads."""
 
 _MODULES = ("check", "utils", "consteval", "generate", "main")
+_LOADING = threading.Lock()  # programs have modules of the same names: one at a time
 
 
 class _SharedDevice:
@@ -194,7 +196,8 @@ class LoadedProgram:
         import ttnn
 
         self.ttnn: Any = ttnn
-        modules = self._load_modules()
+        with _LOADING:
+            modules = self._load_modules()
         self.utils, self.main = modules["utils"], modules["main"]
         entry = self.manifest["entry"]
         self.function: Callable[..., Any] = self._entry_function(entry["function"])
