@@ -64,8 +64,12 @@ def test_the_command(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("named", "match"), [({"cards": ("n151",)}, "n150"), ({"levels": (3,)}, "0, 1, 2"), ({"precisions": ("fp4",)}, "bfp8"), ({"max_pcc_loss": 2.0}, "0 to 1")]
-)
+    ("named", "match"),
+    [
+        ({"cards": ("n151",)}, "n150"), ({"levels": (3,)}, "0, 1, 2"), ({"precisions": ("fp4",)}, "bfp8"), ({"max_pcc_loss": 2.0}, "0 to 1"),
+        *(({name: ()}, "nothing to try") for name in ("cards", "levels", "precisions")),
+    ],
+)  # fmt: skip
 def test_bad_wishes(named: dict[str, Any], match: str) -> None:
     with pytest.raises(OptionError, match=match):
         tune(model(), INPUT, **named)
