@@ -80,9 +80,9 @@ def _pair(value: int | Sequence[int]) -> tuple[int, int]:
 
 def _is_product(op: Operation) -> bool:
     """Every pixel by itself."""
-    weight = operand(op, "weight")
+    weight = operand(op, "weight") if op.name == CONVOLUTION else None
     return (
-        op.name == CONVOLUTION and weight is not None and tuple(shape(weight)[2:]) == (1, 1) and int(access.attr(op, "groups")) == 1
+        weight is not None and tuple(shape(weight)[2:]) == (1, 1) and int(access.attr(op, "groups")) == 1
         and _pair(access.attr(op, "stride")) == (1, 1) and not any(map(any, padding_pairs(access.attr(op, "padding"), 2)))
     )  # fmt: skip
 

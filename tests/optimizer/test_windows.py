@@ -42,6 +42,14 @@ class Separable(nn.Module):
         return self.project(nn.functional.relu6(self.depth(y))) + x
 
 
+class ReadByNoProduct(Separable):
+    """As in HGNet: what is convolved channel by channel is joined with another image."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.stem(x)
+        return torch.cat([self.depth(nn.functional.relu6(self.expand(x))), x], 1)
+
+
 class Joined(nn.Module):
     """A convolution that reads two images side by side."""
 
@@ -123,3 +131,8 @@ def test_halos_stay_where_they_are() -> None:
     for op in staying:
         maker = maker_of(op.operands[1])
         assert maker is not None and access.attr(maker, "conv2d_config") == access.attr(op, "conv2d_config")
+
+
+def test_groups_whose_zeros_no_product_takes_stay_whole() -> None:
+    module = compiled(ReadByNoProduct(144), (2, 3, 112, 112), optimization_level=2)
+    assert [int(access.attr(op, "groups")) for op in of_forward(module, "ttnn.conv2d")][-1] == 144
