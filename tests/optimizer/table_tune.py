@@ -35,7 +35,7 @@ def main() -> int:
     for name in options.model:
         whole = with_inputs(with_values(name))
         found = tune(whole.model, *whole.args, cards=options.card, max_pcc_loss=MOST_LOST, compiler_options=dict(whole.options) or None, **whole.kwargs)
-        lines += [f"{name}:", "", "```", *str(found).splitlines(), "```", ""]
+        lines += [f"{name}:", "", "```text", *str(found).splitlines(), "```", ""]
         print("\n".join(lines[-len(str(found).splitlines()) - 5 :]), flush=True)
     if options.write:
         write("tune", lines[:-1])
