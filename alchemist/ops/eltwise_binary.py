@@ -178,6 +178,20 @@ op(
     reference=_where,
 )
 ttir("where", _where, target="where")
+
+
+def _addcmul(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    return [np.asarray(inputs[0] + attributes.get("value", 1.0) * inputs[1] * inputs[2])]
+
+
+op(
+    "addcmul",
+    "input_a=first input_b=second input_c=third value memory_config",
+    "eltwise/ternary/ternary.hpp",
+    samples=tuple(Sample(((a, "bfloat16"), (out, "bfloat16"), (b, "bfloat16")), {"value": -1.0}, (out,)) for a, b, out in BROADCASTS),
+    reference=_addcmul,
+    doc="first + value * second * third in one program; chosen from optimization level 1 on",
+)
 op(
     "clamp_tensor",
     "input_tensor min max memory_config",

@@ -87,6 +87,7 @@ TTNN_PIPELINE = (
     "join-attention-heads",
     "turned-moves",
     "moves-in-rows",
+    "fuse-addcmul",
     "fuse-unary-chain",
     "place-conversions",
     "lift-constants",

@@ -34,6 +34,7 @@ ORDINALS = tuple("fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
 _NOUNS = {
     "Tensor": "constant",
     "add": "total",
+    "addcmul": "total",
     "subtract": "difference",
     "multiply": "product",
     "divide": "quotient",

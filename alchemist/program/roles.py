@@ -21,7 +21,7 @@ _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "pos
 """Arguments of ops that say what a value is, wherever it comes from."""
 _MASKS = frozenset({"attn_mask", "attention_mask"})
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
-_TO_SCORES = SHAPING | {"ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
+_TO_SCORES = SHAPING | {"ttnn.add", "ttnn.addcmul", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
 _MOST_STEPS = 6
 _COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
 """Constants that choose columns next to each other."""
@@ -46,7 +46,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "condition" if any(user.spec.name == "ttnn.where" and user.inputs()[0] is result for user in result.users) else "mask"
     elif op == "matmul" and _leads_to_softmax(result):
         found = "scores"
-    elif op in ("add", "subtract", "multiply", "divide", "where"):
+    elif op in ("add", "addcmul", "subtract", "multiply", "divide", "where"):
         found = _elementwise(node, op, names)
     elif op in ("max", "sum", "mean", "exp", "log", "square", "pow_scalar", "pow"):
         found = _statistic(node, op)
@@ -83,7 +83,11 @@ def _masks_attention(value: Value) -> bool:
 
 def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
     inputs = node.inputs()
-    if op in ("add", "where", "divide", "multiply", "subtract") and _leads_to_softmax(node.results[0]) and any(_is_scores(value) for value in inputs):
+    if (
+        op in ("add", "addcmul", "where", "divide", "multiply", "subtract")
+        and _leads_to_softmax(node.results[0])
+        and any(_is_scores(value) for value in inputs)
+    ):
         return "scores"
     if op == "multiply" and len(inputs) == 2:
         for value in inputs:

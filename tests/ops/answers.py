@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "data" / "answers.txt"
 SUITE = ROOT / "tests" / "conformance"
 CARDS = ("n150", "p150")
-STEP = 8  # every how many calls of the suite, by turns on the cards
+STEP = 8  # one of how many calls of the suite a card gets, by their names: a new op moves no other's calls
 _OF_THE_RUN = ("index", "call_id", "start_ns")
 
 
@@ -30,7 +31,7 @@ def calls(card: str) -> list[dict[str, Any]]:
     try:
         import probes
 
-        return [probe.as_json() for probe in probes.all_probes()[CARDS.index(card) * STEP // 2 :: STEP]]
+        return [call for probe in probes.all_probes() if zlib.crc32((call := probe.as_json())["id"].encode()) % STEP == CARDS.index(card)]
     finally:
         sys.path.remove(str(SUITE))
 
