@@ -14,6 +14,7 @@ from alchemist.optimizer.choose import Decision, label
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.overrides import names_of
 from alchemist.optimizer.placement import Choice, is_safe
+from alchemist.optimizer.sharded import cores_of
 
 MOST_REASONS = 4
 
@@ -111,9 +112,10 @@ def spelled(memory: Memory) -> str:
     """ "L1", "DRAM", or "L1 block shards of 7x3 tiles on 8x8 cores"."""
     if memory.shard is None:
         return memory.buffer
-    (rows, columns), (x0, y0, x1, y1) = memory.shard[0], memory.shard[1][:4]
+    (rows, columns), (x0, y0, x1, y1, *more) = memory.shard[0], memory.shard[1]
     kind = memory.layout.removesuffix("_SHARDED").lower()
-    return f"{memory.buffer} {kind} shards of {rows // 32}x{columns // 32} tiles on {x1 - x0 + 1}x{y1 - y0 + 1} cores"
+    cores = str(cores_of(memory)) if more else f"{x1 - x0 + 1}x{y1 - y0 + 1}"
+    return f"{memory.buffer} {kind} shards of {rows // 32}x{columns // 32} tiles on {cores} cores"
 
 
 def _where(choice: Choice) -> str:
