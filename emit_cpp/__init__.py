@@ -4,11 +4,12 @@ the files that are the same in every program."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
+from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
 from alchemist.program.text import clean, comment
 from alchemist.resources import render as render_template
@@ -16,7 +17,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_float
+from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_cores, render_float
 from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
@@ -54,7 +55,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
     texts = [function_text(function) for function in functions]
-    constants = [_constant(constant) for constant in program.constants]
+    constants = _constants(program.constants)
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
     files = {
@@ -80,7 +81,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
         files["module.cpp"] = _module(program, module_arguments)
     if separate:
         texts = [function_text(function) for function in program.prepare]
-        constants = [_constant(constant) for constant in program.prepare_constants]
+        constants = _constants(program.prepare_constants)
         body = "\n".join([*texts, *(line for lines in constants for line in lines)])
         files["consteval.cpp"] = render_template(
             "cpp/consteval.cpp.j2",
@@ -257,8 +258,14 @@ def _headers(functions: Iterable[model.Function]) -> list[str]:
     return sorted(found)
 
 
-def _constant(constant: model.Constant) -> list[str]:
-    """Lines of a named constant."""
+def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:
+    """Lines of each, sets of cores that several have before them."""
+    cores = shared_cores(constants)
+    return [*([f"const auto {name} = {render_cores(ranges)};"] for ranges, name in cores.items()), *(_constant(constant, cores) for constant in constants)]
+
+
+def _constant(constant: model.Constant, cores: Mapping[Ranges, str]) -> list[str]:
+    """Lines of a named constant. cores: names of sets of cores."""
     out = [f"// {constant.comment}"] if constant.comment else []
     value = constant.value
     if isinstance(value, model.Literal):
@@ -273,6 +280,6 @@ def _constant(constant: model.Constant) -> list[str]:
         if type_ != "auto":
             fields = [f"    .{name} = {render(part)}," for name, part in value.fields]
             return [*out, f"const {type_} {constant.name}{{", *fields, "};"]
-    call = memory_config_call(value) if isinstance(value, model.MemoryConfig) else render(value)
+    call = memory_config_call(value, cores) if isinstance(value, model.MemoryConfig) else render(value)
     head = f"const auto {constant.name} = "
     return [*out, *([f"{head}{call};"] if isinstance(call, str) else layout.lines(replace(call, head=head + call.head, tail=";"), ""))]

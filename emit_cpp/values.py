@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from alchemist.errors import EmitError
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
+from alchemist.program.constants import Ranges
 from alchemist.program.text import float_digits
 from emit_cpp import layout
 from emit_cpp.text import quoted
@@ -195,17 +196,21 @@ def render_memory_config(config: model.MemoryConfig) -> str:
     return call if isinstance(call, str) else call.flat()
 
 
-def memory_config_call(config: model.MemoryConfig) -> str | layout.Call:
-    """A name of the library, or the call that makes it, with the shards as a call of its own."""
+def render_cores(ranges: Ranges) -> str:
+    cores = ", ".join(f"ttnn::CoreRange(ttnn::CoreCoord({x0}, {y0}), ttnn::CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
+    return f"ttnn::CoreRangeSet(std::vector{{{cores}}})"
+
+
+def memory_config_call(config: model.MemoryConfig, names: Mapping[Ranges, str] | None = None) -> str | layout.Call:
+    """A name of the library, or the call that makes it, with the shards as a call of its own. names: of sets of cores that have one."""
     plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
     if config.shard is None and plain is not None:
         return plain
     parts: list[str | layout.Call] = [f"ttnn::TensorMemoryLayout::{config.memory.upper()}", f"ttnn::BufferType::{config.buffer.upper()}"]
     if config.shard is not None:
         shape, ranges, orientation = config.shard
-        cores = ", ".join(f"ttnn::CoreRange(ttnn::CoreCoord({x0}, {y0}), ttnn::CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
         extents = ", ".join(str(extent) for extent in shape)
-        grid = f"ttnn::CoreRangeSet(std::vector{{{cores}}})"
+        grid = (names or {}).get(ranges) or render_cores(ranges)
         shard = [grid, f"std::array<uint32_t, 2>{{{extents}}}", f"ttnn::ShardOrientation::{orientation.upper()}"]
         parts.append(layout.Call("ttnn::ShardSpec", shard))
     return layout.Call("ttnn::MemoryConfig", parts)

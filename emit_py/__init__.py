@@ -12,12 +12,13 @@ from black.parsing import InvalidInput
 
 from alchemist.errors import InternalError
 from alchemist.program import model
+from alchemist.program.constants import shared_cores
 from alchemist.program.text import WIDTH, clean
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines
 from emit_py.printer import function_text
 from emit_py.text import quoted
-from emit_py.values import render
+from emit_py.values import render, render_cores, render_memory_config
 
 __all__ = ["emit"]
 
@@ -47,7 +48,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             header=header_lines(program),
             consteval=separate,
             typed_weights=any(parameter.kind in ("weights", "output", "stored", "kept") for function in functions for parameter in function.parameters),
-            constants=[_constant(constant) for constant in program.constants],
+            constants=_constants(program.constants),
             functions=[function_text(function) for function in functions],
             inputs=[(variable.identifier, quoted(variable.name)) for variable in program.inputs],
             weights=weights if program.has_weights else "",
@@ -65,7 +66,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
         files["consteval.py"] = render_template(
             "py/consteval.py.j2",
             title=clean(program.title),
-            constants=[_constant(constant) for constant in program.prepare_constants],
+            constants=_constants(program.prepare_constants),
             functions=[function_text(function) for function in program.prepare],
         )
     return {name: _formatted(name, text) if formatted else text for name, text in files.items()}
@@ -84,9 +85,14 @@ def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str
     }
 
 
-def _constant(constant: model.Constant) -> tuple[str, str]:
-    """(comment, definition)."""
-    return constant.comment, f"{constant.name} = {render(constant.value)}"
+def _constants(constants: Sequence[model.Constant]) -> list[tuple[str, str]]:
+    """(comment, definition) of each, sets of cores that several have before them."""
+    cores = shared_cores(constants)
+    out = [("", f"{name} = {render_cores(ranges)}") for ranges, name in cores.items()]
+    for constant in constants:
+        value = render_memory_config(constant.value, cores) if isinstance(constant.value, model.MemoryConfig) else render(constant.value)
+        out.append((constant.comment, f"{constant.name} = {value}"))
+    return out
 
 
 def _call(program: model.Program, function: str, inputs: Sequence[str]) -> str:

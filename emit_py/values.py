@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from alchemist.errors import EmitError
 from alchemist.ops.spec import EnumRef
 from alchemist.program import model
+from alchemist.program.constants import Ranges
 from alchemist.program.text import float_digits
 from emit_py.text import quoted, quoted_format
 
@@ -105,7 +106,18 @@ def _grid(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str | No
     return f"ttnn.num_cores_to_corerangeset({cores}, ttnn.CoreCoord({columns + 1}, {row + 1}), row_wise=True)"
 
 
-def render_memory_config(config: model.MemoryConfig) -> str:
+def render_cores(ranges: Ranges) -> str:
+    """A set of cores by itself."""
+    return _grid(ranges) or _core_range_set(ranges)
+
+
+def _core_range_set(ranges: Ranges) -> str:
+    cores = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
+    return f"ttnn.CoreRangeSet([{cores}])"
+
+
+def render_memory_config(config: model.MemoryConfig, names: Mapping[Ranges, str] | None = None) -> str:
+    """names: of sets of cores that have one."""
     plain = _PLAIN_MEMORY.get((config.buffer, config.memory))
     if config.shard is None and plain is not None:
         return plain
@@ -116,7 +128,8 @@ def render_memory_config(config: model.MemoryConfig) -> str:
     grid = _grid(ranges) if config.buffer == "l1" and orientation == "row_major" and len(shape) == 2 else None
     if grid is not None:
         strategy = config.memory.removesuffix("_sharded").upper()
+        grid = (names or {}).get(ranges, grid)
         return f"ttnn.create_sharded_memory_config(({shape[0]}, {shape[1]}), {grid}, ttnn.ShardStrategy.{strategy}, use_height_and_width_as_shard_shape=True)"
-    cores = ", ".join(f"ttnn.CoreRange(ttnn.CoreCoord({x0}, {y0}), ttnn.CoreCoord({x1}, {y1}))" for (x0, y0), (x1, y1) in ranges)
-    spec = f"ttnn.ShardSpec(ttnn.CoreRangeSet([{cores}]), {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
+    cores = (names or {}).get(ranges) or _core_range_set(ranges)
+    spec = f"ttnn.ShardSpec({cores}, {[*shape]}, ttnn.ShardOrientation.{orientation.upper()})"
     return f"ttnn.MemoryConfig({head}, {spec})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
-from alchemist.program.names import constant_case, snake_case
+from alchemist.program.names import constant_case, snake_case, unique
 from alchemist.program.walk import mapped
 
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
@@ -141,6 +142,23 @@ def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int
 def _cores(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str:
     extents = [(x1 - x0 + 1, y1 - y0 + 1) for (x0, y0), (x1, y1) in ranges]
     return "{}x{}".format(*extents[0]) if len(extents) == 1 else str(sum(x * y for x, y in extents))
+
+
+Ranges = tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+
+
+def shared_cores(constants: Sequence[model.Constant]) -> dict[Ranges, str]:
+    """Names of the sets of cores that are no rectangle and that several memory configs of a file have."""
+    shards = [constant.value.shard for constant in constants if isinstance(constant.value, model.MemoryConfig) and constant.value.shard is not None]
+    counts = Counter(ranges for _, ranges, _ in shards if len(ranges) > 1)
+    taken = {constant.name for constant in constants}
+    names: dict[Ranges, str] = {}
+    for ranges, count in counts.items():
+        if count > 1:
+            name = f"CORES_{_cores(ranges)}"
+            names[ranges] = unique([name], lambda name: name not in taken)
+            taken.add(names[ranges])
+    return names
 
 
 def _rank(entry: _Entry) -> tuple[int, int]:

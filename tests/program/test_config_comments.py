@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 from alchemist.frontends.torch import capture
+from alchemist.ops.spec import Kind
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program, model
-from alchemist.program.constants import name_constants
+from alchemist.program.constants import Ranges, name_constants, shared_cores
 
 LIBRARY = "What the library takes by itself"
 
@@ -38,3 +39,15 @@ def test_of_products(options: dict[str, str], said: dict[str, str]) -> None:
 
 def test_without_configs() -> None:
     assert name_constants([], [], set(), ("lofi", "precision=bfp8_lofi")) == ((), (), (), ())
+
+
+def test_cores_that_several_configs_have_are_named_once() -> None:
+    """Those that are no rectangle; a rectangle is as short as a name."""
+    uneven, square = (((0, 0), (7, 6)), ((0, 7), (5, 7))), (((0, 0), (7, 7)),)
+
+    def config(name: str, ranges: Ranges) -> model.Constant:
+        return model.Constant(name, model.MemoryConfig("l1", "height_sharded", ((32, 64), ranges, "row_major")), Kind.MEMORY_CONFIG)
+
+    assert shared_cores([config("A", uneven), config("B", uneven), config("C", square), config("D", square)]) == {uneven: "CORES_62"}
+    assert shared_cores([config("A", uneven), config("B", square)]) == {}
+    assert shared_cores([config("CORES_62", uneven), config("B", uneven)]) == {uneven: "CORES_62_2"}
