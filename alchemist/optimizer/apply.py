@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -87,6 +87,8 @@ def apply(placed: Placed) -> None:
             move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + spelled(memory)}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
+        if op.name == "ttnn.concat" and taken.moves:
+            _move_parts_where_made(op, [op.operands[index] for index, _ in taken.moves])
         overwritten = taken.choice.priced.candidate.attributes.get(IN_PLACE)
         if overwritten is not None:
             op = step.op = _overwriting(op, overwritten)
@@ -109,6 +111,18 @@ def apply(placed: Placed) -> None:
             made = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
             _read_instead(made, op, placed, number)
     _bring_back(placed)
+
+
+def _move_parts_where_made(joined: Operation, moved: Sequence[SSAValue]) -> None:
+    """Moves of parts of one statement stand behind what makes the parts: equal parts are turns of a loop."""
+    parts = [value.owner.operands[0] if value in moved and isinstance(value.owner, Operation) else value for value in joined.operands]
+    makers = [part.owner for part in parts if isinstance(part.owner, Operation) and len(list(part.uses)) == 1]
+    if len(makers) < len(parts) or len({(maker.name, sources_of(maker)) for maker in makers}) > 1 or not sources_of(makers[0]):
+        return
+    for value, maker in zip(joined.operands, makers, strict=True):
+        if value in moved and isinstance(value.owner, Operation) and maker.parent is not None:
+            value.owner.detach()  # type: ignore[no-untyped-call]
+            maker.parent.insert_ops_after([value.owner], maker)
 
 
 def _read_instead(made: Operation, op: Operation, placed: Placed, number: int) -> Operation:

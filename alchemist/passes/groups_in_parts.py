@@ -12,6 +12,7 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
+from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
@@ -93,15 +94,22 @@ def _only_reader(value: SSAValue) -> Operation | None:
 
 
 def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Sequence[tuple[int, int, int]]) -> None:
-    """parts: channels, groups and channels of the result of each."""
+    """Each part of the product stands before the convolution that reads it, and both belong to the module around them: equal parts are turns of a loop.
+
+    parts: channels, groups and channels of the result of each.
+    """
     channel = _dims(op)[-1]
+    whole = shape(op.operands[0])[channel]
+    b = Builder.before(op)
+    b.source = tuple(dict.fromkeys((*sources_of(maker), *sources_of(op)))) or None
     results: list[SSAValue] = []
     first = first_out = 0
     for channels, groups, out in parts:
-        made = _part(maker, maker.operands[0], first, channels, None, channel)
-        results.append(_part(op, made, first_out, out, groups, channel))
+        made = _part(b, maker, maker.operands[0], first, channels, None)
+        assert isinstance(made.owner, Operation)
+        access.set_attr(made.owner, NOTE, _said(first, channels, parts[0][0], whole))
+        results.append(_part(b, op, made, first_out, out, groups))
         first, first_out = first + channels, first_out + out
-    b = _builder(op)
     dims = list(shape(op.results[0]))
     dims[channel] = first_out
     joined = b.op("ttir.concat", [results], {"dim": channel}, [tensor(dims, element_type(op.results[0]))])
@@ -109,13 +117,24 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
         weight = operand(reader, "weight")
         assert weight is not None
         place = list(reader.operands).index(weight)
-        reader.operands[place] = _rows(_builder(reader), weight, 1, 0, first_out)
+        reader.operands[place] = _rows(Builder.in_place_of(reader), weight, 1, 0, first_out)
     op.results[0].replace_all_uses_with(joined)
 
 
-def _part(op: Operation, x: SSAValue, first: int, count: int, groups: int | None, channel: int) -> SSAValue:
+def _said(first: int, channels: int, full: int, whole: int) -> str:
+    """The remark at a part. full: channels of those that are not the last."""
+    why = "conv2d fills the weights of groups up with zeros to all channels"
+    if channels == full and whole >= 2 * full:
+        return f"{channels} of {whole} channels at a time: {why}"
+    if not first:
+        return f"the first {channels} of {whole} channels: {why}"
+    zeros = f" and {first + channels - whole} of zeros: whole tiles" if first + channels > whole else ""
+    return f"the last {min(channels, whole - first)} of {whole} channels{zeros}"
+
+
+def _part(b: Builder, op: Operation, x: SSAValue, first: int, count: int, groups: int | None) -> SSAValue:
     """The convolution of some of its results. groups: how many these are, None for a product."""
-    b = _builder(op)
+    channel = _dims(op)[-1]
     weight, bias = operand(op, "weight"), operand(op, "bias")
     assert weight is not None
     operands = [x, _rows(b, weight, 0, first, count)]
@@ -145,9 +164,3 @@ def _rows(b: Builder, value: SSAValue, axis: int, first: int, count: int) -> SSA
         padding[2 * axis + 1], dims[axis] = missing, count
         value = b.op("ttir.pad", [value], {"padding": padding, "value": 0.0}, [tensor(dims, of)])
     return value
-
-
-def _builder(op: Operation) -> Builder:
-    b = Builder.before(op)
-    b.source = sources_of(op) or None
-    return b

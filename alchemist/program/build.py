@@ -301,6 +301,8 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
 def _head(definition: Definition, line: int) -> str:
     """What a function is made from, as the beginning of its docstring."""
     label = class_label(definition)
+    if definition.in_parts:
+        return f"{label}, in parts. "
     if definition.method:
         label = f"{label}.{definition.method}"
         line = 0

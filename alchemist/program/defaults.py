@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from alchemist.program import model
 from alchemist.program.walk import mapped
+from alchemist.program.weights import PART
 
-_SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size"})
+_SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size", PART})
 """What every call says: a reader asks for it."""
 MIN_CALLS = 3
 """Calls of a function that tell what is usual."""

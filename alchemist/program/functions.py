@@ -20,6 +20,9 @@ MAX_TENSORS = 48
 """Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
 INITIAL = re.compile(r"initial_\d+")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
+_IN_PARTS = "_in_parts"
+IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
+"""Functions of ops whose weights are cut into parts, by an op in them."""
 _UPDATE = "update"
 """What an optimizer does to a parameter."""
 ROUND = re.compile(r"@\d{7,}")
@@ -58,6 +61,11 @@ class Definition:
     def is_container(self) -> bool:
         """Whether it stands for a list of layers, which has no source of its own: the lines of its ops are those of its calls."""
         return not self.method and self.class_name.startswith(SHARED)
+
+    @property
+    def in_parts(self) -> str:
+        """What is done in parts, "" for other functions."""
+        return self.method.partition(_IN_PARTS)[0] if self.method in IN_PARTS.values() else ""
 
     @property
     def is_step(self) -> bool:
@@ -131,7 +139,7 @@ class Carried:
 
 @dataclass(eq=False, slots=True)
 class Collected:
-    """A value of every iteration, all of them joined by one op behind the loop, behind values made `before` the loop.
+    """A value of every iteration, all of them joined by one op behind the loop, behind values made `before` the loop and before those made `behind` it.
 
     reverse: the op wants the last value first.
     """
@@ -139,6 +147,7 @@ class Collected:
     first: Value
     values: list[Value]
     before: list[Value] = field(default_factory=list)
+    behind: list[Value] = field(default_factory=list)
     reverse: bool = False
 
 
@@ -204,6 +213,7 @@ class Recovery:
         for const_eval in graph.const_evals:
             for index, value in enumerate(const_eval.results):
                 self._recipes[id(value)] = weight_names.recipe(const_eval, index)
+        self._in_parts = {node.sources for node in graph.nodes if any(weight_names.is_part(value.key) for value in node.inputs())} - {()}
         self._modules = {scope.path for node in graph.nodes for info in node.sources for scope in info.scopes}
         self._by_key: dict[Hashable, Definition] = {}
         self._last_use: dict[int, int] = {}
@@ -269,19 +279,23 @@ class Recovery:
         return flat
 
     def _method_groups(self, tree: Group[Node]) -> Iterator[Node | Group[Node] | _Method]:
-        """Joins neighbouring ops of one statement `x = self.f(...)` of this module, if there are others beside them."""
+        """Joins neighbouring ops of one statement `x = self.f(...)` of this module, and those of what is done in parts, if there are others beside them."""
         runs: list[tuple[str, list[Node | Group[Node]]]] = []
-        previous: Statement | None = None
+        previous: Hashable = None
         for item in tree.items:
             statement = self._method_statement(item, tree.chain) if isinstance(item, Node) else None
-            if statement is not None and runs and statement == previous:
+            sources = item.sources if isinstance(item, Node) and item.sources in self._in_parts else None
+            mark = sources or statement
+            if mark is not None and runs and mark == previous:
                 runs[-1][1].append(item)
             else:
-                runs.append((statement.method if statement else "", [item]))
-            previous = statement
+                runs.append(("" if sources or statement is None else statement.method, [item]))
+            previous = mark
         for method, items in runs:
+            nodes = [item for item in items if isinstance(item, Node)]
+            method = method or next((IN_PARTS[node.spec.name] for node in nodes if node.sources in self._in_parts and node.spec.name in IN_PARTS), "")
             if method and 2 <= len(items) and len(runs) > 1:
-                positions = [item.position for item in items if isinstance(item, Node)]
+                positions = [node.position for node in nodes]
                 yield _Method(method, Group(tree.chain, items, min(positions), max(positions) + 1))
             else:
                 yield from items

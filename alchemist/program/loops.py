@@ -11,6 +11,7 @@ from alchemist.program import model
 from alchemist.program.functions import CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
 from alchemist.program.graph import Node, Value, skeleton, values_of
 from alchemist.program.model import Index, Key
+from alchemist.program.weights import COUNTING, PART, without_cuts
 
 MAX_PERIOD = 64
 """Items per iteration that are looked for."""
@@ -18,6 +19,8 @@ SHORT_PERIOD = 24
 """Up to here also repetitions of a shorter one are looked at: two steps may be alike where one is not."""
 MIN_EQUAL = 4
 """Iterations of a loop of few items in which nothing counts."""
+MIN_JOINED = 3
+"""Iterations of a loop whose results are joined with a tensor from before it."""
 MIN_SAVED = 8
 """Items that a loop of fewer iterations must save."""
 FOREVER = 1 << 60
@@ -29,17 +32,15 @@ LAYERS = "layers"
 class _Signature:
     """code: equal for items that are the same up to integers in names and slices. numbers: those integers. names: the names.
 
-    places: for the last numbers, the argument and the element that each is.
+    places: for the last numbers, the argument and the element that each is. cuts: where weights are cut out of their tensor files. files: those files.
     """
 
     code: int
     numbers: tuple[int, ...]
     names: tuple[str, ...]
     places: tuple[tuple[str, int], ...] = ()
-
-
-_COUNTING = {"ttnn.slice_static": ("slice_start", "slice_end")}
-"""Arguments whose elements may count with a loop."""
+    cuts: tuple[int, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
@@ -76,7 +77,7 @@ def _signature(
         code: Hashable = id(item.function)
         names.append(definition.relative(item.path) if item.path != definition.path else "")
     else:
-        counting = _COUNTING.get(item.spec.name, ())
+        counting = COUNTING.get(item.spec.name, ())
         for arg, raw in item.arguments:
             if arg.name in counting and isinstance(raw, tuple | model.Items):
                 elements = raw if isinstance(raw, tuple) else raw.items
@@ -94,8 +95,11 @@ def _signature(
         parts = _COUNTER.split(name)
         numbers += [int(part) for part in parts[1::2]]
         patterns.append("#".join(parts[::2]))
-    key = (code, tuple(patterns), tuple((value.type, recipe_of(value)) for value in weights), tuple(value.type for value in listed))
-    return _Signature(codes.setdefault(key, len(codes)), (*numbers, *counts), tuple(names), tuple(places))
+    made = [without_cuts(recipe_of(value)) for value in weights]
+    key = (code, tuple(patterns), tuple((value.type, form) for value, (form, _) in zip(weights, made, strict=True)), tuple(value.type for value in listed))
+    cuts = tuple(number for _, found in made for number in found)
+    files = tuple(name for value in weights for name in value.made_from)
+    return _Signature(codes.setdefault(key, len(codes)), (*numbers, *counts), tuple(names), tuple(places), cuts, files)
 
 
 _COUNTER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=\.|$)")
@@ -113,7 +117,7 @@ def element_name(value: Value) -> str:
 
 @dataclass(slots=True)
 class _Join:
-    """An op behind the loop that reads one value of every iteration: `offset` of its tensors come before those.
+    """An op behind the loop that reads one value of every iteration: `offset` of its tensors come before those, perhaps others behind.
 
     reverse: it reads them in reverse order; so are `tensors`.
     """
@@ -122,6 +126,11 @@ class _Join:
     tensors: Sequence[Value]
     offset: int
     reverse: bool
+
+
+def _counts_on(first: Sequence[int], second: Sequence[int], other: Sequence[int], iteration: int) -> bool:
+    """Whether numbers go on from the first iteration to this one as they do to the second."""
+    return all(c == a + (b - a) * iteration for a, b, c in zip(first, second, other, strict=True))
 
 
 class _Iterations:
@@ -163,13 +172,13 @@ class _Iterations:
             return False
         signatures = self._search.signatures
         for k in range(self._period):
-            first, other = signatures[self._start + k], signatures[self._index(iteration, k)]
-            if first.code != other.code:
+            first, second, other = signatures[self._start + k], signatures[self._start + self._period + k], signatures[self._index(iteration, k)]
+            if first.code != other.code or (first.cuts != other.cuts and first.files != other.files):
                 return False
-            if iteration > 1 and first.numbers != other.numbers:
-                second = signatures[self._start + self._period + k].numbers
-                if any(c != a + (b - a) * iteration for a, b, c in zip(first.numbers, second, other.numbers, strict=True)):
-                    return False
+            if iteration > 1 and not (
+                _counts_on(first.numbers, second.numbers, other.numbers, iteration) and _counts_on(first.cuts, second.cuts, other.cuts, iteration)
+            ):
+                return False
         return True
 
     def _learn(self) -> bool:
@@ -264,9 +273,10 @@ class _Iterations:
 
     def _is_collected(self, join: _Join) -> bool:
         """Whether the joined tensors are those of the loop, perhaps behind one that was made before it."""
-        before = join.tensors[: join.offset]
-        whole = join.offset + self.count == len(join.tensors) and (not before or (len(before) == 1 and self.count >= 3))
+        before, behind = join.tensors[: join.offset], join.tensors[join.offset + self.count :]
+        whole = len(before) + len(behind) <= 1 and (not before or self.count >= MIN_JOINED) and not (behind and self._carried)
         good = whole and all(self._search.only_joined(value, join.node, self._span(0)[0]) for value in before)
+        good = good and all(self._search.made_behind(value, join.node, self._span(self.count - 1)[1]) for value in behind)
         if not good:
             self.hopeless = join.node
         return good
@@ -293,7 +303,13 @@ class _Iterations:
                     offsets.setdefault(id(item), {}).setdefault(name, {})[element] = first.numbers[skipped + slot] - self._base
         carried = [Carried(initial, writes(rows[0][k])[r], writes(rows[-1][k])[r]) for (k, r), initial in sorted(self._carried.items())]
         collected = [
-            Collected(writes(rows[0][k])[r], [writes(row[k])[r] for row in rows], list(join.tensors[: join.offset]), join.reverse)
+            Collected(
+                writes(rows[0][k])[r],
+                [writes(row[k])[r] for row in rows],
+                list(join.tensors[: join.offset]),
+                list(join.tensors[join.offset + self.count :]),
+                join.reverse,
+            )
             for (k, r), join in sorted(self._joins.items())
         ]
         variable = "i" if self._step else "_"
@@ -318,9 +334,18 @@ class _Iterations:
             if min(steps) < 1 or sliced - {1}:
                 return False
             self._step, self._base = 1, 0
+        if not self._cuts_count():
+            return False
         keys, self._container = _key_forms(self._search.signatures, self._start, self._period, self._base, self._step)
+        self._container = "" if self._container == PART else self._container  # a layer has as many parts as it has
         self._keys = keys or {}
         return keys is not None
+
+    def _cuts_count(self) -> bool:
+        """Whether weights are cut out of their files at multiples of the integer that counts."""
+        pairs = ((self._search.signatures[self._start + k], self._search.signatures[self._start + self._period + k]) for k in range(self._period))
+        steps = {b - a for one, two in pairs for a, b in zip(one.cuts, two.cuts, strict=True)} - {0}
+        return not steps or (self._step > 0 and all(step > 0 and step % self._step == 0 for step in steps))
 
 
 class _Search:
@@ -384,6 +409,10 @@ class _Search:
         """Whether a value from before the loop is needed by nothing else after its start than the op that joins."""
         made = value.node is not None and value.node.position < start
         return made and id(value) not in self.returned and all(user is joined or user.position < start for user in value.users)
+
+    def made_behind(self, value: Value, joined: Node, end: int) -> bool:
+        """Whether a value from behind the loop is for the op that joins alone."""
+        return value.node is not None and value.node.position >= end and id(value) not in self.returned and all(user is joined for user in value.users)
 
 
 def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int, step: int) -> tuple[dict[str, Key] | None, str]:

@@ -18,6 +18,7 @@ from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
 from alchemist.program.tail_merging import reads_device
 from alchemist.program.walk import mapped
+from alchemist.program.weights import PART, is_part
 
 MIN_CALLS = 3
 """Calls in the program's text that are worth a function."""
@@ -142,14 +143,16 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     """A call of one module's weights whose other arguments are tensors and constants."""
     if not isinstance(statement, model.Call) or statement.spec.target not in _KINDS or len(statement.arguments) < MIN_ARGUMENTS:
         return None
-    keys = [value.key for _, value in statement.arguments if isinstance(value, model.WeightRef)]
+    cut = [_without_part(value.key) for _, value in statement.arguments if isinstance(value, model.WeightRef)]
+    part = cut[0][1] if cut and all(number == cut[0][1] for _, number in cut) else None
+    keys = [key for key, _ in cut] if part is not None else [value.key for _, value in statement.arguments if isinstance(value, model.WeightRef)]
     if any(one.stored or one.collection != "weights" for _, one in statement.arguments if isinstance(one, model.WeightRef)):
         return None
     module = _module(keys)
     if module is None or len(statement.results) + statement.returned != 1 or not all(isinstance(result, str) for result in statement.results):
         return None
     tensors: list[model.Value] = []
-    said: list[model.NumberArgument] = []
+    said = [model.NumberArgument(PART, part)] if part is not None else []
     parameters: list[model.Parameter] = []
     arguments: list[tuple[Arg, model.Value]] = []
     for arg, value in statement.arguments:
@@ -162,7 +165,7 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
             parameters.append(parameter)
             inner = model.TensorRef(parameter.name)
         elif isinstance(value, model.WeightRef):
-            inner = replace(value, key=_behind(value.key, module))
+            inner = replace(value, key=_behind(value.key, module) if part is None else (*_behind(_without_part(value.key)[0], module), model.Index(PART)))
         elif arg.name in _SAID and constant_kind(value) == _SAID[arg.name]:
             said.append(model.NumberArgument(arg.name, value))
             inner = model.ParameterRef(arg.name)
@@ -176,7 +179,9 @@ def _candidate(statement: model.Statement) -> _Candidate | None:
     call = replace(statement, arguments=tuple(arguments), results=(), note="", returned=True)
     body = (model.GetDevice(model.TensorRef(_X.name)), call) if reads_device([call]) else (call,)
     name, doc = f"add_{kind.name}" if summed else f"{kind.name}{_activation(statement)}", kind.doc.format("x + residual" if summed else "x")
-    constants = (model.Parameter(one.name, _SAID[one.name]) for one in said)
+    if part is not None:
+        name, doc = f"{name}_{PART}", f"A part of {doc[0].lower()}{doc[1:]}"
+    constants = (model.Parameter(one.name, _SAID.get(one.name, "number")) for one in said)
     function = model.Function(name, (*parameters, model.Parameter("weights", "weights"), *constants), body, 1, doc)
     alike = (statement.spec.name, name, tuple((arg.name, type(value)) for arg, value in statement.arguments))
     return _Candidate(function, tuple(tensors), module, alike, statement, tuple(said))
@@ -201,6 +206,17 @@ def _module(keys: Sequence[model.Key]) -> model.Key | None:
     while names and all(len(name) > count + 1 and name[count] == names[0][count] for name in names):
         count += 1
     return (".".join(names[0][:count]),) if count and len(names) == len(keys) else None
+
+
+def _without_part(key: model.Key) -> tuple[model.Key, model.Value | None]:
+    """A part's key up to its number, and the number; None for the key of another weight."""
+    *head, last = key
+    if isinstance(last, model.Index) and head and isinstance(head[-1], str) and head[-1].endswith(f"_{PART}_") and last.scale == 1 and not last.text:
+        return tuple(head), model.NumberRef(f"{last.variable} {'+' if last.offset > 0 else '-'} {abs(last.offset)}" if last.offset else last.variable)
+    if isinstance(last, str) and is_part(last):
+        text, _, number = last.rpartition("_")
+        return (*head, f"{text}_"), model.Literal(int(number))
+    return key, None
 
 
 def _behind(key: model.Key, module: model.Key) -> model.Key:

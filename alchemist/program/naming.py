@@ -490,7 +490,7 @@ class Naming:
         """(names by the module that computes the value, last resorts)."""
         if isinstance(item, CallItem):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
-            names = [name for name in (item.function.method.lstrip("_"), attribute) if name]
+            names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
             return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
         module: list[str] = []
         moved, others = self._moved_names(item)

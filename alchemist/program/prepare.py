@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from alchemist.ops.spec import MOVING
 from alchemist.program import model
@@ -13,8 +13,8 @@ from alchemist.program.functions import CallItem, Definition, LoopItem, function
 from alchemist.program.graph import Graph, Node, Value, map_raw
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
-from alchemist.program.recipes import Recipe, joined, module_of
-from alchemist.program.weights import in_order, needed, recipe
+from alchemist.program.recipes import Cut, Parts, Recipe, joined, module_of
+from alchemist.program.weights import COUNTING, in_order, literal_numbers, needed, recipe
 
 STORED = model.Parameter("stored", "stored")
 OUTPUT = model.Parameter("weights", "output")
@@ -116,8 +116,9 @@ class _Preparation:
                         called.add((id(part.function), part.path))
                         calls.append(part)
             if isinstance(item, LoopItem):
-                own += [recipe for recipe in recipes if not _varies(recipe.key, item)]
-                recipes = [recipe for recipe in recipes if _varies(recipe.key, item)]
+                counted = self._with_parts(recipes, item, definition)
+                own += [counted.get(recipe.key, recipe) for recipe in recipes if recipe.key in counted or not _varies(recipe.key, item)]
+                recipes = [recipe for recipe in recipes if recipe.key not in counted and _varies(recipe.key, item)]
                 parts += [call for call in calls if not _varies(definition.relative(call.path), item)]
                 calls = [call for call in calls if _varies(definition.relative(call.path), item)]
                 if recipes or calls:
@@ -146,6 +147,28 @@ class _Preparation:
         files = tuple(definition.relative(leaf.name) for leaf in leaves)
         return [Recipe(key, files, in_order(const_eval, nodes), leaves, const_eval.outputs[index], recipe(const_eval, index))]
 
+    def _with_parts(self, recipes: Sequence[Recipe], loop: LoopItem, definition: Definition) -> dict[str, Recipe]:
+        """Those of the first iteration's recipes, by key, that the others' differ from in where slices are cut out."""
+        found: dict[str, Recipe] = {}
+        wanted = {recipe.key: recipe for recipe in recipes}
+        for place, item in enumerate(loop.body):
+            for number, value in enumerate(reads(item)):
+                first = wanted.get(definition.relative(value.key)) if definition.holds(value) else None
+                if first is None or first.key in found:
+                    continue
+                second = self._nodes(reads(loop.others[0][place])[number])
+                pairs = zip(first.nodes, second, strict=True)
+                cuts = {id(node): counting for node, other in pairs if (counting := _counting(node, other, loop))}
+                if cuts:
+                    stop = loop.start + loop.count * loop.step
+                    found[first.key] = replace(first, parts=Parts(loop.variable, loop.start, stop, {first.key: loop.keys[first.key]}, cuts))
+        return found
+
+    def _nodes(self, value: Value) -> list[Node]:
+        """What makes a prepared weight, in order."""
+        const_eval = self._owners.get(value)
+        return in_order(const_eval, needed(const_eval.outputs[const_eval.results.index(value)])[0]) if const_eval is not None else []
+
     def _make_helpers(self, plans: Sequence[_Plan], taken: set[str]) -> None:
         """A function for every recipe of several steps that is written at two places or more, integers apart."""
         count: dict[Hashable, list[Recipe]] = {}
@@ -158,7 +181,7 @@ class _Preparation:
         alike = Counter(_without_constants(signature) for signature, places in count.items() for _ in places)
         for signature, places in count.items():
             first = places[0]
-            if alike[_without_constants(signature)] < 2 or len(first.nodes) < 2 or not first.leaves:
+            if alike[_without_constants(signature)] < 2 or len(first.nodes) < 2 or not first.leaves or (first.parts is not None and not first.also):
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
             name = unique([identifier(_helper_name(first, last))], lambda name: name not in taken and name not in RESERVED)
@@ -190,6 +213,10 @@ class _Preparation:
 
         def place(name: str) -> model.Key:
             module, _, leaf = name.rpartition(".")
+            if made.parts is not None and name in made.parts.keys:
+                text, *behind = made.parts.keys[name]
+                assert isinstance(text, str)
+                return (model.Index(words[module], text=True), text.removeprefix(module), *behind)
             return (model.Index(words[module], text=True), f".{leaf}")
 
         environment: dict[int, model.Value] = {id(leaf): model.WeightRef(place(file), stored=True) for file, leaf in zip(made.files, made.leaves, strict=True)}
@@ -270,6 +297,8 @@ class _Preparation:
             return [model.CallFunction(helper.name, tuple(arguments), (target,))]
         functions = {plan.name for plan in self._plans.values()} | {helper.name for helper in self._helpers.values()}
         environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
+        if made.parts is not None:
+            keys = [made.parts.keys.get(name, key) for name, key in zip(made.outputs.values(), keys, strict=True)]
         steps = _steps(made, environment, set(), functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)))
         if len(steps) == 1 and not comments:
             return list(steps)
@@ -287,6 +316,20 @@ class _Preparation:
                     where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
                     texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
         return [texts[key] for key in sorted(texts)]
+
+
+def _counting(first: Node, second: Node, loop: LoopItem) -> dict[tuple[str, int], Cut]:
+    """What of a slice is another integer in the second iteration."""
+    found: dict[tuple[str, int], Cut] = {}
+    others = dict((arg.name, raw) for arg, raw in second.arguments)
+    for arg, raw in first.arguments:
+        if arg.name in COUNTING.get(first.spec.name, ()):
+            rows = literal_numbers(raw), literal_numbers(others.get(arg.name))
+            for place, (one, two) in enumerate(zip(rows[0] or (), rows[1] or (), strict=True)):
+                if one != two:
+                    step = (two - one) // loop.step
+                    found[arg.name, place] = Cut(one - step * loop.start, step)
+    return found
 
 
 def _helper_name(made: Recipe, last: Node) -> str:
@@ -334,17 +377,25 @@ def _steps(
 ) -> list[model.Statement]:
     """The recipe's calls. environment: what its tensor files are called. targets: where its weights are kept; without them, the last call is returned."""
     out: list[model.Statement] = []
+    turned: list[model.Statement] = []
+    before, inside, others = made.turned()
+    nodes = [*before, *inside, *others]
     last: dict[int, int] = {}
-    for index, node in enumerate(made.nodes):
+    for index, node in enumerate(nodes):
         for value in made.inputs(node):
             last[id(value)] = index
     names: dict[str, int] = {}  # variable -> index of its value's last use
+    for value in (value for node in before for value in node.results):
+        if last.get(id(value), -1) >= len(before):  # the next turn reads it again
+            last[id(value)] = max(last[id(value)], len(before) + len(inside))
     for word in bound:
         names[word] = max((last.get(value, -1) for value, one in environment.items() if one == model.TensorRef(word)), default=-1)
-    for index, node in enumerate(made.nodes):
+    for index, node in enumerate(nodes):
         arguments = tuple((arg, map_raw(raw, lambda value: environment[id(made.one(value))])) for arg, raw in node.arguments)
         if targets:  # outside helpers the device is asked from the tensor files
             arguments = tuple((arg, model.DeviceRef(stored=True) if isinstance(value, model.DeviceRef) else value) for arg, value in arguments)
+        if made.parts is not None and id(node) in made.parts.cuts:
+            arguments = tuple((arg, _cut(arg.name, value, made.parts.cuts[id(node)], made.parts.variable)) for arg, value in arguments)
         final = made.output in node.results
         results: list[model.Target] = []
         for value in node.results:
@@ -362,10 +413,21 @@ def _steps(
             names[name] = last.get(id(value), index)
             environment[id(value)] = model.TensorRef(name)
             results.append(name)
+        statements = turned if node in inside else out
         if node.note:
-            out.append(model.Comment(node.note))
-        out.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
+            statements.append(model.Comment(node.note))
+        statements.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
+        if made.parts is not None and index + 1 == len(before) + len(inside):
+            out.append(model.Loop(made.parts.variable, made.parts.start, model.Literal(made.parts.stop), 1, tuple(turned), ""))
     return out
+
+
+def _cut(name: str, value: model.Value, cuts: Mapping[tuple[str, int], Cut], variable: str) -> model.Value:
+    """A slice's place, with the number of the part in it."""
+    if not isinstance(value, model.Items) or all((name, place) not in cuts for place in range(len(value.items))):
+        return value
+    counted = (model.NumberRef(cuts[name, place].counted(variable)) if (name, place) in cuts else one for place, one in enumerate(value.items))
+    return model.Items(tuple(counted))
 
 
 def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> list[str]:

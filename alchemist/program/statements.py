@@ -33,7 +33,8 @@ class Body(Naming):
         self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
         self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
         self._collected: dict[tuple[int, ...], str] = {}  # all values of such a list in an op's order, and its name
-        self._at_front: set[int] = set()  # those of them that are put at the list's front
+        self._added: dict[int, str] = {}  # values made behind the iterations that such a list ends with, and its name
+        self._at_front: set[int] = set()  # those of both that are put at the list's front
         self._constants: set[str] = set()  # names that may not be rebound
         self._taken: set[int] = set()  # values that leave their collection with the present item
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
@@ -103,7 +104,7 @@ class Body(Naming):
             if not quiet and not comments.keys() <= group:
                 out += [model.Blank(), *[model.Comment(text) for key, text in comments.items() if key not in group]]
                 group = set(comments) | (group if group & comments.keys() else set())
-            elif not comments and isinstance(item, LoopItem):
+            elif isinstance(item, LoopItem):
                 out.append(model.Blank())
                 group = group if {key for part in item.body for key in self._comments(part)} <= group else set()
             if isinstance(item, LoopItem):
@@ -118,7 +119,7 @@ class Body(Naming):
                     out.append(model.Comment(note))
                 out += self._with_kept(item, statement)
                 for value in writes(item):
-                    if id(value) in self._kept:
+                    if id(value) in self._kept or id(value) in self._added:
                         out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             done = self._done(item, index, held, last, inherited)
             freed = tuple(name for name, value in done.items() if (value in frees(item) or (carried or {}).get(id(value))) and not _only_kept(item, value))
@@ -228,7 +229,17 @@ class Body(Naming):
         survivors = {id(carried.first) for carried in loop.carried}
         ending = {id(each.initial): any(each.first in user.frees for user in each.first.users) for each in loop.carried}
         outer_numbers, self._numbers = self._numbers, {}
-        body = self._block(loop.body, inner_held, survivors, locked=lock, preset=preset, quiet=len(loop.body) == 1, said=said, repeats=True, carried=ending)
+        body = self._block(
+            loop.body,
+            inner_held,
+            survivors,
+            locked=lock,
+            preset=preset,
+            quiet=bool(self._comments(loop)) or len(loop.body) == 1,
+            said=said,
+            repeats=True,
+            carried=ending,
+        )
         self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:
@@ -242,7 +253,9 @@ class Body(Naming):
             self._names.update((id(value), name) for value in (*one.before, *one.values))
             variables = {id(carried.last) for carried in loop.carried}
             held[name] = next(id(value) for value in reversed(one.values) if id(value) not in variables)
-            kept = (*one.before, *one.values)
+            self._added.update((id(value), name) for value in one.behind)
+            self._at_front.update(id(value) for value in one.behind if one.reverse)
+            kept = (*one.before, *one.values, *one.behind)
             self._collected[tuple(id(value) for value in (kept[::-1] if one.reverse else kept))] = name
         out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container))
         for carried in loop.carried:
@@ -311,6 +324,8 @@ class Body(Naming):
 
     def _list_name(self, value: Value, held: Mapping[str, int]) -> str:
         """Of the list that keeps this value of every iteration."""
+        if id(value) in self._added:
+            return self._added[id(value)]
         if not self._kept[id(value)]:
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
             base = self._names.get(id(source), self._names[id(value)])
@@ -382,16 +397,18 @@ class Body(Naming):
 
     def _comments(self, item: Item) -> dict[tuple[str, int], str]:
         """Identities and texts of the source statements that the item implements, in their order."""
-        parts = item.body if isinstance(item, LoopItem) else [item]
-        if len(parts) > 1 or self._definition.is_container:
+        if self._definition.is_container:
             return {}
+        if isinstance(item, LoopItem):
+            first, *others = [self._comments(part) for part in item.body]
+            return first if all(other == first for other in others) else {}
         texts: dict[tuple[str, int], str] = {}
-        for info, frame in self._display_frames(parts[0]):
+        for info, frame in self._display_frames(item):
             statement = self._context.sources.statement(frame)
             line = statement.line if statement else frame.line
             texts.setdefault((frame.file, line), self._context.comment(frame, statement, info.op))
-        first = next(iter(texts), ("", 0))[0]
-        ordered = sorted(texts, key=lambda key: (key[0] != first, key))
+        file = next(iter(texts), ("", 0))[0]
+        ordered = sorted(texts, key=lambda key: (key[0] != file, key))
         return {key: texts[key] for key in ordered}
 
     def _display_frames(self, item: Item) -> list[tuple[SourceInfo, Frame]]:
@@ -408,6 +425,8 @@ class Body(Naming):
                     inner.setdefault(caller, set()).add(quoted)
             several = {caller for caller, frames in inner.items() if len(frames) > 1}
             return [(info, caller if caller in several else quoted) for (info, quoted), caller in zip_longest(shown, callers)]
+        if item.function.in_parts and isinstance(first := flat_items(item.function.items)[0], Node):
+            return self._display_frames(first)
         if item.source is None:
             return []
         place = len(item.chain) - 1 if item.function.method else max(len(item.chain) - 2, self._level)
@@ -437,7 +456,8 @@ def describe(type_: TensorType, before: TensorType | None, typical: TensorType) 
         words.append("on the host")
     elif typical.config is not None and (type_.config.buffer, type_.config.memory) != (typical.config.buffer, typical.config.memory):
         memory = type_.config.memory.replace("_", "-")
-        words.append(f"{memory} in {type_.config.buffer.upper()}" if memory != "interleaved" else f"in {type_.config.buffer.upper()}")
+        where = f"in {type_.config.buffer.upper()}"
+        words.append(where if memory == "interleaved" else memory if type_.config.buffer == typical.config.buffer else f"{memory} {where}")
     return " ".join(words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,20 +41,66 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
     forward_frames = {info.frames[-1] for node in graph.nodes for info in node.sources if info.frames}
     taken = {value.key for node in graph.nodes for value in node.inputs() if value.key}
     owners: dict[Value, ConstEval] = {}
+    bases: dict[Value, str] = {}
     for const_eval in graph.const_evals:
         for inner, result in zip(const_eval.outputs, const_eval.results, strict=True):
-            base = _base_name(inner, result, sources, forward_frames)
-            key, number = base, 2
-            while key in taken:
-                key, number = f"{base}_{number}", number + 1
-            taken.add(key)
-            result.key = key
+            bases[result] = _base_name(inner, result, sources, forward_frames)
             result.made_from = tuple(value.name for value in needed(inner)[1])
             owners[result] = const_eval
+    parts = _parts(owners, bases)
+    for result, base in bases.items():
+        base = f"{base.removesuffix(f'_{PART}')}_{PART}_{parts[result]}" if result in parts else base
+        key, number = base, 2
+        while key in taken:
+            key, number = f"{base}_{number}", number + 1
+        taken.add(key)
+        result.key = key
     return owners
 
 
+PART = "part"
+"""Stands before the number of a weight's part."""
+
+
+def _parts(owners: Mapping[Value, ConstEval], bases: Mapping[Value, str]) -> dict[Value, int]:
+    """Which part each weight is, of those that are cut out of one and whose readers' results are joined again."""
+    alike: dict[Hashable, list[Value]] = {}
+    for result, const_eval in owners.items():
+        joined = _joined_by(result)
+        if joined is not None and any(node.spec.name == SLICE for node in needed(const_eval.outputs[const_eval.results.index(result)])[0]):
+            alike.setdefault((bases[result], id(joined)), []).append(result)
+    return {result: place for results in alike.values() if len(results) > 1 for place, result in enumerate(results)}
+
+
+def is_part(key: str) -> bool:
+    """Whether a weight is one of the parts of another."""
+    text, _, number = key.rpartition("_")
+    return text.endswith(f"_{PART}") and number.isdigit()
+
+
+_STEPS_OF_PART = 6
+"""Ops from the reader of a part of a weight to the op that joins what all parts make."""
+
+
+def _joined_by(weight: Value) -> Node | None:
+    """The op that joins what is made of the weight with others, where nothing else comes of it."""
+    value = weight
+    for _ in range(_STEPS_OF_PART):
+        if len(value.users) != 1 or value.returned:
+            return None
+        (node,) = value.users
+        if node.spec.name == "ttnn.concat":
+            return node
+        if len(node.results) != 1:
+            return None
+        value = node.results[0]
+    return None
+
+
 _NUMBER = re.compile(r"\d+")
+SLICE = "ttnn.slice_static"
+COUNTING = {SLICE: ("slice_start", "slice_end")}
+"""Arguments whose elements may count with a loop."""
 
 
 class SharedWeights:
@@ -108,6 +154,31 @@ def recipe(const_eval: ConstEval, output: int) -> tuple[object, ...]:
         for index, value in enumerate(node.results):
             numbers[id(value)] = (len(steps), index)
     return (tuple(steps), numbers[id(const_eval.outputs[output])])
+
+
+def without_cuts(made: Hashable) -> tuple[Hashable, tuple[int, ...]]:
+    """A weight's recipe without the places where slices are cut out, and those places."""
+    steps = made[0] if isinstance(made, tuple) and made and isinstance(made[0], tuple) else ()
+    if not any(step[0] in COUNTING for step in steps):
+        return made, ()
+    assert isinstance(made, tuple)
+    cuts: list[int] = []
+    plain: list[Hashable] = []
+    for name, arguments, reads in steps:
+        kept: list[Hashable] = []
+        for argument, value in arguments:
+            numbers = literal_numbers(value) if argument in COUNTING.get(name, ()) else None
+            cuts += numbers or ()
+            kept.append((argument, value if numbers is None else len(numbers)))
+        plain.append((name, tuple(kept), reads))
+    return (tuple(plain), *made[1:]), tuple(cuts)
+
+
+def literal_numbers(value: object) -> list[int] | None:
+    """The integers of a list of integers, None for anything else."""
+    items = value.items if isinstance(value, model.Items) else ()
+    numbers = [item.value for item in items if isinstance(item, model.Literal) and isinstance(item.value, int)]
+    return numbers if items and len(numbers) == len(items) else None
 
 
 def in_order(const_eval: ConstEval, nodes: Sequence[Node]) -> list[Node]:

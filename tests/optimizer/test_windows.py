@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,10 +102,17 @@ def test_few_channels_stay_whole() -> None:
     assert [int(access.attr(op, "groups")) for op in of_forward(module, "ttnn.conv2d")] == [1, 32]
 
 
-def test_parts_give_the_values_of_the_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wide", [192, 144])
+def test_parts_read_well_and_give_the_values_of_the_whole(wide: int, tmp_path: Path) -> None:
+    """Equal parts are turns of a loop, of product and convolution; one remark says why there are parts, another one what the last part is."""
     torch.manual_seed(0)
-    model, images = Separable(144).to(torch.bfloat16).eval(), torch.randn(10, 3, 112, 112, dtype=torch.bfloat16)
+    model, images = Separable(wide).to(torch.bfloat16).eval(), torch.randn(10, 3, 112, 112, dtype=torch.bfloat16)
     codegen_py(model, images, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    forward, prepare = (re.sub(r"\s+", " ", (tmp_path / "out" / name).read_text()) for name in ("main.py", "consteval.py"))
+    assert len(re.findall(rf"# \d+ of {wide} channels at a time: conv2d fills the weights of groups up with zeros", forward)) == 1
+    assert ("# the last 16 of 144 channels and 16 of zeros: whole tiles" in forward) == (wide == 144)
+    assert re.search(r"for i in range\(\d\): # \d+ of \d+ channels .* ttnn.linear\(.*_part_\{i\}.* ttnn.conv2d\(.*_prepared_part_\{i\}", forward)
+    assert re.search(r"for i in range\(\d\): .*ttnn.slice\([^)]* \* i, 0, 0, 0\], \[\d+ \* \(i \+ 1\), 1, 3, 3\]", prepare)
     done = subprocess.run([str(tmp_path / "out/run"), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -12,6 +12,7 @@ from alchemist.ir import access
 from alchemist.ir.access import memory_config, operand, shape, struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import TILE_EDGE
+from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import are_faster, device_ns
@@ -298,10 +299,10 @@ class _Conv:
             "compute_config": compute or compute_config(c.options),
         }  # fmt: skip
         bias = operand(op, "bias")
-        out = (*shape(x)[:-1], self.out_channels)
+        out, note = (*shape(x)[:-1], self.out_channels), str(access.attr(op, NOTE, ""))
         if bias is None:
-            return c.emit("matmul", [x, matrix], attributes, out, dtype)
-        return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype)
+            return c.emit("matmul", [x, matrix], attributes, out, dtype, note=note)
+        return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype, note=note)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
         weight = self.prepared_from
