@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
-from alchemist.program.names import constant_case, snake_case, unique
+from alchemist.program.names import constant_case, snake_case
 from alchemist.program.walk import mapped
 
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
@@ -155,8 +155,8 @@ def shared_cores(constants: Sequence[model.Constant]) -> dict[Ranges, str]:
     names: dict[Ranges, str] = {}
     for ranges, count in counts.items():
         if count > 1:
-            name = f"CORES_{_cores(ranges)}"
-            names[ranges] = unique([name], lambda name: name not in taken)
+            base = f"CORES_{_cores(ranges)}"
+            names[ranges] = next(name for name in (base, *(f"{base}_{number}" for number in range(2, len(taken) + 3))) if name not in taken)
             taken.add(names[ranges])
     return names
 
