@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
@@ -13,7 +17,10 @@ from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, f
 
 @register("merge-reductions", fusing=True)
 class MergeReductions(Pass):
-    """sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too. Dims of the inner one may stay where the outer one takes them away."""
+    """sum(sum(x, a), b) becomes sum(x, a and b); mean, max and min too. Dims of the inner one may stay where the outer one takes them away.
+
+    Of an argmax that is there with and without its dim, the second is a reshape of the first.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -33,4 +40,19 @@ class MergeReductions(Pass):
                 made = Builder.before(op).make(op.name, [inner.operands[0]], {"dim_arg": sorted({*first, *second}), "keep_dim": keep}, [op.results[0].type])
                 add_sources(made, inner, op)
                 replace(op, list(made.results))
+            _share_argmax(func)
             erase_dead(func)
+
+
+def _share_argmax(func: FuncOp) -> None:
+    """The program of an argmax takes longer than any reshape of its result."""
+    made: dict[Any, Operation] = {}
+    for op in list(func.body.block.ops):
+        if op.name != "ttir.argmax":
+            continue
+        dims = tuple(dims_of(access.attrs(op), len(shape(op.operands[0]))))
+        first = made.setdefault((op.operands[0], dims, element_type(op.results[0])), op)
+        if first is not op:
+            same = Builder.before(op).make("ttir.reshape", [first.results[0]], {"shape": list(shape(op.results[0]))}, [op.results[0].type])
+            add_sources(same, op)
+            replace(op, list(same.results))

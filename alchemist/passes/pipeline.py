@@ -37,6 +37,8 @@ TTIR_PIPELINE = (
     "turned-products",
     "share-weights",
     "fuse-linear",
+    "products-of-steps",
+    "whole-before-parts",
     "fold-padding",
     "fold-batch-norm",
     "decompose-conv",
