@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,11 @@ from tests.device import open_devices
 
 # JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+
+# Programs in C++ are built by a compiler that knows their headers already.
+COMPILER = str(Path(__file__).parent / "compiler")
+if COMPILER not in os.environ["PATH"].split(os.pathsep):
+    os.environ["PATH"] = f"{COMPILER}{os.pathsep}{os.environ['PATH']}"
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would be every program that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
