@@ -1,8 +1,9 @@
-"""TTIR: elementwise ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands."""
+"""TTIR: ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands, and of heads in groups of one."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -15,15 +16,23 @@ from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import Pass, all_ops, defining, register, replace
 from alchemist.passes.views import reshaped
 
+MOST_DIMS = 4
+
 
 @register("drop-unit-dims", fusing=True)
 class DropUnitDims(Pass):
     """reshape(x, [B, S, D, 1]) * reshape(y, [B, S, 1, 1]), which reshapes alone read, becomes a reshape of x * reshape(y, [B, S, 1]): in tiles a last
-    dimension of 1 is nearly all padding. A product of single rows with single columns is the sum of x * y."""
+    dimension of 1 is nearly all padding. A product of single rows with single columns is the sum of x * y.
+
+    Elementwise ops, softmax and permutes of a reshape to more than four dims leave its units out wherever they are: behind them a reshape gives them
+    back, to the next such op or for nothing.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for op in all_ops(module):
-            if op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
+            if op.name in (*ELEMENTWISE, "ttir.softmax", "ttir.permute") and len(shape(op.results[0])) > MOST_DIMS and (unit := _unit(op)) is not None:
+                _leave_out(op, unit)
+            elif op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
                 _drop(op, dims)
             elif op.name == "ttir.matmul" and _is_dot(op):
                 _sum(op)
@@ -44,6 +53,37 @@ def _last_units(op: Operation) -> int:
     while count < rank - 2 and all(shape(value)[rank - 1 - count] == 1 for value in (*op.operands, result) if shape(value)):
         count += 1
     return count
+
+
+def _unit(op: Operation) -> int | None:
+    """A dim of the operands, all of them reshapes or constants of one rank, that is 1 in them and in the result."""
+    dims = [shape(value) for value in op.operands if shape(value)]
+    if len({len(each) for each in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
+        return None
+    if not any(defining(value, "ttir.reshape") is not None for value in op.operands):
+        return None
+    softened = access.attr(op, "dimension") % len(dims[0]) if op.name == "ttir.softmax" else None
+    return next((dim for dim in range(len(dims[0])) if dim != softened and all(each[dim] == 1 for each in dims)), None)
+
+
+def _leave_out(op: Operation, unit: int) -> None:
+    b = Builder.in_place_of(op)
+    result = op.results[0]
+    operands = [reshaped(b, value, _without(shape(value), unit)) if shape(value) else value for value in op.operands]
+    attributes, dims = dict(access.declared(op)), _without(shape(result), unit)
+    if op.name == "ttir.softmax":
+        dim = access.attr(op, "dimension") % len(shape(result))
+        attributes["dimension"] = dim - (dim > unit)
+    elif op.name == "ttir.permute":
+        order = access.attr(op, "permutation")
+        attributes["permutation"] = tuple(each - (each > unit) for each in order if each != unit)
+        dims = _without(shape(result), order.index(unit))
+    made = b.op(op.name, operands, attributes, [tensor(dims, element_type(result))])
+    replace(op, [reshaped(b, made, shape(result))])
+
+
+def _without(dims: Sequence[int], place: int) -> tuple[int, ...]:
+    return (*dims[:place], *dims[place + 1 :])
 
 
 def _is_dot(op: Operation) -> bool:

@@ -60,17 +60,24 @@ def _plain(value: SSAValue, ops: list[Operation]) -> SSAValue:
 
 
 def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
-    if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
-        return False
     ops: list[Operation] = []
-    softmax = defining(_plain(op.operands[0], ops), "ttir.softmax")
+    probabilities, value = op.operands
+    if access.attr(op, "transpose_a"):
+        turn = _turn(probabilities)
+        if turn is None or not single_use(probabilities) or access.attr(turn, "permutation") != (0, 1, 3, 2):
+            return False
+        ops.append(turn)
+        probabilities = turn.operands[0]
+    turned_value = _turn(value) if access.attr(op, "transpose_b") else None
+    if access.attr(op, "transpose_b") and turned_value is None:
+        return False
+    softmax = defining(_plain(probabilities, ops), "ttir.softmax")
     if softmax is None or not single_use(softmax.results[0]) or access.attr(softmax, "dimension") not in (3, -1):
         return False
     scores = _scores(softmax.operands[0])
     if scores is None or access.attr(scores.product, "transpose_a"):
         return False
     query, key = scores.product.operands
-    value = op.operands[1]
     factor = scaled(key)
     if factor is not None and single_use(key) and shape(factor[0]) == shape(key):  # exporters of ONNX scale both sides by a root
         key = factor[0]
@@ -88,7 +95,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         scores.ops += factor[2]
     b, h, rows, size = shape(query)
     columns = shape(key)[2 if turned is None else 3]
-    right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and shape(value) == (b, h, columns, size)
+    right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and _value_dims(value, turned_value) == (b, h, columns, size)
     if not right or columns < 2 or size % TILE_EDGE or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
         return False
     mask = scores.bias if scores.bias is not None else scores.chosen
@@ -98,6 +105,9 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     if turned is not None:
         key = _turned_back(maker, turned)
         scores.ops.append(turned)
+    if turned_value is not None:
+        value = _turned_back(maker, turned_value)
+        scores.ops.append(turned_value)
     of = element_type(op.results[0])
     if scores.chosen is not None:
         dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
@@ -112,6 +122,17 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
     replace(op, list(made.results))
     return True
+
+
+def _turn(value: SSAValue) -> Operation | None:
+    """The permute that makes a value."""
+    op = defining(value, "ttir.permute")
+    return op if op is not None and len(shape(value)) == 4 else None
+
+
+def _value_dims(value: SSAValue, turned: Operation | None) -> tuple[int, ...]:
+    dims = shape(value)
+    return dims if turned is None else (*dims[:-2], dims[-1], dims[-2])
 
 
 def _is_written(key: SSAValue) -> bool:
