@@ -104,6 +104,14 @@ def rotate(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) ->
     return [x * cos[..., :rows, :] + turned * sin[..., :rows, :]]
 
 
+def rotate_tiles(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:
+    """x * cos + (x turned tile by tile) * sin, tables [1, 1 or H, S, D], a matrix [1, 1, 32, 32] for every 32 columns."""
+    x, cos, sin, matrix = inputs[:4]
+    tiles = x.reshape(*x.shape[:-1], -1, matrix.shape[-1])
+    rows = x.shape[-2]
+    return [x * cos[..., :rows, :] + (tiles @ matrix[0, 0]).reshape(x.shape) * sin[..., :rows, :]]
+
+
 ttir("scaled_dot_product_attention", _sdpa)
 ttir("scaled_dot_product_attention_decode", _sdpa_decode)
 ttir("paged_scaled_dot_product_attention_decode")
@@ -221,6 +229,12 @@ op(
     "input_tensor cos_cache sin_cache is_decode_mode memory_config compute_kernel_config",
     f"{_NLP}/rotary_embedding_hf/rotary_embedding_hf.hpp",
     target="ttnn.experimental.rotary_embedding_hf",
+    samples=(
+        Sample(
+            (((2, 4, 40, 32), "float32"), ((1, 1, 40, 32), "float32"), ((1, 1, 40, 32), "float32")),
+            outputs=((2, 4, 40, 32),),
+        ),
+    ),
     reference=rotate,
     doc="halves of the head side by side, as transformers has them; decode mode: a user per core, cos and sin [1, users, 1, D] on the same cores",
 )
@@ -229,4 +243,12 @@ op(
     "input_tensor cos_cache sin_cache trans_mat is_decode_mode memory_config compute_kernel_config",
     f"{_NLP}/rotary_embedding_llama/rotary_embedding_llama.hpp",
     target="ttnn.experimental.rotary_embedding_llama",
+    samples=(
+        Sample(
+            (((2, 4, 40, 64), "bfloat16"), ((1, 1, 40, 64), "bfloat16"), ((1, 1, 40, 64), "bfloat16"), ((1, 1, 32, 32), "bfloat16")),
+            outputs=((2, 4, 40, 64),),
+        ),
+    ),
+    reference=rotate_tiles,
+    doc="bfloat16 heads of up to 256 columns; every 32 of them are turned by one matrix",
 )

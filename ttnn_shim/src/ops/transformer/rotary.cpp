@@ -128,12 +128,17 @@ Tensor rotary_embedding_llama(
     OpScope scope("ttnn.experimental.rotary_embedding_llama");
     check_caches(input, cos_cache, sin_cache);
     check_device_tensor(trans_mat, "trans_mat", Layout::TILE);
+    for (const auto& [tensor, name] :
+         {std::pair(&input, "input_tensor"), std::pair(&cos_cache, "cos_cache"), std::pair(&sin_cache, "sin_cache"),
+          std::pair(&trans_mat, "trans_mat")})
+        SHIM_CHECK(tensor->dtype() == DataType::BFLOAT16, "{}: expected BFLOAT16, got {}", name, tensor->dtype());
     const Shape &shape = input.logical_shape(), &cache = cos_cache.logical_shape(), &mat = trans_mat.logical_shape();
     const bool repeated = is_decode_mode && trans_mat.is_sharded();  // the same tile on every core
     SHIM_CHECK(
         mat.rank() == 4 && mat[-1] == 32 && (mat[-2] == 32 || (repeated && mat[-2] % 32 == 0 && mat[0] == 1 && mat[1] == 1)),
         "trans_mat: expected tiles of 32 x 32, got shape {}", mat);
     SHIM_CHECK(shape[-1] % 32 == 0, "input_tensor: the last dimension must be a multiple of 32, got {}", shape[-1]);
+    SHIM_CHECK(shape[-1] <= 256, "input_tensor: the last dimension must be at most 256, got {}", shape[-1]);
     if (is_decode_mode) {
         SHIM_CHECK(cache[1] == shape[1], "cos_cache: expected one row of values per user ({}), got shape {}", shape[1], cache);
         const auto check_tall = [](const Tensor& tensor, const char* name) {
