@@ -34,6 +34,7 @@ _HEADS = (
     "concatenate_heads",
     "nlp_concat_heads",
     "rotary_embedding",
+    "rotary_embedding_hf",
     "rotary_embedding_llama",
 )
 _VALUES = (

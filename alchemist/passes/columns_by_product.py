@@ -49,11 +49,12 @@ class Products:
     """Choices of columns of a function's values as products."""
 
     def __init__(self, func: FuncOp, options: CompilerOptions) -> None:
-        self._func, self._options = func, options
+        self._func, self.options = func, options
         self.fixed = fixed_values(func)
         self.views = ColumnViews(func, self.fixed)
         self._place = {op: place for place, op in enumerate(func.body.block.ops)}
         self._matrices: dict[tuple[str, bytes, tuple[int, ...]], SSAValue] = {}
+        self._tables: dict[SSAValue, SSAValue] = {}
 
     def run(self) -> None:
         for op in reversed(list(self._func.body.block.ops)):
@@ -66,7 +67,7 @@ class Products:
             return False
         dying = self.between(root, op)
         made, product = self.product(columns, dying)
-        if product is not None and not products_are_faster([product], dying, self._options):
+        if product is not None and not products_are_faster([product], dying, self.options):
             erase(product)
             return False
         replace(op, [made])
@@ -82,37 +83,52 @@ class Products:
         dims = (*shape(root)[:-1], matrix.shape[1])
         if shape(root) == dims and np.array_equal(matrix, np.eye(len(matrix))):
             return root, None
-        attributes = {"compute_config": wide_sums_config(self._options), NOTE: _said(matrix)}
-        made = Builder.before(last).make("ttnn.matmul", [root, self._matrix(matrix, of, last)], attributes, [of.with_(dims).type_for(dims)])
+        attributes = {"compute_config": wide_sums_config(self.options), NOTE: _said(matrix)}
+        made = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes, [of.with_(dims).type_for(dims)])
         set_source(made, *sources_of(last))
         add_sources(made, *reversed(replaced[1:]))
         return made.results[0], made
 
-    def between(self, root: SSAValue, last: Operation) -> list[Operation]:
-        """Ops between the root and the last one's result that nothing else reads, the last one first."""
+    def between(self, root: SSAValue, last: Operation, *others: SSAValue) -> list[Operation]:
+        """Ops between the root (and other values) and the last one's result that nothing else reads, the last one first."""
         found, pending = [last], list(last.operands)
         while pending:
             value = pending.pop()
             op = value.owner
-            if value is root or value in self.fixed or not isinstance(op, Operation) or op in found:
+            if value is root or value in others or value in self.fixed or not isinstance(op, Operation) or op in found or op not in self._place:
                 continue
             if all(use.operation in found for result in op.results for use in result.uses):
                 found.append(op)
                 pending += list(op.operands)
         return sorted(found, key=lambda one: -self._place[one])
 
-    def _matrix(self, values: Matrix, of: TTNNLayout, before: Operation) -> SSAValue:
-        key = (of.dtype, values.tobytes(), values.shape)
+    def matrix(self, values: Matrix, of: TTNNLayout, before: Operation, dims: tuple[int, ...] = ()) -> SSAValue:
+        """The matrix in tiles of the element type of `of`, of these dims where they are given; one value for all ops that read the same."""
+        dims = dims or values.shape
+        key = (of.dtype, values.tobytes(), dims)
         if key not in self._matrices:
             block = self._func.body.block
             device = next((op for op in block.ops if op.name == "ttnn.get_device"), None)
             b = Builder(block, block.first_op) if device is None else Builder.after(device)
             b.source = sources_of(before)
             handle = b.op("ttnn.get_device", [], {}, [DeviceType()]) if device is None else device.results[0]
-            stored, tiled = (TTNNLayout.make(values.shape, of.dtype, page).type_for(values.shape) for page in ("row_major", "tile"))
-            made = b.op("ttnn.constant", [handle], {"value": elements(values, "f32"), LIFTED_NAME: _name(values)}, [stored])
+            stored, tiled = (TTNNLayout.make(dims, of.dtype, page).type_for(dims) for page in ("row_major", "tile"))
+            made = b.op("ttnn.constant", [handle], {"value": elements(values.reshape(dims), "f32"), LIFTED_NAME: _name(values)}, [stored])
             self._matrices[key] = b.op("ttnn.to_layout", [made], {}, [tiled])
         return self._matrices[key]
+
+    def table(self, values: SSAValue) -> SSAValue:
+        """Values [.., rows, columns] that all heads share with four dims; one value for all ops that read the same."""
+        dims, of = (1, 1, *shape(values)[-2:]), layout_of(values.type)
+        if shape(values) == dims:
+            return values
+        if values not in self._tables:
+            assert of is not None
+            owner = values.owner
+            b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
+            b.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
+            self._tables[values] = b.op("ttnn.reshape", [values], {"shape": dims}, [of.with_(dims).type_for(dims)])
+        return self._tables[values]
 
 
 def fits(root: SSAValue, result: SSAValue) -> bool:

@@ -2,88 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import sources_of
+from alchemist.optimizer.movement import products_are_faster
+from alchemist.options import CompilerOptions
+from alchemist.passes.columns_by_product import Products
 from alchemist.passes.lower.context import user_per_core
-from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace
+from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, replace
+from alchemist.passes.rotations import Rotation, turns_halves
 
 MOVE = "ttnn.to_memory_config"
 
 
 @register("fuse-rotary", fusing=True)
 class FuseRotary(Pass):
-    """x * cos + concat(-x[D/2:], x[:D/2]) * sin becomes rotary_embedding, for one token of each user rotary_embedding_hf on shards."""
+    """x * cos + turned x * sin becomes one program, for one token of each user rotary_embedding_hf on shards.
+
+    turned: (-x2, x1) of two halves, or columns that a matrix makes of those of the same tile, in bfloat16 (pairs side by side).
+    """
+
+    options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
         moved: dict[SSAValue, SSAValue] = {}
-        for op in ops_named(module, "ttnn.add", const_eval=False):
-            for straight, turned in (op.operands, reversed(op.operands)):
-                if _fuse(op, straight, turned, moved):
-                    break
+        for func in functions(module, const_eval=False):
+            if not any(op.name == "ttnn.concat" for op in func.body.block.ops):
+                continue
+            products = Products(func, self.options)
+            for op in [op for op in func.body.block.ops if op.name == "ttnn.add"]:
+                any(_replace(found, moved, products, self.options) for found in rotations(op, products))
+            erase_dead(func)
 
 
-def _fuse(op: Operation, straight: SSAValue, turned: SSAValue, moved: dict[SSAValue, SSAValue]) -> bool:
+def rotations(op: Operation, products: Products) -> Iterator[Rotation]:
+    """Ways to read a ttnn.add as a rotation of columns of heads."""
+    if len(shape(op.results[0])) != 4:
+        return
+    for straight, turned in (op.operands, reversed(op.operands)):
+        one, other = defining(straight, "ttnn.multiply"), defining(turned, "ttnn.multiply")
+        if one is None or other is None or any("alchemist.activations" in part.attributes for part in (op, one, other)):
+            continue
+        for place in (0, 1):
+            views = products.views.of(other.operands[place]) if shape(other.operands[place]) else {}
+            for x, cos in zip(one.operands, (one.operands[1], one.operands[0]), strict=True):
+                if x in views and x is not other.operands[place]:
+                    yield Rotation(op, x, views[x], cos, other.operands[1 - place])
+
+
+def _replace(found: Rotation, moved: dict[SSAValue, SSAValue], products: Products, options: CompilerOptions) -> bool:
     """moved: cos and sin of all users -> their rows on the users' cores, which all layers share."""
-    one, other = defining(straight, "ttnn.multiply"), defining(turned, "ttnn.multiply")
-    if one is None or other is None or any("alchemist.activations" in part.attributes for part in (op, one, other)):
-        return False
-    for place in (0, 1):
-        half = _half_turn(other.operands[place])
-        if half is None:
-            continue
-        x, ops = half
-        if x not in one.operands:
-            continue
-        cos, sin = one.operands[1 - list(one.operands).index(x)], other.operands[1 - place]
-        if op.results[0].type != x.type or not (_fits(x, cos, sin) or _fits_decode(x, cos, sin)):
-            continue
-        dead = [other, one, *reversed(ops)]
-        if _fits(x, cos, sin):
-            made = Builder.before(op).make("ttnn.rotary_embedding", [x, cos, sin], {}, [op.results[0].type])
-            result: SSAValue = made.results[0]
-        else:
-            made, result = _on_cores(op, x, [_rows(table, moved) for table in (cos, sin)])
-        add_sources(made, one, *ops, other, op)
+    op, x, cos, sin = found.op, found.x, found.cos, found.sin
+    replaced = products.between(x, op, cos, sin)
+    if op.results[0].type == x.type and turns_halves(found.turned.picked) and _fits_decode(x, cos, sin):
+        made, result = _on_cores(op, x, [_rows(table, moved) for table in (cos, sin)])
+        add_sources(made, *reversed(replaced))
         _read_on_cores(op.results[0], made.results[0])
         replace(op, [result])
-        for part in (*dead, x.owner, result.owner):
-            if isinstance(part, Operation) and part.parent is not None and not any(True for value in part.results for _ in value.uses):
-                erase(part)
         return True
-    return False
-
-
-def _half_turn(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
-    """concat(-x[..., D/2:], x[..., :D/2])"""
-    joined = defining(value, "ttnn.concat")
-    if joined is None or len(joined.operands) != 2 or access.attr(joined, "dim") % len(shape(value)) != len(shape(value)) - 1:
-        return None
-    negated = defining(joined.operands[0], "ttnn.neg")
-    cuts = [defining(negated.operands[0] if negated is not None else None, "ttnn.slice_static"), defining(joined.operands[1], "ttnn.slice_static")]
-    upper, lower = cuts
-    if negated is None or upper is None or lower is None or upper.operands[0] is not lower.operands[0]:
-        return None
-    x = upper.operands[0]
-    dims = shape(x)
-    size = dims[-1]
-    for cut, begin in ((upper, size // 2), (lower, 0)):
-        begins = [0] * (len(dims) - 1) + [begin]
-        ends = [*dims[:-1], begin + size // 2]
-        if list(access.attr(cut, "begins")) != begins or list(access.attr(cut, "ends")) != ends or any(step != 1 for step in access.attr(cut, "step")):
-            return None
-    return x, [lower, upper, negated, joined]
-
-
-def _fits(x: SSAValue, cos: SSAValue, sin: SSAValue) -> bool:
-    """What the kernel takes: whole tiles, halves of whole tiles, one table for all batches and heads, all of one type."""
-    dims = shape(x)
-    return len(dims) == 4 and dims[2] % TILE_EDGE == 0 and _are_tiles(x, cos, sin) and all(shape(table) == (1, 1, *dims[2:]) for table in (cos, sin))
+    written = found.written(products, replaced)
+    if not written or not products_are_faster(written, replaced, options):
+        for each in reversed(written):
+            erase(each)
+        return False
+    replace(op, [written[-1].results[0]])
+    return True
 
 
 def _fits_decode(x: SSAValue, cos: SSAValue, sin: SSAValue) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -18,7 +19,9 @@ from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns
 from alchemist.passes.columns_by_product import Products, fits, may_round
+from alchemist.passes.fuse_rotary import rotations
 from alchemist.passes.registry import Pass, defining, erase, erase_dead, functions, register, replace, single_use
+from alchemist.passes.rotations import Rotation
 
 _ACTIVATIONS = ("alchemist.activations", "alchemist.lhs_activations", "alchemist.rhs_activations")
 
@@ -36,18 +39,28 @@ class RotateWholeHeads(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
             products = Products(func, self.options)
-            tables = _Tables()
+            tables = Tables()
             for op in list(func.body.block.ops):
-                if op.name == "ttnn.concat" and len(op.operands) == 2:
-                    _rotate(op, products, tables, self.options)
+                if op.name == "ttnn.concat" and (found := widened(op, products, tables)) is not None:
+                    _replace(found, products, self.options)
             erase_dead(func)
 
 
-def _rotate(op: Operation, products: Products, tables: _Tables, options: CompilerOptions) -> None:
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """What a concatenation is as a rotation of all columns or rows of a value. straight: columns that cos multiplies, in the value's order."""
+
+    rotation: Rotation
+    straight: Columns
+    total: Operation
+
+
+def widened(op: Operation, products: Products, tables: Tables) -> Widened | None:
+    """A ttnn.concat as a rotation; None where it is none."""
     result, dim = op.results[0], access.attr(op, "dim") % len(shape(op.results[0]))
     behind = len(shape(result)) - dim
-    if behind > 2 or (behind == 2 and dim == 0):
-        return
+    if len(op.operands) != 2 or behind > 2 or (behind == 2 and dim == 0):
+        return None
     for place, value in enumerate(op.operands):
         total = defining(value, "ttnn.add")
         kept = op.operands[1 - place]
@@ -58,32 +71,52 @@ def _rotate(op: Operation, products: Products, tables: _Tables, options: Compile
             continue
         moving = [products.views.of(one) for one, _ in terms]
         columns = _columns(moving, products.views.of(kept), result) if behind == 1 else _rows(moving, products.views.of(kept), result, place)
-        if columns is not None:
-            _replace(op, total, columns, [tables.extended(table, dim - len(shape(result)), shape(kept)[dim], place) for _, table in terms], products, options)
-            return
+        if columns is None:
+            continue
+        first = next(place for place, one in enumerate(columns) if _in_order(one))
+        straight, turned = columns[first], columns[1 - first]
+        more = shape(kept)[dim]
+        cos, sin = (tables.extended(table, dim - len(shape(result)), more, place, fill) for table, fill in ((terms[first][1], 1.0), (terms[1 - first][1], 0.0)))
+        free = frozenset(range(shape(value)[-1], shape(result)[-1])) if behind == 1 else frozenset()
+        return Widened(Rotation(op, turned.root, turned, cos, sin, free), straight, total)
+    return None
 
 
-def _replace(op: Operation, total: Operation, columns: list[Columns], tables: list[_Extended], products: Products, options: CompilerOptions) -> None:
-    result = op.results[0]
-    replaced = products.between(columns[0].root, op)
-    b = Builder.before(op)
-    b.source = sources_of(total)
+def _replace(found: Widened, products: Products, options: CompilerOptions) -> None:
+    """The library's own rotation where it has one, else products; not where turning the part alone by it is as fast."""
+    op = found.rotation.op
+    replaced = products.between(found.rotation.x, op)
+    made = found.rotation.written(products, replaced) or _as_product(found, replaced, products)
+    part = _part_alone(found.total, replaced, products)
+    faster = all(products_are_faster(made, old, options) for old in (replaced, part) if old)
+    if faster:
+        replace(op, [made[-1].results[0]])
+    for one_op in (*(each for each in part[::-1] if each not in replaced), *(replaced[1:] if faster else made[::-1])):
+        erase(one_op)
+
+
+def _part_alone(total: Operation, replaced: list[Operation], products: Products) -> list[Operation]:
+    """The ops that are replaced with the library's rotation of the part that turns; nothing where it has none."""
+    for rotation in rotations(total, products):
+        between = products.between(rotation.x, total, rotation.cos, rotation.sin)
+        if made := rotation.written(products, between):
+            return [*made, *(op for op in replaced if op not in between)]
+    return []
+
+
+def _as_product(found: Widened, replaced: list[Operation], products: Products) -> list[Operation]:
+    rotation = found.rotation
+    kind = rotation.op.results[0].type
+    b = Builder.before(rotation.op)
+    b.source = sources_of(found.total)
     made: list[Operation] = []
     sums: list[SSAValue] = []
-    straight = next(place for place, one in enumerate(columns) if _in_order(one))
-    for place, (one, table) in enumerate(zip(columns, tables, strict=True)):
-        value, product = products.product(one, replaced)
-        multiplied = b.make("ttnn.multiply", [value, table(float(place == straight))], {}, [result.type])
+    for columns, table in ((found.straight, rotation.cos), (rotation.turned, rotation.sin)):
+        value, product = products.product(columns, replaced)
+        multiplied = b.make("ttnn.multiply", [value, table], {}, [kind])
         made += [multiplied] if product is None else [product, multiplied]
         sums.append(multiplied.results[0])
-    made.append(b.make("ttnn.add", sums, {}, [result.type]))
-    if products_are_faster(made, replaced, options):
-        replace(op, [made[-1].results[0]])
-        dead = replaced[1:]
-    else:
-        dead = made[::-1]
-    for one_op in dead:
-        erase(one_op)
+    return [*made, b.make("ttnn.add", sums, {}, [kind])]
 
 
 def _term(value: SSAValue, fixed: set[SSAValue], dims: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
@@ -132,26 +165,21 @@ def _in_order(columns: Columns) -> bool:
     return bool((np.diff(columns.picked.reshape(-1)) == 1).all())
 
 
-_Extended = Callable[[float], SSAValue]
-"""A table with more rows or columns of this value."""
-
-
-class _Tables:
+class Tables:
     """cos and sin of all columns and tokens, made once for all heads that are turned by them."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[SSAValue, int, int, int, float], SSAValue] = {}
 
-    def extended(self, table: SSAValue, dim: int, more: int, place: int) -> _Extended:
-        """More rows (dim -2) or columns (-1) behind those of the table (place 0) or in front of them."""
+    def __contains__(self, table: SSAValue) -> bool:
+        return table in self._made.values()
 
-        def of(value: float) -> SSAValue:
-            key = (table, dim, more, place, value)
-            if key not in self._made:
-                self._made[key] = _extend(table, dim, more, place, value)
-            return self._made[key]
-
-        return of
+    def extended(self, table: SSAValue, dim: int, more: int, place: int, value: float) -> SSAValue:
+        """More rows (dim -2) or columns (-1) of `value` behind those of the table (place 0) or in front of them."""
+        key = (table, dim, more, place, value)
+        if key not in self._made:
+            self._made[key] = _extend(table, dim, more, place, value)
+        return self._made[key]
 
 
 def _extend(table: SSAValue, dim: int, more: int, place: int, value: float) -> SSAValue:
