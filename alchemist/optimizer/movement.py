@@ -45,6 +45,23 @@ def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card:
     return 0 < collected < moved
 
 
+def ones_gather_columns(dims: Sequence[int], count: int, dtype: str, card: str) -> bool:
+    """Whether a product with ones in their places takes less time than gathering `count` columns of an x [B, R, K], the same for all rows of a batch."""
+    batch, rows, columns = dims
+    if batch * columns * count > MOST_ONES * 16:
+        return False
+    name = DTYPES[dtype]
+    x, made = Spec((batch, rows, columns), name, "tile"), Spec((batch, columns, count), name, "tile")
+    asked, spread = Spec((batch, 1, count), "int32", "tile"), Spec((batch, rows, count), "uint32", "tile")
+    try:
+        gathered = query("ttnn.repeat", [asked, [1, rows, 1]], card=card).device_ns + query("ttnn.gather", [x], card=card, dim=2, index=spread).device_ns
+        hits = query("ttnn.eq", [Spec((1, columns, 1), "int32", "tile"), asked], card=card, dtype=name).device_ns
+        product = query("ttnn.matmul", [x, made], card=card).device_ns
+    except ShimError:
+        return False
+    return 0 < hits and 0 < product and hits + product < gathered
+
+
 def steps_go_in_front(dims: Sequence[int], dim: int, count: int, read: Sequence[int], dtype: str, card: str) -> bool:
     """Whether moving a dim in front of all others takes less time than slicing `count` single steps of it out of tiles.
 

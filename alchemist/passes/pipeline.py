@@ -34,6 +34,7 @@ TTIR_PIPELINE = (
     "merge-reductions",
     "sums-of-rows",
     "plain-indices",
+    "gather-by-product",
     "kept-dims",
     "canonicalize-dots",
     "turned-products",
