@@ -1,4 +1,8 @@
 // to_layout, to_memory_config, typecast and their neighbours; the event log.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "harness.hpp"
 #include "ops/block_rounding.hpp"
 #include "ops/launch.hpp"
@@ -143,6 +147,27 @@ TEST(estimate_mode_and_clock) {
     ttnn::typecast(input, DataType::FLOAT32);
     CHECK_EQ(log()->count(), 3U);
     CHECK_EQ(log()->events().size(), 2U);
+}
+
+/// Who reads the log holds the clock: an op of another thread waits.
+TEST(a_held_log_stops_the_clock) {
+    const auto device = open_device({.card = "n150", .estimate = true});
+    const auto input = make_device_tensor(device.get(), TensorSpec({32, 32}, DataType::BFLOAT16, Layout::TILE));
+    std::atomic<bool> launched = false;
+    std::thread other;
+    bool early = false;
+    {
+        const LockedEventLog log(device->shim());
+        other = std::thread([&] {
+            ttnn::typecast(input, DataType::FLOAT32);
+            launched = true;
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        early = launched;
+    }
+    other.join();
+    CHECK(launched && !early);
+    CHECK_EQ(LockedEventLog(device->shim())->count(), 1U);
 }
 
 TEST(registry_decodes_and_names_the_unknown) {

@@ -49,7 +49,7 @@ float formula(DataType dtype, uint64_t k) {
 
 TEST(tensorbin_values_and_bytes) {
     const auto paths = samples();
-    CHECK_EQ(paths.size(), 56U);
+    CHECK_EQ(paths.size(), 57U);
     int values_checked = 0;
     for (const auto& path : paths) {
         const auto tensor = ttnn::load_tensor_flatbuffer(path.string());

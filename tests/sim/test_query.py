@@ -121,6 +121,14 @@ def test_a_linear(inputs: list[Spec], configuration: dict[str, Any], error: str)
         assert ttnn_shim.query("ttnn.linear", inputs, **configuration) is answer, "answers are remembered"
 
 
+@pytest.mark.parametrize(("op", "layout"), [("ttnn.tilize", "row_major"), ("ttnn.untilize", "tile")])
+def test_use_multicore_is_no_hint(op: str, layout: str) -> None:
+    """Without it one core does the work, in many times the time."""
+    many, one = (ttnn_shim.query(op, [Spec((1, 1, 2048, 1024), layout=layout)], use_multicore=flag) for flag in (True, False))
+    assert one.cores == 1 < many.cores
+    assert one.device_ns > 5 * many.device_ns
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "named", "match"),
     [
