@@ -18,6 +18,9 @@ MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.per
 """Ops that give values of any type as they are."""
 
 
+ROTATION = "ttnn.rotary_embedding_hf"
+
+
 @register("cast-in-product", fusing=True)
 class CastInProduct(Pass):
     """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined, and what
@@ -47,7 +50,21 @@ def _dtype(value: SSAValue) -> str:
     return layout.dtype if layout is not None else ""
 
 
-def _fold(product: Operation) -> None:
+@register("cast-before-rotation", fusing=True)
+class CastBeforeRotation(Pass):
+    """typecast(rotary_embedding_hf(heads of a product)) becomes rotary_embedding_hf of heads that the product writes in bfloat16, by tables in float32.
+
+    What attention reads in bfloat16 is rounded there; queries and keys once more behind the rotation. Only where the product's other heads are
+    cast, too, so that three programs go away.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, *PRODUCTS, const_eval=False):
+            _fold(op, ROTATION)
+
+
+def _fold(product: Operation, through: str = "") -> None:
+    """through: an op without which this is not done, and which is passed like moves."""
     if _dtype(product.results[0]) != "f32" or any(_dtype(value) != "f32" for value in product.operands[:2] if product.name in SUMS):
         return
     moved: list[SSAValue] = [product.results[0]]
@@ -56,11 +73,13 @@ def _fold(product: Operation) -> None:
         for use in value.uses:
             if use.operation.name == "ttnn.typecast":
                 casts.append(use.operation)
-            elif use.operation.name in MOVES and use.index == 0:
+            elif use.operation.name in (*MOVES, through) and use.index == 0:
                 moved += [result for result in use.operation.results if result not in moved]
             else:
                 return
     if not casts or any(_dtype(cast.results[0]) != "bf16" for cast in casts):
+        return
+    if through and not any(defining(value, through) for value in moved):
         return
     note = next((cast.attributes[NOTE] for cast in casts if NOTE in cast.attributes), None)
     _retype(moved, casts, "bf16")

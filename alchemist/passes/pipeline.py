@@ -81,6 +81,7 @@ TTNN_PIPELINE = (
     "heads-in-halves",
     "rotate-whole-heads",
     "fuse-rotary",
+    "cast-before-rotation",
     "columns-by-product",
     "fuse-piecewise",
     "fuse-operand-activation",

@@ -12,6 +12,7 @@ from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir.attributes import tensor
+from alchemist.ir.layout import layout_of
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
@@ -126,3 +127,30 @@ def test_runs() -> None:
     assert runs((0, 2, 4, 1, 3, 5)) == [(0, 5, 2), (1, 6, 2)]
     assert runs((0, 1, 8, 9, 2, 3)) == [(0, 2, 1), (8, 10, 1), (2, 4, 1)]
     assert runs((3, 2, 1)) == [(3, 4, 1), (2, 3, 1), (1, 2, 1)]
+
+
+def types(module: ModuleOp, *named: str) -> list[str]:
+    layouts = [layout_of(op.results[0].type) for op in module.walk() if op.name in {f"ttnn.{name}" for name in named}]
+    return [layout.dtype for layout in layouts if layout is not None]
+
+
+@pytest.mark.parametrize("case", ["halves", "pairs", "more key heads"])
+def test_the_product_writes_what_attention_reads(case: str) -> None:
+    """Three casts go away; the tables stay in float32."""
+    before = {"halves": attention(plain), "pairs": attention(turned_pairs), "more key heads": attention(plain, groups=4)}[case]
+    lowered = lower_to_ttnn(before)
+    assert names(lowered.module).count("typecast") == 1  # of the result
+    assert types(lowered.module, "linear", "rotary_embedding_hf") == ["bf16"] * 3
+    rotation = next(op for op in lowered.module.walk() if op.name == "ttnn.rotary_embedding_hf")
+    assert [layout.dtype for value in rotation.operands if (layout := layout_of(value.type)) is not None] == ["bf16", "f32", "f32"]
+    inputs = arrays(before)
+    for want, have in zip(run_ttir(before, inputs), run_ttnn(lowered.module, [*inputs, *lowered.constants.values()]), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-4)
+    kept = lower_to_ttnn(before, CompilerOptions(disable=("cast-before-rotation",))).module
+    assert types(kept, "linear", "rotary_embedding_hf") == ["f32"] * 3
+
+
+@pytest.mark.parametrize("case", ["norms between", "keys that are read in float32"])
+def test_casts_behind_rotations_stay(case: str) -> None:
+    before = {"norms between": attention(plain, norm=True), "keys that are read in float32": attention(plain, returned=True)}[case]
+    assert "bf16" not in types(lower_to_ttnn(before).module, "linear", "rotary_embedding_hf")
