@@ -1,7 +1,8 @@
-"""Group norms between convolutions: pixels and channels change places, height and width stay together."""
+"""Group norms between convolutions: by products with constant matrices, or pixels and channels change places; height and width stay together."""
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -11,6 +12,7 @@ from ttnn_numpy import run
 from alchemist.ir import access
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from alchemist.passes.lower.group_norm import mean_factors
 from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
 
@@ -27,12 +29,22 @@ class Block(nn.Module):
         return self.last(nn.functional.silu(self.norm(self.first(x))))
 
 
-@pytest.mark.parametrize(
-    ("images", "size", "channels", "groups", "affine"),
-    [(1, 16, 32, 4, True), (2, 16, 64, 8, True), (3, 7, 24, 3, True), (1, 8, 32, 1, True), (2, 8, 16, 16, False)],
-)
+# images, height and width, channels, groups, whether they have weights, by products or a layer norm of each group's values
+CASES = [
+    (1, 16, 32, 4, True, True),
+    (2, 16, 64, 8, True, True),
+    (1, 12, 80, 4, True, True),
+    (1, 8, 32, 1, True, True),
+    (1, 8, 32, 32, True, False),
+    (2, 8, 16, 16, False, False),
+    (1, 7, 32, 32, True, False),
+    (3, 7, 24, 3, True, False),
+]
+
+
+@pytest.mark.parametrize(("images", "size", "channels", "groups", "affine", "products"), CASES)
 @pytest.mark.parametrize("level", [0, 1])
-def test_pixels_stay_together(images: int, size: int, channels: int, groups: int, affine: bool, level: int) -> None:
+def test_pixels_stay_together(images: int, size: int, channels: int, groups: int, affine: bool, products: bool, level: int) -> None:
     torch.manual_seed(0)
     model = Block(channels, groups, affine).eval()
     if affine:
@@ -46,10 +58,26 @@ def test_pixels_stay_together(images: int, size: int, channels: int, groups: int
     (forward,) = [func for func in functions(lowered.module) if not is_const_eval(func)]
     convolutions = [place for place, op in enumerate(forward.body.block.ops) if op.name == "ttnn.conv2d"]
     between = list(forward.body.block.ops)[convolutions[0] + 1 : convolutions[1]]
-    norm = next(op for op in between if op.name == "ttnn.layer_norm")
-    assert access.shape(norm.results[0]) == (images, groups, size * size * channels // groups)
-    assert not [op for op in between if op.name == "ttnn.permute"]
-    assert all(len(access.shape(op.results[0])) < 4 or access.shape(op.results[0])[:2] == (1, 1) for op in between if op.results)
+    names = [op.name for op in between]
+    assert names.count("ttnn.matmul") == 4 * products
+    if not products:
+        norm = next(op for op in between if op.name == "ttnn.layer_norm")
+        assert access.shape(norm.results[0]) == (images, groups, size * size * channels // groups)
+    else:
+        assert not {"ttnn.layer_norm", "ttnn.transpose"} & set(names)
+    assert "ttnn.permute" not in names
+    flat = {(1, 1), (images, 1)} if products else {(1, 1)}
+    assert all(len(access.shape(op.results[0])) < 4 or access.shape(op.results[0])[:2] in flat for op in between if op.results)
+
+
+def test_shares_of_a_mean() -> None:
+    """Entries that every float type has, whose product is the share of a value; exact for powers of two."""
+    for pixels in (1, 2, 3, 16, 49, 64, 100, 196, 3136, 4096):
+        for channels in (1, 2, 3, 8, 10, 24, 32):
+            factors = mean_factors(pixels, channels)
+            assert all(float(np.float32(each).astype(ml_dtypes.bfloat16)) == each for each in factors)
+            assert abs(factors[0] * factors[1] * pixels * channels - 1) < 1 / 5000
+    assert mean_factors(64, 8) == (1 / 64, 1 / 8)
 
 
 def test_a_channel_that_is_not_the_last_of_an_image() -> None:

@@ -21,13 +21,13 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from alchemist.errors import LoweringError
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
-from alchemist.ops.spec import INLINE, NOTE
+from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import add_sources
 from alchemist.passes.views import joined, view_of
@@ -95,6 +95,7 @@ class Lowering:
         self._order: list[int] = []
         self._device: SSAValue | None = None
         self._scalars: dict[tuple[Any, str], SSAValue] = {}
+        self._matrices: dict[tuple[Shape, bytes, str], SSAValue] = {}
         self._constant: dict[SSAValue, bool] = {}
 
     # --- values ---------------------------------------------------------------------------------------------------------
@@ -392,6 +393,16 @@ class Lowering:
             attributes = {"shape": (), "fill_value": number, INLINE: UnitAttr()}
             b = Builder(self.block, self.block.first_op)
             found = self._scalars[key] = b.op("ttnn.full", [], attributes, [kind])
+        return found
+
+    def matrix(self, values: np.ndarray[Any, Any], dtype: str, name: str) -> SSAValue:
+        """A constant that lowering adds, in tiles, once for equal values. name: of the argument that it becomes."""
+        key = (values.shape, values.tobytes(), dtype)
+        found = self._matrices.get(key)
+        if found is None:
+            attributes = {"value": elements(values, "f32"), LIFTED_NAME: name}
+            stored = self.emit("constant", [self.device], attributes, values.shape, dtype, ROW_MAJOR)
+            found = self._matrices[key] = self.convert(stored, TILE)
         return found
 
 

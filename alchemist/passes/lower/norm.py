@@ -11,7 +11,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.fuse_patterns import WIDE_SUMS
 from alchemist.passes.lower.configs import compute_config, weight_dtype, wide_sums_config
-from alchemist.passes.lower.context import TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
 
 NHWC = (0, 1, 2, 3)
@@ -195,46 +195,3 @@ def batch_norm(c: Lowering, op: Operation) -> None:
         vector = tuple(size if d == channel else 1 for d in range(len(dims)))
     scaled = c.emit("multiply", [x, c.reshape(factor, vector)], None, shape(x), dtype)
     c.set(result, c.emit("add", [scaled, c.reshape(constant, vector)], None, shape(x), dtype), order)
-
-
-@rule("group_norm")
-def group_norm(c: Lowering, op: Operation) -> None:
-    """Each group's values in one row, normalised as a layer norm without weights, then scaled per channel."""
-    source, result = op.operands[0], op.results[0]
-    dims, dtype = shape(source), c.dtype(result)
-    channel = access.attr(op, "channel_dim") % len(dims)
-    groups = access.attr(op, "num_groups")
-    image = c.is_image(source)
-    if image is not None and image[0] == 0 and image[3] == channel:
-        c.set(result, _norm_of_pixels(c, op, c.flat(source, image, TILE, dtype), dims[0], groups), image)
-        return
-    x = c.get(source, TILE, dtype)
-    order = (0, channel, *(d for d in range(1, len(dims)) if d != channel))
-    x = c.permute(x, order)
-    moved = shape(x)
-    rows = c.reshape(x, (moved[0], groups, int(np.prod(moved[1:])) // groups))
-    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
-    rows = c.emit("layer_norm", [rows], attributes, shape(rows), dtype)
-    x = c.reshape(rows, moved)
-    vector = (1, dims[channel], *(1 for _ in moved[2:]))
-    for name, kind in (("weight", "multiply"), ("bias", "add")):
-        value = operand(op, name)
-        if value is not None:
-            x = c.emit(kind, [x, c.reshape(c.get(value, TILE, dtype), vector)], None, moved, dtype)
-    c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
-
-
-def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:
-    """The same of [1, 1, N*H*W, C]: pixels and channels change places as whole tiles, and H and W are never apart."""
-    flat, dtype = shape(x), layout(x).dtype
-    pixels, channels = flat[2] // images, flat[3]
-    planes = c.permute(c.reshape(x, (images, pixels, channels)), (0, 2, 1))
-    rows = c.reshape(planes, (images, groups, pixels * channels // groups))
-    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
-    rows = c.emit("layer_norm", [rows], attributes, shape(rows), dtype)
-    x = c.reshape(c.permute(c.reshape(rows, shape(planes)), (0, 2, 1)), flat)
-    for name, kind in (("weight", "multiply"), ("bias", "add")):
-        value = operand(op, name)
-        if value is not None:
-            x = c.emit(kind, [x, c.reshape(c.get(value, TILE, dtype), (1, 1, 1, channels))], None, flat, dtype)
-    return x

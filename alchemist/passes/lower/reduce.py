@@ -6,9 +6,8 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import elements, shape
+from alchemist.ir.access import shape
 from alchemist.ops.reduction import dims_of
-from alchemist.ops.spec import LIFTED_NAME
 from alchemist.optimizer.movement import ones_collect_rows
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
@@ -69,8 +68,7 @@ def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels:
         rows = c.reshape(flat, (images, 1, pixels, channels))
         return reduce_to(c, "mean", rows, (2,), (images, 1, 1, channels), True)
     ones = np.kron(np.eye(images, dtype=np.float32), np.ones((1, pixels), np.float32))[None, None]
-    attributes = {"value": elements(ones, "f32"), LIFTED_NAME: "rows_of_images"}
-    collect = c.convert(c.emit("constant", [c.device], attributes, ones.shape, dtype, ROW_MAJOR), TILE)
+    collect = c.matrix(ones, dtype, "rows_of_images")
     product = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
     total = c.emit("matmul", [collect, flat], product, (1, 1, images, channels), dtype, note="sums over the rows of each image: they share tiles")
     return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)], None, (1, 1, images, channels), dtype)

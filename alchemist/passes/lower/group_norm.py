@@ -1,0 +1,144 @@
+"""Group norms, of flat images by products with constant matrices or by a layer norm of each group's values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import operand, shape
+from alchemist.optimizer.movement import products_are_faster
+from alchemist.passes.lower.configs import compute_config, wide_sums_config
+from alchemist.passes.lower.context import TILE, Lowering, layout, rule
+
+FACTOR_BITS = 8
+"""Significant bits of the matrices' entries: what bfloat16 has, and less than a product keeps of float32."""
+Vectors = tuple[SSAValue | None, ...]
+"""Weight and bias of the channels, in the shape in which they are broadcast."""
+
+
+@rule("group_norm")
+def group_norm(c: Lowering, op: Operation) -> None:
+    """Each group's values in one row, normalised as a layer norm without weights, then scaled per channel; of images in the form that is faster."""
+    source, result = op.operands[0], op.results[0]
+    dims, dtype = shape(source), c.dtype(result)
+    channel = access.attr(op, "channel_dim") % len(dims)
+    groups = access.attr(op, "num_groups")
+    image = c.is_image(source)
+    if image is not None and image[0] == 0 and image[3] == channel:
+        c.set(result, _norm_of_pixels(c, op, c.flat(source, image, TILE, dtype), dims[0], groups), image)
+        return
+    x = c.get(source, TILE, dtype)
+    order = (0, channel, *(d for d in range(1, len(dims)) if d != channel))
+    x = c.permute(x, order)
+    moved = shape(x)
+    rows = c.reshape(x, (moved[0], groups, math.prod(moved[1:]) // groups))
+    attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
+    rows = c.emit("layer_norm", [rows], attributes, shape(rows), dtype)
+    x = _scaled(c, c.reshape(rows, moved), _vectors(c, op, (1, dims[channel], *(1 for _ in moved[2:])), dtype))
+    c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
+
+
+def _vectors(c: Lowering, op: Operation, dims: tuple[int, ...], dtype: str) -> Vectors:
+    weight, bias = (operand(op, name) for name in ("weight", "bias"))
+    return tuple(None if value is None else c.reshape(c.get(value, TILE, dtype), dims) for value in (weight, bias))
+
+
+def _scaled(c: Lowering, x: SSAValue, vectors: Vectors) -> SSAValue:
+    for kind, value in zip(("multiply", "add"), vectors, strict=True):
+        if value is not None:
+            x = c.emit(kind, [x, value], None, shape(x), layout(x).dtype)
+    return x
+
+
+def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:
+    """The same of [1, 1, N*H*W, C], in the faster of two forms; the other one is swept."""
+    channels, dtype = shape(x)[3], layout(x).dtype
+    pixels = shape(x)[2] // images
+    matrices = _matrices(c, (images, pixels), (channels, groups), dtype)
+    vectors = _vectors(c, op, (1, 1, 1, channels), dtype)
+    ends = [c.block.last_op]
+    rows = _rows_of_groups(c, x, (images, groups), vectors, float(access.attr(op, "epsilon")))
+    ends.append(c.block.last_op)
+    made = _by_products(c, x, (images, 1, pixels, channels), matrices, vectors, float(access.attr(op, "epsilon")))
+    ends.append(c.block.last_op)
+    replaced, written = (_between(first, last) for first, last in pairwise(ends))
+    return made if products_are_faster(written, replaced, c.options) else rows
+
+
+def _between(first: Operation | None, last: Operation | None) -> Iterator[Operation]:
+    """The ops behind the first, up to the last."""
+    while first is not None and first is not last:
+        first = first.next_op
+        assert first is not None
+        yield first
+
+
+def _rows_of_groups(c: Lowering, x: SSAValue, parts: tuple[int, int], vectors: Vectors, epsilon: float) -> SSAValue:
+    """By a layer norm of each group's values: pixels and channels change places as whole tiles, and H and W are never apart. parts: images, groups of each."""
+    flat, dtype, (images, groups) = shape(x), layout(x).dtype, parts
+    pixels, channels = flat[2] // images, flat[3]
+    planes = c.permute(c.reshape(x, (images, pixels, channels)), (0, 2, 1))
+    rows = c.reshape(planes, (images, groups, pixels * channels // groups))
+    rows = c.emit("layer_norm", [rows], {"epsilon": epsilon, "compute_config": compute_config(c.options)}, shape(rows), dtype)
+    return _scaled(c, c.reshape(c.permute(c.reshape(rows, shape(planes)), (0, 2, 1)), flat), vectors)
+
+
+def _by_products(c: Lowering, x: SSAValue, dims: tuple[int, ...], matrices: tuple[SSAValue, SSAValue], vectors: Vectors, epsilon: float) -> SSAValue:
+    """By the mean and the variance of each group, which two products with constant matrices give every channel of it: x stays as it is.
+
+    Args:
+        dims: [N, 1, H*W, C]. matrices: as `_matrices` makes them. vectors: weight and bias of the channels.
+    """
+    dtype, (weight, bias) = layout(x).dtype, vectors
+    centred = c.reshape(x, dims)
+    centred = c.emit("subtract", [centred, _mean(c, centred, matrices, "mean")], None, dims, dtype)
+    variance = _mean(c, c.emit("multiply", [centred, centred], None, dims, dtype), matrices, "variance")
+    factor = c.like("rsqrt", c.emit("add", [variance, c.scalar(epsilon, dtype)], None, shape(variance), dtype))
+    if weight is not None:
+        factor = c.emit("multiply", [weight, factor], None, shape(variance), dtype)
+    return c.reshape(_scaled(c, centred, (factor, bias)), shape(x))
+
+
+def _mean(c: Lowering, value: SSAValue, matrices: tuple[SSAValue, SSAValue], called: str) -> SSAValue:
+    """Of [N, 1, H*W, C] over the pixels and each group of channels, for every channel: [N, 1, 1, C]."""
+    attributes = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
+    images, _, _, channels = shape(value)
+    dims, dtype = (images, 1, 1, channels), layout(value).dtype
+    of_channels = c.emit("matmul", [matrices[0], value], attributes, dims, dtype)
+    return c.emit("matmul", [of_channels, matrices[1]], attributes, dims, dtype, note=f"{called} of each group, for all its channels")
+
+
+def _matrices(c: Lowering, rows: tuple[int, int], columns: tuple[int, int], dtype: str) -> tuple[SSAValue, SSAValue]:
+    """[N, 1, 1, H*W] and [C, C], products with which are means of groups.
+
+    Args:
+        rows: images and the pixels of each. columns: channels and their groups.
+    """
+    (images, pixels), (channels, groups) = rows, columns
+    width = channels // groups
+    of_pixel, of_channel = mean_factors(pixels, width)
+    shares = c.matrix(np.full((images, 1, 1, pixels), of_pixel, np.float32), dtype, "pixel_shares")
+    blocks = np.kron(np.eye(groups, dtype=np.float32), np.full((width, width), of_channel, np.float32))
+    return shares, c.matrix(blocks, dtype, "group_shares")
+
+
+def mean_factors(pixels: int, channels: int) -> tuple[float, float]:
+    """Two numbers of `FACTOR_BITS` significant bits, of about 1 / pixels and 1 / channels, whose product is 1 / (pixels * channels) within 1 / 5,000 of it.
+
+    Powers of two have it exactly. Any other share would be off by up to 1 / 512 in one matrix, and each variance with it.
+    """
+    first = 2.0 ** -math.ceil(math.log2(pixels))
+    steps = 1 << (FACTOR_BITS - 1)
+    pairs = [(first * step / steps, _rounded(1 / (pixels * channels * first * step / steps))) for step in range(steps, 2 * steps)]
+    return min(pairs, key=lambda pair: abs(pair[0] * pair[1] * pixels * channels - 1))
+
+
+def _rounded(number: float) -> float:
+    """To `FACTOR_BITS` significant bits."""
+    mantissa, exponent = math.frexp(number)
+    return math.ldexp(round(math.ldexp(mantissa, FACTOR_BITS)), exponent - FACTOR_BITS)
