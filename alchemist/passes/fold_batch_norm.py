@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -13,8 +14,10 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
+from alchemist.ir.location import sources_of
 from alchemist.passes.fold import IMPURE
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.views import reshaped
 
 _CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
 _PRODUCTS = ("ttir.linear", "ttir.matmul")
@@ -24,11 +27,7 @@ def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int
     return b.value(f"ttir.{name}", [lhs, rhs], {}, [tensor(dims, of)])
 
 
-def _reshape(b: Builder, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
-    return b.value("ttir.reshape", [value], {"shape": dims}, [tensor(dims, element_type(value))])
-
-
-def _fold(maker: Operation, norm: Operation) -> None:
+def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None:
     """weight' = weight * factor, bias' = (bias - mean) * factor + offset with factor = scale / sqrt(variance + epsilon)."""
     is_product = maker.name in _PRODUCTS
     weight, bias = operand(maker, "b" if is_product else "weight"), operand(maker, "bias") if maker.name != "ttir.matmul" else None
@@ -42,29 +41,31 @@ def _fold(maker: Operation, norm: Operation) -> None:
     factor = _binary(b, "multiply", scale, deviation, (size,), of)
     if is_product:
         along = (size, 1) if access.attr(maker, "transpose_b") else (1, size)
-        weight = rows = _binary(b, "multiply", weight, _reshape(b, factor, along), shape(weight), element_type(weight))
+        weight = rows = _binary(b, "multiply", weight, reshaped(b, factor, along), shape(weight), element_type(weight))
     else:
         weight, rows = _scaled_rows(b, weight, factor)
     if bias is not None:
-        mean = _binary(b, "subtract", mean, _reshape(b, bias, (size,)), (size,), of)
+        mean = _binary(b, "subtract", mean, reshaped(b, bias, (size,)), (size,), of)
     moved = _binary(b, "multiply", mean, factor, (size,), of)
     bias = _binary(b, "subtract", offset, moved, (size,), of)
     name = "ttir.linear" if is_product else maker.name
-    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker), [norm.results[0].type])
-    add_sources(made, maker, norm)
+    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker), [tensor(shape(maker.results[0]), element_type(norm.results[0]))])
+    add_sources(made, maker, *views, norm)
+    b.source = sources_of(norm)
+    result = reshaped(b, made.results[0], shape(norm.results[0]))
     for op in (value.owner for value in (rows, weight, bias, factor)):
         if isinstance(op, Operation):
             add_sources(op, norm)
-    replace(norm, [made.results[0]])
+    replace(norm, [result])
 
 
 def _scaled_rows(b: Builder, weight: SSAValue, factor: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The weight with every output channel scaled, and the same as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding."""
     dims = shape(weight)
     matrix = (dims[0], math.prod(dims[1:]))
-    rows = _reshape(b, weight, matrix)
-    rows = _binary(b, "multiply", rows, _reshape(b, factor, (dims[0], 1)), matrix, element_type(weight))
-    return _reshape(b, rows, dims), rows
+    rows = reshaped(b, weight, matrix)
+    rows = _binary(b, "multiply", rows, reshaped(b, factor, (dims[0], 1)), matrix, element_type(weight))
+    return reshaped(b, rows, dims), rows
 
 
 def _per_channel(op: Operation, fixed: set[SSAValue]) -> tuple[Operation, SSAValue] | None:
@@ -89,11 +90,11 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
     size, of = shape(weight)[0], element_type(numbers)
     if op.name == "ttir.multiply":
         weight, _ = _scaled_rows(b, weight, numbers)
-    of_channel = numbers if bias is None or shape(numbers) == shape(bias) else _reshape(b, numbers, shape(bias))
+    of_channel = numbers if bias is None or shape(numbers) == shape(bias) else reshaped(b, numbers, shape(bias))
     if bias is not None:
         bias = _binary(b, op.name.removeprefix("ttir."), bias, of_channel, shape(bias), of)
     elif op.name == "ttir.add":
-        bias = _reshape(b, numbers, (size,))
+        bias = reshaped(b, numbers, (size,))
     made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv), [op.results[0].type])
     add_sources(made, conv)
     replace(op, [made.results[0]])
@@ -112,7 +113,7 @@ def _fixed_values(func: FuncOp) -> set[SSAValue]:
 class FoldBatchNorm(Pass):
     """batch_norm_inference(conv(x)) becomes a convolution with scaled weights; so do conv(x) * factor and conv(x) + offset per channel.
 
-    batch_norm_inference(linear(x)) becomes a linear layer.
+    batch_norm_inference(linear(x)) becomes a linear layer, also of its rows flattened to a matrix.
     """
 
     def run(self, module: ModuleOp) -> None:
@@ -123,18 +124,31 @@ class FoldBatchNorm(Pass):
                     _fold_arithmetic(op, *found)
                 if op.name != "ttir.batch_norm_inference":
                     continue
-                maker = defining(op.operands[0], *_CONVOLUTIONS, *_PRODUCTS)
-                if maker is None or not single_use(op.operands[0]) or access.attr(maker, "alchemist.activation"):
-                    continue
-                if access.attr(op, "dimension") == _channels(maker, fixed):
-                    _fold(maker, op)
+                maker = _maker(op.operands[0])
+                if maker is not None and access.attr(op, "dimension") == _channels(maker[0], op.operands[0], fixed):
+                    _fold(*maker, op)
             erase_dead(func)
 
 
-def _channels(maker: Operation, fixed: set[SSAValue]) -> int | None:
-    """The dimension of the result of which each place has weights of its own, None where those are computed."""
+def _maker(value: SSAValue) -> tuple[Operation, list[Operation]] | None:
+    """The convolution that makes the value, or the product that makes its rows and the views that number those otherwise, the first one first.
+
+    None where something else reads that.
+    """
+    if (conv := defining(value, *_CONVOLUTIONS)) is not None:
+        return (conv, []) if single_use(value) and not access.attr(conv, "alchemist.activation") else None
+    views: list[Operation] = []
+    while single_use(value) and (view := defining(value, "ttir.reshape")) is not None and shape(view.operands[0])[-1:] == shape(value)[-1:]:
+        views.insert(0, view)
+        value = view.operands[0]
+    product = defining(value, *_PRODUCTS)
+    return None if product is None or not single_use(value) or access.attr(product, "alchemist.activation") else (product, views)
+
+
+def _channels(maker: Operation, made: SSAValue, fixed: set[SSAValue]) -> int | None:
+    """The dimension of what it has made of which each place has weights of its own, None where those are computed."""
     if maker.name not in _PRODUCTS:
         found: int = access.attr(maker, "channel_dim")
         return found
     weight = maker.operands[1]
-    return len(shape(maker.results[0])) - 1 if weight in fixed and len(shape(weight)) == 2 else None
+    return len(shape(made)) - 1 if weight in fixed and len(shape(weight)) == 2 else None

@@ -51,6 +51,7 @@ from pass_graphs import (
     spread,
     tap,
     turned,
+    viewed,
     volume,
     wave,
     written_attention,
@@ -221,7 +222,12 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "batch norm of a linear layer": (
         "fold-batch-norm",
         build(lambda g, x, w, b, *v: normed(g, g("linear", x, w, b, out=(4, 32)), *v), ROWS, COLUMNS, VECTOR_32, *[VECTOR_32] * 4),
-        ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "reshape", "subtract", "multiply", "subtract", "linear"],
+        ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "subtract", "multiply", "subtract", "linear"],
+    ),
+    "batch norm of a linear layer's rows, flattened": (
+        "fold-batch-norm",
+        build(lambda g, x, w, *v: normed(g, viewed(g, g("matmul", x, w, out=(2, 4, 32)), 8, 32), *v), ((2, 4, 16), F, "input"), COLUMNS, *[VECTOR_32] * 4),
+        ["full", "add", "rsqrt", "multiply", "reshape", "multiply", "multiply", "subtract", "linear", "reshape"],
     ),
     "batch norm of a product with turned weights": (
         "fold-batch-norm",
@@ -385,6 +391,19 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "batch norm of a product of two inputs": (
         "fold-batch-norm",
         build(lambda g, x, w, *v: normed(g, g("matmul", x, w, out=(4, 32)), *v), ROWS, ((16, 32), F, "input"), *[VECTOR_32] * 4),
+    ),
+    "batch norm of a linear layer's rows, cut": (
+        "fold-batch-norm",
+        build(lambda g, x, w, *v: normed(g, viewed(g, g("matmul", x, w, out=(4, 32)), 8, 16), *v), ROWS, COLUMNS, *[VECTOR] * 4),
+    ),
+    "batch norm of a linear layer's flattened rows, which are read elsewhere": (
+        "fold-batch-norm",
+        build(
+            lambda g, x, w, *v: (lambda y: (normed(g, viewed(g, y, 8, 32), *v), g("relu", y)))(g("matmul", x, w, out=(2, 4, 32))),
+            ((2, 4, 16), F, "input"),
+            COLUMNS,
+            *[VECTOR_32] * 4,
+        ),
     ),
     "batch norm over another dimension": (
         "fold-batch-norm",

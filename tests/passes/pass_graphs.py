@@ -243,8 +243,12 @@ def spread(g: Graph, x: Any, ones: int) -> Any:
     return g("reshape", x, out=dims, shape=dims)
 
 
+def viewed(g: Graph, x: Any, *dims: int) -> Any:
+    return g("reshape", x, out=dims, shape=dims)
+
+
 def flat(g: Graph, x: Any) -> Any:
-    return g("reshape", x, out=(64,), shape=(64,))
+    return viewed(g, x, 64)
 
 
 def reduced(g: Graph, x: Any, *steps: tuple[str, list[int], tuple[int, ...], bool]) -> Any:
