@@ -55,6 +55,23 @@ def test_values_and_moves(unfold: Any, kernel: int) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-2)
 
 
+@pytest.mark.parametrize("unfold", [to_planes, to_planes_by_permute])
+def test_sums_with_images(unfold: Any) -> None:
+    """Tokens that are added to what a convolution has made are a flat image as that is; so are functions of tokens seen as planes."""
+
+    def block(g: Graph, x: Any, w: Any) -> Any:
+        image = g("conv2d", unfold(g, g("relu", x)), w, out=PLANES, **CONV)
+        tokens = g("relu", to_tokens(g, image, SIDE))
+        return to_tokens(g, g("conv2d", g("tanh", g("add", image, unfold(g, tokens))), w, out=PLANES, **CONV), SIDE)
+
+    net = build(block, TOKENS, ((CHANNELS, CHANNELS, 3, 3), F, "parameter"))
+    lowered = lower_to_ttnn(net)
+    assert not {"permute", "transpose"} & set(names(lowered.module))
+    inputs = arrays(net)
+    for want, have in zip(run_ttir(net, inputs), run_ttnn(lowered.module, inputs), strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-2)
+
+
 def test_what_is_rearranged_stays_so() -> None:
     """Rows of the image that change places with columns are no view of the tokens."""
 

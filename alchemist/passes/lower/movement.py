@@ -10,6 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.layout import tile_padded
 from alchemist.optimizer.movement import steps_go_in_front
+from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
@@ -72,10 +73,29 @@ def fetch(c: Lowering, value: SSAValue) -> SSAValue:
 # --- reshape and permute, which are free between flat images --------------------------------------------------------------
 
 
+_PLANES_TO_PIXELS = (0, 2, 3, 1)
+_IMAGE_OPS = ELEMENTWISE | {f"ttir.{name}" for name in ("square", "group_norm", "batch_norm_inference", "concat", "mean", "sum")}
+"""Ops that work on flat images."""
+
+
+def _as_image(c: Lowering, op: Operation) -> bool:
+    """Tokens that are seen as planes [N, C, H, W] are a flat image, where something reads them that works on those."""
+    result = op.results[0]
+    dims = shape(result)
+    if len(dims) != 4 or dims[1] == 1 or dims[2] * dims[3] == 1 or not any(use.operation.name in _IMAGE_OPS for use in result.uses):
+        return False
+    root = c.pixels_of(result, _PLANES_TO_PIXELS)
+    if root is not None:
+        c.set(result, c.flat(result, _PLANES_TO_PIXELS, natural_page(c, root)), _PLANES_TO_PIXELS)
+    return root is not None
+
+
 @rule("reshape", "squeeze", "unsqueeze")
 def reshape(c: Lowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     dims, order = shape(result), c.is_image(source)
+    if order is None and _as_image(c, op):
+        return
     if order is not None:
         flattened = _flattened(c, source, order, dims)
         if flattened is not None:
@@ -126,7 +146,8 @@ def permute(c: Lowering, op: Operation) -> None:
         inverse = tuple(order.index(i) for i in range(len(order)))
         c.set(result, c.flat(source, image), tuple(inverse[i] for i in image))
         return
-    c.set(result, c.permute(fetch(c, source), order))
+    if not _as_image(c, op):
+        c.set(result, c.permute(fetch(c, source), order))
 
 
 @rule("transpose")
