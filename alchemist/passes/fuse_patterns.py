@@ -1,4 +1,4 @@
-"""Ops that frameworks write out, put together again: sigmoid, silu, gelu, softmax, rms_norm, layer_norm."""
+"""Ops that frameworks write out, put together again: sigmoid, silu, gelu, softmax, rms_norm, layer_norm, group_norm."""
 
 from __future__ import annotations
 
@@ -351,12 +351,65 @@ def layer_norm(op: Operation) -> Match | None:
             continue
         x = difference[0]
         guarded = _with_epsilon(power)
-        variance = _variance(guarded[0], x) if guarded is not None else None
+        variance = _variance(guarded[0], x, _last_dim_mean) if guarded is not None else None
         if guarded is None or variance is None:
             continue
         attributes = {"normalized_shape": shape(x)[-1:], "epsilon": guarded[1]}
         return "ttir.layer_norm", [x, weight, None], attributes, [*mean[1], difference[2], *variance, *guarded[2], *roots]
     return None
+
+
+def group_norm(op: Operation) -> Match | None:
+    """The same over the pixels and a group of the last dim's channels, as flax writes it: x itself is seen in groups for the statistics alone.
+
+    Not where something else reads the root, as a training step's backward pass does.
+    """
+    for centred, weight, power, roots in _over_roots(op):
+        difference = binary(centred, "subtract")
+        mean = _group_mean(difference[1]) if difference is not None else None
+        if difference is None or mean is None or not all(_one_use(root.results[0]) for root in roots):
+            continue
+        x, grouped = difference[0], mean[0]
+        view = defining(grouped, "ttir.reshape")
+        if view is None or view.operands[0] is not x or shape(grouped)[:-2] != shape(x)[:-1]:
+            continue
+        guarded = _with_epsilon(power)
+        variance = _variance(_in_groups(guarded[0]), grouped, _group_mean) if guarded is not None else None
+        if guarded is None or variance is None:
+            continue
+        attributes = {"num_groups": shape(grouped)[-2], "epsilon": guarded[1], "channel_dim": len(shape(x)) - 1}
+        ops = [*mean[1], difference[2], *variance, *guarded[2], *roots]
+        return "ttir.group_norm", [x, None, weight, None], attributes, [*(view for each in ops for view in _views_in_front(each)), *ops]
+    return None
+
+
+def _views_in_front(op: Operation) -> Iterator[Operation]:
+    """The reshapes and broadcasts that an op reads, and those that they read."""
+    for value in op.operands:
+        while (view := defining(value, "ttir.reshape", "ttir.broadcast")) is not None:
+            yield view
+            value = view.operands[0]
+
+
+def _group_mean(value: SSAValue) -> tuple[SSAValue, list[Operation]] | None:
+    """The mean over all but the first dim, an image, and the last but one, a group."""
+    mean = defining(_in_groups(value), "ttir.mean")
+    if mean is None:
+        return None
+    rank = len(shape(mean.operands[0]))
+    over = {dim % rank for dim in access.attr(mean, "dim_arg") or ()}
+    return (mean.operands[0], [mean]) if rank > 3 and over == {*range(1, rank)} - {rank - 2} else None
+
+
+def _in_groups(value: SSAValue) -> SSAValue:
+    """Behind what gives each channel the number of its group: [N, G] as [N, 1, ..., 1, C]."""
+    value = skip(value)
+    joined = defining(value, "ttir.reshape")
+    spread = defining(joined.operands[0], "ttir.broadcast") if joined is not None else None
+    if joined is None or spread is None or len(shape(spread.results[0])) != 3 or shape(spread.operands[0]) != (*shape(spread.results[0])[:2], 1):
+        return value
+    images, groups, channels = shape(spread.results[0])
+    return skip(spread.operands[0]) if shape(value) == (images, *(1 for _ in shape(value)[2:]), groups * channels) else value
 
 
 def _root_and_weight(value: SSAValue, width: int) -> tuple[SSAValue, SSAValue | None, list[Operation]]:
@@ -369,7 +422,7 @@ def _root_and_weight(value: SSAValue, width: int) -> tuple[SSAValue, SSAValue | 
     return value, None, []
 
 
-def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
+def _variance(value: SSAValue, x: SSAValue, mean_of: Callable[[SSAValue], tuple[SSAValue, list[Operation]] | None]) -> list[Operation] | None:
     """mean((x - mean)^2) or max(0, mean(x^2) - mean^2)."""
     value = skip(value)
     ops: list[Operation] = []
@@ -383,24 +436,24 @@ def _variance(value: SSAValue, x: SSAValue) -> list[Operation] | None:
         value = skip(positive.operands[0])
     difference = binary(value, "subtract")
     if difference is not None:
-        power, square = _last_dim_mean(difference[0]), _squared(skip(difference[1]))
+        power, square = mean_of(difference[0]), _squared(skip(difference[1]))
         inner = _squared(power[0]) if power is not None else None
-        mean = _last_dim_mean(square[0]) if square is not None else None
+        mean = mean_of(square[0]) if square is not None else None
         if power is None or inner is None or mean is None or square is None or inner[0] is not x or mean[0] is not x:
             return None
         return [*inner[1], *power[1], *square[1], difference[2], *ops]
-    outer = _last_dim_mean(value)
+    outer = mean_of(value)
     square = _squared(outer[0]) if outer is not None else None
     centred = binary(square[0], "subtract") if square is not None else None
     if outer is None or square is None or centred is None or centred[0] is not x:
         return None
-    mean = _last_dim_mean(centred[1])
+    mean = mean_of(centred[1])
     return [centred[2], *square[1], *outer[1], *ops] if mean is not None and mean[0] is x else None
 
 
 RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
-    "ttir.multiply": (silu, gelu, gelu_tanh, layer_norm, rms_norm, weighted_norm),
-    "ttir.div": (softmax, layer_norm, rms_norm, sigmoid),
+    "ttir.multiply": (silu, gelu, gelu_tanh, layer_norm, group_norm, rms_norm, weighted_norm),
+    "ttir.div": (softmax, layer_norm, group_norm, rms_norm, sigmoid),
     "ttir.reciprocal": (sigmoid,),
     "ttir.add": (biased_norm,),
     "ttir.typecast": (narrow_norm,),
@@ -409,7 +462,7 @@ RULES: dict[str, tuple[Callable[[Operation], Match | None], ...]] = {
 
 @register("fuse-patterns", fusing=True)
 class FusePatterns(Pass):
-    """Written-out sigmoid, silu, gelu, softmax, rms_norm and layer_norm become one op each."""
+    """Written-out sigmoid, silu, gelu, softmax, rms_norm, layer_norm and group_norm become one op each."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pass_graphs import (
     BIAS,
     CHANNELS,
@@ -13,6 +15,7 @@ from pass_graphs import (
     IMAGE,
     KERNEL,
     NCDHW,
+    PIXELS,
     ROWS,
     SQUARE,
     SQUARES,
@@ -38,6 +41,7 @@ from pass_graphs import (
     gelu_factored,
     gelu_tanh_written_out,
     gelu_written_out,
+    group_norm_written_out,
     layer_norm_by_division,
     layer_norm_written_out,
     moving,
@@ -138,6 +142,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     ),
     "softmax": ("fuse-patterns", build(softmax_written_out, X), ["softmax"]),
     "layer norm": ("fuse-patterns", build(layer_norm_written_out, X, V, V), ["layer_norm"]),
+    "group norm": ("fuse-patterns", build(group_norm_written_out, PIXELS, VECTOR), ["group_norm"]),
     "rms norm": ("fuse-patterns", build(rms_norm_written_out, X, V), ["rms_norm"]),
     "attention": ("fuse-attention", build(written_attention, HEADS, HEADS, HEADS), ["scaled_dot_product_attention"]),
     "attention with a mask that is added": (
@@ -378,6 +383,8 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a norm with the unbiased variance": ("fuse-patterns", build(lambda g, x, w, b: layer_norm_by_division(g, x, w, b, 1.0), X, V, V)),
     "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
     "1 / (2 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x, 2.0), X)),
+    "group norm whose root is read elsewhere": ("fuse-patterns", build(partial(group_norm_written_out, reread=True), PIXELS, VECTOR)),
+    "group norm of each fourth channel": ("fuse-patterns", build(partial(group_norm_written_out, over=(1, 2, 3)), PIXELS, VECTOR)),
     "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
     "a conv1d alone": ("conv1d-channels-last", build(lambda g, x, w: g("relu", wave(g, x, w)), WAVE, TAPS)),
     "a conv1d whose result is laid out flat": (

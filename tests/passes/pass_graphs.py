@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,10 @@ def softmax_written_out(g: Graph, x: Any) -> Any:
     return g("div", e, g("sum", e, out=(2, 4, 1), keep_dim=True, dim_arg=[2]))
 
 
+def viewed(g: Graph, x: Any, *dims: int) -> Any:
+    return g("reshape", x, out=dims, shape=dims)
+
+
 def layer_norm_written_out(g: Graph, x: Any, w: Any, b: Any) -> Any:
     mean = g("mean", x, out=(2, 4, 1), keep_dim=True, dim_arg=[2])
     square = g("mean", g("multiply", x, x), out=(2, 4, 1), keep_dim=True, dim_arg=[2])
@@ -95,6 +99,25 @@ def layer_norm_written_out(g: Graph, x: Any, w: Any, b: Any) -> Any:
     root = g("rsqrt", g("add", variance, g.number(1e-6, (1, 1, 1))))
     scaled = g("multiply", g("subtract", x, mean), root, out=(2, 4, 64))
     return g("add", g("multiply", scaled, w), b)
+
+
+def group_norm_written_out(g: Graph, x: Any, w: Any, over: Sequence[int] = (1, 2, 4), reread: bool = False) -> Any:
+    """Of [2, 6, 6, 16] in 4 groups, as flax has it. over: what is summed up. reread: whether the root is a result, too."""
+
+    def mean(value: Any) -> Any:
+        return g("mean", value, out=tuple(n for dim, n in enumerate((2, 6, 6, 4, 4)) if dim not in over), keep_dim=False, dim_arg=list(over))
+
+    def spread(value: Any) -> Any:
+        return viewed(g, g("broadcast", viewed(g, value, 2, 4, 1), out=(2, 4, 4), broadcast_dimensions=[1, 1, 4]), 2, 1, 1, 16)
+
+    groups = viewed(g, x, 2, 6, 6, 4, 4)
+    means = mean(groups)
+    variance = g("relu", g("subtract", mean(g("square", groups)), g("square", means)))
+    root = g("rsqrt", g("add", spread(variance), g.number(1e-6, (1, 1, 1, 1)), out=(2, 1, 1, 16)))
+    made = g(
+        "multiply", g("subtract", x, spread(means), out=(2, 6, 6, 16)), g("multiply", root, viewed(g, w, 1, 1, 1, 16), out=(2, 1, 1, 16)), out=(2, 6, 6, 16)
+    )
+    return (made, root) if reread else made
 
 
 def rms_norm_written_out(g: Graph, x: Any, w: Any) -> Any:
@@ -167,7 +190,7 @@ def attention(g: Graph, x: Any, *weights: Any) -> Any:
 
 
 CONV = {"stride": [1, 1], "padding": [1, 1], "dilation": [1, 1], "groups": 1, "channel_dim": 1, "height_dim": 2, "width_dim": 3}
-IMAGE = ((1, 8, 6, 6), F, "input")
+IMAGE, PIXELS = ((1, 8, 6, 6), F, "input"), ((2, 6, 6, 16), F, "input")
 KERNEL = ((16, 8, 3, 3), F, "parameter")
 VECTOR = ((16,), F, "parameter")
 
@@ -240,10 +263,6 @@ CUBE, SQUARES = ((2, 4, 8), F, "input"), ((2, 4), F, "input")
 def spread(g: Graph, x: Any, ones: int) -> Any:
     """x with dimensions of size 1 behind its own."""
     dims = (*access.shape(x), *(1,) * ones)
-    return g("reshape", x, out=dims, shape=dims)
-
-
-def viewed(g: Graph, x: Any, *dims: int) -> Any:
     return g("reshape", x, out=dims, shape=dims)
 
 

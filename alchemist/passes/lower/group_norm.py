@@ -17,6 +17,7 @@ from alchemist.passes.lower.context import TILE, Lowering, layout, rule
 
 FACTOR_BITS = 8
 """Significant bits of the matrices' entries: what bfloat16 has, and less than a product keeps of float32."""
+NHWC = (0, 1, 2, 3)
 Vectors = tuple[SSAValue | None, ...]
 """Weight and bias of the channels, in the shape in which they are broadcast."""
 
@@ -28,7 +29,11 @@ def group_norm(c: Lowering, op: Operation) -> None:
     dims, dtype = shape(source), c.dtype(result)
     channel = access.attr(op, "channel_dim") % len(dims)
     groups = access.attr(op, "num_groups")
-    image = c.is_image(source)
+    image = c.is_image(source) or (NHWC if len(dims) == 4 and channel == 3 else None)
+    if image is None and channel == len(dims) - 1:
+        rows = c.reshape(c.get(source, TILE, dtype), (1, 1, math.prod(dims[:-1]), dims[-1]))
+        c.set(result, c.reshape(_norm_of_pixels(c, op, rows, dims[0], groups), dims))
+        return
     if image is not None and image[0] == 0 and image[3] == channel:
         c.set(result, _norm_of_pixels(c, op, c.flat(source, image, TILE, dtype), dims[0], groups), image)
         return
