@@ -11,8 +11,9 @@ from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory, Spec, query
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.layout import layout_of
+from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ops.library_names import DTYPES
 from alchemist.optimizer.calls import NotAskable, ask
 from alchemist.optimizer.choose import FAMILIES, choose
@@ -23,6 +24,7 @@ from alchemist.options import CompilerOptions
 CARDS = ("n150", "p150")
 """A rewrite at every level has to be faster on both: an export runs on either."""
 
+UPSAMPLE_L1_SMALL_BYTES = 1 << 15
 MOST_ONES = 1 << 18
 """Elements of the matrix that collects the rows of images."""
 
@@ -90,6 +92,40 @@ def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, c
     step = Spec(tuple(end - begin for begin, end in zip(begins, ends, strict=True)), dtype, "tile")
     cut = query("ttnn.slice", [Spec(dims, dtype, "tile"), begins, ends, [1] * len(dims)], card=card).device_ns
     return cut + query("ttnn.reshape", [step, tuple(read)], card=card).device_ns
+
+
+def resize_is_faster_by_product(rows: int, columns: int, channels: int, dtype: str, replaced: Sequence[Operation]) -> bool:
+    """Whether a constant [rows, columns] times the pixels [columns, channels] takes less time than TTIR ops that resize an image, on both cards.
+
+    The moves between those do not count: embeddings of bfloat16 rows, products, and upsampling with the way of its operand out of tiles.
+    """
+    name = DTYPES[dtype]
+    try:
+        for card in CARDS:
+            product = query("ttnn.matmul", [Spec((rows, columns), name, "tile"), Spec((columns, channels), name, "tile")], card=card).device_ns
+            if not 0 < product < sum(_resize_ns(op, name, card) for op in replaced):
+                return False
+    except ShimError:
+        return False
+    return True
+
+
+def _resize_ns(op: Operation, dtype: str, card: str) -> float:
+    dims = [shape(value) for value in op.operands]
+    if op.name == "ttir.embedding":
+        return query("ttnn.embedding", [Spec(dims[0], "uint32", "row_major"), Spec(dims[1], "bfloat16", "row_major")], card=card, layout="tile").device_ns
+    if op.name == "ttir.matmul":
+        turned = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
+        return query("ttnn.matmul", [Spec(each, dtype, "tile") for each in dims], card=card, **turned).device_ns
+    mode, factor = access.attr(op, "mode"), access.attr(op, "scale_factor")
+    work = "bfloat16" if mode == "bilinear" else dtype
+    padded = (*dims[0][:3], -(-dims[0][3] // TILE_EDGE) * TILE_EDGE) if mode == "bilinear" else dims[0]
+    flat = Spec((1, 1, math.prod(dims[0][:3]), dims[0][3]), work, "tile")
+    out_of_tiles = query("ttnn.to_layout", [flat, "row_major"], card=card).device_ns
+    scale = list(factor) if isinstance(factor, Sequence) else factor
+    return (
+        out_of_tiles + query("ttnn.upsample", [Spec(padded, work, "row_major"), scale], card=card, l1_small_bytes=UPSAMPLE_L1_SMALL_BYTES, mode=mode).device_ns
+    )
 
 
 def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | None = None, **elsewhere: Any) -> float:

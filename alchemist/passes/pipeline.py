@@ -38,6 +38,7 @@ TTIR_PIPELINE = (
     "kept-dims",
     "canonicalize-dots",
     "turned-products",
+    "resize-by-product",
     "share-weights",
     "fuse-linear",
     "products-of-steps",

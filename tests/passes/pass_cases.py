@@ -203,6 +203,11 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ),
         ["linear"],
     ),
+    "an image between whose pixels are new ones": (
+        "resize-by-product",
+        build(lambda g, x: g("upsample2d", x, out=(2, 12, 12, 16), scale_factor=[2, 2], mode="bilinear"), PIXELS),
+        ["reshape", "constant", "matmul", "reshape"],
+    ),
     "batch norm": (
         "fold-batch-norm",
         build(conv_norm, IMAGE, KERNEL, VECTOR, VECTOR, VECTOR, VECTOR),
@@ -384,6 +389,10 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a cubic with another factor": ("fuse-patterns", build(lambda g, x: gelu_factored(g, x, 0.05), X)),
     "1 / (2 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g.number(1.0, (1, 1, 1)), x, 2.0), X)),
     "group norm whose root is read elsewhere": ("fuse-patterns", build(partial(group_norm_written_out, reread=True), PIXELS, VECTOR)),
+    "an image whose pixels are copied": (
+        "resize-by-product",
+        build(lambda g, x: g("upsample2d", x, out=(2, 12, 12, 16), scale_factor=[2, 2], mode="nearest"), PIXELS),
+    ),
     "group norm of each fourth channel": ("fuse-patterns", build(partial(group_norm_written_out, over=(1, 2, 3)), PIXELS, VECTOR)),
     "y / (1 + exp(-x))": ("fuse-patterns", build(lambda g, x: over_one_plus(g, g("exp", x), x), X)),
     "a conv1d alone": ("conv1d-channels-last", build(lambda g, x, w: g("relu", wave(g, x, w)), WAVE, TAPS)),

@@ -58,6 +58,8 @@ DTYPES = {
 }
 """Element type of the model -> device data type. Booleans are 0.0 and 1.0, or what the op that made them writes."""
 INTEGERS = ("si32", "u32", "u16", "u8")
+WINDOWS = frozenset(f"ttir.{name}" for name in ("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"))
+"""Ops that read images."""
 TILE = "tile"
 ROW_MAJOR = "row_major"
 
@@ -97,6 +99,7 @@ class Lowering:
         self._scalars: dict[tuple[Any, str], SSAValue] = {}
         self._matrices: dict[tuple[Shape, bytes, str], SSAValue] = {}
         self._constant: dict[SSAValue, bool] = {}
+        self.has_windows = any(op.name in WINDOWS for op in func.body.blocks[0].ops)
 
     # --- values ---------------------------------------------------------------------------------------------------------
 

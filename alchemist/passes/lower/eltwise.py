@@ -13,7 +13,7 @@ from alchemist.ir.access import elements, shape
 from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.layout import can_reinterpret
-from alchemist.ops.spec import TTIR_OPS
+from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.fold_typecasts import is_whole
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
@@ -400,7 +400,8 @@ def constant(c: Lowering, op: Operation) -> None:
         return
     kept = array.astype(np.int32) if dtype in INTEGERS else array.astype(np.float32)
     value = elements(np.ascontiguousarray(kept), "si32" if dtype in INTEGERS else "f32")
-    c.set(result, c.emit("constant", [c.device], {"value": value}, dims, dtype, ROW_MAJOR))
+    attributes = {"value": value} | ({LIFTED_NAME: name} if (name := access.attr(op, LIFTED_NAME)) else {})
+    c.set(result, c.emit("constant", [c.device], attributes, dims, dtype, ROW_MAJOR))
 
 
 @rule("empty")

@@ -73,21 +73,33 @@ def fetch(c: Lowering, value: SSAValue) -> SSAValue:
 # --- reshape and permute, which are free between flat images --------------------------------------------------------------
 
 
-_PLANES_TO_PIXELS = (0, 2, 3, 1)
+_PIXELS_FIRST = ((0, 2, 3, 1), (0, 1, 2, 3))
 _IMAGE_OPS = ELEMENTWISE | {f"ttir.{name}" for name in ("square", "group_norm", "batch_norm_inference", "concat", "mean", "sum")}
 """Ops that work on flat images."""
 
 
 def _as_image(c: Lowering, op: Operation) -> bool:
-    """Tokens that are seen as planes [N, C, H, W] are a flat image, where something reads them that works on those."""
+    """Tokens that are seen as planes [N, C, H, W], rows as pixels [N, H, W, C] are a flat image, where something reads them that works on those.
+
+    Only in functions with windows: what four dims are otherwise, such as heads, is no image.
+    """
     result = op.results[0]
     dims = shape(result)
-    if len(dims) != 4 or dims[1] == 1 or dims[2] * dims[3] == 1 or not any(use.operation.name in _IMAGE_OPS for use in result.uses):
+    if len(dims) != 4 or not c.has_windows or not _reads_image(result):
         return False
-    root = c.pixels_of(result, _PLANES_TO_PIXELS)
-    if root is not None:
-        c.set(result, c.flat(result, _PLANES_TO_PIXELS, natural_page(c, root)), _PLANES_TO_PIXELS)
-    return root is not None
+    for order in _PIXELS_FIRST:
+        pixels, channels = dims[order[1]] * dims[order[2]], dims[order[3]]
+        root = c.pixels_of(result, order) if min(pixels, channels) > 1 else None
+        if root is not None and (order == _PIXELS_FIRST[0] or (_product(shape(root)[:-2]), shape(root)[-1]) == (1, channels)):
+            c.set(result, c.flat(result, order, natural_page(c, root)), order)
+            return True
+    return False
+
+
+def _reads_image(value: SSAValue) -> bool:
+    """Whether an op that works on flat images reads the value, also with its dims in another order."""
+    readers = [use.operation for use in value.uses]
+    return any(op.name in _IMAGE_OPS or (op.name == "ttir.permute" and _reads_image(op.results[0])) for op in readers)
 
 
 @rule("reshape", "squeeze", "unsqueeze")
