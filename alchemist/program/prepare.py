@@ -83,6 +83,7 @@ class _Preparation:
         self._main_file = main_file
         self._prefix = prefix
         self._helpers: dict[Hashable, model.Function] = {}
+        self._file_places: dict[str, list[model.Key]] = {}
         self._file_shapes: dict[str, dict[model.Key, tuple[int, ...]]] = {}
         self._plans: dict[int, _Plan] = {}
 
@@ -220,7 +221,8 @@ class _Preparation:
             return (model.Index(words[module], text=True), f".{leaf}")
 
         environment: dict[int, model.Value] = {id(leaf): model.WeightRef(place(file), stored=True) for file, leaf in zip(made.files, made.leaves, strict=True)}
-        self._file_shapes[name] = {place(file): leaf.type.shape for file, leaf in zip(made.files, made.leaves, strict=True)}
+        self._file_places[name] = [place(file) for file in made.files]
+        self._file_shapes[name] = {at: leaf.type.shape for at, leaf in zip(self._file_places[name], made.leaves, strict=True)}
         targets = {value: model.WeightRef(place(key)) for value, key in made.outputs.items()}
         body = _steps(made, environment, set(), functions | set(words.values()), targets)
         doc = FOLDS.format("a", layer) if folds else ""
@@ -284,9 +286,9 @@ class _Preparation:
         helper = self._helpers.get(made.signature)
         if helper is not None and made.also:
             shapes = self._file_shapes[helper.name]
-            for (place, shape), leaf in zip(list(shapes.items()), made.leaves, strict=True):
-                if shape != leaf.type.shape:
-                    del shapes[place]
+            for place, leaf in zip(self._file_places[helper.name], made.leaves, strict=True):
+                if shapes.get(place) != leaf.type.shape:
+                    shapes.pop(place, None)  # known only where all calls agree
             seen = dict(zip((*made.files, *made.outputs.values()), (*files, *keys), strict=True))
             modules = {name.rpartition(".")[0]: model.KeyText(module_of(key)) for name, key in seen.items()}
             return [model.CallFunction(helper.name, (_ALL_STORED, _ALL_WEIGHTS, *(modules[module] for module in made.modules)), ())]
