@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -15,8 +18,9 @@ from alchemist import codegen_py
 from alchemist.errors import InternalError
 from alchemist.ir.layout import TTNNLayout
 from alchemist.optimizer.apply import layout_in
-from alchemist.optimizer.graph import ends_of, forward_of, scopes_of
+from alchemist.optimizer.graph import DRAM, ends_of, forward_of, scopes_of
 from alchemist.optimizer.machine import machine
+from alchemist.optimizer.search import Plan, Taken, consistent
 from alchemist.optimizer.sharded import block as block_shards
 from alchemist.optimizer.sharded import memories
 from alchemist.options import CompilerOptions
@@ -119,3 +123,19 @@ def test_shards_that_no_layout_has_are_an_internal_error() -> None:
     assert shards is not None
     with pytest.raises(InternalError, match="shards that it cannot have"):
         layout_in(rows, shards)
+
+
+@pytest.mark.parametrize(("agrees", "wanted_ns"), [(True, 5.0), (False, 10.0)])
+def test_what_was_alike_may_follow_what_was_not(agrees: bool, wanted_ns: float) -> None:
+    """Steps 0 and 1 are equal and differ, 2 and 3 read them and are alike: they may be chosen anew, if they stay alike."""
+    in_dram, in_l1, of_both, of_dram = (SimpleNamespace(operands=(), leaves=DRAM) for _ in range(4))
+
+    def plan_of(ns: float, *choices: Any) -> Plan:
+        return Plan(ns, {number: Taken(choice, ()) for number, choice in enumerate(choices)})
+
+    def run(fixed: Mapping[int, Any], _required: Mapping[int, Any]) -> Plan:
+        return plan_of(10.0, in_dram, in_dram, of_both, of_both) if 2 in fixed else plan_of(5.0, in_dram, in_dram, of_dram, of_dram if agrees else of_both)
+
+    graph: Any = SimpleNamespace(makers=dict, steps=[SimpleNamespace(operands=())] * 4)
+    groups = {0: "cast", 1: "cast", 2: "attention", 3: "attention"}
+    assert consistent(plan_of(4.0, in_dram, in_l1, of_both, of_both), graph, groups, run).ns == wanted_ns
