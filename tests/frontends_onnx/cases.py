@@ -288,6 +288,7 @@ case("ReverseSequence", (5, 2, 3), i64(3, 5))
 # --- quantisation, recurrent layers -------------------------------------------------------------------------------------------
 
 case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), np.array(128, np.uint8), opset=13)
+case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), opset=13)
 case("DequantizeLinear", Values((3, 4), "index", 200, "uint8"), weight(4), np.array([1, 2, 3, 4], np.uint8), opset=19, axis=1)
 for _op, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
     for _way, _count in (("forward", 1), ("bidirectional", 2)):

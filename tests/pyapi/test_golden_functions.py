@@ -33,6 +33,15 @@ def operands(name: str) -> list[torch.Tensor]:
     return [second, first.abs() + 0.1] if name in (*BINARY, "addalpha", "subalpha") else [second if name in ("rdiv", "reciprocal") else first]
 
 
+@pytest.mark.parametrize("name", ["acos", "asin", "acosh", "atanh"])
+def test_golden_functions_at_the_ends_of_their_domain(name: str, device: Any) -> None:
+    """There, and beyond, they have what the op has: an infinity or no number."""
+    values = torch.tensor([[-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0]])
+    expected = ttnn.get_golden_function(getattr(ttnn, name))(values)
+    got = getattr(ttnn, name)(ttnn.from_torch(values, dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device))
+    torch.testing.assert_close(ttnn.to_torch(got), expected, rtol=1e-3, atol=1e-3, equal_nan=True)
+
+
 @pytest.mark.parametrize("name", [*UNARY, *BINARY, *EXTRA])
 def test_golden_functions_are_what_ops_compute(name: str, device: Any) -> None:
     operation = getattr(ttnn, name)
