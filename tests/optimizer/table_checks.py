@@ -87,7 +87,7 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "|---|---|---|---|---|---|---|",
     ]
     for name, row in rows.items():
-        cells = (str(row.get(column, row.get("failed", "-"))).replace("|", "/") for column in columns)
+        cells = (" ".join(str(row.get(column, row.get("failed", "-"))).replace("|", "/").split()) for column in columns)
         lines.append(f"| {name} | {' | '.join(cells)} | {row['code']} |")
     return lines
 
