@@ -27,6 +27,8 @@ CARDS = ("n150", "p150")
 UPSAMPLE_L1_SMALL_BYTES = 1 << 15
 MOST_ONES = 1 << 18
 """Elements of the matrix that collects the rows of images."""
+MOST_HITS = 1 << 22
+"""Comparisons of columns' numbers with an index: what they make must lie in DRAM beside the model's tensors."""
 
 
 def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card: str) -> bool:
@@ -50,7 +52,7 @@ def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card:
 def ones_gather_columns(dims: Sequence[int], count: int, dtype: str, card: str) -> bool:
     """Whether a product with ones in their places takes less time than gathering `count` columns of an x [B, R, K], the same for all rows of a batch."""
     batch, rows, columns = dims
-    if batch * columns * count > MOST_ONES * 16:
+    if batch * columns * count > MOST_HITS:
         return False
     name = DTYPES[dtype]
     x, made = Spec((batch, rows, columns), name, "tile"), Spec((batch, columns, count), name, "tile")

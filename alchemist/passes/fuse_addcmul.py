@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from alchemist.ir import access
-from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import inline_scalar
-from alchemist.optimizer.movement import price_of
+from alchemist.optimizer.movement import lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
 
@@ -54,13 +51,7 @@ class FuseAddcmul(Pass):
 
 def _is_plain(op: Operation) -> bool:
     """Whether the op takes and makes tensors in tiles of one dtype and does nothing else with them."""
-    dtypes = {_dtype(value) for value in (*op.operands, op.results[0])}
-    if len(dtypes) != 1 or not dtypes <= set(DTYPES) or len(op.operands) != 2 or any(inline_scalar(value) is not None for value in op.operands):
+    values = (*op.operands, op.results[0])
+    if len(values) != 3 or any(inline_scalar(value) is not None for value in op.operands) or any(name.endswith("activations") for name in op.attributes):
         return False
-    return not any(name.endswith("activations") for name in op.attributes) and access.attr(op, "dtype") is None
-
-
-def _dtype(value: SSAValue) -> str:
-    """Its dtype; empty for a tensor that does not lie in tiles, and for a single number."""
-    of = layout_of(value.type)
-    return of.dtype if of is not None and (of.page, of.is_sharded) == ("tile", False) and len(shape(value)) > 0 else ""
+    return any(all(lies_in_tiles(value, (dtype,)) for value in values) for dtype in DTYPES)

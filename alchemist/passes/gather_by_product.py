@@ -14,7 +14,6 @@ from alchemist.ir.location import sources_of
 from alchemist.optimizer.movement import ones_gather_columns
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
-from alchemist.passes.views import reshaped
 
 PRODUCTS = ("ttir.matmul", "ttir.linear", "ttir.conv2d")
 _MOVES = ("ttir.reshape", "ttir.permute", "ttir.slice_static")
@@ -58,8 +57,7 @@ class GatherByProduct(Pass):
         asked = b.value("ttir.typecast", [spread.operands[0]], {}, [tensor(columns, "si32")])
         hits = b.value("ttir.eq", [numbers, asked], {}, [tensor((dims[0], dims[2], columns[2]), "i1")])
         ones = b.value("ttir.typecast", [hits], {}, [tensor((dims[0], dims[2], columns[2]), of)])
-        made = b.value("ttir.matmul", [x, ones], {}, [tensor((*dims[:2], columns[2]), of)])
-        replace(op, [reshaped(b, made, shape(op.results[0]))])
+        replace(op, [b.value("ttir.matmul", [x, ones], {}, [op.results[0].type])])
         return True
 
 

@@ -58,11 +58,8 @@ def _step(value: SSAValue) -> tuple[SSAValue, int] | None:
 
 
 def _replace(whole: SSAValue, steps: dict[int, list[Operation]]) -> None:
-    """In front of the first product: what it multiplies with is there by then, and is the same for all."""
-    members = [op for ops in steps.values() for op in ops]
-    block = members[0].parent
-    assert block is not None
-    first = next(op for op in block.ops if op in members)
+    """In front of the first product: what it multiplies with is there by then, and is the same for all. steps: products in program order."""
+    first = next(iter(steps.values()))[0]
     b = Builder.before(first)
     b.source = sources_of(first)
     width = shape(first.results[0])[-1]

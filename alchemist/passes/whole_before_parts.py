@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -41,7 +41,7 @@ class WholeBeforeParts(Pass):
             erase_dead(func)
 
 
-def _gather(func: FuncOp, may: Any) -> None:
+def _gather(func: FuncOp, may: Callable[[Operation], bool]) -> None:
     """Groups of ops that do the same to parts of the same values."""
     groups: dict[Any, list[tuple[Operation, _Range]]] = {}
     for op in func.body.block.ops:
