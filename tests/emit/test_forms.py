@@ -1,0 +1,212 @@
+"""Every form of statement and value in both languages, side by side: `tests/emit/golden/forms.txt`. `UPDATE_GOLDEN=1 pytest tests/emit` rewrites it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import emit_cpp.printer
+import emit_py.printer
+from alchemist.errors import EmitError
+from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef
+from alchemist.program import model
+
+RECORDED = Path(__file__).parent / "golden" / "forms.txt"
+TURN, NAME = model.Index("i"), model.Index("name", text=True)
+X, Y = model.TensorRef("x"), model.TensorRef("y")
+TURNED: tuple[model.Key, ...] = (
+    ("layers.", TURN),
+    ("layers.", model.Index("i", 1), ".w"),
+    ("w", model.Index("i", -2)),
+    ("w", model.Index("i", 3, scale=2)),
+    (NAME,),
+    (NAME, ".w"),
+)
+SMALL, WIDE = (((0, 0), (1, 0)),), (((0, 0), (7, 5)), ((0, 6), (0, 6)))
+
+
+def call(name: str, given: dict[str, Any], *results: model.Target, note: str = "", returned: bool = False) -> model.Call:
+    """Of an op by its name; values that are no program values become literals and lists of them."""
+    spec = TTNN_OPS[f"ttnn.{name}"]
+    assert given.keys() <= {arg.name for arg in spec.args}, (given, [arg.name for arg in spec.args])
+    return model.Call(spec, tuple((arg, _value(given[arg.name])) for arg in spec.args if arg.name in given), results, note, returned)
+
+
+def _value(given: Any) -> model.Value:
+    if isinstance(given, tuple | list):
+        return model.Items(tuple(_value(item) for item in given))
+    return model.Literal(given) if given is None or isinstance(given, bool | int | float | str) else given
+
+
+def exp(*results: model.Target, of: model.Value = X, **more: Any) -> model.Call:
+    return call("exp", {"input_tensor": of}, *results, **more)
+
+
+def function(*body: model.Statement, parameters: tuple[model.Parameter, ...] = (model.Parameter("x"),), returns: int = 0, **more: Any) -> model.Function:
+    return model.Function("made", parameters, body, returns, **more)
+
+
+CORE_GRID = model.Record("ttnn.CoreGrid", (("x", model.Literal(8)), ("y", model.Literal(7))))
+KINDS = ("tensor", "tensors", "weights", "output", "stored", "kept", "device", *model.CONSTANT_KINDS)
+LONG = "word " * 40
+VALUES: dict[str, model.Value] = {
+    **{f"number {value!r}": model.Literal(value) for value in (None, True, False, 0, -7, 2**31 - 1, 2**31, -(2**31), 1.0, 0.1, 1e-12, 9.999999960041972e-13, 1e7, 123456789.0,
+                                                        float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 9999999.0, "gelu", 'a"b\\c\x07\u202e')},
+    "element": model.Element("caches", 2),
+    "counted elements": model.Items(tuple(model.Element("caches", index) for index in (TURN, model.Index("i", 1), model.Index("i", -1, scale=2)))),
+    "weights": model.Items(tuple(model.WeightRef(key) for key in TURNED)),
+    "stored weight": model.WeightRef(("a.w",), stored=True),
+    "kept": model.WeightRef(("a.w",), collection="saved"),
+    "taken": model.WeightRef(("a.", TURN), collection="saved", taken=True),
+    "devices": model.Items((model.DeviceRef(), model.DeviceRef(stored=True))),
+    "names": model.Items((model.KeyText(("layers.norm",)), model.KeyText(("layers.", TURN, ".{norm}")))),
+    "has": model.HasWeight(("layers.", TURN)),
+    "kept has": model.HasWeight(("layers.",), "saved"),
+    "types": model.Items((model.DType("bfloat8_b"), model.Layout("row_major"), model.Layout("tile"), EnumRef("ttnn.MathFidelity", "HiFi4"), EnumRef("ttnn.UnaryOpType", "RELU"))),
+    "grids": model.Items((model.Record("ttnn.CoreCoord", (("x", model.Literal(1)), ("y", model.Literal(2)))), model.Record("ttnn.CoreGrid", (("x", model.Literal(8)), ("y", model.Literal(7)))))),
+    **{name.rpartition(".")[2]: model.Record(name, (("subblock_w", model.Literal(1)), ("name", model.Literal("relu")))) for name in (
+        "ttnn.WormholeComputeKernelConfig", "ttnn.Conv2dConfig", "ttnn.SDPAProgramConfig", "ttnn.LayerNormShardedMultiCoreProgramConfig",
+        "ttnn.MatmulMultiCoreReuseProgramConfig", "ttnn.Conv2dSliceConfig")},
+    "unary ops": model.Items((model.Unary("RELU"), model.Unary("ELU", (1.0,)), model.Unary("CLAMP", (0.0, 6.0)))),
+    **{f"{buffer} {memory}": model.MemoryConfig(buffer, memory) for buffer in ("dram", "l1") for memory in ("interleaved", "height_sharded", "width_sharded", "block_sharded")},
+    **{f"shards {name}": model.MemoryConfig(buffer, f"{memory}_sharded", (shape, cores, order)) for name, buffer, memory, shape, cores, order in (
+        ("on a grid", "l1", "block", (32, 64), SMALL, "row_major"),
+        ("by columns", "l1", "width", (32, 64), SMALL, "col_major"),
+        ("in DRAM", "dram", "width", (32, 64), SMALL, "row_major"),
+        ("of three extents", "l1", "height", (1, 32, 64), SMALL, "row_major"),
+        ("on the first cores", "l1", "height", (32, 64), WIDE, "row_major"),
+    )},
+}  # fmt: skip
+OF_KIND: dict[str, Any] = {
+    "BOOL": True, "COMPUTE_CONFIG": model.ConstantRef("COMPUTE"), "CONV2D_CONFIG": model.ConstantRef("CONV"), "CORE_GRID": CORE_GRID,
+    "DEVICE": model.DeviceRef(), "DTYPE": model.DType("bfloat16"), "ENUM": EnumRef("ttnn.GeluVariant", "Fast"), "FLOAT": 0.5, "FLOAT_LIST": (0.5,), "INT": 7, "INT_LIST": (1, 2),
+    "LAYOUT": model.Layout("tile"), "MEMORY_CONFIG": model.MemoryConfig(), "PAIR_LIST": ((0, 1), (2, 3)), "PROGRAM_CONFIG": model.ConstantRef("PROGRAM"), "SCALAR": 3,
+    "SHAPE": (1, 64), "STR": "text", "TENSOR": X, "TENSOR_LIST": (X, Y), "UNARY_LIST": (model.Unary("RELU"), model.Unary("ELU", (1.0,))),
+}  # fmt: skip
+
+
+def typical(name: str, *results: str, every: bool = False, returned: bool = False) -> model.Call:
+    """A call with one value for each kind of argument: of those that must be given, or of every one."""
+    given = {arg.name: OF_KIND[arg.kind.name] for arg in TTNN_OPS[f"ttnn.{name}"].args if every or arg.default in (REQUIRED, ONES)}
+    return call(name, given, *results, returned=returned)
+
+
+NUMBERS = ("size // 2", "4 * c")
+FORMS: dict[str, model.Function] = {
+    "value": function(*(model.Assign(f"v{number}", value) for number, value in enumerate(VALUES.values()))),
+    "parameter of every kind": function(model.Return((X,)), parameters=tuple(model.Parameter(f"p{place}", kind) for place, kind in enumerate(KINDS)), returns=1),
+    "default": function(parameters=(model.Parameter("x"), model.Parameter("count", "number", default=model.Literal(3)), model.Parameter("memory", "memory_config", default=model.MemoryConfig()))),
+    "notes of parameters": function(
+        model.Return((X,)),
+        parameters=tuple(model.Parameter(f"hidden_states_{place}", note=note) for place, note in enumerate(("[1, 32]", "", "[2]"))),
+        returns=1,
+        doc="The doc that says all.",
+        brief="The brief.",
+    ),
+    "notes of few parameters": function(doc="The doc.", brief="The brief.", parameters=(model.Parameter("x", note="[1, 32]"),)),
+    **{f"doc {len(doc)}": function(exp("y"), doc=doc) for doc in ("Short.", "w" * 98 + ".", "w" * 99 + ".", "Head. " + LONG.strip(), LONG, f"{'w' * 105}. tail", 'Ends with "')},
+    **{f"{count} returned": function(model.Return(tuple(model.TensorRef(f"y{place}") for place in range(count))), returns=count) for count in (1, 2, 3, 4)},
+    "makes the weights": function(model.Comment("first"), model.Store(model.WeightRef(("w",)), exp().arguments[0][1]), parameters=(model.Parameter("stored", "stored"),)),
+    "makes the weights at once": function(exp(model.WeightRef(("a.", TURN))), parameters=(model.Parameter("stored", "stored"),)),
+    "returns by name": function(model.NewCollection("outputs"), exp(model.WeightRef(("o",), collection="outputs")), model.ReturnNamed("outputs", ("o",)), returns=1),
+    "blanks and comments": function(model.Blank(), model.Comment("one"), model.Blank(), model.Blank(), exp("y", note="[1, 32]"), model.Comment("c" * 104), model.Comment("c" * 105), model.Comment("ends \\ "), model.Blank()),
+    "nothing": function(parameters=()),
+    "assigned twice": function(model.Assign("y", X), model.Assign("y", X), exp("y"), exp("z"), exp("z", of=Y)),
+    "returned call": function(exp(returned=True, note="[2]")),
+    "calls of functions": function(
+        model.CallFunction("layer", (X, model.ScopeArgument("weights", ("layers.", TURN)), model.ScopeArgument("stored")), ("y",), "note"),
+        model.CallFunction("layer", (X, model.NumberArgument("count", model.Literal(3)), model.NumberArgument("memory", model.MemoryConfig())), ("y", "z")),
+        model.CallFunction("layer", (model.Items((X, Y)),), ("a", "b")),
+        model.CallFunction("layer", (X,), (model.WeightRef(("w",)),)),
+        model.CallFunction("layer", (X,), ()),
+        model.CallFunction("layer", (X,), ("_",)),
+        model.CallFunction("layer", (X,), ("_", "a")),
+        model.CallFunction("layer", (X,), (), returned=True),
+    ),
+    "lists": function(model.NewList("all"), model.Append("all", X), model.Append("all", Y, front=True), model.Gather("ws", ("layers.", TURN, ".w"), 12), model.Free(("x", "all", "y", "ws")), model.Free(("all",))),
+    "kept": function(model.NewCollection("saved"), model.Store(model.WeightRef(("a",), collection="saved"), X), model.Drop(model.WeightRef(("a.", TURN), collection="saved", taken=True)), model.Free(("x",))),
+    "device of a tensor": function(model.GetDevice(X), model.Extents(("n", "_", "c"), X), model.Extents(("n",), Y)),
+    "loops": function(
+        *(model.Loop(variable, start, stop, step, (exp("y"), model.Blank())) for variable, start, stop, step in (
+            ("i", 0, model.Literal(3), 1), ("_", 0, model.ParameterRef("N"), 1), ("i", 2, model.Literal(8), 1), ("i", 0, model.Literal(8), 2), ("i", 7, model.Literal(-1), -1))),
+        exp("y"),
+    ),
+    "loops over names": function(
+        model.NameLoop("name", (("a",), ("b", TURN)), (exp("y", of=model.WeightRef((NAME,))), exp("y")), ""),
+        model.NameLoop("name", (("a",),), (exp("y"),)),
+        model.NameLoop("name", (("a" * 50,), ("b" * 50,), ("c" * 20,)), (exp("y"),)),
+        model.NameLoop("name", (), (exp("y"),), "weights"),
+        exp("y"),
+    ),
+    "loop over rows": function(
+        model.RowLoop((model.Parameter("name", "text"), model.Parameter("count", "number"), model.Parameter("memory", "memory_config")), ((model.Literal("a"), model.Literal(1), model.MemoryConfig()),
+                (model.Literal("b"), model.Literal(2), model.MemoryConfig("l1"))), (exp("count"), exp("y"))),
+        exp("y"),
+    ),
+    "branches": function(
+        model.Assign("old", X),
+        model.If(model.HasWeight(("w",)), (exp("y"), exp("old")), (exp("y"), model.Blank()), ("y", "old")),
+        model.If(model.HasWeight(("w",)), (exp("y"), exp("inner"))),
+        model.If(model.ParameterRef("flag"), (exp("inner"),), (exp("z"),)),
+        exp("inner"),
+        exp("z"),
+    ),
+    "several results": function(
+        call("topk", {"input_tensor": X, "k": 3}, "values", "indices"),
+        call("topk", {"input_tensor": X, "k": 3}, "values", "other"),
+        call("topk", {"input_tensor": X, "k": 3}, "_", "indices"),
+    ),
+    "result of a pool": function(typical("max_pool2d", "y"), typical("max_pool2d", returned=True)),
+    "no value for C++": function(call("max_pool2d", {"input_tensor": X}, "y")),
+    "no parameter in C++": function(dataclasses.replace(exp("y"), arguments=((TTNN_OPS["ttnn.add"].args[1], X),))),
+    "no values for C++": function(call("constant", {"data": X, "data_type": model.DType("bfloat16")}, "y")),
+    "two results as weights": function(call("topk", {"input_tensor": X, "k": 3}, model.WeightRef(("a",)), model.WeightRef(("b",)))),
+    "numbers of the function": function(
+        *(call("reshape", {"input_tensor": X, "shape": (1, model.NumberRef(text), (-1 if place else 4))}, "y") for place, text in enumerate(NUMBERS)),
+        call("pad", {"input_tensor": X, "padding": ((0, 0), (model.NumberRef("n"), 1)), "value": 0.0}, "y"),
+        call("conv2d", {"input_tensor": X, "weight_tensor": model.WeightRef(("w",)), "device": model.DeviceRef(), "in_channels": model.NumberRef("c"), "out_channels": 8, "batch_size": 1,
+                        "input_height": model.NumberRef("size // 2"), "input_width": 8, "kernel_size": (3, model.NumberRef("k")), "stride": (1, 1), "padding": (1, 1, 2, 2),
+                        "dilation": (2, 2), "groups": 1}, "y"),
+    ),
+    "all on a line, on the next, or one in a line": function(
+        *(call("add", {"input_tensor_a": X, "input_tensor_b": model.TensorRef("b" * width), "memory_config": model.MemoryConfig()}, "y", note=note)
+          for width in (28, 29, 30, 31, 32, 33, 34, 35, 36, 57, 58, 59, 60, 61, 62, 63, 64) for note in ("", "n" * 6)),
+    ),
+    "constants": function(
+        call("constant", {"data": (1, 2.5, -0.0), "shape": (3,), "data_type": model.DType("bfloat16"), "layout": model.Layout("tile")}, "y"),
+        call("constant", {"data": (1, 2), "shape": (2, 1), "data_type": model.DType("uint32"), "layout": model.Layout("row_major"), "device": model.DeviceRef(),
+                          "memory_config": model.MemoryConfig("l1")}, "y"),
+    ),
+    **{name: function(typical(name, "y", every=True), typical(name, returned=True)) for name in sorted(one.removeprefix("ttnn.") for one in TTNN_OPS) if name != "constant"},
+}  # fmt: skip
+
+
+def written(name: str) -> str:
+    python = emit_py.printer.function_text(FORMS[name])
+    ast.parse(python)
+    try:
+        cpp = emit_cpp.printer.function_text(FORMS[name])
+    except EmitError as error:  # Python alone has the form
+        cpp = f"{error}\n"
+    return f"=== {name}\n{python}{cpp}"
+
+
+@pytest.mark.parametrize("printer", [emit_py.printer, emit_cpp.printer])
+def test_what_no_program_has(printer: Any) -> None:
+    with pytest.raises(EmitError):
+        printer.function_text(function(model.Assign("y", model.Unused())))
+    with pytest.raises(EmitError):
+        printer.function_text(function(X))  # type: ignore[arg-type]
+
+
+def test_forms_are_as_recorded() -> None:
+    made = "".join(written(name) for name in FORMS)
+    if os.environ.get("UPDATE_GOLDEN"):
+        RECORDED.write_text(made, encoding="utf-8")
+    for now, before in zip(made.split("=== "), RECORDED.read_text(encoding="utf-8").split("=== "), strict=True):
+        assert now == before
