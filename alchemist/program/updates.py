@@ -146,7 +146,7 @@ def update_role(value: Value, weight: Value | None) -> str:
         before, found, behind = f".{value.key}".partition(f".{'.'.join(words[start:])}")
         if found:
             role = [word for word in before.split(".") if word and not word.isdigit()]
-            return (role[-1] if role and value is not weight else "weight") + behind
+            return (role[-1] if role else "weight") + behind  # none is in front of the weight itself
     return value.key.rpartition(".")[2]
 
 
