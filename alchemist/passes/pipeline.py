@@ -45,6 +45,7 @@ TTIR_PIPELINE = (
     "whole-before-parts",
     "fold-padding",
     "fold-batch-norm",
+    "order-in-weights",
     "decompose-conv",
     "conv1d-channels-last",
     "group-attention-heads",
