@@ -80,4 +80,4 @@ def _has_channels_last(image: SSAValue) -> bool:
         return False
     if maker.name == "ttir.permute":
         return tuple(access.attr(maker, "permutation")) == _CHANNELS_FIRST
-    return access.attr(maker, "channel_dim") == 1
+    return int(access.attr(maker, "channel_dim")) == 1
