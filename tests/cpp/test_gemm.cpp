@@ -1,10 +1,11 @@
 // The GEMM wrapper against a double-precision loop.
+#include <array>
 #include <cmath>
 #include <random>
 
 #include "harness.hpp"
 #include "tensor/access.hpp"
-#include "tensor/gemm.hpp"
+#include "tensor/gemm_plain.hpp"
 #include "tensor/packed.hpp"
 
 using namespace ttnn_shim;
@@ -77,9 +78,9 @@ void check_matmul(MatmulCall call, DataType operands, bool named, double toleran
             }
         }
     }
-    for (int round = 0; round < 3; ++round) {  // plain, then packed weights
+    for (const auto multiply : {plain::matmul, matmul, matmul, matmul}) {  // the library's thrice: plain, then packed weights
         std::fill(c.begin(), c.end(), -1.0F);
-        matmul(call);
+        multiply(call);
         CHECK(worst(c, wanted) < tolerance);
     }
 }
@@ -110,6 +111,74 @@ TEST(matmul_variants) {
                     check_matmul(call, dtype, named, 2e-5);
                 }
             }
+        }
+    }
+}
+
+TEST(matmul_of_cut_operands_stacks_and_sums) {
+    constexpr uint32_t kept = 0xfffc0000U;  // 5 bits of a mantissa: 1.046875 counts as 1.03125
+    MatmulCall call;
+    call.batch = {2, 3};
+    call.batch_a = {1, 3};
+    call.batch_b = {2, 1};
+    call.m = 2;
+    call.k = call.n = 2;
+    const Stored left({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, DataType::BFLOAT16);
+    const Stored right({1.046875F, 0, 0, 2, 1, 1, -1, 3}, DataType::BFLOAT16);
+    call.a = left.matrix(false);
+    call.b = right.matrix(false);
+    call.a.kept_bits = call.b.kept_bits = kept;
+    const float first = 1.03125F;
+    const std::vector<float> products{first, 4, 3 * first, 8,  5 * first, 12, 7 * first, 16, 9 * first, 20, 11 * first, 24,
+                                      -1,    7, -1,        15, -1,        23, -1,        31, -1,        39, -1,         47};
+    std::vector<float> doubled(products);
+    for (float& value : doubled) value *= 2;
+    std::vector<float> c(24);
+    call.c = c.data();
+    for (const auto multiply : {plain::matmul, matmul}) {
+        call.accumulate = false;
+        multiply(call);
+        CHECK(c == products);
+        call.accumulate = true;
+        multiply(call);
+        CHECK(c == doubled);
+    }
+    std::vector<bfloat16> halves(24);
+    call.accumulate = false;
+    call.c = halves.data();
+    call.c_dtype = DataType::BFLOAT16;
+    for (const auto multiply : {plain::matmul, matmul}) {
+        std::fill(halves.begin(), halves.end(), bfloat16(0.0F));
+        multiply(call);
+        for (size_t i = 0; i < halves.size(); ++i) CHECK_EQ(static_cast<float>(halves[i]), static_cast<float>(bfloat16(products[i])));
+    }
+}
+
+TEST(matmul_activations) {
+    const std::vector<std::pair<Activation, std::array<float, 3>>> wanted{
+        {Activation::None, {-1, 0.5F, 7}},
+        {Activation::Relu, {0, 0.5F, 7}},
+        {Activation::Relu6, {0, 0.5F, 6}},
+        {Activation::Gelu, {-0.158655F, 0.345731F, 7}},
+        {Activation::GeluTanh, {-0.158808F, 0.345714F, 7}},
+        {Activation::Silu, {-0.268941F, 0.311230F, 6.993622F}},
+        {Activation::Sigmoid, {0.268941F, 0.622459F, 0.999089F}},
+        {Activation::Tanh, {-0.761594F, 0.462117F, 0.999998F}}};
+    const Stored left({1}, DataType::FLOAT32), right({-4, 2, 28}, DataType::FLOAT32);
+    const std::array<float, 3> bias{1, -0.5F, -7};
+    for (const auto& [activation, values] : wanted) {
+        MatmulCall call;
+        call.n = 3;
+        call.a = left.matrix(false);
+        call.b = right.matrix(false);
+        call.alpha = 0.5F;
+        call.bias = bias.data();
+        call.activation = activation;
+        for (const auto multiply : {plain::matmul, matmul}) {
+            std::array<float, 3> c{};
+            call.c = c.data();
+            multiply(call);
+            for (size_t i = 0; i < 3; ++i) CHECK(std::abs(c[i] - values[i]) < 2e-5F);
         }
     }
 }
@@ -261,9 +330,9 @@ TEST(convolution_variants) {
                     }
                 }
             }
-            for (int round = 0; round < 2; ++round) {
+            for (const auto convolve : {plain::convolution, convolution, convolution}) {
                 std::fill(y.begin(), y.end(), -7.0F);
-                convolution(call);
+                convolve(call);
                 CHECK(worst(y, wanted) < 2e-5);
             }
         }

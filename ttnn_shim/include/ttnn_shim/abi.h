@@ -114,7 +114,6 @@ int shim_memory_view_get(shim_device* device, int buffer_type, shim_memory_view*
 int shim_memory_blocks(shim_device* device, int buffer_type, char** json);
 /* JSON list of the allocated tensors' buffers: {"bytes_per_bank", "page_bytes", "pages", "page_shape", "tensor"}. */
 int shim_memory_buffers(shim_device* device, char** json);
-int shim_memory_reset_peaks(shim_device* device);
 
 /* Attribute sets: parsed once, used by many calls. */
 int shim_attrs_new(const void* blob, size_t bytes, shim_attrs** out);

@@ -196,10 +196,6 @@ int shim_memory_buffers(shim_device* device, char** json) {
     return guard([&] { *json = duplicate(memory_buffers_json(device_behind(device).allocator().live())); });
 }
 
-int shim_memory_reset_peaks(shim_device* device) {
-    return guard([&] { device_behind(device).allocator().reset_peaks(); });
-}
-
 int shim_attrs_new(const void* blob, size_t bytes, shim_attrs** out) {
     return guard([&] { *out = new shim_attrs{decode_attributes({static_cast<const uint8_t*>(blob), bytes})}; });
 }

@@ -221,13 +221,6 @@ MemoryView Allocator::view(BufferType buffer_type) const {
     return view;
 }
 
-void Allocator::reset_peaks() {
-    const std::lock_guard lock(mutex_);
-    for (Arena* memory : {&dram_, &l1_, &l1_small_, &trace_}) {
-        memory->reset_peak();
-    }
-}
-
 Arena& Allocator::arena(BufferType buffer_type) { return const_cast<Arena&>(static_cast<const Allocator&>(*this).arena(buffer_type)); }
 
 const Arena& Allocator::arena(BufferType buffer_type) const {

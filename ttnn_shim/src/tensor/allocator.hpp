@@ -55,7 +55,6 @@ public:
     /// Lowest allocated address, or the end of the arena when nothing is allocated.
     uint64_t lowest_allocated() const;
     std::vector<MemoryBlock> blocks() const;
-    void reset_peak() { peak_ = allocated_; }
 
 private:
     uint64_t base_ = 0;
@@ -83,7 +82,6 @@ public:
 
     MemoryView view(BufferType buffer_type) const;
     std::vector<LiveBuffer> live() const;  ///< every allocated buffer of a tensor, by memory and address
-    void reset_peaks();
     uint64_t allocated(BufferType buffer_type) const;  ///< per bank
     uint32_t banks(BufferType buffer_type) const;
 

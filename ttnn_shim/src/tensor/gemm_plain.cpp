@@ -1,7 +1,4 @@
-// Plain threaded loops behind gemm.hpp, for builds without oneDNN. Right, and slow.
-#include "tensor/gemm.hpp"
-
-#ifndef TTNN_SHIM_HAS_ONEDNN
+#include "tensor/gemm_plain.hpp"
 
 #include <bit>
 #include <cmath>
@@ -10,6 +7,8 @@
 #include "tensor/packed.hpp"
 
 namespace ttnn_shim {
+
+namespace plain {
 
 namespace {
 
@@ -109,7 +108,13 @@ void convolution(const ConvCall& call) {
     });
 }
 
-void matmul_in_thread(const MatmulCall& call) { matmul(call); }
+}  // namespace plain
+
+#ifndef TTNN_SHIM_HAS_ONEDNN
+
+void matmul(const MatmulCall& call) { plain::matmul(call); }
+void matmul_in_thread(const MatmulCall& call) { plain::matmul(call); }
+void convolution(const ConvCall& call) { plain::convolution(call); }
 
 const char* gemm_library() { return "plain loops"; }
 bool gemm_has_bf16() { return false; }
@@ -118,6 +123,6 @@ size_t packed_weight_bytes() { return 0; }
 void limit_packed_weights(size_t /*bytes*/) {}
 void forget_packed_weights(const Values* /*values*/) {}
 
-}  // namespace ttnn_shim
-
 #endif  // TTNN_SHIM_HAS_ONEDNN
+
+}  // namespace ttnn_shim

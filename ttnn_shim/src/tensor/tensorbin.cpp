@@ -54,7 +54,7 @@ Builder::Offset write_grid(Builder& builder, const CoreRangeSet& grid) {
     return Builder::Table(builder).offset(0, list).end();
 }
 
-Builder::Offset write_memory_config(Builder& builder, const MemoryConfig& config, bool tiled) {
+Builder::Offset write_memory_config(Builder& builder, const MemoryConfig& config) {
     Builder::Offset shard = 0;
     Builder::Offset nd_shard = 0;
     const auto write_nd = [&](const Shape& shape, const CoreRangeSet& cores, ShardOrientation orientation, int strategy) {
@@ -67,7 +67,6 @@ Builder::Offset write_memory_config(Builder& builder, const MemoryConfig& config
             .scalar<uint8_t>(2, static_cast<uint8_t>(orientation), 0)
             .end();
     };
-    (void)tiled;
     if (const auto& spec = config.shard_spec()) {
         const auto grid = write_grid(builder, spec->grid);
         shard = Builder::Table(builder)
@@ -106,7 +105,7 @@ Builder::Offset write_spec(Builder& builder, const TensorSpec& spec) {
     } else {
         page = Builder::Table(builder).end();
     }
-    const auto memory = write_memory_config(builder, spec.memory_config(), tiled);
+    const auto memory = write_memory_config(builder, spec.memory_config());
     const auto layout = Builder::Table(builder)
                             .offset(4, alignments)
                             .offset(3, memory)
