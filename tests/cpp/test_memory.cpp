@@ -1,4 +1,7 @@
 // Allocator, specs, devices.
+#include <array>
+#include <tuple>
+
 #include "harness.hpp"
 #include "ops/launch.hpp"
 #include "sim/arch.hpp"
@@ -29,6 +32,60 @@ TEST(machines_agree_with_the_simulator) {
     }
     CHECK_EQ(machine_memory("blackhole").card, std::string("p150"));
     CHECK_THROWS(InvalidArgument, "unknown card", machine_memory("h100"));
+}
+
+TEST(worker_grids_of_cards) {
+    for (const auto& [name, x, y] : std::initializer_list<std::tuple<const char*, size_t, size_t>>{
+             {"n150:1x1", 1, 1}, {"n300:8x10", 8, 10}, {"wormhole_b0:7x2", 7, 2}, {"p150:14x10", 14, 10}, {"blackhole:9x3", 9, 3}}) {
+        const MachineMemory machine = machine_memory(name);
+        CHECK_EQ(machine.grid.x, x);
+        CHECK_EQ(machine.grid.y, y);
+        CHECK_EQ(machine.card.substr(machine.card.find(':')), std::string(name).substr(std::string(name).find(':')));
+    }
+    for (const char* grid : {"0x1", "1x0", "9x10", "8x11", "8", "8x", "x8", "8x8x", "8x8 ", "", "-1x2", "8-8"})
+        CHECK_THROWS(
+            InvalidArgument, "is no worker grid of a n150\n  hint: columns x rows, at most 8x10",
+            machine_memory(std::string("n150:") + grid));
+    CHECK_THROWS(InvalidArgument, "at most 14x10", machine_memory("p100:15x10"));
+    CHECK_THROWS(InvalidArgument, "known: n150, n300, p100, p150, wormhole_b0 (n150), blackhole (p150)", machine_memory("h100:1x1"));
+}
+
+TEST(regions_that_a_device_is_opened_with) {
+    const MachineMemory machine = machine_memory("n150");
+    const uint64_t l1 = machine.l1_end - machine.l1_base;
+    CHECK_EQ(Allocator(machine, l1 - 16, 0).view(BufferType::L1).total_bytes_per_bank, uint64_t{16});
+    for (const uint64_t small : {l1 - 15, l1})
+        CHECK_THROWS(InvalidArgument, "does not fit L1 of 1393312 bytes", Allocator(machine, small, 0));
+    // A trace region is dealt to the banks of DRAM.
+    const Allocator traced(machine, 0, 12 * 64 + 1);
+    CHECK_EQ(traced.view(BufferType::TRACE).total_bytes_per_bank, uint64_t{96});
+    CHECK_EQ(traced.view(BufferType::DRAM).total_bytes_per_bank, machine.dram_bank_bytes - 96);
+    const uint64_t dram = 12 * machine.dram_bank_bytes;
+    CHECK_EQ(Allocator(machine, 0, dram - 12 * 32).view(BufferType::DRAM).total_bytes_per_bank, uint64_t{32});
+    CHECK_THROWS(InvalidArgument, "does not fit DRAM", Allocator(machine, 0, dram - 12 * 32 + 1));
+    CHECK_EQ(traced.banks(BufferType::DRAM), 12U);
+    CHECK_EQ(traced.banks(BufferType::TRACE), 12U);
+    CHECK_EQ(traced.banks(BufferType::L1), 64U);
+    CHECK_EQ(traced.banks(BufferType::L1_SMALL), 64U);
+    CHECK_THROWS(InvalidArgument, "no device memory of type SYSTEM_MEMORY", traced.view(BufferType::SYSTEM_MEMORY));
+}
+
+TEST(shards_in_banks_of_dram) {
+    const auto device = open_device({.card = "n150"});
+    const auto make = [&](TensorMemoryLayout layout, CoreRange cores, std::array<uint32_t, 2> shard, const Shape& shape,
+                          bool by_rows = true) {
+        const ShardSpec spec(cores, shard, by_rows ? ShardOrientation::ROW_MAJOR : ShardOrientation::COL_MAJOR);
+        make_device_tensor(device.get(), TensorSpec(shape, DataType::BFLOAT16, Layout::TILE, MemoryConfig(layout, BufferType::DRAM, spec)));
+        return 0;
+    };
+    using enum TensorMemoryLayout;
+    make(HEIGHT_SHARDED, CoreRange({0, 0}, {11, 0}), {32, 32}, Shape({384, 32}));
+    CHECK_THROWS(InvalidArgument, "beyond the 12 DRAM banks", make(HEIGHT_SHARDED, CoreRange({0, 0}, {12, 0}), {32, 32}, Shape({32, 32})));
+    CHECK_THROWS(InvalidArgument, "DRAM banks are 1D", make(HEIGHT_SHARDED, CoreRange({0, 0}, {0, 1}), {32, 32}, Shape({32, 32})));
+    make(BLOCK_SHARDED, CoreRange({0, 0}, {2, 1}), {32, 32}, Shape({32, 96}));
+    CHECK_THROWS(InvalidArgument, "DRAM banks are 1D", make(BLOCK_SHARDED, CoreRange({0, 0}, {2, 1}), {32, 32}, Shape({64, 96})));
+    make(BLOCK_SHARDED, CoreRange({0, 0}, {1, 2}), {32, 32}, Shape({64, 32}), false);
+    CHECK_THROWS(InvalidArgument, "DRAM banks are 1D", make(BLOCK_SHARDED, CoreRange({0, 0}, {1, 2}), {32, 32}, Shape({64, 64}), false));
 }
 
 TEST(padded_shapes_and_pages) {

@@ -44,6 +44,8 @@ def encode(value: Any) -> bytes:
         return b"s" + struct.pack("<I", len(value)) + value.encode()
     if isinstance(value, dict):
         return b"r\x00" + blob_of(value)
+    if any(type(item) is not int for item in value):
+        return b"l" + struct.pack("<I", len(value)) + b"".join(map(encode, value))
     return b"I" + struct.pack("<I", len(value)) + struct.pack(f"<{len(value)}q", *value)
 
 

@@ -127,6 +127,89 @@ def test_memory_config_round_trip(core: Core, device: Any) -> None:
     assert core.info(tensor).bytes_per_bank == 2 * 2048
 
 
+def test_memory_config_needs_room(core: Core, device: Any) -> None:
+    tensor = core.tensor(ramp((32, 32)), device=device)
+    size, blob = core.ffi.new("size_t *", 0), core.ffi.new("char[]", 512)
+    with pytest.raises(CoreError, match="the target is too small"):
+        core.check(core.lib.shim_tensor_memory_config(tensor, blob, size))
+    needed = size[0]
+    size[0] = needed - 1
+    with pytest.raises(CoreError, match=f"too small: {needed} bytes are needed"):
+        core.check(core.lib.shim_tensor_memory_config(tensor, blob, size))
+    core.check(core.lib.shim_tensor_memory_config(tensor, blob, size))
+    assert size[0] == needed
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout", "rank", "said"),
+    [
+        *((dtype, 0 if dtype == 8 else 1, 2, "") for dtype in range(10)),
+        *((dtype, 1, 2, f"unknown data type number {dtype}") for dtype in (-1, 10)),
+        *((0, layout, 2, f"unknown layout number {layout}") for layout in (-1, 2)),
+        *((0, 0, rank, "") for rank in (0, 16)),
+        *((0, 0, rank, f"rank {rank} is out of range") for rank in (-1, 17)),
+    ],
+)
+def test_numbers_of_new_tensors(core: Core, dtype: int, layout: int, rank: int, said: str) -> None:
+    out = core.ffi.new("shim_tensor **")
+    shape = core.ffi.new("uint32_t[]", [2] * 17)
+    status = core.lib.shim_tensor_new(core.ffi.NULL, dtype, layout, rank, shape, core.ffi.NULL, core.ffi.NULL, 0, 0, out)
+    if said:
+        assert status == 1
+        assert said in core.ffi.string(core.lib.shim_error_message()).decode()
+        return
+    core.check(status)
+    info = core.info(core.ffi.gc(out[0], core.lib.shim_tensor_free))
+    assert (info.dtype, info.layout, info.rank, info.volume) == (dtype, layout, rank, 2**rank)
+
+
+def ask(core: Core, **question: Any) -> Any:
+    blob = blob_of(question)
+    return json.loads(core.text(lambda *args: core.lib.shim_query(blob, len(blob), *args)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"inputs": 3}, "inputs: expected a list of tensor specs"),
+        ({"inputs": ["bfloat16"]}, "inputs: expected a list of tensor specs"),
+        ({"inputs": [{"shape": [-1, 32]}]}, "shape: extent -1 is out of range"),
+        ({"inputs": [{"shape": [2**32, 32]}]}, "shape: extent 4294967296 is out of range"),
+        ({"inputs": [{"shape": [1] * 17}]}, "rank 17 is out of range"),
+        ({"l1_small_bytes": -1}, "l1_small_bytes: expected 0 or more, got -1"),
+        ({"l1_taken_bytes": -1}, "l1_taken_bytes: expected 0 or more, got -1"),
+        ({"op": "ttnn.no_such_op"}, "not implemented"),
+        ({"card": "h100"}, "unknown card or arch 'h100'"),
+    ],
+)
+def test_wrong_questions(core: Core, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(CoreError, match=said):
+        ask(core, **{"op": "ttnn.relu", "inputs": [{"shape": [32, 32]}], "configuration": {"input_tensor": Input(0)}, **changed})
+
+
+def test_what_questions_leave_out(core: Core) -> None:
+    """The same answers as with every default told; what is left of L1 is taken by the input, so that one byte more would not fit."""
+    shard = {"grid": [0, 0, 0, 0], "shape": [1, 1393312], "orientation": "ROW_MAJOR"}
+    memory = {"memory_layout": "HEIGHT_SHARDED", "buffer_type": "L1", "shard_spec": shard}
+    full = {"op": "ttnn.clone", "inputs": [{"shape": [1, 1393312], "dtype": "UINT8", "layout": "ROW_MAJOR", "memory_config": memory}]}
+    call = {"configuration": {"input": Input(0)}}
+    answer = ask(core, **full, **call)
+    assert "1393312" in answer["message"]
+    assert answer == ask(core, **full, **call, l1_small_bytes=0, l1_taken_bytes=0, card="n150")
+    assert ask(core, **full, **call, l1_taken_bytes=1)["message"] != answer["message"]
+    plain = ask(core, op="ttnn.relu", inputs=[{"shape": [33, 1]}], configuration={"input_tensor": Input(0)})
+    told = {"dtype": "BFLOAT16", "layout": "TILE", "memory_config": {"memory_layout": "INTERLEAVED", "buffer_type": "DRAM"}, "on_host": False}
+    assert plain["accepted"]
+    assert [(output["shape"], output["padded_shape"], output["dtype"]) for output in plain["outputs"]] == [([33, 1], [64, 32], "BFLOAT16")]
+    again = ask(core, op="ttnn.relu", inputs=[{"shape": [33, 1], **told}], configuration={"input_tensor": Input(0)}, card="n150")
+    ids = ("index", "call_id", "start_ns", "gap_ns", "inputs", "outputs")
+    assert [{k: v for k, v in each.items() if k not in ids} for each in again["programs"]] == [
+        {k: v for k, v in each.items() if k not in ids} for each in plain["programs"]
+    ]
+    assert not ask(core, op="ttnn.relu", inputs=[{"shape": [33, 1], "on_host": True}], configuration={"input_tensor": Input(0)})["accepted"]
+    assert ask(core, op="ttnn.relu", inputs=[{"shape": [1] * 16}], configuration={"input_tensor": Input(0)})["code"] == 0
+
+
 def test_events_and_clock(core: Core) -> None:
     device = core.open("p150", estimate=True)
     core.check(core.lib.shim_events_enable(device, 1))

@@ -81,7 +81,7 @@ public:
     uint64_t circular_buffer_space() const;  ///< bytes per core below the lowest L1 tensor
 
     MemoryView view(BufferType buffer_type) const;
-    std::vector<LiveBuffer> live() const;  ///< every allocated buffer of a tensor, by memory and address
+    std::vector<LiveBuffer> live() const;              ///< every allocated buffer of a tensor, by memory and address
     uint64_t allocated(BufferType buffer_type) const;  ///< per bank
     uint32_t banks(BufferType buffer_type) const;
 
