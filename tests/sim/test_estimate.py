@@ -93,6 +93,19 @@ def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> N
     ("table", "column", "value", "what"),
     [
         ("ops", "inputs", "{oops", "not JSON"),
+        ("ops", "attrs", "[1]", "expected a JSON object"),
+        ("ops", "inputs", '[{"padded": [32, 32], "dtype": "f1", "mem": "dram_interleaved", "layout": "tile"}]', "unknown dtype 'f1'"),
+        ("ops", "inputs", '[{"padded": [32, 32], "dtype": "bfloat16", "layout": "tile"}]', "tensor 0: needs padded, dtype, mem, layout"),
+        ("ops", "inputs", "[7]", "tensor 0: needs padded, dtype, mem, layout"),
+        ("ops", "outputs", "[]", "is empty"),
+        ("gemm", "dtype", "f1", "unknown value 'f1'"),
+        ("gemm", "grid_size", "(0, 4)", "is no grid of a"),
+        ("gemm", "grid_size", "(4, 0)", "is no grid of a"),
+        ("eltwise_exp", "padded_shape", "[32, ", "expected a list of integers"),
+        ("eltwise_exp", "padded_shape", "[]", "expected a list of positive integers"),
+        ("eltwise_exp", "padded_shape", "[32, 0]", "expected a list of positive integers"),
+        ("eltwise_exp", "padded_shape", "32", "expected a list of positive integers"),
+        ("ops", "available_cores", "141", "no chip has more than 140"),
         ("ops", "arch", "grayskull", "unknown value 'grayskull'"),
         ("ops", "available_cores", "many", "expected an integer"),
         ("gemm", "M", "-5", "expected an integer of at least 1"),
@@ -118,6 +131,19 @@ def test_junk_is_refused_with_row_and_column(tmp_path: Path, table: str, column:
     with pytest.raises(EstimateError, match=f"row 2, column '{column}': .*{what}"):
         estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_rows_with_more_cells_than_columns_and_files_that_cannot_be_written(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.csv", rows_of("ops", 400))
+    with pytest.raises(EstimateError, match="cannot write"):
+        estimate_csv(source, tmp_path / "missing" / "out.csv")
+    (tmp_path / "out.csv").mkdir()
+    with pytest.raises(EstimateError, match="cannot write"):
+        estimate_csv(source, tmp_path / "out.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv", "out.csv"]
+    source.write_text(source.read_text().rstrip("\n") + ",1,2\n")
+    with pytest.raises(EstimateError, match="more cells than columns"):
+        estimate_csv(source, tmp_path / "made.csv")
 
 
 def test_no_prediction_is_invented(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ def test_the_clock_is_as_recorded() -> None:
 def test_a_change_is_named() -> None:
     before = recorded()
     key = next(iter(before))
-    after = {**before, key: (f"{2 * float(before[key][0]):.1f}", before[key][1])}
+    after = {**before, key: (f"{2 * float(before[key][0]):.1f}", *before[key][1:])}
     message = difference(before, after)
     assert "1 of" in message
     assert key[1] in message
