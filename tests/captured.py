@@ -21,7 +21,7 @@ from alchemist.ir.location import sources_of
 from alchemist.ir.text import print_module
 
 RECORDED = Path(__file__).parent / "data" / "captured.txt"
-FOLDERS = ("tests/frontends_torch", "tests/frontends_jax", "tests/frontends_onnx/test_ops.py")
+FOLDERS = ("tests/frontends_torch", "tests/frontends_jax", "tests/frontends_onnx/test_ops.py", "tests/mlir/test_stablehlo_ops.py")
 _WRITES = "CAPTURED_ARE_WRITTEN_TO"
 _VALUES = re.compile(r"dense(_resource)?<[^>]*>")
 _counts: dict[str, int] = {}

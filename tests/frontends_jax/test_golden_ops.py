@@ -71,3 +71,26 @@ def test_called_twice_and_kept_dtypes() -> None:
     assert [value.dtype for value in products] == [np.float32, np.float32, np.int32]
     assert [value.dtype for value in of(found, "gt")] == [np.bool_]
     assert [value.dtype for value in of(found, "sub")] == [np.float32], "bfloat16 is stored wider"
+
+
+def test_what_cannot_be_told_apart_is_not_recorded() -> None:
+    """Rounds that are unrolled inside a loop, and loops without rounds, give their results and no values."""
+
+    def run(x: jax.Array, none: jax.Array) -> tuple[jax.Array, ...]:
+        last, taken = jax.lax.scan(lambda carry, step: (carry + step, carry * step), 0.0, x, unroll=2)
+        same, nothing = jax.lax.scan(lambda carry, step: (carry + step, carry * step), last, none)
+        return taken - 1, same / 2, nothing, jax.lax.top_k(x, 2)[0] + 3
+
+    found = values(run, np.arange(1.0, 5.0, dtype=np.float32), np.zeros(0, np.float32))
+    assert not of(found, "mul")
+    assert of(found, "sub")[0].tolist() == [-1.0, 1.0, 8.0, 23.0]
+    assert [float(value) for value in of(found, "div")] == [5.0]
+    assert of(found, "add")[0].tolist() == [7.0, 6.0]
+
+
+def test_of_a_branch_that_is_known_only_that_is_computed() -> None:
+    def run(x: jax.Array) -> jax.Array:
+        return jax.lax.cond(True, lambda x: x * 10.0, lambda x: x - 10.0, x) / 2.0
+
+    found = values(run, np.float32(3.0))
+    assert {name.partition("_")[0]: float(value) for name, value in found.items()} == {"mul": 30.0, "div": 15.0}

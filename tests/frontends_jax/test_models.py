@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 from functools import partial
@@ -154,6 +155,61 @@ def test_plain_function() -> None:
     ]
 
 
+class Keyed:
+    """A container of somebody's own whose keys are plain texts."""
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+jax.tree_util.register_pytree_with_keys(Keyed, lambda keyed: ((("w", keyed.w),), None), lambda _, leaves: Keyed(*leaves))
+W, X, ROW = jnp.ones((4, 4)) / 4, jax.random.normal(KEY, (3, 4)), jnp.arange(4.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "names"),
+    [
+        (lambda params, state, x: x @ params["w"] + state["w"], ({"w": W}, {"w": ROW}, X), ["w", "state.w", "x"]),
+        (lambda params, x: x @ params.w, (Keyed(W), X), ["w", "x"]),
+        (lambda batch, x: batch["w"] + x, ({"w": X}, X), ["batch.w", "x"]),
+        (lambda net, x: x @ net["w"], ({"w": W}, X), ["w", "x"]),
+        (lambda net: net["x"] @ net["w"], ({"w": W, "x": X},), ["net.w", "net.x"]),
+        (lambda variables, x: x @ variables["params"]["a"]["w"], ({"params": {"a": {"w": W}}}, X), ["a.w", "x"]),
+        (lambda variables, x: x @ variables["params"], ({"params": W}, X), ["params", "x"]),
+        (lambda weights, x: x @ weights[0] + weights[1], ([W, ROW], X), ["weights.0", "weights.1", "x"]),
+        (operator.itemgetter(0), (X,), ["arg0"]),
+        (lambda *xs: xs[0] + xs[1], (X, X), ["xs_0", "xs_1"]),
+        (lambda x, *, y: x + y, (X,), ["x", "y"]),
+    ],
+)
+def test_names_of_arguments(function: Any, args: tuple[Any, ...], names: list[str]) -> None:
+    result = check(function, args, {"y": X} if names == ["x", "y"] else None)
+    assert [argument.name for argument in result.arguments] == names
+    parameters = [argument.name for argument in result.arguments if argument.kind == "parameter"]
+    is_state = len(names) > 1 and not names[0].startswith(("batch.", "net.", "x"))
+    assert parameters == (names[:-1] if is_state else [])
+
+
+def test_variables_that_a_call_adds_are_named() -> None:
+    def run(state: Any, x: jax.Array) -> jax.Array:
+        state.extra = x
+        state.held = state.held + 1
+        return x * state.held
+
+    class State:
+        def __init__(self, **values: Any) -> None:
+            self.__dict__.update(values)
+
+    def keyed(state: State) -> tuple[Any, Any]:
+        names = tuple(sorted(state.__dict__))
+        return tuple((jax.tree_util.GetAttrKey(name), getattr(state, name)) for name in names), names
+
+    jax.tree_util.register_pytree_with_keys(State, keyed, lambda names, leaves: State(**dict(zip(names, leaves, strict=True))))
+    with pytest.warns(UserWarning, match=r"adds variables to its arguments.*\.extra; call the model once before the export"):
+        result = capture(run, (State(held=ROW), X[0]), {})
+    assert [(output.name, output.mutates) for output in result.outputs] == [("output", ""), ("held", "held")]
+
+
 def test_static_and_nested_arguments() -> None:
     def function(batch: dict[str, Any], scale: float, *, flag: bool) -> tuple[jax.Array, jax.Array]:
         x = batch["image"] * scale
@@ -276,6 +332,20 @@ def test_stacks_that_are_no_layers(params: Any) -> None:
 
     names = {argument.name for argument in capture(run, (params, jnp.ones((4, 16))), {}).arguments}
     assert names >= ({"table"} if "table" in params else {"used again"})
+
+
+def test_a_list_that_is_there_keeps_its_name() -> None:
+    """Slabs would be called as other weights are: the stack stays whole."""
+
+    def run(params: Any, x: Any) -> Any:
+        x = x @ params["layers"]["0"]
+        return lax.scan(lambda carry, w: (jnp.tanh(carry @ w), None), x, params["layers"]["w"])[0]
+
+    params = {"layers": {"0": jnp.ones((16, 16)), "w": STACKED["w"]}}
+    names = [argument.name for argument in check(run, (params, jnp.ones((4, 16)))).arguments]
+    assert names == ["layers.0", "layers.w", "x"]
+    params["layers"]["w"] = STACKED["w"][:1]
+    assert "layers.w" in [argument.name for argument in check(run, (params, jnp.ones((4, 16)))).arguments], "one round is no loop"
 
 
 def test_numbered_layers_are_a_loop(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ def pool(x: Any, init: Any, function: Any, window: Any, strides: Any, padding: A
 
 
 LOOK_UPS: list[Case] = [
+    ("clipped indices are no wrapped ones", lambda t, i: t[jnp.where(i > 2, 2, i)], (X, I)),
+    ("rows of a broadcast", lambda x: jnp.broadcast_to(x[:, None], (3, 5, 4))[:, 1:3] + jnp.broadcast_to(x, (5, 3, 4))[::2].sum(0)[:, None], (X,)),
     ("columns along an axis", lambda x, i: jnp.take_along_axis(x, i, axis=1), (T, jnp.array([[[0], [3]], [[1], [4]]]))),
     ("scalar into rows", lambda t, i: t[i], (T, jnp.int32(1))),
     ("own index per row", lambda t, i: t[jnp.arange(2)[:, None], i], (T, jnp.array([[3, 1], [0, 2]]))),
@@ -70,6 +72,9 @@ UPDATES: list[Case] = [
     ("segment max", lambda x, s: jax.ops.segment_max(x, s, 4), (rand(6, 3), EDGES)),
     ("segment prod", lambda x, s: jax.ops.segment_prod(x, s, 4), (rand(6, 3), EDGES)),
     ("outside is dropped", lambda x: jax.ops.segment_sum(x, jnp.array([0, 5, 1]), 2), (X,)),
+    ("maximum of integers", lambda t, u, i: t.at[i].max(u), (I - 2, I[:1] * 0 - 1, jnp.array([1]))),
+    ("minimum of integers", lambda t, u, i: t.at[i].min(u), (I - 2, I[:1] * 0 - 1, jnp.array([1]))),
+    ("beyond the end", lambda t, u: t.at[7].set(u) + t.at[3].add(u) + t.at[2].multiply(u), (X, Y[0])),
     ("unique", lambda i: jnp.unique(i, size=4), (jnp.array([1, 2, 2, 3]),)),
     ("non-zero", lambda x: jnp.nonzero(x > 0, size=4)[0], (V,)),
 ]
@@ -79,6 +84,10 @@ SORTS: list[Case] = [
     ("descending", lambda x: jnp.sort(x, axis=1, descending=True), (X,)),
     ("permutation", lambda x: jax.random.permutation(jax.random.key(0), x), (V,)),
     ("approximate", lambda x: lax.approx_max_k(x, 2), (T,)),
+    ("rows with rows", lambda x, y: lax.sort((x, y), num_keys=1), (X, Y)),
+    ("rows with what is the same everywhere", lambda x: lax.sort((x, jnp.full((3, 4), 2.0), lax.broadcasted_iota(jnp.int32, (3, 4), 1)), num_keys=1), (X,)),
+    ("by keys of the program", lambda x: lax.sort((np.array([[2, 0, 1, 0], [3, 2, 1, 0], [0, 1, 2, 3]], np.int32), x), num_keys=1)[1], (X,)),
+    ("columns", lambda x, y: lax.sort((x, y), dimension=0, num_keys=2), (jnp.round(X), Y)),
     ("median", lambda x: jnp.median(x, axis=1), (X,)),
 ]
 SCANS: list[Case] = [
@@ -91,6 +100,9 @@ SCANS: list[Case] = [
 NUMBERS: list[Case] = [
     ("fmod", lambda x: jnp.fmod(x * 5, 2.0), (X,)),
     ("mod", lambda x: jnp.mod(x * 5, 2.0), (X,)),
+    ("remainder of integers", lambda i, j: lax.rem(i - 2, j - 4) + lax.rem(i - 2, 2), (I, I)),
+    ("largest integers", lambda i: (jnp.max(i, 1), jnp.min(i, 0), jnp.max(i + 1)), (I - 2,)),
+    ("hash", lambda i: i.astype(jnp.uint32) * np.uint32(0x9E3779B9) >> np.uint32(16), (I,)),
     ("divmod", lambda x: jnp.divmod(x * 5, 2.0), (X,)),
     ("floor of integers", lambda i: (i - 2) // 2, (I,)),
     ("sign of integers", lambda i: jnp.sign(i - 2), (I,)),
@@ -110,6 +122,11 @@ WINDOWS: list[Case] = [
     ("pool 3d", lambda x: pool(x, -jnp.inf, lax.max, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID"), (rand(1, 4, 4, 4, 3),)),
     ("mean pool 3d", lambda x: pool(x, 0.0, lax.add, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID") / 8, (rand(1, 4, 4, 4, 3),)),
     ("integers", lambda x: pool(x, 0, lax.add, (2,), (1,), "VALID"), (jnp.arange(8),)),
+    ("of one place", lambda x: pool(x, 0.0, lax.add, (1, 1, 1, 1), (1, 1, 1, 1), "VALID"), (IMAGE,)),
+    ("smallest", lambda x: pool(x, jnp.inf, lax.min, (1, 2, 3, 1), (1, 2, 1, 1), "SAME"), (IMAGE,)),
+    ("cropped", lambda x, w: conv(x, w, (1, 1), ((-1, 2), (0, -2))), (IMAGE, KERNEL)),
+    ("transposed with groups", lambda x: conv(x, KERNEL[:, :, :2], (1, 1), ((2, 1), (1, 2)), lhs_dilation=(2, 2), feature_group_count=2), (IMAGE,)),
+    ("transposed with dilation", lambda x: conv(x, KERNEL, (1, 1), ((3, 4), (4, 4)), lhs_dilation=(2, 3), rhs_dilation=(2, 2)), (IMAGE,)),
     ("batch groups", lambda x, w: conv(x, w, (1, 1), "VALID", batch_group_count=2), (IMAGE, KERNEL)),
     ("computed transposed weights", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), (IMAGE, KERNEL)),
     (
@@ -118,6 +135,66 @@ WINDOWS: list[Case] = [
         (rand(1, 4, 6, 6, 3), rand(3, 3, 3, 3, 4)),
     ),
 ]
+SCORES = jnp.asarray(np.random.default_rng(5).uniform(-1, 1, (2, 3, 4, 6)), jnp.float32)
+VALUES, QUERY, KEYS = rand(2, 3, 6, 5), rand(2, 3, 4, 8), rand(2, 3, 6, 8, seed=1)
+
+
+def scored(q: Any, k: Any) -> Any:
+    return jnp.einsum("bhqd,bhkd->bhqk", q, k) * 0.5
+
+
+def weighed(scores: Any, v: Any) -> Any:
+    return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores), v)
+
+
+def exponentials(x: Any, peak: Any, axis: int = -1) -> Any:
+    e = jnp.exp(x - peak)
+    return e / e.sum(axis, keepdims=True)
+
+
+def cubic(x: Any, cube: Any, scale: float = 0.7978845608) -> Any:
+    return 0.5 * x * (1 + jnp.tanh(scale * (x + 0.044715 * cube)))
+
+
+HIDDEN = jnp.asarray(np.random.default_rng(6).uniform(0, 1, (2, 1, 1, 6)) > 0.6)
+# What looks like an op of its own and is none, or is written in another way than usual.
+PATTERNS: list[Case] = [
+    ("softmax by another's peak", lambda x, y: exponentials(x, y.max(1, keepdims=True)), (X, Y)),
+    ("softmax by no peak", lambda x: exponentials(x, x[:, :1]), (X,)),
+    ("softmax by a peak of columns", lambda x: exponentials(x, x.max(0, keepdims=True)), (X,)),
+    ("softmax by a sum of columns", lambda x: exponentials(x, x.max(1, keepdims=True), 0), (X,)),
+    ("gelu by a square", lambda x: cubic(x, jnp.square(x) * x), (X,)),
+    ("gelu by a power", lambda x: cubic(x, lax.pow(x, 3.0)), (P,)),
+    ("no gelu: another power", lambda x: cubic(x, lax.pow(x, 2.5)), (P,)),
+    ("no gelu: a square", lambda x: cubic(x, jnp.square(x)), (X,)),
+    ("no gelu: another's cube", lambda x, y: cubic(x, y * y * y), (X, Y)),
+    ("no gelu: another factor", lambda x: cubic(x, x * x * x, 0.9), (X,)),
+    ("leaky relu", lambda x: jnp.where(x > 0, x, 0.1 * x), (X,)),
+    ("no leaky relu: of another", lambda x, y: jnp.where(x > 0, x, 0.1 * y), (X, Y)),
+    ("no leaky relu: another bound", lambda x: jnp.where(x > 0.5, x, 0.1 * x), (X,)),
+    ("no leaky relu: turned", lambda x: jnp.where(x < 0, x, 0.1 * x), (X,)),
+    ("sigmoid", lambda x: 1 / (1 + jnp.exp(-x)), (X,)),
+    ("no sigmoid: of what grows", lambda x: 1 / (1 + jnp.exp(x)), (X,)),
+    ("no sigmoid: two", lambda x: 2 / (1 + jnp.exp(-x)) + 1 / (2 + jnp.exp(-x)), (X,)),
+    ("attention that leaves out", lambda q, k, v, m: weighed(jnp.where(m, -1e9, scored(q, k)), v), (QUERY, KEYS, VALUES, HIDDEN)),
+    ("attention with a small fill", lambda q, k, v, m: weighed(jnp.where(m, 3.0, scored(q, k)), v), (QUERY, KEYS, VALUES, HIDDEN)),
+    ("attention with a bias", lambda q, k, v, b: weighed(scored(q, k) + b, v), (QUERY, KEYS, VALUES, rand(1, 3, 4, 6))),
+    ("no attention: scores of no product", lambda x, v: weighed(x, v), (SCORES, VALUES)),
+    ("no attention: three dimensions", lambda q, k, v: weighed((q @ k.T)[None, None], v), (rand(4, 8), rand(6, 8), VALUES[:1, :1])),
+    ("no attention: heads and batch swapped",
+     lambda q, k, v: jnp.einsum("hbqk,bhkd->bhqd", jax.nn.softmax(scored(q, k)), v), (rand(3, 2, 4, 8), rand(3, 2, 6, 8), VALUES)),
+    ("no attention: softmax of the queries", lambda q, k, v: jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scored(q, k), 2), v), (QUERY, KEYS, VALUES)),
+    ("no attention: one query", lambda q, k, v: weighed(scored(q, k), v), (QUERY[:, :, :1], KEYS, VALUES)),
+    ("no attention: one key", lambda q, k, v: weighed(scored(q, k), v), (QUERY, KEYS[:, :, :1], VALUES[:, :, :1])),
+    ("no attention: a mask with heads of its own", lambda q, k, v, m: weighed(jnp.where(m, scored(q, k), -1e9), v),
+     (QUERY[:, :1], KEYS[:, :1], VALUES, jnp.ones((2, 3, 4, 6), bool).at[:, 1, :, 2].set(False))),
+    ("heads behind keys", lambda q, k, v, b: jnp.einsum("bqkh,bkhd->bqhd", jax.nn.softmax(jnp.einsum("bqhd,bkhd->bqkh", q, k) + b, 2), v),
+     (rand(2, 4, 3, 8), rand(2, 6, 3, 8), rand(2, 6, 3, 5), rand(1, 4, 6, 3))),
+    ("batch norm by the image", lambda x: (conv(x, KERNEL, (1, 1), "SAME") - x.mean((1, 2, 3), keepdims=True))
+     * (lax.rsqrt(x.var((1, 2, 3), keepdims=True) + 1e-5) * 1.5) + 0.5, (IMAGE,)),
+    ("bias of heads per row", lambda x, w, b: (x @ w).reshape(2, 5, 3, 2) + b, (T, rand(6, 6), rand(5, 3, 2))),
+    ("bias of heads", lambda x, w, b: (x @ w).reshape(2, 5, 3, 2) + b, (T, rand(6, 6), rand(3, 2))),
+]  # fmt: skip
 GRADIENTS: list[Case] = [
     ("max pool", jax.grad(lambda x: jnp.sum(pool(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2)), (IMAGE,)),
     ("max pool overlapping", jax.grad(lambda x: jnp.sum(pool(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") ** 2)), (IMAGE,)),
@@ -141,7 +218,22 @@ def until(limit: int) -> Callable[[jax.Array], Any]:
     return lambda x: lax.while_loop(lambda s: (s[0] < limit) & (s[1].sum() < 10), lambda s: (s[0] + 1, s[1] + 1), (0, x))
 
 
+def rows_of(first: int, last: int) -> Callable[[jax.Array], Any]:
+    """A loop that writes some rows of a buffer."""
+    return lambda x: lax.fori_loop(first, last, lambda i, b: lax.dynamic_update_slice_in_dim(b, x[None] * i, i, 0), jnp.full((5, 4), 7.0))
+
+
+def counted(limit: int) -> Callable[[jax.Array], Any]:
+    """A loop with a condition of data beside a computed counter."""
+    return lambda x: lax.while_loop(lambda s: (s[0] * 2 + 1 < limit) & (s[1].sum() < 10), lambda s: (s[0] + 1, s[1] + 1), (0, x))
+
+
 CONTROL: list[Case] = [
+    ("rows in the middle", rows_of(1, 3), (X[0],)),
+    ("rows to the end", rows_of(2, 5), (X[0],)),
+    ("first rows", rows_of(0, 3), (X[0],)),
+    ("counter in a formula", counted(6), (jnp.ones((3,)),)),
+    ("same on both sides", lambda x: lax.cond(x.sum() > 0, lambda v: (v, jnp.ones(4), v + 1), lambda v: (v, jnp.ones(4), v - 1), x), (X,)),
     ("cond", lambda x: lax.cond(x.sum() > 0, lambda v: (v + 1, v.sum()), lambda v: (v * 2, v.mean()), x), (X,)),
     ("switch", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, jnp.tanh], x), (jnp.int32(1), X)),
     ("switch beyond", lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, jnp.tanh], x), (jnp.int32(7), X)),
@@ -154,7 +246,7 @@ ALL = {
     f"{group}: {name}": (function, args)
     for group, cases in (
         ("look up", LOOK_UPS), ("update", UPDATES), ("sort", SORTS), ("scan", SCANS), ("number", NUMBERS), ("random", RANDOM),
-        ("window", WINDOWS), ("gradient", GRADIENTS), ("control", CONTROL),
+        ("window", WINDOWS), ("pattern", PATTERNS), ("gradient", GRADIENTS), ("control", CONTROL),
     )
     for name, function, args in cases
 }  # fmt: skip
@@ -233,6 +325,15 @@ VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
         (lambda x: lax.conv_general_dilated(x.reshape(1, 3, 4, 1), jnp.ones((2, 2, 1, 1)), (1, 1), ((5, 5), (5, 5)), lhs_dilation=(2, 2),
                                             dimension_numbers=("NHWC", "HWIO", "NHWC")),
          "stablehlo.convolution", "transposed convolution that pads more than its window", ""),
+        (lambda x: x + jax.random.uniform(jax.random.key(0, impl="rbg"), x.shape), "stablehlo.rng_bit_generator", "random numbers", "pass them as input"),
+        (lambda x: lax.reduce_window(x, 1.0, lax.mul, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own function", ""),
+        (jax.grad(lambda x: jnp.sum(pool(x, jnp.inf, lax.min, (1, 2), (1, 2), "VALID"))), "stablehlo.select_and_scatter", "of this kind", ""),
+        (jax.grad(lambda x: jnp.sum(pool(jnp.tile(x, (4, 3)), -jnp.inf, lax.max, (10, 10), (1, 1), "VALID"))), "stablehlo.select_and_scatter",
+         "a pool with a large window", ""),
+        (lambda x: jax.ops.segment_max(jnp.zeros((2100, 1000)) + x[0, 0], jnp.int32(x[0, 0]) + jnp.arange(2100), 3), "stablehlo.scatter",
+         "the maximum of many values", ""),
+        (lambda x: lax.conv_general_dilated(x.reshape(1, 3, 4, 1), jnp.ones((2, 2, 1, 1)), (2, 2), ((1, 1), (1, 1)), lhs_dilation=(2, 2),
+                                            dimension_numbers=("NHWC", "HWIO", "NHWC")), "stablehlo.convolution", "transposed convolution of this kind", ""),
         (lambda x: lax.bitcast_convert_type(x, jnp.int16), "stablehlo.bitcast_convert", "reinterpreting bits of other widths", ""),
         (lambda x: lax.pad(x, x[0, 0], ((1, 1, 0), (0, 0, 0))), "stablehlo.pad", "padding with a computed value", ""),
     ],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from alchemist.errors import AlchemistError, FrontendError, InputError, InternalError, ParseError, UnsupportedOpError, VerifyError, as_our_error
 from alchemist.frontends.onnx import load
@@ -111,6 +111,10 @@ FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any]
      "resizing that keeps the aspect ratio"),
     ("Resize", (1, 1, 1, 4097), 4, 19, {"": np.zeros(0), " ": np.zeros(0), "z": np.array([1, 1, 1, 4096])}, {"mode": "linear"}, "resizing of 4097 to 4096"),
     ("Pad", (1, 2, 8, 8), 4, 19, {"p": np.array([0, 0, 0, 0, 0, 0, 0, 9])}, {"mode": "wrap"}, "padding of 0 and 9 in mode 'wrap'"),
+    ("Pad", (1, 2, 8, 8), 4, 18, {"p": np.array([0, 0, 0, 8, 0, 0, 0, 0])}, {"mode": "reflect"}, "padding of 8 and 0 in mode 'reflect' along a dimension of 8"),
+    ("Pad", (1, 2, 8, 8), 4, 18, {"p": np.array([0, 0, 0, -1, 0, 0, 0, 2])}, {"mode": "edge"}, "padding of -1 and 2 in mode 'edge'"),
+    ("Det", (4, 4), 0, 17, {}, {}, "no rule for opset 17"),
+    ("Det", (4, 4), 0, 21, {}, {}, "no rule for opset 21"),
     ("Resize", (1, 2, 8, 8), 4, 19, {"": np.zeros(0), "s": np.array([1, 1, 0.01, 1], np.float32)}, {}, "resizing to [1, 2, 0, 8]"),
     ("Reshape", (1, 2, 8, 8), 2, 17, {"p": np.array([3, 5])}, {}, "a reshape of [1, 2, 8, 8] to [3, 5]"),
     ("ReverseSequence", (3, 4, 5), 3, 17, {"l": np.array([1, 2, 3])}, {"batch_axis": 2, "time_axis": 0}, "time and batch axes other than the first two"),
@@ -183,3 +187,140 @@ def test_damaged_files_end_in_an_error(name: str, tmp_path: Path) -> None:
         except (AlchemistError, MemoryError) as error:
             found = as_our_error(error)
             assert not isinstance(found, InternalError), found
+
+
+def saved(path: Path, nodes: list[Any], given: tuple[int, ...] = (4, 4), rank: int = 2, opset: int = 18, **more: Any) -> Path:
+    """A file of nodes from x, and i of whole numbers, to y."""
+    inputs = {"x": (FLOAT, list(given))} | ({"i": (TensorProto.INT64, [2])} if any("i" in node.input for node in nodes) else {})
+    files.save(path / "model.onnx", nodes, inputs, {}, (FLOAT, [None] * rank), opset, **more)
+    return path / "model.onnx"
+
+
+def function(name: str, nodes: list[Any], *outputs: str) -> Any:
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("my", 1)]
+    return helper.make_function("my", name, ["x"], list(outputs) or ["y"], nodes, opsets)
+
+
+NODE = helper.make_node
+REFUSED_GRAPHS: dict[str, tuple[list[Any], dict[str, Any], type[AlchemistError], str]] = {
+    "a shape that is computed": ([NODE("Reshape", ["x", "i"], ["y"], "the_node")], {}, UnsupportedOpError,
+                                 "the shape computed from the model's inputs: it has to be known at export"),
+    "an output without a rule": ([NODE("MaxPool", ["x"], ["z", "m"], "the_node", kernel_shape=[2, 2]), NODE("Cast", ["m"], ["k"], to=FLOAT), NODE("Add", ["z", "k"], ["y"])],
+                                 {"given": (1, 2, 4, 4), "rank": 4}, UnsupportedOpError, "its output 1 is used"),
+    "sizes that do not fit": ([NODE("Constant", [], ["c"], value_ints=[-3]), NODE("Abs", ["c"], ["s"]), NODE("Split", ["x", "s"], ["y"], "the_node")], {},
+                              UnsupportedOpError, "a split of 4 into [3]"),
+    "scales that do not fit": (
+        [NODE("Constant", [], ["c"], value_floats=[-2.0]), NODE("Abs", ["c"], ["s"]), NODE("Resize", ["x", "", "s"], ["y"], "the_node")], {},
+        UnsupportedOpError, "this form of the op (ValueError: "),
+    "blocks": ([NODE("Constant", [], ["s"], value=numpy_helper.from_array(np.ones((2, 4), np.float32))),
+                NODE("QuantizeLinear", ["x", "s"], ["q"], "the_node", block_size=2, axis=0), NODE("Cast", ["q"], ["y"], to=FLOAT)], {"opset": 21},
+               UnsupportedOpError, "quantisation by blocks"),
+    "floats of eight bits": (
+        [NODE("Constant", [], ["s"], value_float=1.0), NODE("Constant", [], ["z"], value=helper.make_tensor("z", TensorProto.FLOAT8E4M3FN, [], [0.0])),
+         NODE("QuantizeLinear", ["x", "s", "z"], ["q"], "the_node"), NODE("Cast", ["q"], ["y"], to=FLOAT)], {"opset": 19},
+        UnsupportedOpError, "quantisation to float8_e4m3fn"),
+    "training": ([NODE("Constant", [], ["s"], value_floats=[1.0] * 4), NODE("BatchNormalization", ["x", *"ssss"], ["y", "m", "v"], "the_node", training_mode=1)],
+                 {}, UnsupportedOpError, "batch norm in training mode"),
+    "what follows on an op without a rule": (
+        [NODE("Frob", ["x"], ["z"], "the_node", domain="com"), NODE("Relu", ["z"], ["w"]), NODE("Add", ["w", "x"], ["y"])], {"domain": "com"},
+        UnsupportedOpError, "no standard op: its domain is 'com'"),
+    "a constant of text": ([NODE("Constant", [], ["t"], "the_node", value_string="text"), NODE("Relu", ["x"], ["y"])], {}, UnsupportedOpError,
+                           "a constant of text or sparse values"),
+    "a function that calls itself": ([NODE("Loop", ["x"], ["y"], domain="my")], {"functions": [function("Loop", [NODE("Loop", ["x"], ["y"], domain="my")])]},
+                                     AlchemistError, ""),
+    "a function without its result": ([NODE("Lost", ["x"], ["y"], domain="my")], {"functions": [function("Lost", [NODE("Relu", ["x"], ["z"])])]},
+                                      VerifyError, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED_GRAPHS)
+def test_refused_graphs(name: str, tmp_path: Path) -> None:
+    nodes, more, kind, words = REFUSED_GRAPHS[name]
+    with pytest.raises(kind) as caught:
+        load(saved(tmp_path, nodes, **more))
+    assert words in str(caught.value)
+    assert not isinstance(caught.value, InternalError)
+    if kind is UnsupportedOpError:
+        assert len(caught.value.ops) == 1, "what depends on it is not refused as well"
+        assert "the_node" in str(caught.value)
+
+
+def test_a_branch_that_inputs_decide(tmp_path: Path) -> None:
+    def branch(op: str) -> Any:
+        return helper.make_graph([NODE(op, ["x"], ["r"])], op, [], [helper.make_tensor_value_info("r", FLOAT, [4, 4])])
+
+    nodes = [NODE("ReduceMax", ["x"], ["m"], keepdims=0), NODE("Cast", ["m"], ["c"], to=TensorProto.BOOL),
+             NODE("If", ["c"], ["y"], "the_node", then_branch=branch("Relu"), else_branch=branch("Neg"))]  # fmt: skip
+    with pytest.raises(UnsupportedOpError, match="control flow whose condition depends on the model's inputs"):
+        load(saved(tmp_path, nodes))
+
+
+def test_functions_that_unfold_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [NODE("Relu", ["x"], ["a"]), NODE("Neg", ["a"], ["b"]), NODE("Abs", ["b"], ["y"])]
+    monkeypatch.setattr("alchemist.frontends.onnx.walk.MOST_NODES", 3)
+    load(saved(tmp_path, nodes))
+    monkeypatch.setattr("alchemist.frontends.onnx.walk.MOST_NODES", 2)
+    with pytest.raises(FrontendError, match="functions unfold to more than 2 nodes"):
+        load(saved(tmp_path, nodes))
+
+
+def _graph(change: Callable[[Any], None], name: str = "quantised") -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        files.make(name, path)
+        model = onnx.load(path)
+        change(model.graph)
+        path.write_bytes(model.SerializeToString())
+
+    return make
+
+
+STORED: dict[str, tuple[Callable[[Path], None], type[AlchemistError], str]] = {
+    "sparse": (_graph(lambda graph: graph.sparse_initializer.add().values.CopyFrom(TensorProto(name="few"))), FrontendError, "sparse initializers"),
+    "twice": (_graph(lambda graph: graph.initializer.append(graph.initializer[0])), VerifyError, "two initializers with one name"),
+    "unknown type": (_graph(lambda graph: setattr(graph.initializer[0], "data_type", 99)), FrontendError, "tensors of type 99"),
+    "text": (_graph(lambda graph: setattr(graph.initializer[0], "data_type", TensorProto.STRING)), FrontendError, "tensors of type STRING"),
+    "bytes that are missing": (_graph(lambda graph: setattr(graph.initializer[0], "raw_data", b"")), FrontendError, "values do not fit its shape"),
+    "numbers that are missing": (
+        _graph(lambda graph: (graph.initializer[0].ClearField("raw_data"), graph.initializer[0].float_data.extend([1.0]))),
+        FrontendError, "values do not fit its shape",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_stored_tensors_that_cannot_be(name: str, tmp_path: Path) -> None:
+    make, kind, words = STORED[name]
+    make(tmp_path / "model.onnx")
+    with pytest.raises(kind, match=words):
+        load(tmp_path / "model.onnx")
+
+
+def test_files_that_are_too_large_or_go_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.onnx"
+    files.make("external_data", path)
+    result = load(path)
+    weight = next(argument for argument in result.arguments if argument.kind == "parameter")
+    (data,) = [file for file in tmp_path.iterdir() if file != path]
+    held = data.read_bytes()
+    data.write_bytes(held[:-1])
+    with pytest.raises(AlchemistError, match="the external data became shorter"):
+        weight.value()
+    size = path.stat().st_size
+    data.write_bytes(held)
+    monkeypatch.setattr("alchemist.frontends.onnx.reading.MOST_FILE_BYTES", size)
+    load(path)
+    monkeypatch.setattr("alchemist.frontends.onnx.reading.MOST_FILE_BYTES", size - 1)
+    with pytest.raises(AlchemistError, match="the file is too large"):
+        load(path)
+
+
+def test_the_reference_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise ValueError("no kernel")
+
+    result = load(saved(tmp_path, [NODE("Relu", ["x"], ["y"])]))
+    monkeypatch.setattr("alchemist.frontends.onnx.evaluate", fail)
+    assert result.golden is not None
+    with pytest.raises(FrontendError, match="reference implementation fails on the model") as caught:
+        result.golden()
+    assert "ValueError: no kernel" in str(caught.value)

@@ -19,7 +19,7 @@ import jax
 import jax.extend
 import numpy as np
 
-from alchemist.errors import AlchemistError, FrontendError, UnsupportedOpError
+from alchemist.errors import FrontendError, UnsupportedOpError
 from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
 from alchemist.frontends.jax.golden import Labelled
@@ -208,8 +208,6 @@ def _lower(
             labelled = Labelled(traced.jaxpr)
             again = jax.extend.core.jaxpr_as_fun(labelled.program)
             return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], changes[-1], labelled
-    except AlchemistError:
-        raise
     except Exception as error:  # tracing runs the user's code: whatever it raises is reported with its place
         raise tracing_error(error) from error
 

@@ -43,7 +43,7 @@ def folded_elements(op: str, inputs: Sequence[Array | None], attributes: Mapping
             start, end, step = (float(part.reshape(-1)[0]) for part in inputs)  # type: ignore[union-attr]
             return max(math.ceil((end - start) / step), 0) if step and math.isfinite(end - start) else None
         if op == "MatMul":
-            return int(math.prod(np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2])) * shapes[0][0] * shapes[1][-1])
+            return int(math.prod((*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), *shapes[0][-2:-1], shapes[1][-1])))
     except (ValueError, IndexError, OverflowError):
         return None
     return None

@@ -216,7 +216,9 @@ class Walk:
         except defs.SchemaError:
             return None
         if schema.has_function:
-            made: onnx.FunctionProto = schema.function_body
+            made = onnx.FunctionProto()
+            made.CopyFrom(schema.function_body)
+            made.attribute_proto.extend(one.default_value for one in schema.attributes.values() if one.default_value.name)
             return made
         if not schema.has_context_dependent_function:
             return None

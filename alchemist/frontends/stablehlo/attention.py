@@ -193,12 +193,10 @@ def _mask(r: Replace, scores: Scores, x: SSAValue, dims: tuple[int, int, int, in
         return None, False
     sizes = [1, 1, 1, 1]
     given = shape(scores.mask)
-    if len(given) != len(scores.to_product):
-        return None, False
     order = []
     for axis, goal in enumerate(scores.to_product):
         if given[axis] != 1:
-            if goal < 0:
+            if goal < 0 or given[axis] != dims[goal]:
                 return None, False
             sizes[goal] = given[axis]
             order.append(goal)

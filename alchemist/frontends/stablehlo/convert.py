@@ -332,9 +332,7 @@ def convert(
     from alchemist.frontends.stablehlo.recognise import recognise
 
     sources = sources or Sources()
-    main = next((op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == entry), None)
-    if main is None:
-        raise FrontendError(f"the module has no function @{entry}")
+    main = next(op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == entry)
     args = main.body.blocks[0].args
     typed = [(given.name, tensor(*type_of(arg)), given.kind, None) for given, arg in zip(inputs, args, strict=True)]
     builder = Builder.module("forward", typed)

@@ -56,18 +56,13 @@ class Sources:
         self._alive: list[Attribute] = []
         self.files: dict[str, str] = {}
 
-    def of(self, location: Attribute, op: str, call: SourceInfo | None = None) -> SourceInfo:
-        """Origin of an op called `op`. call: the origin of the call through which its function is inlined; its frames
-        and scopes win, because a function that is traced once and called twice holds the frames of the first call."""
+    def of(self, location: Attribute, op: str) -> SourceInfo:
+        """Origin of an op called `op`."""
         info = self._known.get(id(location))
         if info is None:
             info = self._known[id(location)] = self._read(location)
             self._alive.append(location)
-        if info.is_gradient or (call is not None and call.is_gradient):
-            op += GRADIENT
-        if call is not None:
-            return replace(call, op=op, name=info.name or call.name, helper=info.helper or call.helper)
-        return replace(info, op=op)
+        return replace(info, op=op + GRADIENT if info.is_gradient else op)
 
     def _is_library(self, file: str) -> bool:
         if self._roots:

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ir.attributes import DenseElements, tensor
+from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 
@@ -71,15 +71,8 @@ def number(value: SSAValue) -> float | None:
     """The number that a constant holds everywhere."""
     while (inner := op_of(value, "ttir.broadcast", "ttir.reshape")) is not None:
         value = inner.operands[0]
-    op = op_of(value, "ttir.full", "ttir.constant")
-    if op is None:
-        return None
-    if op.name == "ttir.full":
-        return float(access.attr(op, "fill_value"))
-    elements = op.properties.get("value")
-    if isinstance(elements, DenseElements) and elements.is_splat:
-        return float(elements.data.reshape(-1)[0])
-    return None
+    op = op_of(value, "ttir.full")
+    return float(access.attr(op, "fill_value")) if op is not None else None
 
 
 def near(found: float | None, wanted: float) -> bool:

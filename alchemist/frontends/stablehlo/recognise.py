@@ -110,8 +110,8 @@ def _is_cube(terms: list[SSAValue], x: SSAValue) -> bool:
         power = op_of(term, "ttir.pow")
         if square is not None:
             flat += [square.operands[0]] * 2
-        elif power is not None and number(power.operands[1]) in (2.0, 3.0):
-            flat += [power.operands[0]] * int(number(power.operands[1]) or 0)
+        elif power is not None and number(power.operands[1]) == 3.0:
+            flat += [power.operands[0]] * 3
         else:
             flat.append(term)
     return len(flat) == 3 and all(term is x for term in flat)

@@ -85,7 +85,7 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
         text = given.get(key)
         if text is None:
             if declared.required:
-                attributes[key] = declared.type == "BoolAttr" and key == "is_causal"
+                attributes[key] = 0  # the first user of a cache
         elif declared.type == "BoolAttr":
             attributes[key] = bool(_flag(text))
         elif key != "nnz" or text != "0":

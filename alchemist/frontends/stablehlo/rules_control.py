@@ -96,13 +96,12 @@ def _depends(c: Converter, block: Block, varying: set[int]) -> set[int]:
         outer = c.known(value)
         return value in moving or (outer is not None and outer.const is None)
 
+    read: list[SSAValue] = []
     for one in block.ops:
         read = [value for inner in one.walk() for value in inner.operands]
-        if one is block.last_op:
-            return {i for i, value in enumerate(read) if moves(value)}
         if any(moves(value) for value in read):
             moving.update(one.results)
-    return set()
+    return {i for i, value in enumerate(read) if moves(value)}
 
 
 def _stacks(c: Converter, op: Operation, vals: Sequence[Val]) -> dict[int, Stack]:

@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
 from alchemist.frontends.stablehlo.matching import number, op_of, pairs
@@ -107,9 +107,14 @@ def elementwise(c: Converter, name: str, vals: Sequence[Val], shape: tuple[int, 
 def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name, function = UNARY[op.name]
     shape, of = type_of(op.results[0])
-    if name == "sign" and not of.startswith(("f", "bf")) and vals[0].const is None:
-        return c.e.typecast(elementwise(c, name, [c.e.typecast(vals[0], "f32")], shape, "f32"), of)
-    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+    folded = fold(function, vals, shape, of)
+    return folded or (_sign(c, vals[0]) if name == "sign" else elementwise(c, name, vals, shape, of))
+
+
+def _sign(c: Converter, x: Val) -> Val:
+    """Of floats, as which integers are taken."""
+    made = elementwise(c, "sign", [x if x.of.startswith(("f", "bf")) else c.e.typecast(x, "f32")], x.shape, x.of if x.of.startswith(("f", "bf")) else "f32")
+    return c.e.typecast(made, x.of)
 
 
 _ERF_INV_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
@@ -185,11 +190,11 @@ def arithmetic(c: Converter, op: Operation, vals: list[Val]) -> Val:
 def _remainder(c: Converter, vals: Sequence[Val], shape: tuple[int, ...], of: str) -> Val:
     """The sign of the dividend, where TTIR's has that of the divisor."""
     x, y = vals
-    if not of.startswith(("f", "bf")):
+    if of.startswith("ui"):
         return elementwise(c, "remainder", vals, shape, of)
     size = y if (y.scalar() or -1) > 0 else elementwise(c, "abs", [y], shape, of)
     left = elementwise(c, "remainder", [elementwise(c, "abs", [x], shape, of), size], shape, of)
-    return elementwise(c, "multiply", [elementwise(c, "sign", [x], shape, of), left], shape, of)
+    return elementwise(c, "multiply", [_sign(c, x), left], shape, of)
 
 
 def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
@@ -297,8 +302,8 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
         product, left = op_of(other.ssa, "ttir.multiply"), op_of(other.ssa, "ttir.remainder")
         y = plus.operands[1] if plus.operands[0] is other.ssa else plus.operands[0]
         if product is not None:
-            sign, left = op_of(product.operands[0], "ttir.sign"), op_of(product.operands[1], "ttir.remainder")
-            x = sign.operands[0] if sign is not None else None
+            sign, left = op_of(_uncast(product.operands[0]), "ttir.sign"), op_of(product.operands[1], "ttir.remainder")
+            x = _uncast(sign.operands[0]) if sign is not None else None
         else:
             x = left.operands[0] if left is not None else None
         if left is not None and x is not None:
@@ -310,6 +315,11 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
         exact = Val(shape, "f32", c.e.emit("ttir.div", [v.ssa for v in halves], None, other.compact, "f32"))
         return c.e.typecast(elementwise(c, "floor", [exact], shape, "f32"), of)
     return None
+
+
+def _uncast(value: SSAValue) -> SSAValue:
+    op = op_of(value, "ttir.typecast")
+    return op.operands[0] if op is not None else value
 
 
 def _is_lookup(val: Val) -> bool:
@@ -426,14 +436,7 @@ def rounding(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return elementwise(c, "where", [tie, elementwise(c, "subtract", [up, c.e.scalar(1.0, shape, of)], shape, of), up], shape, of)
 
 
-@rule("stablehlo.optimization_barrier", "sdy.sharding_constraint")
-def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    return vals
-
-
-def array_of(val: Val, what: str) -> Array:
-    """The constant array of a value that must be known now."""
-    array = val.array()
-    if array is None:
-        raise Unsupported(f"{what} depends on data")
-    return array
+def array_of(val: Val) -> Array:
+    """The array of a constant in its logical shape (a view)."""
+    assert val.const is not None
+    return np.broadcast_to(val.const, val.shape)

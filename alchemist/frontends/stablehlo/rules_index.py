@@ -55,9 +55,9 @@ def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
     """Rows of `x` along `axis`: result shape is x.shape[:axis] + index.shape + x.shape[axis + 1:]."""
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if index.const is not None:
-        ids = np.clip(array_of(index, "").astype(np.int64), 0, x.shape[axis] - 1)
+        ids = np.clip(array_of(index).astype(np.int64), 0, x.shape[axis] - 1)
         if x.const is not None:
-            return c.e.const(shrink(np.take(array_of(x, ""), ids, axis)), shape, x.of)
+            return c.e.const(shrink(np.take(array_of(x), ids, axis)), shape, x.of)
         static = _as_slice(ids.reshape(-1))
         if static is not None:
             begins, ends, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
@@ -148,8 +148,8 @@ def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Va
     if all(known[axis] is not None for axis in axes):
         begin = {axis: min(max(int(known[axis]), 0), x.shape[axis] - update.shape[axis]) for axis in axes}
         if x.const is not None and update.const is not None:
-            array = array_of(x, "").copy()
-            array[tuple(slice(begin.get(i, 0), begin.get(i, 0) + n) for i, n in enumerate(update.shape))] = array_of(update, "")
+            array = array_of(x).copy()
+            array[tuple(slice(begin.get(i, 0), begin.get(i, 0) + n) for i, n in enumerate(update.shape))] = array_of(update)
             return c.e.const(shrink(array), x.shape, x.of)
         return _patch(c, x, update, begin, axes)
     if len(axes) == 1 and update.shape[axes[0]] == 1:

@@ -69,7 +69,7 @@ def _fold_dot(c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...],
     out = [left[i] for i in lhs_batch]
     out += [name for i, name in enumerate(left) if i not in lhs_batch and i not in lhs_k]
     out += [name for i, name in enumerate(right) if i not in rhs_batch and i not in rhs_k]
-    wide = [array_of(v, "").astype(np.float32 if v.of.startswith("bf") else array_of(v, "").dtype) for v in (lhs, rhs)]
+    wide = [array_of(v).astype(np.float32 if v.of.startswith("bf") else array_of(v).dtype) for v in (lhs, rhs)]
     return c.e.const(np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(out)}", *wide), shape, of)
 
 
@@ -78,10 +78,8 @@ def _fold_dot(c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...],
 
 def _layout(text: str) -> tuple[list[str], list[str], list[str]]:
     """`<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>` -> the three lists."""
-    found = [part.replace(" ", "").split(",") for part in re.findall(r"\[([^\]]*)\]", text)]
-    if len(found) < 3:
-        raise Unsupported("unreadable dimension numbers of a convolution")
-    return found[0], found[1], found[2]
+    lhs, kernel, out = (part.replace(" ", "").split(",") for part in re.findall(r"\[([^\]]*)\]", text))
+    return lhs, kernel, out
 
 
 @rule("stablehlo.convolution")

@@ -74,7 +74,7 @@ def _joined(c: Converter, name: str, reduced: Val, init: Val) -> Val:
 def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence[int]) -> Val:
     shape = tuple(n for i, n in enumerate(x.shape) if i not in dims)
     if x.const is not None and callable(function):
-        wide = array_of(x, "").astype(np.float32) if x.of.startswith("bf") else array_of(x, "")
+        wide = array_of(x).astype(np.float32) if x.of.startswith("bf") else array_of(x)
         return c.e.const(shrink(np.asarray(function(wide, axis=tuple(dims)))), shape, x.of)
     if not dims:
         return x
@@ -202,7 +202,7 @@ def _fold_window(c: Converter, x: Val, how: Window, name: str, shape: tuple[int,
     """The counts by which average pools divide: windows over a constant."""
     window, strides, dilation, padding = how
     fill = {"sum": 0, "max": -np.inf, "min": np.inf, "prod": 1, "logsumexp": -np.inf}[name]
-    array = array_of(x, "").astype(np.float64)
+    array = array_of(x).astype(np.float64)
     padded = np.pad(array, [tuple(pair) for pair in padding], constant_values=fill)
     extent = tuple((w - 1) * d + 1 for w, d in zip(window, dilation, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(padded, extent)
@@ -380,7 +380,7 @@ def _sorted_now(c: Converter, vals: Sequence[Val], keys: Sequence[int], axis: in
     """The order is known: a random permutation with a fixed key."""
     from alchemist.frontends.stablehlo.rules_index import take
 
-    columns = [np.moveaxis(array_of(vals[k], ""), axis, -1) for k in reversed(keys)]
+    columns = [np.moveaxis(array_of(vals[k]), axis, -1) for k in reversed(keys)]
     order = np.lexsort(columns) if not descending else np.flip(np.lexsort([column[..., ::-1] for column in columns]), -1)
     if descending:
         order = order.shape[-1] - 1 - order
@@ -388,7 +388,7 @@ def _sorted_now(c: Converter, vals: Sequence[Val], keys: Sequence[int], axis: in
     out: list[Val] = []
     for val in vals:
         if val.const is not None:
-            out.append(c.e.const(shrink(np.take_along_axis(array_of(val, ""), order, axis)), val.shape, val.of))
+            out.append(c.e.const(shrink(np.take_along_axis(array_of(val), order, axis)), val.shape, val.of))
         elif order.size == order.shape[axis]:
             out.append(c.e.reshape(take(c, val, axis, c.e.const(order.reshape(-1), (order.size,), "i32")), val.shape))
         else:

@@ -68,7 +68,7 @@ def concat(c: Converter, vals: Sequence[Val], axis: int) -> Val:
     shape = list(vals[0].shape)
     shape[axis] = sum(val.shape[axis] for val in vals)
     if all(val.const is not None for val in vals):
-        return c.e.const(shrink(np.concatenate([array_of(val, "") for val in vals], axis)), tuple(shape), of)
+        return c.e.const(shrink(np.concatenate([array_of(val) for val in vals], axis)), tuple(shape), of)
     return c.e.make("ttir.concat", [[c.e.full(val) for val in vals]], {"dim": axis}, shape, of)
 
 
@@ -123,6 +123,6 @@ def pad_val(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], value
         return x
     shape = tuple(n + a + b for n, (a, b) in zip(x.shape, pairs, strict=True))
     if x.const is not None:
-        return c.e.const(shrink(np.pad(array_of(x, ""), pairs, constant_values=value)), shape, x.of)
+        return c.e.const(shrink(np.pad(array_of(x), pairs, constant_values=value)), shape, x.of)
     flat = [n for pair in pairs for n in pair]
     return c.e.make("ttir.pad", [c.e.full(x)], {"padding": flat, "value": float(value)}, shape, x.of)

@@ -58,10 +58,6 @@ class Val:
             return None
         return self.const.reshape(-1)[0].item()
 
-    def array(self) -> Array | None:
-        """The constant in its logical shape (a view)."""
-        return None if self.const is None else np.broadcast_to(self.const, self.shape)
-
 
 def shrink(array: Array) -> Array:
     """Compact form of a constant: dimensions along which all values agree get size 1."""

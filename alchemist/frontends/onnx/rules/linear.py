@@ -37,8 +37,6 @@ def einsum(c: Emitter, node: Node, *operands: Tensor) -> Tensor:
     """Pairs of operands from the left, each as one batched product."""
     left, _, right = node.get("equation", "").replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands):
-        raise Unsupported(f"einsum {left!r} of {len(operands)} operands")
     terms = [_without_dots(term, x.rank) for term, x in zip(terms, operands, strict=True)]
     if "->" in node.get("equation", ""):
         dots = max((term.count(letter) and int(letter) + 1 for term in terms for letter in "0123456789"), default=0)

@@ -31,9 +31,7 @@ def resize(c: Emitter, node: Node, x: Tensor, roi: Tensor | None = None, scales:
             wanted[axis] = size
     else:
         values = c.known(scales, "the scales")
-        if values is None or values.size != len(axes):
-            raise Unsupported("resizing without scales and sizes")
-        for axis, factor in zip(axes, values.tolist(), strict=True):
+        for axis, factor in zip(axes, [] if values is None else values.tolist(), strict=True):
             factors[axis] = factor
             wanted[axis] = int(np.floor(np.float32(x.shape[axis]) * np.float32(factor)))
     if min(wanted) < 1:
