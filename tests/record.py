@@ -16,6 +16,7 @@ RECORDERS = {
     "calls": [],  # of the C++ core: see tests/cpp/README.md
     "answers": ["-m", "tests.ops.answers"],
     "predictions": ["-m", "tests.sim.predictions"],
+    "programs_of_calls": ["-m", "tests.sim.recorded_calls"],
     "values": ["-m", "tests.pyapi.recorded_values"],
     "words": ["-m", "pytest", "-q", "tests/pyapi/test_verdicts.py"],
     "refusals": ["-m", "tests.mlir.recorded"],

@@ -15,6 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def record(referee: Path, arch: str) -> None:
     (DATA / f"programs_{arch}.json.gz").write_bytes(gzip.compress(json.dumps(answers, indent=0).encode(), mtime=0))
 
 
+@cache
 def simulate(arch: str) -> dict[str, Programs | str]:
     """Programs of the simulator by call, in an interpreter of its own: the card is chosen once per process."""
     code = f"""

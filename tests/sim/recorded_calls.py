@@ -1,0 +1,203 @@
+"""What the simulator makes of the referee's calls, written down: refusals, device programs with their cycles, and values of small ones.
+
+python -m tests.sim.recorded_calls    # writes tests/data/recorded_calls.txt; say in the commit why they changed
+
+Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. It tells that something has
+changed, not what is right: the answers of the real library beside the calls do that.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+RECORDED = HERE.parent / "data" / "recorded_calls.txt"
+# What the names of the calls stand for, of each way to run them.
+WAYS: dict[str, dict[str, str]] = {
+    "as written": {},
+    "L1": {"DRAM": "ttnn.L1_MEMORY_CONFIG"},
+    "float32": {"BF16": "ttnn.float32"},
+    "bfloat8_b": {"BF16": "ttnn.bfloat8_b"},
+    "rows": {"TILE": "ttnn.ROW_MAJOR_LAYOUT"},
+    "tensix": {},  # rounded as the chip's units round: values alone
+}
+CARDS = {"n150": ("as written", "L1", "float32", "bfloat8_b", "rows"), "p150": ("as written", "L1")}
+# Ways to compute values, each for calls whose tensors have together at most so many.
+COMPUTED = {"as written": 65536, "float32": 65536, "bfloat8_b": 65536, "rows": 65536, "tensix": 8192}
+COLUMNS = (*(f"{card} {way}" for card, ways in CARDS.items() for way in ways), *(f"values {way}" for way in COMPUTED))
+Answers = dict[tuple[str, str], str]
+
+
+def _scope(way: str) -> dict[str, Any]:
+    from conformance_programs import PRELUDE
+
+    changed = "".join(f"{name} = {value}\n" for name, value in WAYS[way].items())
+    scope: dict[str, Any] = {}
+    exec(PRELUDE.replace("def T(", f"{changed}def T(", 1), scope)
+    return scope
+
+
+def _programs(device: Any) -> str:
+    return " ".join(f"{each['cores']}:{each['l1_bytes']}:{each['cycles']}" for each in device.events())
+
+
+def _refusal(error: Exception) -> str:
+    """A number for the words: the cases of other tests show them."""
+    return f"refused {zlib.crc32(f'{type(error).__name__}: {error}'.encode()):08x}"
+
+
+def _sums(results: Any) -> str:
+    """Of each result: shape, how many values are finite, their sum with weights of 1 to 7, and that of their magnitudes."""
+    import numpy as np
+
+    if isinstance(results, list | tuple):
+        return "; ".join(map(_sums, results))
+    if not hasattr(results, "to_numpy"):
+        return str(results)
+    values = results.to_numpy().astype(np.float64).ravel()
+    good = np.isfinite(values) & (np.abs(values) < 1e30)
+    weighted = (values * (np.arange(values.size) % 7 + 1))[good]
+    return f"{list(results.shape)} {weighted.size} {weighted.sum():.6g} {np.abs(weighted).sum():.6g}"
+
+
+def _answers(card: str) -> Iterator[tuple[str, str, str]]:
+    """(way, call, answer) in this process, of one card."""
+    import numpy as np
+    from conformance_programs import calls
+
+    import ttnn_shim
+    from ttnn_shim import session, settings
+
+    session.settings.card, session.settings.estimate = card, True
+    ttnn_shim.activate(explicit=True)
+    import ttnn
+
+    volumes: dict[tuple[str, str], int] = {}
+
+    def timed(way: str) -> Iterator[tuple[str, str, str]]:
+        scope = _scope(way)
+        device, plain = scope["d"], {name: scope[name] for name in ("T", "W")}
+        volume = 0
+
+        def counted(name: str) -> Any:
+            def made(shape: list[int], *args: Any, **named: Any) -> Any:
+                nonlocal volume
+                volume += math.prod(shape)
+                return plain[name](shape, *args, **named)
+
+            return made
+
+        scope |= {name: counted(name) for name in plain}
+        for call in calls():
+            volume = 0
+            device.clock_reset()
+            device.events_enable(True)
+            try:
+                eval(call, scope)
+                yield f"{card} {way}", call, _programs(device)
+                volumes[way, call] = volume
+            except (RuntimeError, TypeError, ValueError) as error:
+                yield f"{card} {way}", call, _refusal(error)
+        ttnn.close_device(device)
+
+    def computed(way: str, most: int) -> Iterator[tuple[str, str, str]]:
+        scope = _scope(way)
+        number = 0
+
+        def ramp(shape: list[int], dtype: Any) -> Any:
+            """Multiples of 1/8 up to 6.25; whole numbers from 0 to 4 where they may be places."""
+            nonlocal number
+            number += 1
+            at = np.arange(math.prod(shape)) * 37 + 11 * number
+            whole = dtype in (ttnn.uint32, ttnn.int32, ttnn.uint16)
+            values = at % 5 if whole else (at % 101 - 50) / 8
+            return values.astype(np.int32 if whole else np.float32).reshape(shape)
+
+        def tensor(shape: list[int], dtype: Any = scope["BF16"], layout: Any = scope["TILE"], mem: Any = scope["DRAM"]) -> Any:
+            return ttnn.from_torch(ramp(shape, dtype), dtype=dtype, layout=layout, device=scope["d"], memory_config=mem)
+
+        def weights(shape: list[int], dtype: Any = scope["BF16"]) -> Any:
+            return ttnn.from_torch(ramp(shape, dtype), dtype=dtype, layout=ttnn.ROW_MAJOR_LAYOUT)
+
+        scope |= {"T": tensor, "W": weights}
+        for call in calls():
+            if 0 < volumes.get(("as written" if way == "tensix" else way, call), 0) <= most and "rand" not in call:
+                number = 0
+                try:
+                    yield f"values {way}", call, _sums(eval(call, scope))
+                except (RuntimeError, TypeError, ValueError) as error:
+                    yield f"values {way}", call, _refusal(error)
+        ttnn.close_device(scope["d"])
+
+    for way in CARDS[card]:
+        yield from timed(way)
+    if card == "n150":
+        session.settings.estimate = False
+        for way, most in COMPUTED.items():
+            with settings.numerics("tensix" if way == "tensix" else "fast"):
+                yield from computed(way, most)
+
+
+def answers(card: str) -> Answers:
+    """(call, way) -> answer, by a process of its own: the card is chosen once per process."""
+    code = f"import sys, json; sys.path[:0] = [{str(HERE)!r}]; import recorded_calls as r; print(json.dumps([*r._answers({card!r})]))"
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}  # which of several wrong indexes is told is up to the threads
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {(call, column): answer for column, call, answer in json.loads(done.stdout)}
+
+
+def recorded() -> Answers:
+    lines = RECORDED.read_text(encoding="utf-8").splitlines()
+    columns = lines[0].split(" | ")[1:]
+    rows = [line.split(" | ") for line in lines[1:]]
+    return {(row[0], column): answer for row in rows for column, answer in zip(columns, row[1:], strict=True) if answer != "-"}
+
+
+def same(old: str, new: str) -> bool:
+    """Sums nearly, all else to the letter."""
+    if old == new:
+        return True
+    before, after = old.split("; "), new.split("; ")
+    if len(before) != len(after) or "]" not in old:
+        return False
+    for left, right in zip(before, after, strict=True):
+        if left == right:
+            continue
+        (head, _, one), (other, _, two) = left.rpartition("]"), right.rpartition("]")
+        if head != other or len(one.split()) != 3 or len(two.split()) != 3:
+            return False
+        (count, weighted, size), (count_now, weighted_now, size_now) = ([float(x) for x in text.split()] for text in (one, two))
+        # Another processor adds in another order: the last bit of a few bfloat16 values.
+        if count != count_now or max(abs(weighted - weighted_now), abs(size - size_now)) > (1e-5 + 0.03 / max(count, 1)) * size:
+            return False
+    return True
+
+
+def difference(before: Answers, after: Answers, most: int = 12) -> str:
+    """What moved; "" when nothing did."""
+    moved = [key for key in sorted(before.keys() | after.keys()) if not same(before.get(key, ""), after.get(key, ""))]
+    if not moved:
+        return ""
+    lines = [f"{len(moved)} of {len(after)} answers to calls changed; explain it in the commit and run", "    python -m tests.sim.recorded_calls"]
+    return "\n".join([*lines, *(f"{call}\n    {way}: {before.get((call, way))} -> {after.get((call, way))}" for call, way in moved[:most])])
+
+
+def main() -> None:
+    found = {key: answer for card in CARDS for key, answer in answers(card).items()}
+    if RECORDED.exists():
+        print(difference(recorded(), found) or "nothing moved")
+    rows = [[call, *(found.get((call, column), "-") for column in COLUMNS)] for call in dict.fromkeys(call for call, _ in found)]
+    RECORDED.write_text("".join(" | ".join(row) + "\n" for row in [["call", *COLUMNS], *rows]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
