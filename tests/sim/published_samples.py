@@ -91,11 +91,11 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "a difference": {"op": "sub", "shape": [1, 1, 256, 64], "dtype": "bf16", "mem": "l1 height sharded 8 cores"},
     "cast": {"op": "typecast", "shape": [1, 1, 64, 64], "dtype": "bf16", "to": "float32"},
     "cast to nothing": {"op": "typecast", "shape": [1, 1, 64, 64], "dtype": "bf16"},
-    **{f"a product, {name}": PRODUCT | more for name, more in {
+    **{f"a product, {name}": {**PRODUCT, **more} for name, more in dict[str, dict[str, Any]]({
         "plain": {}, "on a grid": {"core_grid": "8x4"}, "on some cores": {"core_grid": "32 cores"}, "in one row": {"program": "1d mcast in0_block_w 2", "cores": 32},
         "in two": {"program": "2d mcast in0_block_w 4 subblock 1x2", "grid": "8x8"}, "with no block": {"program": "2d mcast", "grid": "8x8"},
         "of shapes": {"M": None, "in0": {"shape": [1, 1, 64, 128], "dtype": "bf16"}, "in1": {"shape": [1, 1, 128, 256], "dtype": "bf16"}},
-    }.items()},
+    }).items()},
     "shapes that do not fit": {"op": "matmul", "in0": {"shape": [1, 1, 64, 128], "dtype": "bf16"}, "in1": {"shape": [1, 1, 64, 256], "dtype": "bf16"}},
     "shapes that fit": {"op": "matmul", "in0": {"shape": [1, 1, 64, 128], "dtype": "bf16"}, "in1": {"shape": [128, 256], "dtype": "bf16"}},
     "a batch": {"op": "matmul", "in0": {"shape": [2, 1, 64, 128], "dtype": "bf16"}, "in1": {"shape": [1, 1, 128, 256], "dtype": "bf16"}},
