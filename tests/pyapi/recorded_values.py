@@ -14,6 +14,8 @@ from typing import Any
 
 import ttnn
 
+from tests.pyapi import recorded_calls
+
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "plain_values.txt"
 _CORES = "ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 1))})"
 _TWO = "ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(0, 1)), ttnn.CoreRange(ttnn.CoreCoord(2, 2), ttnn.CoreCoord(3, 2))])"
@@ -87,7 +89,7 @@ def text() -> str:
                 lines.append(f"{first} == {second}")
         again = eval(first)
         lines.append(f"{first}: {bool(a == again)} {bool(a != again)} {type(a).__hash__ is not None and hash(a) == hash(again)} {bool(a == 1)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *recorded_calls.lines()]) + "\n"
 
 
 if __name__ == "__main__":
