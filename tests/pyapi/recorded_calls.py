@@ -20,8 +20,8 @@ OPERANDS: dict[str, tuple[Any, ...]] = {
     "a b": (A, B),
     "a b c": (A, B, C),
     "bf16": (A.bfloat16(),),
-    "i": (I,),
-    "i j": (I, J),
+    "i": (WHOLE,),
+    "i j": (WHOLE, OTHERS),
     "a 2": (A, 2.0),
     "a 2 0.5": (A, 2.0, 0.5),
 }
@@ -256,8 +256,8 @@ def lines() -> Iterator[str]:
         "A": A,
         "B": B,
         "C": C,
-        "I": I,
-        "J": J,
+        "I": WHOLE,
+        "J": OTHERS,
         "X": X,
     }
     for text in CALLS.strip().splitlines():
