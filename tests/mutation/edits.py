@@ -79,7 +79,9 @@ def _python(source: str) -> Iterator[Edit]:
         if found:
             yield Edit(begin + found[0].start(), begin + found[0].end(), new, left.lineno, f"{old} -> {new}")
 
-    for node in _evaluated(ast.parse(source)):
+    tree = ast.parse(source)
+    refusals = _refusals(tree)
+    for node in _evaluated(tree):
         if isinstance(node, ast.Compare):
             for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
                 yield from between(left, right, *_COMPARE[type(op)])
@@ -99,7 +101,8 @@ def _python(source: str) -> Iterator[Edit]:
             begin, end = span(node.test)
             yield Edit(begin, end, f"not ({source[begin:end]})", node.test.lineno, "condition negated")
         elif isinstance(node, ast.Return) and node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
-            yield whole(node.value, "None", "returns None")
+            if node not in refusals:
+                yield whole(node.value, "None", "returns None")
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield whole(node, "pass", "call removed")
         elif isinstance(node, ast.Continue):
@@ -110,6 +113,14 @@ def _python(source: str) -> Iterator[Edit]:
 
 # What changes no result: how much is kept, when it is written, which line a warning shows.
 _TUNING = {"flush", "maxsize", "stacklevel", "buffering"}
+
+
+def _refusals(tree: ast.Module) -> set[ast.AST]:
+    """`return False` of a module's own helpers that are `-> bool`: their callers ask whether, and None is no more true. The constant has its own mutant."""
+    helpers = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name.startswith("_") and not one.name.startswith("__")]
+    asked = [one for one in helpers if isinstance(one.returns, ast.Name) and one.returns.id == "bool"]
+    found = [node for one in asked for node in ast.walk(one) if isinstance(node, ast.Return)]
+    return {node for node in found if isinstance(node.value, ast.Constant) and node.value.value is False}
 
 
 def _is_sequence(node: ast.expr) -> bool:

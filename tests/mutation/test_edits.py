@@ -25,10 +25,15 @@ def f(a: int = 5, *, b=True):
     h(8 - a, "a" + b, c[::8], strict=True)
     x = ErrorSample(((32, 32), "f32"), match="8")
     return a + 1
+def _has(a: int) -> bool:
+    return False
+def has(a: int) -> bool:
+    return False
 '''
 PYTHON_CHANGES = {
     "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n",
-    "return a - 1", "return a + 2", "return None", "pass\n    h(", "pass\n    x = ", "h(9", "8 + a", "::9", "strict=False)\n    x = ",
+    "return a - 1", "return a + 2", "20_000, flush=True)\n    h(8 - a, \"a\" + b, c[::8], strict=True)\n    x = ErrorSample(((32, 32), \"f32\"), match=\"8\")\n    return None",
+    "def _has(a: int) -> bool:\n    return True", "def has(a: int) -> bool:\n    return True", "def has(a: int) -> bool:\n    return None", "pass\n    h(", "pass\n    x = ", "h(9", "8 + a", "::9", "strict=False)\n    x = ",
 }  # fmt: skip
 CPP = """#include <x> // 1 < 2
 // a < b
