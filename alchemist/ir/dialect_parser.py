@@ -231,8 +231,7 @@ class AttributeParser(BuiltinParser):
                 if kind in cpp:
                     cls = attribute_classes().get(name)
                     return self._structured(cls) if cls else OpaqueAttr((f"#{name}", self.expand_aliases(self.body())))
-            enums = [cls for name, cls in attribute_classes().items() if issubclass(cls, EnumAttr) and cpp.split("::")[-1].strip(">") in name]
-            return self._case(enums[0]) if enums else self.fail("expected a field value", at)
+            self.fail("expected a field value", at)
         if self.source[at : at + 1] in '#"@' and not self.peek('"'):
             value = self.attribute()
             return value.data if isinstance(value, EnumAttr) else value

@@ -255,10 +255,6 @@ def _verify_structure(op: Operation, functions: dict[str, FuncOp]) -> None:
             if not isinstance(block.last_op, ReturnOp):
                 raise VerifyException(f"@{op.sym_name.data} does not end in a return")
             _verify_order(block)
-    elif isinstance(op, ReturnOp):
-        func = op.parent_op()
-        if isinstance(func, FuncOp) and tuple(op.operand_types) != func.function_type.outputs.data:
-            raise VerifyException(f"returned types differ from the signature of @{func.sym_name.data}")
     elif op.name == "ttnn.capture_or_execute_trace":
         verify_trace(op, functions)
     elif isinstance(op, CallOp) or op.name == "ttcore.load_cached":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,17 @@ def attribute(text: str) -> str:
         "!ttcore.tile<32x32, bfp_bf8>",
         "!ttnn.device",
         "affine_map<(d0, d1) -> (d0 + d1 * 2, d0 floordiv 3)>",
+        "sparse<[[0]], 1.0> : tensor<2xf32>",
+        'loc("a.py":1:2)',
+        "memref<2x3xf32, affine_map<(d0, d1) -> (d0, d1)>, #ttnn.buffer_type<l1>>",
+        "memref<2xf32, affine_map<(d0) -> (d0)>, #ttnn.buffer_type<l1>, 3>",
+        "dense<> : tensor<0xf32>",
+        "array<f32: 1.5, -2.0>",
+        "-7 : index",
+        '@"a b"::@c',
+        "#ttnn.core_range_set<>",
+        LAYOUT.replace("memref", 'mesh = <"m">, memref'),
+        LAYOUT.replace("<interleaved>>", "<interleaved>, ignorePhysicalLayout = true>"),
     ],
 )
 def test_attribute_round_trip(text: str) -> None:
@@ -101,6 +113,70 @@ def test_accepts_short_and_aliased_forms() -> None:
     }
     assert access.to_python(module.attributes["b"]) == "dram"
     assert module.attributes["c"] == OpaqueAttr(("#sys.x", "<#ttnn.buffer_type<l1>>"))
+
+
+RANGES = "#r = #ttnn.core_range_set<[<(0,0), (0,0)>]>\n"
+SHARDED = LAYOUT.replace("dram", "l1").replace("<interleaved>>", "<height_sharded>{}>").replace("memref", "{}memref")
+OTHER_SPELLINGS = [
+    ("", '"x" : i32', '"x"'),
+    ("", "(d0) -> (d0)", "affine_map<(d0) -> (d0)>"),
+    ("", "0xFF : i32", "255 : i32"),
+    ("", "affine_map<(d0)[s0] -> (d0 - 1, d0 mod 4, d0 ceildiv 2, (d0 + s0) * 2, d0 - s0 - 3)>",
+     "affine_map<(d0)[s0] -> ((d0 + -1), (d0 mod 4), (d0 ceildiv 2), ((d0 * 2) + (s0 * 2)), ((d0 + (s0 * -1)) + -3))>"),
+    ("#c = #ttnn.core_range<(0,0), (0,0)>\n", "#ttnn.core_range_set<[#c, <(1,1), (2,2)>]>",
+     "#ttnn.core_range_set<[#ttnn.core_range<(0,0), (0,0)>, #ttnn.core_range<(1,1), (2,2)>]>"),
+    ("", SHARDED.format('mesh = #ttcore.tensor_mesh<"m">, ', ""), SHARDED.format('mesh = <"m">, ', "")),
+    ("", SHARDED.format("", ", exactGrid = true"), SHARDED.format("", ", ignorePhysicalLayout = true")),
+    ("", SHARDED.format("", ", ignorePhysicalLayout = false"), SHARDED.format("", "")),
+    (RANGES, SHARDED.format("", ", core_ranges = #r"), SHARDED.format("", ", core_ranges = <[#ttnn.core_range<(0,0), (0,0)>]>")),
+    ("", "#ttnn.conv2d_config<activation = <op_type = relu>, core_grid = <[<(0,0), (7,7)>]>>",
+     "#ttnn.conv2d_config<activation = #ttnn.unary_with_param<op_type = relu>, core_grid = #ttnn.core_range_set<[#ttnn.core_range<(0,0), (7,7)>]>>"),
+    ("", "#ttnn.conv2d_config<shard_layout = height_sharded, output_layout = #ttnn.layout<tile>>",
+     "#ttnn.conv2d_config<shard_layout = height_sharded, output_layout = tile>"),
+    ("", "#ttnn.unary_with_param<op_type = relu, params = [1.5 : f32, 2 : i32]>",
+     "#ttnn.unary_with_param<op_type = relu, params = [1.500000e+00 : f32, 2 : i32]>"),
+    ("", 'dense<"0x00"> : tensor<20xi1>', "dense<false> : tensor<20xi1>"),
+    ("", 'dense<"0xFF"> : tensor<20xi1>', "dense<true> : tensor<20xi1>"),
+    ("", 'dense<"0x05"> : tensor<3xi1>', "dense<[true, false, true]> : tensor<3xi1>"),
+    ("", 'dense<"0x0000803F"> : tensor<4xf32>', "dense<1.0> : tensor<4xf32>"),
+    ("", 'dense<"0x0100000002000000"> : tensor<2xi32>', "dense<[1, 2]> : tensor<2xi32>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "text", "printed"), OTHER_SPELLINGS)
+def test_other_spellings(before: str, text: str, printed: str) -> None:
+    module = parse(f"{before}module attributes {{a = {text}}} {{}}")
+    assert attribute_text(module.attributes["a"]) == printed
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "message", "at"),
+    [
+        ("#r = #ttnn.buffer_type<l1>\n", "#ttnn.core_range_set<[#r]>", "expected a core range", "]>} {}"),
+        ("#r = #ttnn.buffer_type<l1>\n", SHARDED.format("", ", core_ranges = #r"), "expected a core range set", ">} {}"),
+        ("", LAYOUT.replace("<1x1>", "<1x1, x>"), "a grid is written `<8x8>` in a layout", " x>"),
+        ("", "#ttnn.conv2d_config<nothing = 1>", "has no field nothing", "nothing"),
+        ("", "#ttnn.conv2d_config<shard_layout = <height_sharded>>", "expected a field value", "<height_sharded>"),
+        ("", "{b, b}", "b is given twice", "b}"),
+        ("", "dense<1.0> : i32", "dense elements need a tensor type", "<1.0>"),
+        ("", 'dense<"0x0000"> : tensor<4xf32>', "2 bytes do not fill tensor<4xf32>", "<"),
+        ("", 'dense<"0x0102"> : tensor<20xi1>', "2 bytes do not fill tensor<20xi1>", "<"),
+        ("", "dense<[1, 2, 3]> : tensor<2xi32>", "3 elements do not fill tensor<2xi32>", "<"),
+        ("", "dense<[1]> : tensor<2xi32>", "1 elements do not fill tensor<2xi32>", "<"),
+        ("", "dense<[1, x]> : tensor<2xi32>", "malformed elements of tensor<2xi32>", "<"),
+        ("", "affine_map<(d0, d1) -> (d0 * d1)>", "a product of two dimensions is not affine", "d0 * d1"),
+        ("", "affine_map<(d0) -> (d1)>", "undefined affine name d1", "d1)>"),
+        ("", "1 : i1234567", "integers of 1234567 bits are not supported", "i1234567"),
+        ("#l = 3 : i32\n", "loc(#l)", "#l is not a location", "#l)"),
+    ],
+)
+def test_attributes_that_are_none(before: str, text: str, message: str, at: str) -> None:
+    source = f"{before}module attributes {{a = {text}}} {{}}"
+    with pytest.raises(ParseError, match=re.escape(message)) as error:
+        parse(source, "m.mlir")
+    line, column = (int(part) for part in error.value.location.split(":")[1:])
+    behind = source.splitlines()[line - 1][column - 1 :]
+    assert behind.startswith(at)
 
 
 def test_compiler_file() -> None:

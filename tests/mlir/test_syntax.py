@@ -115,6 +115,21 @@ GENERIC = {
         %0 = ttcore.get_key_value %d["key"] : (!ttcore.dict) -> tensor<2xf32>
         return %0 : tensor<2xf32>
       }""",
+    "globals and tuples": """
+      ttcore.global @state = tensor<2xf32> [3]
+      ttcore.global @other = tensor<4xf32>
+      func.func @f(%a: tensor<2xf32>, %b: tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>) {
+        %0 = ttcore.get_global @state : tensor<2xf32>
+        %1 = ttcore.tuple %0, %b : tuple<tensor<2xf32>, tensor<4xf32>>
+        %2 = ttcore.get_tuple_element %1[1] : (tuple<tensor<2xf32>, tensor<4xf32>>) -> tensor<4xf32>
+        return %0, %2 : tensor<2xf32>, tensor<4xf32>
+      }""",
+    "selects of other dialects": """
+      func.func @f(%p: tensor<2xi1>, %a: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = arith.select %p, %a, %a : tensor<2xi1>, tensor<2xf32>
+        %1 = arith.extui %p : tensor<2xi1> -> tensor<2xi32>
+        return %0 : tensor<2xf32>
+      }""",
     "a subgraph": """
       func.func private @g(%a: tensor<32x32xf32>) -> tensor<32x32xf32> { return %a : tensor<32x32xf32> }
       func.func @f(%a: tensor<32x32xf32>, %o: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -184,6 +199,48 @@ def test_an_operand_too_many_is_no_destination(last: str) -> None:
             %0 = "ttir.add"(%a, %b, {last}) : (tensor<2xf32>, tensor<2xf32>, {"tensor<2xf32>" if last == "%b" else "tensor<1xf32>"}) -> tensor<2xf32>
             return %0 : tensor<2xf32>
           }}""")
+
+
+WRONG = [
+    ('%0:2 = "ttir.abs"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>', "ttir.abs has 1 results"),
+    ('%0 = "ttir.abs"(%a#1) : (tensor<2x3xf32>) -> tensor<2x3xf32>', "%a has 1 results"),
+    ('%0 = "ttir.abs"(%a)[^bb1] : (tensor<2x3xf32>) -> tensor<2x3xf32>', "successors are not supported"),
+    ('%0 = "func.call"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>', "missing required attribute callee"),
+    ('%0 = "ttir.matmul"(%s, %s) : (tensor<f32>, tensor<f32>) -> tensor<f32>', "operands of a matmul have at least one dimension"),
+    ('%0 = "ttir.slice_static"(%a) <{begins = [0 : i32], ends = [1 : i32, 1 : i32], step = [1 : i32, 1 : i32]}> : (tensor<2x3xf32>) -> tensor<1x1xf32>',
+     "begins, ends and step need 2 entries"),
+    ('%0 = "ttir.softmax"(%a) <{dimension = 1 : si32}> : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)', "results"),
+    ("%0 = call @g(%s) : (tensor<f32>) -> tensor<2x3xf32>", "operand type mismatch"),
+    ("%0 = ttcore.load_cached(@g, [%s]) : (tensor<f32>) -> tensor<2x3xf32>", "the call's types differ from the signature of @g"),
+    ("%0 = ttcore.load_cached(@h, [%s]) : (tensor<f32>) -> tensor<2x3xf32>", "@h is not defined"),
+    ('%0 = "ttir.abs"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>\n^bb1:\n', "control flow between blocks is not supported"),
+    ("return %s : tensor<f32>\n}\nfunc.func private @h(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {", "Expected arguments to have the same types as the function output types"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG)
+def test_what_is_wrong(line: str, message: str) -> None:
+    text = f"""
+      func.func private @g(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {{ return %a : tensor<2x3xf32> }}
+      func.func @f(%a: tensor<2x3xf32>, %s: tensor<f32>) -> tensor<2x3xf32> {{
+        {line}
+        return %a : tensor<2x3xf32>
+      }}"""
+    with pytest.raises(AlchemistError, match=message) as error:
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
+    assert error.value.location.startswith("x.mlir:")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("module {}\n{-# dialect_resources: {", "the resource section has no end"),
+        ('func.func @f() -> tensor<1xf32> {\n%0 = "ttir.full"() : () -> tensor<1xf32>\n}', "does not end in a return|return"),
+    ],
+)
+def test_text_that_ends_too_early(text: str, message: str) -> None:
+    with pytest.raises(AlchemistError, match=message):
+        mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
 
 
 def test_resources() -> None:

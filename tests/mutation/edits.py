@@ -138,7 +138,14 @@ def _our_fault(node: ast.AST) -> bool:
     if isinstance(node, ast.If):
         return not node.orelse and len(node.body) == 1 and _our_fault(node.body[0])
     raised = node.exc.func if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) else None
-    return isinstance(node, ast.Assert) or (isinstance(raised, ast.Name) and raised.id == "InternalError")
+    return isinstance(node, ast.Assert) or (isinstance(raised, ast.Name) and raised.id == "InternalError") or _is_left_to_subclasses(node)
+
+
+def _is_left_to_subclasses(node: ast.AST) -> bool:
+    """A method that only says what it is for: classes that are made have one of their own."""
+    body = node.body if isinstance(node, ast.FunctionDef) else []
+    last = body[-1] if body and len(body) == 1 + (ast.get_docstring(node) is not None) else None  # type: ignore[arg-type]
+    return isinstance(last, ast.Raise) and isinstance(last.exc, ast.Name) and last.exc.id == "NotImplementedError"
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:

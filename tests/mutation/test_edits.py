@@ -29,6 +29,10 @@ def _has(a: int) -> bool:
     return False
 def has(a: int) -> bool:
     return False
+class Shape:
+    def area(self, scale: int = 2) -> int:
+        \"\"\"Of all of it.\"\"\"
+        raise NotImplementedError
 '''
 PYTHON_CHANGES = {
     "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n",
