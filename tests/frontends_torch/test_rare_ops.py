@@ -87,6 +87,87 @@ case(
     v,
     torch.tensor([[0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]]),
 )
+# Forms of ops that ATen has beside the usual ones.
+aten = torch.ops.aten
+case(
+    "bare forms",
+    lambda t: [
+        aten.native_layer_norm(t, [8], None, None, 1e-3)[0], aten._fused_rms_norm(t, [8], None, 1e-3)[0], aten.norm.Scalar(t, 3), aten._is_all_true(t > -9),
+        aten._native_batch_norm_legit_no_training(t, None, None, torch.arange(6.0), torch.arange(6.0) + 0.5, 0.1, 1e-3)[0],
+        F.pad(t, (-1, 2), mode="reflect"), F.pad(t, (-1, 2), mode="replicate"), aten.pad(t, [1, 2], "reflect"), aten.pad(t, [1, 2, 0, 1], "replicate"), torch.var(t, 1, correction=2), torch.std(t, (0, 2), correction=0.5),
+        torch.cdist(t, t * 2, p=1.0), torch.addmm(t[0], t[0, :, :6], t[1], beta=0), torch.addmm(t[0], t[0, :, :6], t[1], beta=0, alpha=2),
+        torch.slice_scatter(t, t[:, :0], 1, 2, 2), torch.slice_scatter(t, t[:, :2] * 3, 1, 1, 5, 2), *torch.sort(t.round(), stable=True, descending=True),
+    ],
+    x,
+)  # fmt: skip
+case("nothing to do", lambda t: (t.view(torch.float32), t[0, 0].t(), t.repeat(1, 1, 1), t.roll(6, 1), t.roll(-16, 2), t.roll(7, 1)), x)
+case("windows of a number", lambda t: t.unfold(0, 1, 1), torch.tensor(2.0))
+case("one column of weights", lambda t, w: F.linear(t, w), x, r(8))
+case("indices of several ranks", lambda t, a, b: (t[a[:, None], b], t[b % 2, a[:, None], a[:, None] + 1]), x, i(2, 3), i(6, 4))
+case(
+    "a known mask",
+    lambda t: (t.index_put((torch.arange(6) % 2 == 0, torch.tensor([1, 5, 7])), t[:3, 0] * 2), t.index_put((torch.arange(6) > 3,), -t[:2])),
+    r(6, 8),
+)
+case("added through a known mask", lambda t: t.index_put((torch.arange(6) > 3,), t[:2], accumulate=True), r(6, 8))
+case("counted in assertions alone", lambda t: (torch._check(t.int().sum().item() * 2 > -1000), t * 2)[1], x)
+case("a known branch", lambda t: torch.cond(torch.tensor(True), lambda a: a + 1, lambda a: a - 1, (t,)), x)
+case("the other known branch", lambda t: torch.cond(torch.tensor(False), lambda a: a + 1, lambda a: a - 1, (t,)), x)
+case(
+    "valid",
+    lambda t, w: (F.conv2d(t, w, padding="valid"), F.conv2d(t, w[:, :, :2], padding="same"), F.conv1d(t[:, :, 0], w[:, :, 0], padding="valid")),
+    img,
+    r(3, 4, 3, 3),
+)
+case("adaptive pools", lambda t: (F.adaptive_avg_pool2d(t, (9, 11)), F.adaptive_avg_pool3d(t[:, :, None], (1, 4, 5)), F.adaptive_avg_pool2d(t, (3, 11))), img)
+case("a pool whose indices nobody reads", lambda t: F.max_pool3d(t, 2, return_indices=True)[0], r(1, 2, 4, 6, 4))
+case("running statistics", lambda t, m: m(t), img, mods=(nn.InstanceNorm2d(4, affine=True, track_running_stats=True).eval(),))
+case("reflected at one pixel", lambda t, g: F.grid_sample(t, g, padding_mode="reflection", align_corners=True), r(2, 3, 1, 5), grid)
+case(
+    "masks of attention",
+    lambda q, k, kept, other: [
+        F.scaled_dot_product_attention(q, q, q, torch.ones(6, 6, dtype=torch.bool)),
+        F.scaled_dot_product_attention(q, k[:, :, :1], k[:, :, :1], is_causal=True),
+        F.scaled_dot_product_attention(q, k[:, :, :4], k[:, :, :4], is_causal=True),
+        F.scaled_dot_product_attention(q, k, k, torch.ones(6, 6, dtype=torch.bool).tril(-1)),
+        F.scaled_dot_product_attention(q, k, k, torch.where(torch.ones(6, 6).tril() > 0, 0.0, -1e9)),
+        F.scaled_dot_product_attention(q, k, k, torch.where(torch.ones(6, 6).tril() > 0, 0.0, -2.0)),
+        F.scaled_dot_product_attention(q[None], k[None], k[None], other[None, None, None]),
+        F.scaled_dot_product_attention(q[:, 0], k[:, 0], k[:, 0], other.expand(2, 6, 6)),
+        F.scaled_dot_product_attention(q, k, k, (torch.ones(6, 6, dtype=torch.bool).tril() & (kept > 0)[:, None, None]) & (other > -9)),
+        F.scaled_dot_product_attention(q, k, k, ((kept > 0)[:, None, None].expand(2, 1, 6, 6) & torch.ones(6, 6, dtype=torch.bool).tril()).expand(2, 2, 6, 6)),
+        F.scaled_dot_product_attention(q, k, k, (kept > 0)[:, None, None]),
+        F.scaled_dot_product_attention(q, k, k, (other > -9) & (other < 9)),
+    ],
+    q,
+    k,
+    torch.tensor([[0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0]]),
+    r(6, 6),
+)
+
+
+def as_complex(t: torch.Tensor) -> torch.Tensor:
+    return torch.view_as_complex(t.reshape(2, 6, 4, 2))
+
+
+case(
+    "parts of complex numbers",
+    lambda t: [torch.view_as_real(p) for p in (*as_complex(t).split(2, 1), *as_complex(t).unbind(0), *as_complex(t).chunk(3, -1))],
+    x,
+)
+case(
+    "complex arithmetic",
+    lambda t: [
+        torch.view_as_real(z)
+        for z in (
+            F.pad(as_complex(t), (1, 2), value=3.0), as_complex(t) / (t[..., :4] + 9), as_complex(t) / 2, t[..., :4] / (as_complex(t) + 9),
+            1 / (as_complex(t) + 9), as_complex(t) * t[..., :4], 2 * as_complex(t), as_complex(t) * as_complex(-t), as_complex(t) - t[..., :4], 1 - as_complex(t),
+            torch.add(as_complex(t), as_complex(t), alpha=3), torch.sub(as_complex(t), t[..., :4], alpha=2), as_complex(t).conj() + 1, as_complex(t).exp(),
+            as_complex(t) @ as_complex(t).mT, as_complex(t).reciprocal(), as_complex(t).to("cpu"), as_complex(t).sinh(), as_complex(t).to(torch.complex64),
+        )
+    ] + [as_complex(t).to(torch.float32), as_complex(t).abs(), as_complex(t).angle(), as_complex(t).real, as_complex(t).imag * 2],
+    x,
+)  # fmt: skip
 for mode, corners in (("nearest", False), ("nearest-exact", False), ("linear", True), ("bicubic", True)):
     for sizes in ((9,), (5, 8), (3, 4, 5)):
         name = {"nearest": "nearest", "nearest-exact": "_nearest_exact", "linear": ["linear", "bilinear", "trilinear"][len(sizes) - 1], "bicubic": "bicubic"}[

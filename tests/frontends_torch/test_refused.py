@@ -54,6 +54,23 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
     "an own class as output": (nested, (ROWS,), FrontendError, "the model returns an object that holds tensors unseen|no tensor"),
     "fails itself": (lambda x: x @ x[:3], (ROWS,), FrontendError, "fails on its example arguments|torch.export failed"),
     "noise": (lambda x: x + torch.rand_like(x), (ROWS,), UnsupportedOpError, "it makes random numbers: pass them as an input"),
+    "attention on two dimensions": (lambda q: F.scaled_dot_product_attention(q, q, q), (ROWS,), UnsupportedOpError, "attention on rank 2 tensors"),
+    "statistics of a norm": (
+        lambda x: torch.ops.aten.native_layer_norm(x, [8], None, None, 1e-5)[1], (ROWS,), UnsupportedOpError, "its result 1 is used"),
+    "indices of a pool": (lambda x: F.max_pool3d(x[None], 2, return_indices=True)[1] if x.dim() > 3 else x, (X.expand(1, 2, 8, 8),), UnsupportedOpError,
+                          "its result 1 is used"),
+    "variance of one value": (lambda x: x[:1].var(0), (ROWS,), UnsupportedOpError, "no rule|variance of one value"),
+    "a number that the program reads": (lambda x: x * x.int().sum().item(), (ROWS,), FrontendError, "the shape of this value depends on data"),
+    "a number that is checked and read": (
+        lambda x: (torch._check(x.int().sum().item() > -9), x * x.int().sum().item())[1], (ROWS,), FrontendError, "the shape of this value depends on data"),
+    "gradients by frequency": (
+        lambda d, i: torch.ops.aten.embedding_dense_backward(d, i, 9, -1, True), (ROWS[:3], IDS), UnsupportedOpError, "embedding with scale_grad_by_freq"),
+    "gradients of a large kernel": (
+        lambda d, x, w: torch.ops.aten.convolution_backward(d, x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])[1],
+        (torch.ones(1, 1, 2, 2), torch.ones(1, 1, 31, 31), torch.ones(1, 1, 30, 30)), UnsupportedOpError, "the gradient of a kernel of more than"),
+    "a mask beside an index": (
+        lambda x, i, v: x.index_put((x[:, 0] > 3, i), v), (ROWS[:3], IDS, torch.ones(3)), AlchemistError, "boolean indexing|depends on"),
+    "singular values": (lambda x: torch.linalg.svdvals(x), (ROWS,), UnsupportedOpError, "no rule and no decomposition"),
     "an inverse": (lambda x: torch.linalg.inv(x), (ROWS,), UnsupportedOpError, "inv"),
 }  # fmt: skip
 

@@ -103,8 +103,11 @@ def trace(
     def call(*tensors: torch.Tensor) -> Any:
         given = iter(tensors)
         filled_args, filled_kwargs = fill(args, given), fill(kwargs, given)
-        out = function(*filled_args, **filled_kwargs)
-        return tuple(out) if isinstance(out, tuple) else out  # named results would appear as calls in the graph
+        return plain(function(*filled_args, **filled_kwargs))
+
+    def plain(out: Any) -> Any:
+        """Named results would appear as calls in the graph."""
+        return (tuple if isinstance(out, tuple) else list)(map(plain, out)) if isinstance(out, (tuple, list)) else out
 
     leaves: list[Any] = []
 

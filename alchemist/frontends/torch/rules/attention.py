@@ -54,8 +54,14 @@ def _keyed_rows(c: Emitter, mask: Tensor, q: Tensor) -> Tensor | None:
     """1 where a row has a key and 0 where torch's result is zero, for masks that can hide a row's own key.
 
     Those are rows that differ (causal) joined with a mask from an input (padding): padding on the left hides whole rows.
+    Of a mask that is known at export it is known which.
     """
-    if mask.const is not None or mask.dtype != torch.bool or mask.rank != 4:
+    if mask.dtype != torch.bool or mask.rank not in (2, 4):
+        return None
+    if mask.const is not None:
+        keyed = mask.const.any(-1, keepdim=True)
+        return None if bool(keyed.all()) else c.constant(keyed.to(q.dtype).reshape([1] * (4 - mask.rank) + list(keyed.shape)))
+    if mask.rank != 4:
         return None
     small = c.before_broadcast(mask)
     if small.rank != 4 or small.shape[-2] == 1 or not _joins_padding(small.ssa):

@@ -326,12 +326,11 @@ def prelu(c: Emitter, x: Tensor, weight: Tensor) -> Tensor:
 def _clamp_scalars(c: Emitter, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
     x = c.cast(x, c.out_dtype)
     kind = float if x.dtype.is_floating_point else int
-    if high is None and low is not None:
-        return c.binary("maximum", x, low)
-    if low is None and high is not None:
+    if low is None:
+        assert high is not None
         return c.binary("minimum", x, high)
-    if low is None or high is None:
-        return x
+    if high is None:
+        return c.binary("maximum", x, low)
     return c.emit("clamp_scalar", [x], {"min": kind(low), "max": kind(high)})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -40,10 +41,7 @@ def _take_along(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @rule("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    x, indices = _expand_masks(c, x, indices)
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    if not given:
-        return x
     if len(given) == 1:
         dim, only = given[0]
         return _take_along(c, x, dim, only)
@@ -59,7 +57,7 @@ def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return picked
 
 
-def _expand_masks(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, list[Tensor | None]]:
+def _without_masks(c: Emitter, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
     """Known boolean indices as integer ones."""
     out: list[Tensor | None] = []
     for one in indices:
@@ -69,7 +67,7 @@ def _expand_masks(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> tu
             out.extend(c.constant(part) for part in one.const.to(torch.bool).nonzero(as_tuple=True))
         else:
             out.append(one)
-    return x, out
+    return out
 
 
 def _broadcast_index(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | None:
@@ -118,7 +116,7 @@ def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple
         for const, size in zip(consts, sizes, strict=True):
             flat = flat * size + torch.where(const < 0, const + size, const)  # type: ignore[operator]
         return front, shape, c.constant(flat)
-    total: Tensor | None = None
+    parts: list[Tensor] = []
     stride = math.prod(sizes)
     for (_, index), size in zip(given, sizes, strict=True):
         stride //= size
@@ -126,10 +124,8 @@ def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple
         part = c.binary("multiply", index, stride) if stride != 1 else index
         if part.rank < len(shape):
             part = c.reshape(part, [*[1] * (len(shape) - part.rank), *part.shape])
-        total = part if total is None else c.binary("add", total, part)
-    if total is None:
-        raise Unsupported("index without indices")
-    return front, shape, c.expand(total, shape)
+        parts.append(part)
+    return front, shape, c.expand(functools.reduce(lambda total, part: c.binary("add", total, part), parts), shape)
 
 
 @rule("aten.gather.default")
@@ -233,7 +229,7 @@ def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: T
         mask = c.reshape(first, [*first.shape, *[1] * (x.rank - first.rank)])
         scalar = c.reshape(c.cast(values, x.dtype), [1] * x.rank)
         return c.where(c.expand(mask, x.shape), scalar, x)
-    x, indices = _expand_masks(c, x, indices)
+    indices = _without_masks(c, indices)
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dims = [dim for dim, _ in given]
     reduce = "sum" if accumulate else "invalid"
@@ -259,9 +255,7 @@ def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: T
 
 
 @rule("aten.one_hot.default")
-def one_hot(c: Emitter, x: Tensor, num_classes: int = -1) -> Tensor:
-    if num_classes < 0:
-        raise Unsupported("one_hot without num_classes: the result's shape depends on data")
+def one_hot(c: Emitter, x: Tensor, num_classes: int) -> Tensor:
     classes = c.reshape(c.constant(torch.arange(num_classes)), [*[1] * x.rank, num_classes])
     hits = c.binary("eq", c.reshape(x, [*x.shape, 1]), classes, torch.bool)
     return c.cast(hits, torch.int64)
