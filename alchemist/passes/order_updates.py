@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.access import shape
 from alchemist.ir.location import sources_of
 from alchemist.passes.order import Body, reorder
-from alchemist.passes.registry import Pass, register
+from alchemist.passes.registry import Pass, connected, register
 
 MIN_UPDATES = 3
 """Parameters that the same ops update."""
@@ -35,30 +35,19 @@ def _by_parameter(body: Body) -> list[Operation]:
     behind = _updates(body)
     shared = _shared(body, behind)
     updates = behind - shared
-    groups: dict[Operation, list[Operation]] = {}
-    first: dict[Operation, Operation] = {}  # of the group that an op belongs to
-    for op in body.ops:
-        if op not in updates:
-            continue
-        joined = list(dict.fromkeys(first[value.owner] for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates))
-        head = min(joined, key=body.place.__getitem__) if joined else op
-        merged = groups.setdefault(head, [])
-        for other in joined:
-            if other is not head:
-                merged += groups.pop(other)
-        merged.append(op)
-        first.update((one, head) for one in merged)
-    shapes = Counter(tuple(op.name for op in ops) for ops in groups.values())
-    if not shapes or max(shapes.values()) < MIN_UPDATES or not (_has_gradients(body) or _is_all_updates(groups.values())):
+    links = [(op, value.owner) for op in updates for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates]
+    groups = connected([op for op in body.ops if op in updates], links)
+    shapes = Counter(tuple(op.name for op in ops) for ops in groups)
+    if not shapes or max(shapes.values()) < MIN_UPDATES or not (_has_gradients(body) or _is_all_updates(groups)):
         return body.ops
 
-    def turn(head: Operation) -> tuple[int, int]:
+    def turn(ops: list[Operation]) -> tuple[int, int]:
         """Parameters follow each other as the backward pass makes their gradients."""
-        read = (value.owner for op in groups[head] for value in op.operands)
+        read = (value.owner for op in ops for value in op.operands)
         made = [body.place[owner] for owner in read if isinstance(owner, Operation) and owner in body.place and owner not in updates]
-        return max(made, default=-1), body.place[head]
+        return max(made, default=-1), body.place[ops[0]]
 
-    ordered = [op for head in sorted(groups, key=turn) for op in sorted(groups[head], key=body.place.__getitem__)]
+    ordered = [op for ops in sorted(groups, key=turn) for op in ops]
     return [*(op for op in body.ops if op not in behind), *(op for op in body.ops if op in shared), *ordered]
 
 

@@ -296,7 +296,8 @@ class Naming:
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
         on_the_way = self._on_the_way(item, own)
         helper = self._helper_target(item, index, items, finals) if count == 1 else []
-        self._made_up.update({*module, *others, *customary, *on_the_way} - set(self._names.values()))
+        if made_up := {*module, *others, *customary, *on_the_way} - self._made_up:
+            self._made_up |= made_up.difference(self._names.values())
         for slot, names in enumerate(out):
             names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else [value_name(item)] if isinstance(item, Node) else []
             names += customary[slot : slot + 1] if len(customary) == count else ()
