@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from ttnn_shim.__main__ import main as launcher_main
 
+from alchemist import codegen_py, source_text
 from alchemist.cli import main
-from alchemist.errors import MOST_CHARACTERS, AlchemistError, InternalError, UnsupportedOpError, UserError, as_our_error
+from alchemist.driver.show import readable, size_bytes
+from alchemist.errors import (
+    MOST_CHARACTERS,
+    AlchemistError,
+    FileError,
+    FrontendError,
+    InputError,
+    InternalError,
+    ParseError,
+    UnsupportedOpError,
+    UserError,
+    as_our_error,
+)
+from alchemist.ir.attributes import tensor
+from alchemist.ir.layout import TTNNLayout
+from alchemist.model_files import FileCall, mlir_loader
+from alchemist.progress import Progress
 
 MODEL = """
 func.func @main(%arg0: tensor<32x32xf32> {ttir.name = "x"}) -> tensor<32x32xf32> {
@@ -161,3 +180,80 @@ def test_long_arguments(run: Callable[[list[str]], int], command: str, words: li
     with contextlib.suppress(SystemExit):
         run([command, *words])
     assert 0 < len(capsys.readouterr().err) < 4000
+
+
+@pytest.mark.parametrize(
+    "error", [InputError("bad x", op="an.op", location="m.py:3", expected="one", got="two", hint="three"), UnsupportedOpError("a", code="ALC-0999")]
+)
+def test_errors_come_out_of_other_processes(error: AlchemistError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (again.text(), again.code, again.op, again.location) == (error.text(), error.code, error.op, error.location)
+
+
+def test_what_nothing_has_explained() -> None:
+    memory = as_our_error(MemoryError("12 GiB"))
+    assert (type(memory), memory.code, memory.got) == (UserError, "ALC-0105", "12 GiB")
+    assert isinstance(as_our_error(RecursionError()), ParseError)
+    assert as_our_error(memory) is memory
+    ours = as_our_error(KeyError("x" * 400))
+    assert isinstance(ours, InternalError)
+    assert ours.message == f"KeyError: {chr(39)}{'x' * 299}"
+
+
+@pytest.mark.parametrize("from_stream", [False, True])
+def test_sources_are_read_up_to_a_size(from_stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x").write_bytes(b"ab\xffd")
+    source = (lambda: io.BytesIO(b"ab\xffd")) if from_stream else (lambda: tmp_path / "x")
+    monkeypatch.setattr(source_text, "MOST_BYTES", 4)
+    assert source_text.read_source(source()) == "ab\ufffdd"
+    monkeypatch.setattr(source_text, "MOST_BYTES", 3)
+    with pytest.raises(FileError, match="the file is too large") as error:
+        source_text.read_source(source())
+    assert error.value.location == ("<stdin>" if from_stream else str(tmp_path / "x"))
+    with pytest.raises(FileError, match="no file can have this name"):
+        source_text.read_source("a\0b")
+
+
+@pytest.mark.parametrize(("name", "hint"), [("model.mlir", "codegen_mlir reads MLIR files"), ("model.pt", "")])
+def test_a_model_is_no_other_file(name: str, hint: str) -> None:
+    with pytest.raises(FrontendError, match="a model's file has to be an ONNX file") as error:
+        codegen_py(name, export_path="never")
+    assert (error.value.hint, error.value.got) == (hint, repr(name))
+
+
+@pytest.mark.parametrize(("parts", "names"), [([MODEL], [""]), ([MODEL, MODEL], ["0_main", "1_main"]), ([MODEL, "module {}", MODEL], ["0_main", "2_main"])])
+def test_programs_of_parts_have_their_numbers(parts: list[str], names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "x.mlir").write_text("\n// -----\n".join(parts))
+    assert [name.removeprefix("main") for name in mlir_loader(FileCall.checked(tmp_path / "x.mlir"), "")()] == names
+
+
+@pytest.mark.parametrize(
+    ("type_", "size"),
+    [
+        (tensor((3, 5), "f32"), 60), (tensor((3, 5), "bf16"), 30), (tensor((3, 5), "i8"), 15), (tensor((3, 5), "i64"), 120), (tensor((3, 5), "si32"), 60),
+        (TTNNLayout.make((33, 5), "bf16").type_for((33, 5)), 64 * 32 * 2), (TTNNLayout.make((33, 5), "bfp_bf8").type_for((33, 5)), 2 * 1088),
+        (TTNNLayout.make((33, 5), "f32", page="row_major").type_for((33, 5)), 660),
+    ],
+)  # fmt: skip
+def test_bytes_of_a_tensor(type_: Any, size: int) -> None:
+    assert size_bytes(type_) == size
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (1 << 20, "1.0 MiB"), (1 << 30, "1.0 GiB"), (5 << 40, "5120.0 GiB")]
+)
+def test_readable_sizes(size: int, text: str) -> None:
+    assert readable(size) == text
+
+
+def test_stages_are_told_and_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    for verbose in (True, False):
+        progress = Progress(verbose=verbose)
+        with progress.stage("capture", "a model"), progress.stage("lower"):
+            pass
+        with progress.stage("lower"):
+            pass
+        assert list(progress.stage_seconds) == ["lower", "capture"]
+        told = capsys.readouterr().err
+        assert [line.partition("] ")[2] for line in told.splitlines()] == (["capture: a model ...", "lower ...", "lower ..."] if verbose else [])

@@ -11,7 +11,8 @@ import torch
 from modules import mlp
 
 from alchemist import cli, codegen_py, tune
-from alchemist.errors import InputError, OptionError
+from alchemist.errors import FileError, InputError, OptionError
+from alchemist.tuning import Tuned, Tuning, tune_source
 
 
 def model() -> torch.nn.Module:
@@ -81,3 +82,20 @@ def test_a_script_without_a_model(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("x = 1\n")
     with pytest.raises(InputError, match="calls none of"):
         tune_source(tmp_path / "empty.py")
+
+
+def test_what_cannot_be_tuned(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="no export with irs/"):
+        tune_source(tmp_path)
+    text = mlp(32, 32, 32)
+    (tmp_path / "two.mlir").write_text(text + "\n// -----\n" + text)
+    with pytest.raises(InputError, match="2 programs in the file"):
+        tune_source(tmp_path / "two.mlir")
+
+
+def test_a_choice_that_does_not_run_has_its_reason_in_the_table() -> None:
+    good = Tuned("n150", "model", 0, device_ms=2.0, l1_peak_bytes=2048, weight_bytes=3_000_000, pcc={"y": 0.5, "z": 0.75})
+    bad = Tuned("n150", "model", 2, failure="too large")
+    head, first, second, legend = str(Tuning((good, bad))).splitlines()
+    assert [first.split(), second.split()] == [["n150", "model", "0", "2.000", "1.00x", "0.500000", "2", "3.0"], ["n150", "model", "2", "too", "large"]]
+    assert head.split()[0] == "card" and legend.startswith("* no other choice")
