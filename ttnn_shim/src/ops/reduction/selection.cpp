@@ -329,7 +329,7 @@ std::vector<Tensor> topk(
     SHIM_CHECK(!memory_config.value_or(input.memory_config()).is_sharded(), "memory_config: a sharded result is not supported");
     const Shape& shape = input.logical_shape();
     const uint32_t axis = normalize_dim(dim, shape.rank());
-    SHIM_CHECK(k >= 1 && k <= shape[at(axis)], "k: expected 1 to {} (dimension {} of shape {}), got {}", shape[at(axis)], dim, shape, k);
+    SHIM_CHECK(k >= 1 && k <= shape[at(axis)], "k: expected 1 to {} (dimension {} of shape {}), got {}", shape[at(axis)], axis, shape, k);
     if (indices_tensor) {
         SHIM_CHECK(
             indices_tensor->logical_shape() == shape && is_integer(indices_tensor->dtype()),
@@ -360,7 +360,7 @@ std::vector<Tensor> sort(
     OpScope scope("ttnn.sort");
     check_device_tensor(input, "input_tensor");
     const size_t rank = input.logical_shape().rank();
-    if (rank == 0) SHIM_CHECK(dim == 0 || dim == -1, "dim {} out of range for rank 0", dim);
+    if (rank == 0) SHIM_CHECK(dim == 0 || dim == -1, "dim {} out of range for rank 0", int{dim});
     const uint32_t along = rank == 0 ? 1 : input.logical_shape()[at(normalize_dim(dim, rank))];
     if (!preallocated && (input.logical_volume() == 0 || along == 1)) {  // sorted as it is, whatever its dtype
         const Tensor copy = ttnn::clone(input, std::nullopt, memory_config, std::nullopt);

@@ -116,6 +116,9 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
         SHIM_CHECK(
             d.page_table->dtype() == (d.page_table->is_sharded() ? DataType::UINT16 : DataType::INT32),
             "page_table_tensor: expected INT32 (UINT16 when sharded), got {}", d.page_table->dtype());
+        SHIM_CHECK(
+            d.page_table->is_sharded() || d.page_table->logical_shape()[0] == users, "page_table_tensor: expected {} rows, got shape {}",
+            users, d.page_table->logical_shape());
     }
     if (d.v_width) {
         SHIM_CHECK(d.causal, "is_causal: only True is allowed for multi-latent attention");
@@ -245,6 +248,7 @@ Tensor chunked(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& 
     SHIM_SUPPORTED(!chunk.other_geometry, "paged_cache_geometry is not supported");
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape(), &sv = v.logical_shape();
     SHIM_CHECK(sk[3] == sq[3] && sk[1] > 0 && sq[1] % sk[1] == 0, "input_tensor_k: shape {} does not fit q's {}", sk, sq);
+    SHIM_CHECK(table.logical_shape()[0] == sq[0], "page_table_tensor: expected {} rows, got shape {}", sq[0], table.logical_shape());
     const float factor = chunk.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     const auto window = chunk.window;
     strategy::Sdpa attention{.is_causal = true, .chunked = true};
