@@ -2,8 +2,9 @@
 
 python -m tests.sim.recorded_calls    # writes tests/data/recorded_calls.txt; say in the commit why they changed
 
-Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. It tells that something has
-changed, not what is right: the answers of the real library beside the calls do that.
+Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. Those of changed_calls.py run as
+they are, and stand in the file by the number of their words. It tells that something has changed, not what is right: the answers of the real
+library beside the referee's calls do that.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))  # its neighbours, also in a process of its own
 RECORDED = HERE.parent / "data" / "recorded_calls.txt"
 # What the names of the calls stand for, of each way to run them.
 WAYS: dict[str, dict[str, str]] = {
@@ -31,18 +33,28 @@ WAYS: dict[str, dict[str, str]] = {
 }
 CARDS = {"n150": ("as written", "L1", "float32", "bfloat8_b", "rows"), "p150": ("as written", "L1")}
 # Ways to compute values, each for calls whose tensors have together at most so many.
-COMPUTED = {"as written": 65536, "float32": 65536, "bfloat8_b": 65536, "rows": 65536, "tensix": 8192}
+COMPUTED = {"as written": 140_000, "float32": 65536, "bfloat8_b": 65536, "rows": 65536, "tensix": 8192}
 COLUMNS = (*(f"{card} {way}" for card, ways in CARDS.items() for way in ways), *(f"values {way}" for way in COMPUTED))
 Answers = dict[tuple[str, str], str]
 
 
 def _scope(way: str) -> dict[str, Any]:
+    from changed_calls import NAMES
     from conformance_programs import PRELUDE
 
     changed = "".join(f"{name} = {value}\n" for name, value in WAYS[way].items())
     scope: dict[str, Any] = {}
-    exec(PRELUDE.replace("def T(", f"{changed}def T(", 1), scope)
+    exec(PRELUDE.replace("def T(", f"{changed}def T(", 1) + NAMES, scope)
     return scope
+
+
+def _calls(way: str) -> dict[str, str]:
+    """Call by its name in the file."""
+    from changed_calls import changed_calls
+    from conformance_programs import calls
+
+    own = {f"changed {zlib.crc32(call.encode()):08x}": call for call in changed_calls()}
+    return dict(zip(calls(), calls(), strict=True)) | (own if way == "as written" else {})
 
 
 def _programs(device: Any) -> str:
@@ -69,9 +81,8 @@ def _sums(results: Any) -> str:
 
 
 def _answers(card: str) -> Iterator[tuple[str, str, str]]:
-    """(way, call, answer) in this process, of one card."""
+    """(column, name of the call, answer) in this process, of one card."""
     import numpy as np
-    from conformance_programs import calls
 
     import ttnn_shim
     from ttnn_shim import session, settings
@@ -96,16 +107,16 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
             return made
 
         scope |= {name: counted(name) for name in plain}
-        for call in calls():
+        for name, call in _calls(way).items():
             volume = 0
             device.clock_reset()
             device.events_enable(True)
             try:
                 eval(call, scope)
-                yield f"{card} {way}", call, _programs(device)
-                volumes[way, call] = volume
+                yield f"{card} {way}", name, _programs(device)
+                volumes[way, name] = volume
             except (RuntimeError, TypeError, ValueError) as error:
-                yield f"{card} {way}", call, _refusal(error)
+                yield f"{card} {way}", name, _refusal(error)
         ttnn.close_device(device)
 
     def computed(way: str, most: int) -> Iterator[tuple[str, str, str]]:
@@ -128,13 +139,14 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
             return ttnn.from_torch(ramp(shape, dtype), dtype=dtype, layout=ttnn.ROW_MAJOR_LAYOUT)
 
         scope |= {"T": tensor, "W": weights}
-        for call in calls():
-            if 0 < volumes.get(("as written" if way == "tensix" else way, call), 0) <= most and "rand" not in call:
+        timed_way = "as written" if way == "tensix" else way
+        for name, call in _calls(timed_way).items():
+            if 0 < volumes.get((timed_way, name), 0) <= most and "rand" not in call:
                 number = 0
                 try:
-                    yield f"values {way}", call, _sums(eval(call, scope))
+                    yield f"values {way}", name, _sums(eval(call, scope))
                 except (RuntimeError, TypeError, ValueError) as error:
-                    yield f"values {way}", call, _refusal(error)
+                    yield f"values {way}", name, _refusal(error)
         ttnn.close_device(scope["d"])
 
     for way in CARDS[card]:
@@ -148,7 +160,7 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
 
 def answers(card: str) -> Answers:
     """(call, way) -> answer, by a process of its own: the card is chosen once per process."""
-    code = f"import sys, json; sys.path[:0] = [{str(HERE)!r}]; import recorded_calls as r; print(json.dumps([*r._answers({card!r})]))"
+    code = f"import sys, json; sys.path.insert(0, {str(HERE)!r}); import recorded_calls as r; print(json.dumps([*r._answers({card!r})]))"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}  # which of several wrong indexes is told is up to the threads
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -188,14 +200,15 @@ def difference(before: Answers, after: Answers, most: int = 12) -> str:
     if not moved:
         return ""
     lines = [f"{len(moved)} of {len(after)} answers to calls changed; explain it in the commit and run", "    python -m tests.sim.recorded_calls"]
-    return "\n".join([*lines, *(f"{call}\n    {way}: {before.get((call, way))} -> {after.get((call, way))}" for call, way in moved[:most])])
+    texts = _calls("as written")
+    return "\n".join([*lines, *(f"{texts.get(name, name)}\n    {way}: {before.get((name, way))} -> {after.get((name, way))}" for name, way in moved[:most])])
 
 
 def main() -> None:
     found = {key: answer for card in CARDS for key, answer in answers(card).items()}
     if RECORDED.exists():
         print(difference(recorded(), found) or "nothing moved")
-    rows = [[call, *(found.get((call, column), "-") for column in COLUMNS)] for call in dict.fromkeys(call for call, _ in found)]
+    rows = [[call, *(found.get((call, column), "-") for column in COLUMNS)] for call in dict.fromkeys(name for name, _ in found)]
     RECORDED.write_text("".join(" | ".join(row) + "\n" for row in [["call", *COLUMNS], *rows]), encoding="utf-8")
 
 
