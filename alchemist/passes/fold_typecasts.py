@@ -14,7 +14,7 @@ _INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
 _INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
 """Ops whose result of this number is an index: small and not negative."""
 _COMPARING = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not")
-_WHOLE = frozenset(f"ttnn.{name}" for name in ("floor", "ceil", "round", "sign", *_COMPARING))
+_WHOLE = frozenset(f"ttnn.{name}" for name in ("floor", "ceil", "sign", *_COMPARING))
 _KEEPING_WHOLE = frozenset(f"ttnn.{name}" for name in ("sum", "cumsum", "max", "min", "abs", "neg", "relu", "reshape", "permute", "to_layout", "sort", "topk"))
 
 

@@ -9,8 +9,11 @@ import pytest
 from pass_graphs import Graph, build, names
 from ttnn_numpy import run as run_ttnn
 
+from alchemist.ir.layout import layout_of
+from alchemist.ir.text import parse
 from alchemist.ops.evaluate import run as run_ttir
-from alchemist.passes import lower_to_ttnn
+from alchemist.options import CompilerOptions
+from alchemist.passes import configure, lower_to_ttnn
 
 ROWS = ((32, 32), "f32", "input")
 WHOLE = ((32, 32), "i32", "input")
@@ -49,3 +52,73 @@ def test_casts(case: str) -> None:
     x = rng.normal(0, 3, given[0]).astype(np.float32) if given[1] == "f32" else rng.integers(-4, 4, given[0]).astype(np.int32)
     for want, have in zip(run_ttir(module, [x]), run_ttnn(lowered.module, [x]), strict=True):
         np.testing.assert_allclose(have, want, rtol=1e-5)
+
+
+DTYPES = ("bf16", "f32", "u32", "si32", "u16", "u8")
+UNDONE = {"bf16 f32", "u32 si32", "si32 u32", "u16 u32", "u16 si32", "u8 u32", "u8 si32"}  # casts that lose nothing
+
+
+def chain(first: str, *steps: tuple[str, str]) -> list[str]:
+    """Names of ops, with types of casts, that stay of a chain of ops (name, data type) on an input; topk and sort give their indices."""
+
+    types = {
+        dtype: f"tensor<32x32x{dtype.replace('u', 'ui')}, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, {dtype}>, #dram>, <interleaved>>>"
+        for dtype in DTYPES
+    }
+    lines, value, type_ = [], "%x", types[first]
+    for number, (step, dtype) in enumerate(steps):
+        name, _, place = step.partition(" ")
+        results = [types["bf16"], types[dtype]] if place == "1" else [types[dtype], types["u16"]] if place else [types[dtype]]
+        lines.append(f'%v{number}{":2" if place else ""} = "ttnn.{name}"({value}) : ({type_}) -> ({", ".join(results)})')
+        value, type_ = f"%v{number}{f'#{place}' if place else ''}", types[dtype]
+    head = f"#dram = #ttnn.buffer_type<dram>\nfunc.func @forward(%x: {types[first]}) -> {type_} {{\n"
+    module = parse(head + "\n".join(lines) + f"\nreturn {value} : {type_}\n}}", verify=False)
+    for one in configure(["fold-typecasts"], CompilerOptions()):
+        one.run(module)
+    ops = [op for op in module.walk() if op.name.startswith("ttnn.")]
+    return [layout_of(op.results[0].type).dtype if op.name == "ttnn.typecast" else op.name.removeprefix("ttnn.") for op in ops]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("first", DTYPES)
+@pytest.mark.parametrize("middle", DTYPES)
+def test_there_and_back(first: str, middle: str) -> None:
+    for last in DTYPES:
+        kept = [] if first == last and f"{first} {middle}" in UNDONE else [middle, last]
+        assert chain(first, ("typecast", middle), ("typecast", last), ("exp", last)) == [*kept, "exp"], last
+
+
+WHOLE_NUMBERS = "floor ceil sign eq ne lt le gt ge logical_and logical_or logical_not".split()
+OF_WHOLE_NUMBERS = "sum cumsum max min abs neg relu reshape permute to_layout".split()
+
+
+@pytest.mark.parametrize(
+    ("steps", "whole"),
+    [
+        *((f"{name}", True) for name in WHOLE_NUMBERS),
+        *((f"floor {name}", True) for name in OF_WHOLE_NUMBERS),
+        *((f"exp {name}", False) for name in OF_WHOLE_NUMBERS),
+        ("exp", False), ("floor exp", False), ("multiply", False), ("floor sum neg", True), ("floor sqrt sum", False), ("relu", False),
+        ("typecast/u16 typecast/bf16 exp", False), ("typecast/u16 typecast/bf16", True), ("typecast/f32 typecast/bf16", False),
+    ],
+)  # fmt: skip
+def test_what_gives_whole_numbers(steps: str, whole: bool) -> None:
+    """A fraction would be cut off, whole numbers come back as they were."""
+    given = [tuple(step.split("/")) if "/" in step else (step, "bf16") for step in steps.split()]
+    before = chain("bf16", *given)  # type: ignore[arg-type]
+    assert chain("bf16", *given, ("typecast", "si32"), ("typecast", "bf16"), ("exp", "bf16")) == [*before, *([] if whole else ["si32", "bf16"]), "exp"]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ([("topk 1", "u32"), ("typecast", "si32"), ("typecast", "f32")], ["topk", "f32"]),  # an index is not negative
+        ([("sort 1", "u32"), ("typecast", "si32"), ("typecast", "f32")], ["sort", "f32"]),
+        ([("argmax", "u32"), ("typecast", "si32"), ("typecast", "bf16")], ["argmax", "bf16"]),
+        ([("argmax", "u32"), ("typecast", "si32"), ("typecast", "u16")], ["argmax", "si32", "u16"]),
+        ([("topk 0", "u32"), ("typecast", "si32"), ("typecast", "f32")], ["topk", "si32", "f32"]),
+        ([("exp", "u32"), ("typecast", "si32"), ("typecast", "f32")], ["exp", "si32", "f32"]),
+        ([("argmax", "u16"), ("typecast", "si32"), ("typecast", "f32")], ["argmax", "si32", "f32"]),
+    ],
+)
+def test_indices_become_fractions_at_once(steps: list[tuple[str, str]], kept: list[str]) -> None:
+    assert chain("bf16", *steps, ("exp", steps[-1][1])) == [*kept, "exp"]

@@ -8,6 +8,9 @@ import pytest
 from pass_graphs import F, Graph, W, build, check_change, check_unchanged
 from xdsl.dialects.builtin import ModuleOp
 
+from alchemist.ir.access import entry_function
+from alchemist.passes.fewer_moves import tiles_moved
+
 Dims = tuple[int, ...]
 
 
@@ -173,3 +176,24 @@ def test_fewer_tiles(case: str) -> None:
 def test_rows_stay(case: str) -> None:
     name, before = UNCHANGED[case]
     check_unchanged(before, name)
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "tiles"),
+    [
+        ((2, 32, 64), ("reshape", (64, 64)), 0),  # rows of whole tiles stay where they are
+        ((2, 3, 64), ("reshape", (1, 2, 3, 64)), 0),  # as many rows in each matrix
+        ((64,), ("reshape", (1, 64)), 0),
+        ((2, 3, 64), ("reshape", (6, 64)), 4 + 2),
+        ((2, 48, 64), ("reshape", (96, 64)), 8 + 6),  # some end within a tile
+        ((96, 64), ("reshape", (2, 48, 64)), 6 + 8),
+        ((2, 32, 64), ("reshape", (32, 128)), 4 + 4),
+        ((33, 32), ("reshape", (33, 32, 1)), 2 + 33),
+        ((3, 64, 32), ("permute", (0, 2, 1)), 6 + 6),
+        ((32, 33), ("permute", (1, 0)), 2 + 2),
+        ((64,), ("reshape", (64, 1)), 2 + 2),
+    ],
+)
+def test_tiles_that_a_move_takes(start: Dims, step: tuple[str, Dims], tiles: int) -> None:
+    (move, _, _) = entry_function(chain(start, step)).body.block.ops
+    assert tiles_moved([move]) == tiles
