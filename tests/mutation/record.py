@@ -17,7 +17,7 @@ CPP_NOTES = "blocks"  # how the names of files with lines of C++ end
 FOLDER = "MUTATION_REACH_FOLDER"
 TEST = "MUTATION_REACH_TEST"
 TEMPLATES = "templates/py"  # copied as they are into exports
-_COPIES = [f"{tempfile.gettempdir()}/*/{path.name}" for path in (ROOT / TEMPLATES).glob("*.py")]
+_COPIES = [f"{tempfile.gettempdir()}/**/{path.name}" for path in (ROOT / TEMPLATES).glob("*.py")]  # a single star would stop at folders
 PRODUCT = [*(f"{ROOT}/{name}/*" for name in ("alchemist", "emit_py", "emit_cpp", "ttnn_shim/python")), *_COPIES]
 
 
