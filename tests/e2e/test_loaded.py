@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -476,3 +477,30 @@ def test_another_model_than_the_exported(array: Any, other: Any, message: str, t
     codegen_py(lambda x, y: x + y, x, y, export_path=tmp_path / "out")
     with pytest.raises((FrontendError, InputError), match=message):
         load_codegen_py(other, x, y, load_path=tmp_path / "out")
+
+
+def test_values_that_do_not_fit_a_loaded_program(tmp_path: Path) -> None:
+    codegen_py(torch.nn.Linear(8, 4), torch.ones(2, 8), export_path=tmp_path / "out", export_golden="none")
+    x = np.ones((2, 8), np.float32)
+    with LoadedProgram(tmp_path / "out") as program:
+        (name,) = program.inputs
+        (wanted,) = program(x)
+        np.testing.assert_array_equal(program.call({name: lambda: x, "another": lambda: x})[0], wanted)
+        for values in ((), (x, x)):
+            with pytest.raises(InputError, match="wrong number of inputs") as error:
+                program(*values)
+            assert error.value.got == f"{len(values)} values"
+        with pytest.raises(InputError, match="arguments that are not those of the export") as error:
+            program.call({"another": lambda: x})
+        assert (error.value.expected, error.value.got) == (name, "another")
+        with pytest.raises(InputError, match=f"input {name}") as error:
+            program(x.T)
+        assert (error.value.expected, error.value.got) == ("shape [2, 8]", "shape [8, 2]")
+    weight = next(key for key, entry in program.manifest["tensors"].items() if entry["kind"] == "parameter" and len(entry["shape"]) == 2)
+    with pytest.raises(InputError, match=f"weight {weight}"):
+        LoadedProgram(tmp_path / "out", {weight: lambda: np.ones((3, 3), np.float32)})(x)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest | {"entries": {"prefill": {}, "step": {}}}))
+    with pytest.raises(InputError, match="a program with several entry points cannot be loaded") as error:
+        LoadedProgram(tmp_path / "out")
+    assert error.value.got == "prefill, step"
