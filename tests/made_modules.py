@@ -1,0 +1,92 @@
+"""What passes make of the modules of each test of a folder, compared with what was written down: a guard that lets more or less through shows, whatever the test looks at."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from xdsl.dialects.builtin import ModuleOp
+
+from alchemist.driver.opt import run_pipeline
+from alchemist.ir.text import print_module
+from alchemist.passes import lower_to_ttnn
+
+_WORD = "MADE_MODULES_ARE_RECORDED"
+"""In the environment of tests that write down what their passes make instead of comparing it."""
+_MOST_NAMES = 24
+
+
+def said(module: ModuleOp) -> str:
+    """Ops in order, and a digest of the whole text, attributes and layouts included."""
+    ops = [op.name.partition(".")[2] for op in module.walk() if op.name.startswith(("ttir.", "ttnn."))]
+    return f"{' '.join(ops)}  #{hashlib.sha256(print_module(module, locations=False).encode()).hexdigest()[:10]}"
+
+
+def _briefly(module: ModuleOp) -> str:
+    """As `said`, without the names of many ops."""
+    ops, _, digest = said(module).rpartition("  ")
+    count = len(ops.split())
+    return f"{ops if count <= _MOST_NAMES else f'{count} ops'}  {digest}"
+
+
+def read(path: Path) -> dict[str, str]:
+    """Name -> text, of tab separated lines."""
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: text for name, text in rows}
+
+
+def write(path: Path, rows: dict[str, str]) -> None:
+    path.write_text("".join(f"{name}\t{text}\n" for name, text in rows.items()), encoding="utf-8")
+
+
+class MadeModules:
+    """Of one folder's tests. data: the file with a line for each test. again: the command that writes it."""
+
+    def __init__(self, folder: Path, data: Path, again: str) -> None:
+        self._folder, self._data, self._again = folder, data, again
+        self._known: dict[str, str] | None = None
+        self._found: dict[str, str] = {}
+
+    def watch(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        """Around one test, with the same random numbers for every one."""
+        made: list[str] = []
+
+        def noting(run: Callable[..., Any]) -> Callable[..., Any]:
+            def noted(*args: Any, **kwargs: Any) -> Any:
+                result = run(*args, **kwargs)
+                made.append(_briefly(result if isinstance(result, ModuleOp) else result.module))
+                return result
+
+            return noted
+
+        for module in list(sys.modules.values()):
+            if module.__name__.partition(".")[0] == "alchemist" or str(getattr(module, "__file__", None) or "").startswith(f"{self._folder}/"):
+                for name, value in list(vars(module).items()):
+                    if value is run_pipeline or value is lower_to_ttnn:
+                        monkeypatch.setattr(module, name, noting(value))
+        torch.manual_seed(0)
+        yield
+        key, text = f"{request.path.name}::{request.node.name}", " | ".join(dict.fromkeys(made))
+        if os.environ.get(_WORD):
+            self._found[key] = text
+        elif made and request.node.get_closest_marker("slow") is None:
+            self._known = read(self._data) if self._known is None else self._known
+            assert text == self._known.get(key, ""), f"passes make other modules; explain it in the commit and run `{self._again}`"
+
+    def finish(self) -> None:
+        """At the end of a session that writes down."""
+        if os.environ.get(_WORD):
+            write(self._data, {key: text for key, text in sorted(self._found.items()) if text})
+
+
+def record(folder: Path) -> None:
+    """Runs the fast tests of a folder, which write down what their passes make."""
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "not slow", str(folder)]
+    subprocess.run(tests, env=os.environ | {_WORD: "1"}, check=True)
