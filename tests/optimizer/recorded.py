@@ -1,6 +1,6 @@
 """What levels 1 and 2 choose for small modules, written down: a commit that changes the search, its candidates or the clock shows which choices it moved.
 
-python -m tests.optimizer.recorded    # writes tests/data/decisions.txt; say in the commit why they changed
+python -m tests.optimizer.recorded    # writes tests/data/decisions.txt and level_modules.txt; say in the commit why they changed
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from alchemist.ir.layout import layout_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions
+from tests.made_modules import record
 from tests.optimizer.modules import attention, bottlenecks, convolutions, layers, mlp
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "decisions.txt"
@@ -72,6 +73,7 @@ def difference(before: list[str], after: list[str]) -> str:
 
 def main() -> None:
     RECORDED.write_text("".join("\n".join(decided(*case)) + "\n" for case in CASES), encoding="utf-8")
+    record(Path(__file__).parent)
 
 
 if __name__ == "__main__":
