@@ -121,6 +121,12 @@ case(
 )
 case("adaptive pools", lambda t: (F.adaptive_avg_pool2d(t, (9, 11)), F.adaptive_avg_pool3d(t[:, :, None], (1, 4, 5)), F.adaptive_avg_pool2d(t, (3, 11))), img)
 case("a pool whose indices nobody reads", lambda t: F.max_pool3d(t, 2, return_indices=True)[0], r(1, 2, 4, 6, 4))
+case("padding on one side", lambda t: [F.pad(t, pad, mode=m) for m in ("reflect", "replicate", "circular") for pad in ((0, 2), (1, 0))], x)
+case(
+    "pools rounded up",
+    lambda t: [F.max_pool2d(t, kernel, stride, padding, ceil_mode=True) for kernel, stride, padding in ((1, 3, 0), (2, 3, 1), (2, 2, 0), (3, 2, 1), (2, 4, 0))],
+    r(1, 2, 8, 10),
+)
 case("running statistics", lambda t, m: m(t), img, mods=(nn.InstanceNorm2d(4, affine=True, track_running_stats=True).eval(),))
 case("reflected at one pixel", lambda t, g: F.grid_sample(t, g, padding_mode="reflection", align_corners=True), r(2, 3, 1, 5), grid)
 case(

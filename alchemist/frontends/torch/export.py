@@ -157,7 +157,7 @@ def _frames_of(model: torch.nn.Module) -> Iterator[None]:
     def with_helpers(self: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
         assert filtered is not None
         kept = [frame for frame in filtered(self, stack) if not is_framework(frame.filename)]
-        place = next((index for index in range(len(stack) - 1, -1, -1) if kept and stack[index] is kept[-1]), len(stack))
+        place = next((index for index, frame in enumerate(stack) if kept and frame is kept[-1]), len(stack))
         return traceback.StackSummary.from_list([*kept, *(frame for frame in stack[place + 1 :] if not is_framework(frame.filename))])
 
     if not known:
