@@ -273,6 +273,8 @@ def note_reach(tests: Sequence[str], workers: int) -> int:
     """Runs all fast tests with `reach.py`; only some, in addition to the notes there, when they are named."""
     if not tests:
         shutil.rmtree(NOTES, ignore_errors=True)
+    for earlier in NOTES.glob("*"):
+        cpp_reach.keep_lines(earlier)
     notes = NOTES / str(1 + max((int(path.name) for path in NOTES.glob("*") if path.is_dir()), default=0))
     cpp_reach.build(environment(False))
     for path in sources(None, [], []):
@@ -292,7 +294,9 @@ def note_reach(tests: Sequence[str], workers: int) -> int:
         "LD_LIBRARY_PATH": str(CPP),
         "TTSIM_LIBRARY": str(CPP / "libttnn_shim.so"),  # the clock's tests load it by its path
     }
-    return subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
+    code = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment_, check=False).returncode
+    cpp_reach.keep_lines(notes)
+    return code
 
 
 def recorded(rows: Path | None, seed: int) -> dict[str, tuple[str, str, float]]:

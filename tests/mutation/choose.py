@@ -58,10 +58,7 @@ def _read(run: Path) -> list[Row]:
             for context, path, bits in connection.execute(query):
                 place = path.removeprefix(f"{ROOT}/")
                 _add(lines, context, f"{TEMPLATES}/{Path(path).name}" if place == path else place, int.from_bytes(bits, "little"))
-    for path in run.glob("*.addresses"):
-        test, files = cpp_reach.of_process(path)
-        for file, bits in files.items():
-            _add(lines, test, file, bits)
+    cpp_reach.keep_lines(run)  # of a run that was ended
     for path in run.glob(f"*.{CPP_NOTES}"):
         for row in map(json.loads, path.read_text().splitlines()):
             for file, bits in row["lines"].items():

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tests.mutation.record import CPP, ROOT
+from tests.mutation.record import CPP, CPP_NOTES, ROOT
 
 _TABLE = CPP / "addresses.json"  # of each file's lines: [address, line] of its blocks
 _MOST = 1 << 21  # addresses at once
@@ -127,9 +127,14 @@ def take() -> dict[str, int]:
     return bits(_buffer[:count])
 
 
-def of_process(path: Path) -> tuple[str, dict[str, int]]:
-    """Test and lines of what `trace.c` wrote at the end of one process."""
-    data = path.read_bytes()
-    test, _, rest = data.partition(b"\n")
-    addresses = memoryview(rest[: len(rest) // 4 * 4]).cast("I")
-    return test.decode(), bits(addresses)
+def keep_lines(folder: Path) -> None:
+    """What `trace.c` wrote at the end of processes, as lines: the next build has other addresses."""
+    found_files = sorted(folder.glob("*.addresses"))
+    if not found_files:
+        return
+    with (folder / f"processes.{CPP_NOTES}").open("a") as file:
+        for path in found_files:
+            test, _, rest = path.read_bytes().partition(b"\n")
+            lines = bits(memoryview(rest[: len(rest) // 4 * 4]).cast("I"))
+            file.write(json.dumps({"test": test.decode(), "lines": {place: f"{found:x}" for place, found in lines.items()}}) + "\n")
+            path.unlink()
