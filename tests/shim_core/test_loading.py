@@ -1,0 +1,129 @@
+"""Which core is loaded, what commands of the package say, and what the simulator's handles refuse."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ttnn_shim.errors import printable, user_location
+from ttnn_shim.program_query import query_program
+from ttnn_shim.run import main as run
+from ttnn_shim.simlib import SimulatorError, simulator, simulator_library
+
+import ttnn_shim
+from ttnn_shim import native, profiles, simlib
+
+LIBRARY = native.library_path()
+LOAD = "from ttnn_shim.native import load; ffi, lib, where = load(); print(where, ffi.string(lib.shim_version()).decode())"
+
+
+def said(*words: str, library: object = None) -> tuple[int, str]:
+    """Exit code and output of Python with these words. library: what TTNN_SHIM_LIBRARY names."""
+    given = {key: value for key, value in os.environ.items() if key != "TTNN_SHIM_LIBRARY"} | ({"TTNN_SHIM_LIBRARY": str(library)} if library else {})
+    done = subprocess.run([sys.executable, *words], env=given, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(LIBRARY is None, reason="no library beside the package")
+def test_the_library_or_the_build_tree_that_is_named_is_loaded() -> None:
+    assert LIBRARY is not None
+    version = ttnn_shim.native_version()
+    assert said("-c", LOAD, library=LIBRARY) == (0, f"{LIBRARY} {version}\n")
+    code, text = said("-c", LOAD, library=LIBRARY.parent)
+    assert code == 0 and re.fullmatch(rf"{re.escape(str(LIBRARY.parent.resolve()))}/_core\S*\.so {re.escape(version)}\n", text), text
+    others = [path for path in LIBRARY.parents[1].glob("*/libttnn_shim.so") if path.stat().st_mtime > LIBRARY.stat().st_mtime]
+    assert not others  # it is the newest
+
+
+def test_a_folder_without_a_core_is_refused(tmp_path: Path) -> None:
+    code, text = said("-c", LOAD, library=tmp_path)
+    assert code == 1 and f"ImportError: TTNN_SHIM_LIBRARY={tmp_path}: no _core*.so there" in text
+
+
+def test_marked_regions_of_the_headers() -> None:
+    assert "shim_version(void);" in native.cdef_text() and "#include" not in native.cdef_text()
+    assert "ttsim_price(" in simlib.header_text() and "#include" not in simlib.header_text()
+
+
+@pytest.mark.parametrize(
+    ("sim", "shim", "wanted"), [("{}/a.so", "", "{}/a.so"), ("", "{}/b.so", "{}/b.so"), ("{}", "", "{}/libttnn_shim.so"), ("{}/a.so", "{}/b.so", "{}/a.so")]
+)
+def test_where_the_simulator_is(sim: str, shim: str, wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("TTSIM_LIBRARY", sim), ("TTNN_SHIM_LIBRARY", shim)):
+        monkeypatch.setenv(name, value.format(tmp_path))
+    assert simulator_library() == Path(wanted.format(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["--version"], 0, f"{ttnn_shim.native_version()}\n"),
+        (["--python-path"], 0, f"{ttnn_shim.python_path()}\n"),
+        (["--help"], 0, "usage: "),
+        ([], 2, "usage: "),
+        (["--nonsense"], 2, "usage: "),
+    ],
+)
+def test_words_of_the_package(words: list[str], code: int, text: str) -> None:
+    done, output = said("-m", "ttnn_shim", *words)
+    assert done == code and output.startswith(text), output
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--arch", "n400", "main.py"], "unknown card or architecture 'n400'; known: "),
+        (["missing.py"], "no file missing.py"),
+        (["--profile", "{}/main.py", "{}/main.py"], "--profile: cannot write "),
+    ],
+)
+def test_what_run_refuses(words: list[str], text: str, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("raise AssertionError\n")
+    code, output = said("-m", "ttnn_shim", "run", *(word.format(tmp_path) for word in words))
+    assert code == 2 and text in output and "AssertionError" not in output, output
+    assert run(["--arch", "n400", "main.py"]) == 2
+
+
+def test_what_handles_refuse() -> None:
+    sim = simulator()
+    arch = sim.arch("n150")
+    assert sim.arch("n150") == arch != sim.arch("n150", (4, 4)) != sim.arch("n150", (4, 4), 6)
+    with pytest.raises(SimulatorError):
+        sim.arch("n400")
+    with pytest.raises(SimulatorError):
+        sim.config({"op": 7})
+    with pytest.raises(SimulatorError):
+        sim.get(arch, "no such constant")
+    with pytest.raises(SimulatorError, match="no constant named 'nope'"):
+        sim.set([arch], "nope", 1.0)
+    with pytest.raises(SimulatorError, match="no such arch handle"):
+        sim.get(10_007, "launch_gap")
+    assert sim.price_many([], []) == []
+    ((ns, _, _),) = sim.price_many([10_007], [10_007])
+    assert math.isnan(ns)  # no program fits
+    for value in (math.nan, math.inf):
+        with pytest.raises(SimulatorError, match="is not finite"):
+            sim.set([arch], sim.constant_names()[0], value)
+    before = sim.get(arch, "launch_gap")
+    with sim.restoring_constants():
+        sim.set([arch], "launch_gap", before + 1)
+        assert sim.get(arch, "launch_gap") == before + 1
+    assert sim.get(arch, "launch_gap") == before
+
+
+def test_cards_and_places() -> None:
+    info = profiles.card_info("n150")
+    assert (info["grid_x"], info["grid_y"], info["dram_banks"]) == (8, 8, 12)
+    with pytest.raises(ValueError, match="n400"):
+        profiles.card_info("n400")
+    here = user_location()
+    assert here.startswith(f"{__file__}:")
+    assert printable("a\tb\n") == "a\tb\n"
+    assert printable("a\x1b\ud800é") == "a\\x1b\\ud800é"
+    refused = query_program("matmul", [], [])
+    assert (refused.valid, refused.cycles) == (False, 0) and refused.error
