@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 
 import emit_cpp.printer
 import emit_py.printer
+import emit_py.values
 from alchemist.errors import EmitError
 from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef
 from alchemist.program import model
+from alchemist.program.walk import arguments_of, bound_by, filled_by, leaves, names_of, read_by, with_arguments
 
 RECORDED = Path(__file__).parent / "golden" / "forms.txt"
 TURN, NAME = model.Index("i"), model.Index("name", text=True)
@@ -193,7 +196,25 @@ def written(name: str) -> str:
         cpp = emit_cpp.printer.function_text(FORMS[name])
     except EmitError as error:  # Python alone has the form
         cpp = f"{error}\n"
-    return f"=== {name}\n{python}{cpp}"
+    return f"=== {name}\n{python}{cpp}{_touched(FORMS[name].body)}"
+
+
+RENAMED = model.TensorRef("renamed")
+
+
+def _touched(body: tuple[model.Statement, ...]) -> str:
+    """What walks say of the statements: variables that are read and bound, places that are filled, everything that is read."""
+    each = list(model.statements(body))
+    for one in each:
+        assert with_arguments(one, lambda value: value) == one
+        renamed = with_arguments(one, lambda value: RENAMED if isinstance(value, model.TensorRef) else value)
+        before, after = (list(leaves(arguments_of(statement))) for statement in (one, renamed))
+        assert after == [RENAMED if isinstance(value, model.TensorRef) else value for value in before]
+    bound = sorted(set().union(*map(bound_by, each)))
+    read = sorted(set().union(*map(names_of, each)))
+    filled = [emit_py.values.render(place) for one in each for place in filled_by(one)]
+    kinds = Counter(type(value).__name__ for value in read_by(body))
+    return f"reads {', '.join(read)}; binds {', '.join(bound)}; fills {', '.join(filled)}; {', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}\n"
 
 
 @pytest.mark.parametrize("printer", [emit_py.printer, emit_cpp.printer])
