@@ -61,6 +61,12 @@ BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
     "other_domain": (lambda path: one_node(path, "FusedGelu", domain="com.microsoft"), UnsupportedOpError, "com.microsoft"),
     "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it makes random numbers"),
     "loop": (_loop, UnsupportedOpError, "the_node: control flow"),
+    "huge_input": (
+        lambda path: files.save(path, [helper.make_node("Relu", ["x"], ["y"])], {"x": (FLOAT, [1 << 18, 1 << 18])}, {}, (FLOAT, [1 << 18, 1 << 18])),
+        FrontendError,
+        "a value of 6.9e+10 elements",
+    ),
+    "eight_bit_floats": (lambda path: one_node(path, "Identity", opset=21, kind=TensorProto.FLOAT8E5M2), FrontendError, "values of type float8_e5m2"),
     "strings": (lambda path: one_node(path, "Identity", kind=TensorProto.STRING), FrontendError, "STRING"),
     "complex": (lambda path: one_node(path, "Identity", kind=TensorProto.COMPLEX64), FrontendError, "COMPLEX64"),
     "not_onnx": (lambda path: path.write_text("module {}"), ParseError, "ONNX"),

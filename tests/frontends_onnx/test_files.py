@@ -12,6 +12,7 @@ import pytest
 from alchemist import codegen_cpp, codegen_py
 from alchemist.cli import main
 from alchemist.codegen import onnx_sources
+from alchemist.errors import UnsupportedOpError
 from alchemist.frontends.onnx import load
 from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored
 from alchemist.ir.location import sources_of
@@ -145,3 +146,47 @@ def test_values_have_the_names_of_the_file(tmp_path: Path) -> None:
     named = {op.name: sources_of(op)[0].name for op in load(tmp_path / "x.onnx").module.walk() if op.name.startswith("ttir.")}
     assert named["ttir.relu"] == "activated"
     assert named["ttir.add"] == "y"
+
+
+TRACE = """Traceback
+  File "/home/me/model.py", line 7, in forward
+    x
+  File "C:\\\\work\\\\helpers.py", line 9, in block
+  File "/usr/lib/python3/site-packages/torch/nn/functional.py", line 3, in relu
+  File "/usr/lib/python3/dist-packages/own/layers.py", line 4, in call
+  File "<string>", line 1, in go"""
+FRAMES = [("model.py", 7, "forward"), ("helpers.py", 9, "block"), ("own/layers.py", 4, "call")]
+WHOLE = [("", "by_hand")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "scopes", "frames"),
+    [
+        ({"name_scopes": "['', 'a', 'a.b', 'relu']", "class_hierarchy": "['M', 'A', 'B', 'aten.relu']"}, "n", [("", "M"), ("a", "A"), ("a.b", "B")], []),
+        ({"name_scopes": "['', 'a']", "class_hierarchy": "['M']"}, "n", WHOLE, []),
+        ({"name_scopes": "['', 'a'", "class_hierarchy": "['M', 'A']"}, "n", WHOLE, []),
+        ({"name_scopes": "[1, 2]", "class_hierarchy": "['M', 'A']"}, "n", WHOLE, []),
+        ({"name_scopes": "print", "class_hierarchy": "print"}, "n", WHOLE, []),
+        ({"stack_trace": TRACE}, "n", WHOLE, FRAMES),
+        ({"stack_trace": TRACE + " " * 20_001}, "n", WHOLE, []),
+        ({}, "/enc/layer.0/Relu", [("", "by_hand"), ("enc", "Enc"), ("enc.layer.0", "torch.nn.Layer")], []),
+        ({}, "/enc/enc.1/Relu", [("", "by_hand"), ("enc", "Enc"), ("enc.1", "torch.nn.Enc")], []),
+        ({}, "enc/Relu", WHOLE, []),
+    ],
+)
+def test_where_a_node_comes_from(facts: dict[str, str], name: str, scopes: list[tuple[str, str]], frames: list[tuple[str, int, str]], tmp_path: Path) -> None:
+    """What the exporter has noted, where it can be read, else the path in the node's name."""
+    node = onnx.helper.make_node("Relu", ["x"], ["y"], name)
+    for key, value in facts.items():
+        node.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+    kind = (onnx.TensorProto.FLOAT, [4, 33])
+    files.save(tmp_path / "model.onnx", [node], {"x": kind}, {}, kind)
+    (relu,) = [op for op in load(tmp_path / "model.onnx").module.walk() if op.name == "ttir.relu"]
+    (info,) = sources_of(relu)
+    assert [(scope.path, scope.class_name) for scope in info.scopes] == scopes
+    assert [(frame.file, frame.line, frame.function) for frame in info.frames] == frames
+    node.op_type, node.domain = "Frob", "com"
+    files.save(tmp_path / "model.onnx", [node], {"x": kind}, {}, kind, domain="com")
+    with pytest.raises(UnsupportedOpError) as error:
+        load(tmp_path / "model.onnx")
+    assert error.value.ops[0][2] == (f"{frames[-1][0]}:{frames[-1][1]}" if frames else name)
