@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alchemist.cli import main
@@ -365,3 +366,113 @@ def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> Non
     assert call in (tmp_path / "out" / "main.py").read_text()
     done = subprocess.run([tmp_path / "out" / "run", "--check"], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+ABS = '%0 = "ttir.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ("%a: tensor<4xf32>, %b: tensor<4xf32>", ["arg0", "arg1"]),
+        ('%a: tensor<4xf32> {ttir.name = "x"}, %b: tensor<4xf32> {ttir.name = "x"}, %c: tensor<4xf32> {ttir.name = "x"}', ["x", "x_1", "x_2"]),
+        ("%a: tensor<4xf32> loc(\"weights.0\"), %b: tensor<4xf32> loc(\"state['conv1']['kernel'].value\")", ["weights.0", "conv1.kernel"]),
+        ('%a: tensor<4xf32> loc("a b"), %b: tensor<4xf32> loc("args[0]")', ["arg0", "0"]),
+    ],
+)
+def test_names_of_arguments(arguments: str, names: list[str]) -> None:
+    assert [argument.name for argument in load(f"func.func @f({arguments}) -> tensor<4xf32> {{\n{ABS}\n}}", "x.mlir").arguments] == names
+
+
+@pytest.mark.parametrize(
+    ("results", "names"),
+    [
+        ("tensor<4xf32>, tensor<4xf32>", ["output_0", "output_1"]),
+        ('tensor<4xf32> {ttir.name = "y"}, tensor<4xf32> {ttir.name = "y"}', ["y", "output_1"]),
+        ("tensor<4xf32> {jax.result_info = \"result['loss']\"}, tensor<4xf32> {jax.result_info = \"result[1]['b']['c']\"}", ["loss", "b.c"]),
+        ('tensor<4xf32> {jax.result_info = "result[0]"}, tensor<4xf32>', ["output_0", "output_1"]),
+    ],
+)
+def test_names_of_results(results: str, names: list[str]) -> None:
+    text = f"func.func @f(%a: tensor<4xf32>) -> ({results}) {{\nreturn %a, %a : tensor<4xf32>, tensor<4xf32>\n}}"
+    assert [output.name for output in load(text, "x.mlir").outputs] == names
+
+
+CALL = "%0 = call @{}(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"
+ENDLESS = f"func.func private @g(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{CALL.format('g')}\n}}"
+
+
+@pytest.mark.parametrize(
+    ("more", "values", "message"),
+    [
+        ("func.func private @g(tensor<4xf32>) -> tensor<4xf32>", None, "a call of a function without body"),
+        (ENDLESS, None, "calls do not end"),
+        (f"func.func private @g(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{ABS}\n}}", {"arg0": np.zeros(5)}, "arg0 has another shape"),
+        (f"func.func private @g(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{ABS}\n}}", {"argx": np.zeros(4)}, "no argument is called argx"),
+    ],
+    ids=["no body", "endless", "another shape", "another name"],
+)
+def test_calls_and_values_that_cannot_be(more: str, values: dict[str, np.ndarray] | None, message: str) -> None:
+    text = f"{more}\nfunc.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{CALL.format('g')}\n}}"
+    with pytest.raises(UserError, match=message):
+        load(text, "x.mlir", values=values)
+
+
+@pytest.mark.parametrize(
+    "around", ["module {{ module {{ {} }} }}", "module {{ module {{ module {{ {} }} }} }}", "ttcore.device_module {{ builtin.module {{ {} }} }}"]
+)
+def test_modules_around_a_module(around: str) -> None:
+    plain = f"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{ABS}\n}}\n"
+    assert print_module(load(around.format(plain), "x.mlir").module) == print_module(load(plain, "x.mlir").module)
+
+
+def test_modules_beside_functions() -> None:
+    """Functions of a module and of those inside it are programs of their own."""
+    one, two = (f"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{ABS.replace('abs', op)}\n}}\n" for op in ("abs", "relu"))
+    programs = dict(load_each(f"module {{\n{one}module {{\n{two}}}\n}}", "x.mlir"))
+    ops = {name: [op.name for op in program.module.walk() if op.name.startswith("ttir.")] for name, program in programs.items()}
+    assert ops == {"f": ["ttir.abs"], "f_1": ["ttir.relu"]}
+
+
+@pytest.mark.parametrize(("init", "wanted"), [("ones", [1, 1, 1, 1]), ("zeros", [0, 0, 0, 0]), ("arange", [0, 1, 2, 3])])
+@pytest.mark.parametrize("of", ["f32", "i32", "i1"])
+def test_values_of_arguments(init: str, wanted: list[int], of: str) -> None:
+    text = f"func.func @f(%a: tensor<4x{of}>) -> tensor<4x{of}> {{\nreturn %a : tensor<4x{of}>\n}}"
+    (argument,) = load(text, "x.mlir", init=init).arguments
+    if of == "i1" and init == "arange":
+        assert argument.value().dtype == np.bool_
+    else:
+        assert argument.value().astype(int).tolist() == wanted
+    (random,) = load(text, "x.mlir", init="randn", seed=3).arguments
+    (again,) = load(text, "x.mlir", init="randn", seed=3).arguments
+    assert np.array_equal(random.value(), again.value())
+
+
+STEPS = """
+#a = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<{0}, #ttnn.buffer_type<{1}>>{2}>
+#b = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<{3}, #ttnn.buffer_type<{4}>>{5}>
+func.func @f(%x: tensor<32x64x{6}, #a>) -> tensor<32x64x{7}, #b> {{
+  %0 = "ttnn.to_tensor_spec"(%x) : (tensor<32x64x{6}, #a>) -> tensor<32x64x{7}, #b>
+  return %0 : tensor<32x64x{7}, #b>
+}}
+"""
+TILES, ROWS = "1x2x!ttcore.tile<32x32, bf16>", "32x64xbf16"
+HOST, DRAM, L1 = ("system_memory", ""), ("dram", ", <interleaved>"), ("l1", ", <interleaved>")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "steps"),
+    [
+        ((TILES, *DRAM, "bf16"), (TILES, *DRAM, "bf16"), []),
+        ((TILES, *DRAM, "bf16"), (TILES, *L1, "bf16"), ["to_memory_config"]),
+        ((ROWS, *DRAM, "bf16"), (TILES, *DRAM, "bf16"), ["to_layout"]),
+        ((ROWS, *DRAM, "bf16"), (TILES.replace("bf16", "f32"), *L1, "f32"), ["to_layout", "typecast", "to_memory_config"]),
+        ((ROWS, *HOST, "bf16"), (TILES, *DRAM, "bf16"), ["get_device", "to_device", "to_layout"]),
+        ((TILES, *DRAM, "bf16"), (ROWS, *HOST, "bf16"), ["to_layout", "from_device"]),
+        ((ROWS, *HOST, "bf16"), (TILES, *HOST, "bf16"), ["to_layout"]),
+    ],
+)
+def test_a_conversion_is_the_librarys_calls(before: tuple[str, ...], after: tuple[str, ...], steps: list[str]) -> None:
+    text = STEPS.format(*before[:3], *after[:3], before[3], after[3])
+    names = [op.name.removeprefix("ttnn.") for op in load(text, "x.mlir").module.walk() if op.name.startswith("ttnn.")]
+    assert names == steps

@@ -58,8 +58,11 @@ def _references(function: Operation) -> set[str]:
 
 
 def keep_only(module: ModuleOp, entry: str) -> None:
-    """Erases the functions that `entry` does not need, and makes it the only public one."""
+    """Erases the functions and modules that `entry` does not need, and makes it the only public one."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    for op in module.ops:
+        if isinstance(op, ModuleOp):
+            module.body.block.erase_op(op, safe_erase=False)
     needed, pending = {entry}, [entry]
     while pending:
         for name in _references(functions[pending.pop()]) & (functions.keys() - needed):
