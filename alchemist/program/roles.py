@@ -20,7 +20,7 @@ ROLES = frozenset(
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
 """Arguments of ops that say what a value is, wherever it comes from."""
 _MASKS = frozenset({"attn_mask", "attention_mask"})
-_COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isinf isnan isfinite".split())
+_COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isfinite".split())
 _TO_SCORES = SHAPING | {"ttnn.add", "ttnn.addcmul", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
 _MOST_STEPS = 6
 _COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
@@ -48,7 +48,7 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "scores"
     elif op in ("add", "addcmul", "subtract", "multiply", "divide", "where"):
         found = _elementwise(node, op, names)
-    elif op in ("max", "sum", "mean", "exp", "log", "square", "pow_scalar", "pow"):
+    elif op in ("max", "sum", "mean", "exp", "log", "pow_scalar"):
         found = _statistic(node, op)
     elif op == "softmax" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is result for user in _users(result)):
         found = "probabilities"
@@ -94,7 +94,7 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
             name = names.get(id(value), value.key)
             if name.rpartition("_")[2] in ("cos", "sin"):
                 return f"{name.rpartition('_')[2]}_part"
-        if _made_by(inputs[1], "square") is None and inputs[0] is inputs[1] and _is_centered(inputs[0]):
+        if inputs[0] is inputs[1] and _is_centered(inputs[0]):
             return "squared"
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
             return "normalized"
@@ -127,11 +127,11 @@ def _statistic(node: Node, op: str) -> str:
     if op == "log" and _made_by(inputs[0], "sum") is not None:
         return "log_total"
     if op == "mean":
-        if (before := _made_by(inputs[0], "square") or _made_by(inputs[0], "multiply")) is not None and _is_centered(before.inputs()[0]):
+        if (before := _made_by(inputs[0], "pow_scalar") or _made_by(inputs[0], "multiply")) is not None and _is_centered(before.inputs()[0]):
             return "variance"
         dims = len(inputs[0].type.shape)
         return "pooled" if dims >= 3 and result.type.shape[-1:] == inputs[0].type.shape[-1:] else "mean"
-    return "squared" if op in ("square", "pow", "pow_scalar") else ""
+    return "squared" if op == "pow_scalar" else ""
 
 
 def _is_named(value: Value, names: Mapping[int, str], *words: str) -> bool:
