@@ -525,8 +525,8 @@ FAMILIES = (
         users=["4", "5", "1"],
         rows=["4", "5", "1"],
         high=["128", "32", "160"],
-        a=['M("HEIGHT", G(0, 0, 3, 0), [32, 64])', "DRAM", "L1", 'M("HEIGHT", G(0, 0, 4, 0), [32, 64])'],
-        c=['M("HEIGHT", G(0, 0, 3, 0), [32, 64])', "DRAM", 'M("HEIGHT", G(0, 0, 4, 0), [32, 64])'],
+        a=['M("HEIGHT", G(0, 0, 3, 0), [32, 64])', "DRAM", "L1", 'M("WIDTH", G(0, 0, 1, 0), [128, 32])', 'M("HEIGHT", G(0, 0, 4, 0), [32, 64])'],
+        c=['M("HEIGHT", G(0, 0, 3, 0), [32, 64])', 'M("WIDTH", G(0, 0, 1, 0), [128, 32])', "DRAM", 'M("HEIGHT", G(0, 0, 4, 0), [32, 64])'],
         t=['M("HEIGHT", G(0, 0, 3, 0), [32, 32])', "DRAM", 'M("HEIGHT", G(0, 0, 4, 0), [32, 32])'],
         rest=["", ", memory_config=DRAM", ", memory_config=M('HEIGHT', G(0, 0, 3, 0), [32, 64])"],
     ),
@@ -774,6 +774,76 @@ FAMILIES = (
             rest=["", ", bias_tensor=T([1, 64])", ", memory_config=L1", ", dtype=F32", ", fused_activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.GELU)", ", compute_kernel_config=KC('LoFi', True)"]),
     _family("ttnn.{op}(T({shape}, {dtype}), {scale}, {zero}{rest})", {}, op=["quantize", "dequantize"], shape=["[64, 64]", "[1, 1, 40, 32]"], dtype=["BF16", "F32", "I32"], scale=["0.5", "T([64])", "T([1])"], zero=["3", "T([64], I32)"], rest=["", ", axis=0", ", axis=1", ", axis=2", ", dtype=I32", ", dtype=F32"]),
     _family("ttnn.dequantize(T([64, 64], I32), {scale}, {zero}{rest})", {}, scale=["0.5", "T([64])"], zero=["3", "T([64], I32)"], rest=["", ", axis=0", ", axis=1", ", axis=-1", ", dtype=F32", ", dtype=BF16"]),
+    # Blocks that do not fit L1: a config of smaller ones, or another program.
+    *(
+        _family(
+            "ttnn.matmul(T({sa}, {dtype}, TILE, {a}), T({sb}, {dtype}, TILE, {b}), memory_config={out}{rest})",
+            {"a": a, "sa": sa, "out": out},
+            sa=[sa],
+            sb=["[1, 1, 2048, 2048]", "[1, 1, 2048, 8192]", "[1, 1, 2048, 64]", "[1, 1, 2048, 1024]"],
+            dtype=["BF16", "F32"],
+            a=[a, "DRAM", "L1"],
+            b=["DRAM", "L1"],
+            out=[out, "DRAM", "HSM", "WSM", "BSM"],
+            rest=["", ", core_grid=ttnn.CoreGrid(x=8, y=8)", ", core_grid=ttnn.CoreGrid(x=1, y=8)", ", core_grid=ttnn.CoreGrid(x=8, y=1)", ", compute_kernel_config=KC('HiFi4', True)"],
+        )
+        for sa, a, out in (
+            ("[1, 1, 2048, 2048]", 'M("BLOCK", G(0, 0, 7, 7), [256, 256])', "BSM"),
+            ("[1, 1, 2048, 2048]", 'M("HEIGHT", G(0, 0, 7, 7), [32, 2048])', "HSM"),
+            ("[1, 1, 64, 2048]", 'M("WIDTH", G(0, 0, 7, 7), [64, 32])', "WSM"),
+            ("[1, 1, 2048, 2048]", "DRAM", "DRAM"),
+            ("[1, 8, 1024, 2048]", "DRAM", "DRAM"),
+            ("[1, 1, 8192, 2048]", "L1", "BSM"),
+            ("[1, 1, 32, 2048]", "L1", "WSM"),
+        )
+    ),
+    _family(
+        "ttnn.matmul(T([1, 8, 128, 256], BF16, TILE, {a}), T([1, 8, 256, {n}], BF16, TILE, {b}), memory_config={out}{rest})",
+        {},
+        n=["128", "32", "2048"],
+        a=["L1", 'M("HEIGHT", G(0, 0, 7, 0), [128, 256])', 'M("HEIGHT", G(0, 0, 7, 3), [32, 256])', 'M("WIDTH", G(0, 0, 7, 0), [1024, 32])', 'M("BLOCK", G(0, 0, 3, 3), [256, 64])'],
+        b=["L1", 'M("HEIGHT", G(0, 0, 7, 0), [256, 128])', 'M("WIDTH", G(0, 0, 3, 0), [2048, 32])', 'M("HEIGHT", G(0, 0, 7, 7), [32, 128])'],
+        out=["L1", "HSM", "WSM", "BSM", 'M("HEIGHT", G(0, 0, 7, 0), [128, 128])', 'M("HEIGHT", G(0, 0, 7, 3), [32, 128])'],
+        rest=["", ", core_grid=ttnn.CoreGrid(x=8, y=4)"],
+    ),
+    *(
+        _family("ttnn.{op}(T({shape}, {dtype}, TILE, {a}), {args})", {"op": op, "args": args}, shape=["[2, 1, 64, 64]", "[1, 1, 128, 64]", "[2, 1, 40, 64]", "[1, 1, 100, 64]"], dtype=["BF16", "F32", "BF8"],
+                a=["L1", 'M("HEIGHT", G(0, 0, 3, 0), [32, 64])', 'M("WIDTH", G(0, 0, 1, 0), [128, 32])', 'M("BLOCK", G(0, 0, 1, 1), [64, 32])'], args=[args, *more])
+        for op, args, *more in (
+            ("to_layout", "RM", "RM, memory_config=L1", "RM, memory_config=HSM"),
+            ("untilize", "memory_config=L1", "memory_config=M('HEIGHT', G(0, 0, 3, 0), [32, 64])", "memory_config=M('WIDTH', G(0, 0, 1, 0), [128, 32])", "use_multicore=False"),
+            ("untilize_with_unpadding", "[1, 0, 39, 63]", "[0, 0, 99, 63]", "[0, 0, 99, 63], memory_config=L1", "[0, 0, 127, 31]", "[0, 0, 99, 63], memory_config=M('HEIGHT', G(0, 0, 3, 0), [32, 64])", "[0, 0, 99, 63], memory_config=HSM"),
+        )
+    ),
+    _family(
+        "ttnn.pow(T({shape}, {dtype}), {exponent}{rest})",
+        {},
+        shape=["[1, 1, 64, 32]", "[40]"],
+        dtype=["I32", "BF16", "F32", "U32"],
+        exponent=["3", "2", "0", "1", "-1", "2.0", "2.5", "31", "T([1, 1, 64, 32], I32)", "T([1, 1, 1, 1], I32)"],
+        rest=["", ", memory_config=L1"],
+    ),
+    _family("ttnn.pow({base}, T([1, 1, 64, 32], {dtype}))", {}, base=["2", "3.5", "-1", "1", "0", "T([1, 1, 64, 32], I32)"], dtype=["I32", "BF16", "F32"]),
+    *(
+        _family("ttnn.clone(T({shape}, {dtype}, {layout}, {a}){rest})", {"a": a}, shape=["[1, 1, 128, 64]", "[0, 64]"], dtype=["BF16", "F32", "I32", "ttnn.int8"], layout=["TILE", "RM"], a=[a],
+                rest=["", ", dtype=F32", ", dtype=BF16", ", dtype=I32", ", dtype=BF8", ", memory_config=L1", ", memory_config=M('HEIGHT', G(0, 0, 3, 0), [32, 64])", ", memory_config=HSM", ", memory_config=M('HEIGHT', G(0, 0, 1, 0), [64, 64])"])
+        for a in ("DRAM", 'M("HEIGHT", G(0, 0, 3, 0), [32, 64])')
+    ),
+    *(Family("ttnn.clone(T({shape}, ttnn.int8, TILE), dtype={dtype})", ({"shape": shape, "dtype": "F32"},), {"dtype": ["BF16", "I32", "ttnn.int8", "U32", "None"]}) for shape in ("[64, 64]", "[0, 64]")),
+    *(
+        _family("X.scaled_dot_product_attention(T({q}, {dtype}), T([1, 1, 32, 32], {dtype}), T([1, 1, 32, 32], {dtype}){rest})", {}, q=["[1, 2, 32, 32]", "[1, 1, 32, 32]"], dtype=[dtype],
+                rest=[", is_causal=False, attn_mask=T([1, 1, 32, 32])", ", is_causal=True", ", is_causal=False, scale=-0.5", ", is_causal=False, scale=0.25", ", is_causal=False, attn_mask=T([1, 2, 32, 32]), scale=0.5", ", is_causal=True, sliding_window_size=5", ", is_causal=False, attention_sink=T([1, 2, 1, 1])",
+                      ", is_causal=True, compute_kernel_config=KC('HiFi4', True)", ", is_causal=False, compute_kernel_config=KC('LoFi')"])
+        for dtype in ("BF16", "BF8")
+    ),
+    *(
+        _family("ttnn.{op}(T({shape}, {dtype}, {layout}), {args})", {"op": op}, shape=["[2, 3, 40, 24]", "[64, 64]", "[1, 1, 1, 64]", "[7]"], dtype=["BF16", "F32", "I32"], layout=["TILE", "RM"], args=args)
+        for op, args in (
+            ("argmax", ["dim=-1", "dim=1", "dim=0", "dim=-1, keepdim=True", "dim=2", "dim=4", "dim=-1, use_multicore=True"]), ("cumsum", ["dim=1", "dim=-1", "dim=0, dtype=F32", "dim=2, reverse_order=True", "dim=4"]),
+            ("cumprod", ["dim=1", "dim=-1", "dim=0, dtype=F32", "dim=2, reverse_order=True"]), ("nonzero", ["memory_config=DRAM", "memory_config=L1"]),
+        )
+    ),
+    _family("ttnn.fill_cache(T([2, 4, 64, 32]), T([1, 4, {rows}, 32]), {at}{rest})", {}, rows=["32", "64", "96", "40"], at=["0", "1", "2"], rest=["", ", update_idx=32", ", update_idx=33"]),
 )  # fmt: skip
 
 

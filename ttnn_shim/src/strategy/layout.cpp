@@ -66,8 +66,7 @@ namespace {
 
 /// TTNN splits wide rows over cores too once a row has more than 32 tiles.
 bool split_2d(const OpConfig& c, std::int64_t width_tiles, std::int64_t height_tiles) {
-    if (c.table_era) return width_tiles > 32 && width_tiles > height_tiles;
-    return width_tiles > 32 && (height_tiles > 32 || width_tiles > height_tiles);
+    return width_tiles > 32 && (!c.table_era || width_tiles > height_tiles);
 }
 
 }  // namespace

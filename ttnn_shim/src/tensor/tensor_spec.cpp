@@ -14,7 +14,7 @@ Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
         if (logical.rank() == 0) return Shape{1};
         // Row-major shards are whole: the rows are padded to the width of a shard.
         const auto& shard = layout.get_memory_config().shard_spec();
-        if (!shard || shard->shape[1] == 0 || logical[-1] % shard->shape[1] == 0) return logical;
+        if (!shard || logical[-1] % shard->shape[1] == 0) return logical;
         Shape padded = logical;
         padded[-1] = round_up(padded[-1], shard->shape[1]);
         return padded;

@@ -25,7 +25,7 @@ Shape padded_like(const Tensor& like, const Shape& shape) {
     if (like.layout() == Layout::TILE) return make_spec(shape, DataType::BFLOAT16, Layout::TILE).padded_shape();
     const auto& shard = like.memory_config().shard_spec();
     Shape padded = shape.rank() == 0 ? Shape{1} : shape;
-    if (shard && shard->shape[1] > 0) padded[-1] = rounded_up(padded[-1], shard->shape[1]);
+    if (shard) padded[-1] = rounded_up(padded[-1], shard->shape[1]);
     return padded;
 }
 
