@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import emit_cpp
 import emit_cpp.printer
+import emit_py
 import emit_py.printer
 import emit_py.values
 from alchemist.errors import EmitError
-from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef
+from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.walk import arguments_of, bound_by, filled_by, leaves, names_of, read_by, with_arguments
 
@@ -230,4 +234,98 @@ def test_forms_are_as_recorded() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         RECORDED.write_text(made, encoding="utf-8")
     for now, before in zip(made.split("=== "), RECORDED.read_text(encoding="utf-8").split("=== "), strict=True):
+        assert now == before
+
+
+PROGRAMS = Path(__file__).parent / "golden" / "program_forms.txt"
+OUT, IN = model.Variable("y", "y"), model.Variable("x", "x")
+ODD = model.Variable("a.b-c", "a_b_c")
+CACHE, WRITTEN = model.Variable("cache", "cache", model.WeightRef(("keys",))), model.Variable("x", "x", X)
+FACTS = (("Model", "torch Net"), ("Inputs", "x [1, 32] bfloat16, a.b-c [2] uint32"), ("Outputs", "y [1, 32] bfloat16"))
+CONSTANTS = tuple(
+    model.Constant(f"C{number}", _value(value), kind, comment)
+    for number, (value, kind, comment) in enumerate(
+        (
+            (model.Literal(3), Kind.INT, ""),
+            (model.Literal(1e-5), Kind.FLOAT, "Small."),
+            (model.Literal(2), Kind.FLOAT, ""),
+            (CORE_GRID, Kind.CORE_GRID, "All."),
+            (model.Record("ttnn.WormholeComputeKernelConfig", (("fp32_dest_acc_en", model.Literal(True)),)), Kind.COMPUTE_CONFIG, ""),
+            (model.Record("ttnn.Conv2dConfig", (("act_block_h_override", model.Literal(32)),)), Kind.CONV2D_CONFIG, ""),
+            (model.Record("ttnn.SDPAProgramConfig", (("q_chunk_size", model.Literal(32)),)), Kind.PROGRAM_CONFIG, ""),
+            (VALUES["shards on the first cores"], Kind.MEMORY_CONFIG, ""),
+            (model.MemoryConfig("l1", "width_sharded", ((32, 64), WIDE, "row_major")), Kind.MEMORY_CONFIG, ""),
+            (model.MemoryConfig("l1"), Kind.MEMORY_CONFIG, "Near."),
+            (model.Items((model.Literal(1), model.Literal(2))), Kind.INT_LIST, ""),
+        )
+    )
+)
+
+
+def made_of(*functions: model.Function, **more: Any) -> model.Program:
+    names: dict[str, Any] = {"title": "Net", "facts": FACTS, "outline": (), "constants": (), "prepare_constants": (), "prepare": (), "has_weights": False}
+    return model.Program(**{**names, "functions": functions, "inputs": (IN,), "outputs": (OUT,), "entry": functions[-1].name, **more})
+
+
+def net(*parameters: model.Parameter, name: str = "net", values: tuple[model.Value, ...] = (X,)) -> model.Function:
+    return model.Function(name, (model.Parameter("x"), *parameters), (exp("x"), model.Return(values)), len(values))
+
+
+WEIGHTS, DEVICE, STORED = model.Parameter("weights", "weights"), model.Parameter("device", "device"), model.Parameter("stored", "stored")
+PREPARE = model.Function("prepare", (STORED,), (model.Store(model.WeightRef(("w",)), model.WeightRef(("w",), stored=True)),), 0)
+ENTRIES = (
+    model.EntryPoint("encode", "encode", (IN,), (OUT,)),
+    model.EntryPoint("decode_step", "decode", (IN, ODD), (OUT, CACHE)),
+    model.EntryPoint("write", "write", (IN,), (WRITTEN,)),
+)
+WHOLE: dict[str, tuple[model.Program, dict[str, Any]]] = {
+    "plain": (made_of(net()), {}),
+    "constants": (made_of(net(), constants=CONSTANTS), {}),
+    "weights": (made_of(net(WEIGHTS), has_weights=True), {}),
+    "prepared weights": (made_of(net(WEIGHTS), has_weights=True, prepare=(PREPARE,), prepare_constants=CONSTANTS[:2]), {}),
+    "prepared weights in one file": (made_of(net(WEIGHTS), has_weights=True, prepare=(PREPARE,), split_prepare=False), {}),
+    "a device": (made_of(replace(net(), parameters=(DEVICE,)), inputs=()), {}),
+    "nothing returned": (made_of(replace(net(), body=(exp("x"),), returns=0), outputs=()), {}),
+    "written in place": (made_of(net(WEIGHTS), has_weights=True, outputs=(OUT, CACHE)), {}),
+    "an input written in place": (made_of(replace(net(), body=(exp("x"),), returns=0), outputs=(WRITTEN,)), {}),
+    "odd names, two outputs": (made_of(net(model.Parameter("a_b_c"), values=(X, X)), inputs=(IN, ODD), outputs=(OUT, ODD)), {}),
+    "many outputs": (made_of(net(values=(X,) * 17), outputs=tuple(model.Variable(f"y.{place}", f"y_{place}") for place in range(17))), {}),
+    "as many outputs as are named": (made_of(net(values=(X,) * 16), outputs=tuple(model.Variable(f"y.{place}", f"y_{place}") for place in range(16))), {}),
+    "a module": (made_of(net(WEIGHTS), has_weights=True), {"module_arguments": ["x", "w"]}),
+    "a module called forward": (made_of(net(name="forward"), outputs=(OUT, CACHE)), {"module_arguments": ["x"]}),
+    "a trace": (made_of(net(model.Parameter("a_b_c")), inputs=(IN, ODD)), {"trace": True}),
+    "a trace with state": (made_of(net(WEIGHTS), has_weights=True, outputs=(OUT, CACHE)), {"trace": True}),
+    "entries": (
+        made_of(net(name="encode"), replace(net(WEIGHTS, name="decode"), parameters=(DEVICE, model.Parameter("x"), model.Parameter("a_b_c"), WEIGHTS)),
+                replace(net(name="write"), body=(exp("x"),), returns=0), has_weights=True, entries=ENTRIES, entry="encode"), {},
+    ),
+    "text": (
+        made_of(net(name="encode"), net(model.Parameter("a_b_c"), WEIGHTS, name="decode"), has_weights=True, entries=ENTRIES[:2], entry="encode",
+                generation=model.Generation(model.DecodingStep("decode_step", "x", "a.b-c", "y", 64), model.PromptEntry("encode", "x", "y"))), {},
+    ),
+    "text by one entry": (
+        made_of(net(model.Parameter("a_b_c"), WEIGHTS), has_weights=True, inputs=(IN, ODD), generation=model.Generation(model.DecodingStep("forward", "x", "a.b-c", "y", 64))), {},
+    ),
+}  # fmt: skip
+
+
+def test_programs_are_as_recorded() -> None:
+    """What stands around functions, of programs with every kind of input, output, entry and constant: as it differs from the plain one."""
+    made, plain = "", dict[str, list[str]]()
+    for name, (program, given) in WHOLE.items():
+        files = {file: text.splitlines() for file, text in (emit_py.emit(program, **given) | emit_cpp.emit(program, **given)).items()}
+        if not plain:
+            plain = {file: lines for file, lines in files.items() if file not in emit_cpp.SUPPORT}
+            made += f"=== {name}\n" + "".join(f"--- {file}\n{chr(10).join(lines)}\n" for file, lines in sorted(plain.items()))
+            continue
+        made += f"=== {name}\n--- {', '.join(sorted(files.keys() - plain.keys()))} beside {', '.join(sorted(plain.keys() & files.keys()))}\n"
+        for file, lines in sorted(files.items()):
+            if file not in {*emit_cpp.SUPPORT, *emit_cpp.GENERATION, *emit_cpp.TRACE}:
+                changed = [
+                    line for line in difflib.unified_diff(plain.get(file, []), lines, "", "", lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))
+                ]
+                made += "\n".join([f"--- {file}", *changed]) + "\n" if changed else ""
+    if os.environ.get("UPDATE_GOLDEN"):
+        PROGRAMS.write_text(made, encoding="utf-8")
+    for now, before in zip(made.split("=== "), PROGRAMS.read_text(encoding="utf-8").split("=== "), strict=True):
         assert now == before
