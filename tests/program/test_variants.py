@@ -217,14 +217,14 @@ class Two(nn.Module):
         return x
 
 
-@pytest.mark.parametrize(("heads", "shared"), [((1, 2), True), ((2, 2), False), ((1, 1), False)])
-def test_heads_are_split_by_a_function_where_some_have_one(heads: tuple[int, int], shared: bool) -> None:
+@pytest.mark.parametrize(("heads", "shared", "functions"), [((1, 2), True, 1), ((2, 4), False, 2), ((2, 2), False, 1), ((1, 1), False, 1)])
+def test_heads_are_split_by_a_function_where_some_have_one(heads: tuple[int, int], shared: bool, functions: int) -> None:
     result = capture(Two(heads).eval(), (torch.rand(1, 64, 64), torch.rand(1, 32, 64)), {})
     lowered = lower_to_ttnn(result.module, CompilerOptions())
     made = build_program(lowered.module, result, CompilerOptions())
     names = [each.name for each in made.functions]
     assert ({"split_heads", "join_heads"} <= set(names)) == shared
-    assert len([name for name in names if name.startswith("attention")]) == 1
+    assert len([name for name in names if name.startswith("attention")]) == functions
     kinds = ("reshape", "permute", "concatenate_heads")
     ops = [op.name.removeprefix("ttnn.") for op in lowered.module.walk()]
     steps = [step.op.rpartition(".")[2] for step in made.steps]

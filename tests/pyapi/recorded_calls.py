@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -262,4 +263,13 @@ def lines() -> Iterator[str]:
     }
     for text in CALLS.strip().splitlines():
         yield f"{text} -> {_answer(lambda text=text: eval(text, known))}"
+    yield "=== a captured graph"
+    for mode in (ttnn.graph.RunMode.NORMAL, ttnn.graph.RunMode.NO_DISPATCH):
+        ttnn.graph.begin_graph_capture(mode)
+        x = ttnn.from_torch(torch.ones(1, 1, 64, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        y = ttnn.to_memory_config(ttnn.matmul(ttnn.add(x, x, activations=[ttnn.UnaryOpType.RELU]), x), ttnn.L1_MEMORY_CONFIG)
+        ttnn.topk(y, 32)
+        ttnn.deallocate(x)
+        for node in ttnn.graph.end_graph_capture():
+            yield json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600]
     ttnn.close_device(device)
