@@ -844,6 +844,48 @@ FAMILIES = (
         )
     ),
     _family("ttnn.fill_cache(T([2, 4, 64, 32]), T([1, 4, {rows}, 32]), {at}{rest})", {}, rows=["32", "64", "96", "40"], at=["0", "1", "2"], rest=["", ", update_idx=32", ", update_idx=33"]),
+    # Results that are given.
+    *(
+        _family(
+            "ttnn.{op}({given}, {name}=T({shape}, {dtype}, {layout}, {a}){rest})",
+            {"op": op, "given": given, "name": name},
+            shape=[shape, "[1, 1, 64, 64]", "[64, 64]", "[1, 1, 96, 64]"],
+            dtype=["BF16", "F32", "BF8", "I32"],
+            layout=["TILE", "RM"],
+            a=["DRAM", "L1", 'M("HEIGHT", G(0, 0, 1, 0), [32, 64])'],
+            rest=["", ", memory_config=L1"],
+        )
+        for op, given, name, shape in (
+            ("add", "T([1, 1, 64, 64]), T([1, 1, 1, 64])", "output_tensor", "[1, 1, 64, 64]"),
+            ("pow", "T([1, 1, 64, 64]), 2.5", "output_tensor", "[1, 1, 64, 64]"),
+            ("eq", "T([1, 1, 64, 64]), T([1, 1, 64, 64])", "output_tensor", "[1, 1, 64, 64]"),
+            ("relu", "T([1, 1, 64, 64])", "output_tensor", "[1, 1, 64, 64]"),
+            ("clamp", "T([1, 1, 64, 64]), -1.0, 1.0", "output_tensor", "[1, 1, 64, 64]"),
+            ("where", "T([1, 1, 64, 64]), 1.0, T([1, 1, 64, 64])", "output_tensor", "[1, 1, 64, 64]"),
+            ("concat", "[T([1, 1, 64, 32]), T([1, 1, 64, 32])], 3", "output_tensor", "[1, 1, 64, 64]"),
+            ("argmax", "T([1, 1, 64, 64]), dim=-1, keepdim=True", "output_tensor", "[1, 1, 64, 1]"),
+            ("embedding", "T([1, 64], U32, RM), T([16, 64], BF16, RM), layout=TILE", "output_tensor", "[1, 64, 64]"),
+            ("matmul", "T([1, 1, 64, 32]), T([1, 1, 32, 64])", "optional_output_tensor", "[1, 1, 64, 64]"),
+            ("repeat", "T([1, 1, 32, 64]), [1, 1, 2, 1]", "optional_output_tensor", "[1, 1, 64, 64]"),
+            ("batch_norm", "T([1, 1, 64, 64]), running_mean=T([1, 1, 1, 1]), running_var=T([1, 1, 1, 1]), eps=100.0", "output", "[1, 1, 64, 64]"),
+            ("typecast", "T([1, 1, 64, 64]), F32", "output_tensor", "[1, 1, 64, 64]"),
+        )
+    ),
+    _family(
+        "E.nlp_concat_heads_decode(T([1, 4, 32, 64], BF16, TILE, M('HEIGHT', G(0, 0, 3, 0), [32, 64])), num_heads=8, output_tensor=T({shape}, {dtype}, TILE, {a}))",
+        {},
+        shape=["[1, 1, 32, 512]", "[1, 1, 4, 512]", "[1, 1, 3, 512]", "[1, 1, 32, 448]", "[1, 2, 32, 512]", "[32, 512]"],
+        dtype=["BF16", "F32"],
+        a=['M("WIDTH", G(0, 0, 7, 0), [32, 64])', "DRAM", "L1", 'M("WIDTH", G(0, 0, 3, 0), [32, 128])'],
+    ),
+    # Numbers of 8 bits, which only Blackhole has.
+    *(
+        _family("ttnn.{op}(T({shape}, ttnn.fp8_e4m3, RM, {a}), {args})", {"op": op}, shape=["[1, 2, 8, 32]", "[1]", "[1, 1, 1, 1]", "[1, 1, 1, 2]"], a=["DRAM", "L1"], args=args)
+        for op, args in (
+            ("permute", ["[0, 2, 1, 3]", "[0, 1, 3, 2]", "[0]"]), ("transpose", ["1, 2", "2, 3", "0, 0"]), ("reshape", ["[1, 1, 16, 32]", "[1]", "[2]"]), ("concat", ["0"]), ("clone", ["memory_config=L1", "dtype=BF16"]), ("to_layout", ["TILE", "RM"]),
+            ("typecast", ["BF16", "F32"]), ("slice", ["[0, 0, 0, 0], [1, 1, 8, 32]", "[0, 0, 0, 0], [1, 2, 8, 16]"]), ("pad", ["[(0, 0), (0, 0), (0, 8), (0, 0)], 0.0"]), ("repeat", ["[1, 1, 2, 1]"]), ("to_memory_config", ["L1", "M('HEIGHT', G(0, 0, 1, 0), [8, 32])"]),
+        )
+    ),
 )  # fmt: skip
 
 
