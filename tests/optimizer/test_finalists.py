@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from ttnn_shim.queries import Memory
 
 from alchemist.errors import OptionError
 from alchemist.optimizer import level2
-from alchemist.optimizer.finalists import Timed, timed
+from alchemist.optimizer.finalists import Timed, beside_level_0, timed
 from alchemist.optimizer.graph import DRAM, L1, Forward
 from alchemist.optimizer.level2 import Plan, Replayed
 from alchemist.optimizer.machine import machine
@@ -120,3 +121,19 @@ def test_level_0_stays_where_a_pass_of_the_level_costs_more_than_is_gained(rewri
     assert added == [1, 1]
     assert (ns_of(level_1).ns or 0) <= (ns_of(level_0).ns or 0)
     assert decisions(text, optimization_level=1).startswith("Level 0 stays: with what levels 1 and 2 rewrite") == bool(rewrites)
+
+
+@pytest.mark.parametrize(
+    ("level_0", "found", "refused"),
+    [
+        ({}, {}, ""),
+        ({"ttnn.a: one": 1}, {"ttnn.a: one": 1}, ""),
+        ({"ttnn.a: one": 2}, {"ttnn.a: other": 1, "ttnn.a: one": 1}, ""),  # whatever the reason
+        ({"ttnn.a: one": 1}, {"ttnn.a: other": 1, "ttnn.a: one": 1}, "ttnn.a: other"),
+        ({"ttnn.a: one": 1}, {"ttnn.b: one": 1}, "ttnn.b: one"),
+        ({}, {"ttnn.a: one": 1}, "ttnn.a: one"),
+    ],
+)
+def test_no_more_calls_are_refused_than_at_level_0(level_0: dict[str, int], found: dict[str, int], refused: str) -> None:
+    made = Timed(5.0, "", Counter(found))
+    assert beside_level_0(made, Timed(7.0, "", Counter(level_0))) == (Timed(None, refused) if refused else made)

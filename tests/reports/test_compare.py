@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from ttnn_shim.reports.calls import Call, Run, read_calls, run_of, write_calls
-from ttnn_shim.reports.compare import by_line, by_module, counts, differences, load, pairs, table, write_compare
+from ttnn_shim.reports.compare import ROWS, by_line, by_module, counts, differences, load, pairs, table, write_compare
 
 from alchemist import codegen_py
 from tests.e2e.models import torch_mlp
@@ -108,3 +108,20 @@ def test_two_exports(tmp_path: Path) -> None:
     wrong = subprocess.run([sys.executable, "-m", "ttnn_shim", "compare", tmp_path, tmp_path / "a"], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2
     assert "neither an export" in wrong.stderr
+
+
+@pytest.mark.parametrize("more", [0, 1, 3])
+def test_lines_beyond_those_shown_are_summed_up(more: int) -> None:
+    """Those with the largest differences come first."""
+    before = run(*(call("relu", line, 1000.0) for line in range(ROWS + more)))
+    after = run(*(call("relu", line, 2000.0 + 100 * (line >= more), fidelity="LoFi") for line in range(ROWS + more)))
+    text = table(before, after)
+    assert (f"({more} more lines, +{more * 1.0:.1f} us)" in text) == (more > 0), text
+    assert ("more lines" in text) == (more > 0)
+
+
+def test_an_export_whose_run_fails_is_told(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("#!/bin/sh\necho said >&2\nexit 3\n")
+    (tmp_path / "run").chmod(0o755)
+    with pytest.raises(ValueError, match="its run ended with 3: said"):
+        load(tmp_path, "n150")
