@@ -43,40 +43,65 @@ std::string was(std::optional<double> before, double now) {
     return *before > 0.0 ? both + " (" + number("%.3g", now / *before) + "x)" : both;
 }
 
-double norm(const std::vector<double>& values) {
-    return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
-}
-
-double largest_of(const std::vector<double>& values) {
-    double largest = 0.0;
-    for (const double value : values) {
-        largest = std::max(largest, std::abs(value));
+// The places where the framework's result is a number: a large output is never copied.
+template <typename Visit>
+void each_number(const Array& expected, Visit visit) {
+    for (std::size_t index = 0; index < expected.values.size(); ++index) {
+        if (std::isfinite(expected.values[index])) {
+            visit(index);
+        }
     }
-    return largest;
 }
 
-std::vector<double> minus(const std::vector<double>& a, const std::vector<double>& b) {
-    std::vector<double> out(a.size());
-    std::transform(a.begin(), a.end(), b.begin(), out.begin(), [](double x, double y) { return x - y; });
-    return out;
+// What two arrays differ by at those places, and the largest difference.
+struct Difference {
+    double norm = 0.0, largest = 0.0;
+};
+
+Difference difference(const Array& one, const Array& other, const Array& expected) {
+    Difference found;
+    each_number(expected, [&](std::size_t index) {
+        const double value = one.values[index] - other.values[index];
+        found.norm += value * value;
+        found.largest = std::max(found.largest, std::abs(value));
+    });
+    found.norm = std::sqrt(found.norm);
+    return found;
 }
 
-std::vector<double> centered(std::vector<double> values) {
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    for (double& value : values) {
-        value -= mean;
-    }
-    return values;
+// Sizes of the framework's numbers, and sums of products of what is left of both without their means.
+struct Moments {
+    std::size_t count = 0;
+    double norm = 0.0, largest = 0.0, actual = 0.0, expected = 0.0, both = 0.0;
+};
+
+Moments moments(const Array& actual, const Array& expected) {
+    Moments found;
+    double sum_actual = 0.0, sum_expected = 0.0;
+    each_number(expected, [&](std::size_t index) {
+        const double value = expected.values[index];
+        ++found.count;
+        found.norm += value * value;
+        found.largest = std::max(found.largest, std::abs(value));
+        sum_actual += actual.values[index];
+        sum_expected += value;
+    });
+    found.norm = std::sqrt(found.norm);
+    const double count = static_cast<double>(found.count), mean_actual = sum_actual / count,
+                 mean_expected = sum_expected / count;
+    each_number(expected, [&](std::size_t index) {
+        const double a = actual.values[index] - mean_actual, e = expected.values[index] - mean_expected;
+        found.actual += a * a;
+        found.expected += e * e;
+        found.both += a * e;
+    });
+    return found;
 }
 
 // Pearson's; 1 for equal values, 0 where one does not vary.
-double correlation(const std::vector<double>& actual, const std::vector<double>& expected) {
-    const std::vector<double> a = centered(actual), e = centered(expected);
-    const double both = norm(a) * norm(e);
-    if (both == 0.0) {
-        return 0.0;
-    }
-    return std::clamp(std::inner_product(a.begin(), a.end(), e.begin(), 0.0) / both, -1.0, 1.0);
+double correlation(const Moments& of) {
+    const double both = std::sqrt(of.actual) * std::sqrt(of.expected);
+    return both == 0.0 ? 0.0 : std::clamp(of.both / both, -1.0, 1.0);
 }
 
 std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& expected) {
@@ -105,43 +130,34 @@ std::optional<double> known(const Json& limits, const std::string& key) {
 
 std::string judge_floats(Verdict& row, const Array& actual, const Array& expected, const Terms& terms) {
     const auto& [limits, unedited, tolerance, on_card, same_ops] = terms;
-    std::vector<double> a, e, u;
     std::size_t wrong = 0;
-    const bool has_unedited = unedited != nullptr && unedited->values.size() == actual.values.size() && !on_card;
     for (std::size_t index = 0; index < actual.values.size(); ++index) {
         const double got = actual.values[index], wanted = expected.values[index];
-        if (!std::isfinite(wanted)) {
-            wrong += got == wanted || (std::isnan(got) && std::isnan(wanted)) ? 0 : 1;
-            continue;
-        }
-        wrong += std::isfinite(got) ? 0 : 1;
-        a.push_back(got);
-        e.push_back(wanted);
-        if (has_unedited) {
-            u.push_back(unedited->values[index]);
-        }
+        const bool equal = got == wanted || (std::isnan(got) && std::isnan(wanted));
+        wrong += std::isfinite(wanted) ? !std::isfinite(got) : !equal;
     }
     if (wrong != 0) {
         return std::to_string(wrong) + " of " + std::to_string(actual.values.size()) +
                " values are NaN or infinite in one and not in the other";
     }
-    if (e.empty()) {
+    const Moments of = moments(actual, expected);
+    if (of.count == 0) {
         return "";
     }
-    const std::vector<double> difference = minus(a, e);
-    const double size = norm(e), largest = largest_of(e), error = norm(difference);
-    row.max_abs_err = largest_of(difference);
-    if (size > 0.0 || error == 0.0) {
-        row.rel_l2 = size > 0.0 ? error / size : 0.0;
+    const Difference off = difference(actual, expected, expected);
+    const double size = of.norm;
+    row.max_abs_err = off.largest;
+    if (size > 0.0 || off.norm == 0.0) {
+        row.rel_l2 = size > 0.0 ? off.norm / size : 0.0;
     }
     const std::optional<double> before = known(limits, "unedited_rel_l2"),
                                 before_peak = known(limits, "unedited_max_abs_err");
     const double noise = known(limits, "noise").value_or(0.0);
     const double outer_pcc = limits.at("pcc").number, outer = limits.at("rel_l2").number;
 
-    const double spread = norm(centered(e));
+    const double spread = std::sqrt(of.expected);
     if (spread > 1e-12 * size) {
-        row.pcc = correlation(a, e);
+        row.pcc = correlation(of);
         if (spread > SPREAD * std::max(noise, std::min(before.value_or(0.0), ROUNDING)) * size &&
             *row.pcc < outer_pcc) {
             return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) + "; relative error " +
@@ -164,11 +180,11 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
     if (*row.rel_l2 > std::max(room * *before, on_card ? CARD_NOISE : noise)) {
         return "relative error " + was(before, *row.rel_l2);
     }
-    if (u.empty()) {
+    if (unedited == nullptr || unedited->values.size() != actual.values.size() || on_card) {
         return "";
     }
-    const std::vector<double> moved = minus(a, u);
-    const double drift = norm(moved) / size, peak = largest_of(moved), peak_before = before_peak.value_or(0.0);
+    const Difference moved = difference(actual, *unedited, expected);
+    const double drift = moved.norm / size, peak = moved.largest, peak_before = before_peak.value_or(0.0);
     if (!(drift <= std::max(tolerance / 2.0 * *before, noise))) {
         return "moved by " + number("%.1e", drift) + " from the unedited program, whose error was " +
                number("%.1e", *before);
@@ -177,12 +193,12 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
         return "moved by " + number("%.1e", drift) +
                " from the unedited program, by other operands or numbers in the same ops";
     }
-    const double grown = GROWTH + CHANCE / std::sqrt(2.0 * static_cast<double>(e.size()));
+    const double grown = GROWTH + CHANCE / std::sqrt(2.0 * static_cast<double>(of.count));
     if (drift > std::max(tolerance / 8.0 * *before, noise / 2.0) &&
         *row.rel_l2 > std::max(tolerance / 4.0 * grown * *before, noise)) {
         return "relative error " + was(before, *row.rel_l2) + ", more than other rounding explains";
     }
-    if (!(peak <= std::max(tolerance * peak_before, PEAK * noise * largest))) {
+    if (!(peak <= std::max(tolerance * peak_before, PEAK * noise * of.largest))) {
         return "a value moved by " + number("%.3g", peak) + " from the unedited program, whose largest error was " +
                number("%.3g", peak_before);
     }
