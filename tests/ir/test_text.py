@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from xdsl.ir.affine import AffineMap
 
 from alchemist.errors import ParseError, VerifyError
 from alchemist.ir import access
@@ -431,3 +432,52 @@ def test_builder_and_access() -> None:
     assert Builder.before(op).module_op is b.module_op
     assert element("ui32") == element("ui32")
     assert context().get_optional_op("ttnn.conv2d") is op_classes()["ttnn.conv2d"]
+
+
+WANTED_DEFAULTS = {
+    "false": False, "true": True, "{0, 0}": (0, 0), "0.0f": 0.0, "1e-5": 1e-5, "-1": -1, "2880": 2880, '""': "", '"zeros"': "zeros", "nullptr": None,
+    "::mlir::tt::ttcore::AttentionMaskType::Causal": "causal", "::mlir::tt::ttcore::MoEActivationFunction::Silu": "silu",
+}  # fmt: skip
+
+
+def test_defaults_of_the_tables() -> None:
+    """Every one can be read, and is the attribute that stands for it."""
+    seen = set()
+    for cls in op_classes().values():
+        for info in cls.info.attributes.values():
+            if info.default is None or (info.type, info.default) in seen:
+                continue
+            seen.add((info.type, info.default))
+            value = access.default_value(info)
+            assert value == WANTED_DEFAULTS.get(info.default, value), info
+            if value is not None:
+                assert access.to_python(access.from_python(value, info.type)) == (pytest.approx(value) if isinstance(value, float) else value), info
+    assert {default for _, default in seen} >= WANTED_DEFAULTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "declared", "text"),
+    [
+        (True, "", "true"),
+        (3, "", "3 : i64"),
+        (0.5, "", "5.000000e-01 : f32"),
+        ("a", "", '"a"'),
+        ({"x": [1, "b"]}, "", '{x = [1 : i64, "b"]}'),
+        (np.array([1, 2], np.int32), "", "dense<[1, 2]> : tensor<2xi32>"),
+        (np.float32(2), "", "2.000000e+00 : f32"),
+        (None, "", "unit"),
+        (AffineMap.identity(2), "", "affine_map<(d0, d1) -> (d0, d1)>"),
+        (AffineMap.identity(1), "AffineMapAttr", "affine_map<(d0) -> (d0)>"),
+        ("f::g", "SymbolRefAttr", "@f::@g"),
+        ("f", "FlatSymbolRefAttr", "@f"),
+        ([1, 2], "I32ArrayAttr", "[1 : i32, 2 : i32]"),
+        ([1, 2], "DenseI64ArrayAttr", "array<i64: 1, 2>"),
+        ([1, 2], "I64ElementsAttr", "dense<[1, 2]> : tensor<2xi64>"),
+        ({"buffer": "l1", "memory": "interleaved"}, "TTNN_MemoryConfigAttr", "#ttnn.memory_config<#ttnn.buffer_type<l1>, <interleaved>>"),
+        ([[(0, 0), (7, 1)]], "TTNN_CoreRangeSetAttr", "#ttnn.core_range_set<[#ttnn.core_range<(0,0), (7,1)>]>"),
+        ({"math_fidelity": "hifi2"}, "TTNN_DeviceComputeKernelConfig", "#ttnn.device_compute_kernel_config<math_fidelity = hifi2>"),
+    ],
+)
+def test_attributes_of_plain_values(value: object, declared: str, text: str) -> None:
+    made = attribute_text(access.from_python(value, declared))
+    assert float(made.split()[0]) == float(text.split()[0]) if ": f32" in text else made == text
