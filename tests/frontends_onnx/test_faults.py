@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from alchemist.errors import AlchemistError, FrontendError, InputError, InternalError, ParseError, UnsupportedOpError, VerifyError, as_our_error
 from alchemist.frontends.onnx import load
+from alchemist.frontends.onnx.reading import Stored
 from tests.frontends_onnx import files
 
 FLOAT = TensorProto.FLOAT
@@ -330,3 +331,25 @@ def test_the_reference_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(FrontendError, match="reference implementation fails on the model") as caught:
         result.golden()
     assert "ValueError: no kernel" in str(caught.value)
+
+
+def test_weights_of_four_bits(tmp_path: Path) -> None:
+    """Two in a byte, in the file or beside it; an odd number fills half of the last."""
+    values = np.array([-8, 7, 3], np.int8)
+    packed = helper.make_tensor("w", TensorProto.INT4, [3], values)
+    nodes = [NODE("Constant", [], ["s"], value_float=0.5), NODE("DequantizeLinear", ["w", "s"], ["d"]), NODE("Add", ["x", "d"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", FLOAT, [2, 3])], [helper.make_tensor_value_info("y", FLOAT, [2, 3])], [packed])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    onnx.save(model, tmp_path / "in.onnx")
+    onnx.save(model, tmp_path / "beside.onnx", save_as_external_data=True, size_threshold=0, location="w.bin", convert_attribute=False)
+    for name in ("in", "beside"):
+        stored = Stored(onnx.load(tmp_path / f"{name}.onnx", load_external_data=False).graph.initializer[0], tmp_path)
+        assert stored.size_bytes == 2
+        assert stored.values().astype(int).tolist() == values.tolist()
+        with pytest.raises(FrontendError, match="values of type int4"):
+            load(tmp_path / f"{name}.onnx")
+    short = TensorProto()
+    short.CopyFrom(packed)
+    short.raw_data = b"\x01"
+    with pytest.raises(FrontendError, match="values do not fit its shape"):
+        Stored(short, tmp_path)
