@@ -882,7 +882,7 @@ FAMILIES = (
     *(
         _family("ttnn.{op}(T({shape}, ttnn.fp8_e4m3, RM, {a}), {args})", {"op": op}, shape=["[1, 2, 8, 32]", "[1]", "[1, 1, 1, 1]", "[1, 1, 1, 2]"], a=["DRAM", "L1"], args=args)
         for op, args in (
-            ("permute", ["[0, 2, 1, 3]", "[0, 1, 3, 2]", "[0]"]), ("transpose", ["1, 2", "2, 3", "0, 0"]), ("reshape", ["[1, 1, 16, 32]", "[1]", "[2]"]), ("concat", ["0"]), ("clone", ["memory_config=L1", "dtype=BF16"]), ("to_layout", ["TILE", "RM"]),
+            ("permute", ["[0, 2, 1, 3]", "[0, 1, 3, 2]", "[0]"]), ("permute", ["[0, 1, 3, 2]"]), ("transpose", ["2, 3"]), ("transpose", ["1, 2", "2, 3", "0, 0"]), ("reshape", ["[1, 1, 16, 32]", "[1]", "[2]"]), ("concat", ["0"]), ("clone", ["memory_config=L1", "dtype=BF16"]), ("to_layout", ["TILE", "RM"]),
             ("typecast", ["BF16", "F32"]), ("slice", ["[0, 0, 0, 0], [1, 1, 8, 32]", "[0, 0, 0, 0], [1, 2, 8, 16]"]), ("pad", ["[(0, 0), (0, 0), (0, 8), (0, 0)], 0.0"]), ("repeat", ["[1, 1, 2, 1]"]), ("to_memory_config", ["L1", "M('HEIGHT', G(0, 0, 1, 0), [8, 32])"]),
         )
     ),
