@@ -308,7 +308,8 @@ def _cpp_default(parameter: Parameter, type_: str, arg: Arg | None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return str(_default(value))
+        literal = str(_default(value))
+        return f"{literal}f" if isinstance(value, float) and "variant<" in type_ else literal  # a double does not convert
     if value is None:
         return "nullptr" if type_.endswith("*") else "{}"
     if isinstance(value, str) and re.fullmatch(r"\w+\.\w+", value):
