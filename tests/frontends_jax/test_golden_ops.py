@@ -23,13 +23,15 @@ def test_rounds_of_a_scan(reverse: bool) -> None:
     steps = np.arange(1.0, 5.0, dtype=np.float32)
 
     def run(x: jax.Array, steps: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jax.lax.scan(lambda carry, step: (carry * step, carry + step), x, steps, reverse=reverse)
+        state, sums = jax.lax.scan(lambda carry, step: (carry * step, carry + step), x, steps, reverse=reverse)
+        return state, sums - steps
 
     found = values(run, np.float32(2.0), steps)
     taken = steps[::-1] if reverse else steps
     carries = [2.0 * np.prod(taken[:index]) for index in range(4)]
     assert [float(value) for value in of(found, "mul")] == [carry * step for carry, step in zip(carries, taken, strict=True)]
     assert [float(value) for value in of(found, "add")] == [carry + step for carry, step in zip(carries, taken, strict=True)]
+    assert of(found, "sub")[0].tolist() == (carries[::-1] if reverse else carries)  # collected in the order of the steps
     (label,) = {name.partition(".")[0] for name in found if name.startswith("mul_")}
     assert (
         [name for name in found if name.startswith("mul_")]

@@ -114,6 +114,12 @@ def test_quantised_along_an_axis() -> None:
     ("op", "operands", "attributes", "result"),
     [
         ("conv2d", ["1x1x512x8", "16x8x3x3"], "stride = array<i32: 2, 1>, padding = array<i32: 1, 0, 1, 2>, dilation = 1 : i32, groups = 1 : i32", (8, 16, 16)),
+        (
+            "conv_transpose2d",
+            ["1x1x512x8", "8x16x3x3"],
+            "stride = array<i32: 2, 3>, padding = array<i32: 1, 1, 1, 1>, output_padding = array<i32: 1, 0>, dilation = 1 : i32, groups = 1 : i32",
+            (32, 46, 16),
+        ),
         ("max_pool2d", ["1x1x512x8"], "kernel = 3 : i32, stride = 2 : i32, dilation = 1 : i32, padding = 1 : i32, ceil_mode = false", (8, 8, 8)),
     ],
 )

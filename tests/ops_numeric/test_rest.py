@@ -233,6 +233,8 @@ def test_requantize(device: Any) -> None:
     q = ttnn.quantize(put(x, device), 0.05, 3)
     expected = torch.clamp(torch.round((get(q).double() - 3) * (0.05 / 0.1)) - 2, -128, 127)  # halves to even, as torch
     assert torch.equal(get(ttnn.requantize(q, 0.05, 3, 0.1, -2)).double(), expected)
+    with pytest.raises(RuntimeError, match="expected INT32, got FLOAT32"):
+        ttnn.requantize(put(x, device), 0.05, 3, 0.1, -2)
 
 
 # --- indices -------------------------------------------------------------------------------------------------------
