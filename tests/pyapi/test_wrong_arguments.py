@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from ttnn_shim.errors import InvalidArgument
+from ttnn_shim.errors import InvalidArgument, bounded
 from ttnn_shim.program_query import query_program
 
 from alchemist import codegen_py, load_codegen_py
@@ -81,3 +81,19 @@ def test_an_export_path_that_cannot_be_compared(tmp_path: Path) -> None:
 
     with pytest.raises(OptionError):
         codegen_py(torch.relu, torch.ones(2, 2), export_path=Incomparable())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [
+        (120, "0123456789" * 12),
+        (119, "01234567890123456789012345678901234567890123456789012345678 ... 1 characters left out ... 12345678901234567890123456789"),
+        (40, "012345 ... 80 characters left out ... 89"),
+        (20, " ... 100 characters "),
+        (0, ""),
+    ],
+)
+def test_what_is_left_of_long_texts(most: int, shown: str) -> None:
+    found = bounded("0123456789" * 12, most)
+    assert len(found) == min(most, 120)
+    assert found == shown
