@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from alchemist.ops.spec import MOVING
+from alchemist.ops.spec import MOVING, TTNN_OPS
 from alchemist.program import model
 from alchemist.program.alignment import constant_kind
 from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
@@ -33,6 +33,9 @@ _HELPER_NAMES = {
     "ttnn.prepare_conv2d_weights": "prepared_weights",
     "ttnn.prepare_conv2d_bias": "prepared_bias",
 }
+
+_OPS = frozenset(spec.target.rpartition(".")[2] for spec in TTNN_OPS.values())
+"""C++ finds the library's function of that name by a tensor that it is given, beside ours."""
 
 
 @dataclass(slots=True)
@@ -185,7 +188,8 @@ class _Preparation:
             if alike[_without_constants(signature)] < 2 or len(first.nodes) < 2 or not first.leaves or (first.parts is not None and not first.also):
                 continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
-            name = unique([identifier(_helper_name(first, last))], lambda name: name not in taken and name not in RESERVED)
+            wanted = identifier(_helper_name(first, last))
+            name = unique([wanted, f"{wanted}_weight"], lambda name: name not in taken and name not in RESERVED and name not in _OPS)
             taken.add(name)
             self._helpers[signature] = self._joint_helper(name, first, taken) if first.also else self._helper(name, first, taken)
 
