@@ -90,6 +90,20 @@ class MadeModules:
             write(self._data, {key: text for key, text in sorted({**kept, **self._found}.items()) if text})
 
 
+def watched(folder: Path, data: str, again: str) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """`_modules_as_recorded` and `pytest_sessionfinish` of a folder's conftest. data: name of the file in tests/data."""
+    made = MadeModules(folder, folder.parent / "data" / data, again)
+
+    @pytest.fixture(autouse=True)
+    def modules_as_recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        yield from made.watch(request, monkeypatch)
+
+    def finish() -> None:
+        made.finish()
+
+    return modules_as_recorded, finish
+
+
 def record(folder: Path) -> None:
     """Runs the fast tests of a folder, which write down what their passes make."""
     tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-m", "not slow", str(folder)]

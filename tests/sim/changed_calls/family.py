@@ -1,0 +1,49 @@
+"""A call with places, and what may stand in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+# Names of memory for calls, beside those of the referee's calls. G: cores from (x, y) to (x, y).
+NAMES = """
+def G(x0, y0, x1, y1):
+    return ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(x0, y0), ttnn.CoreCoord(x1, y1))})
+def M(layout, grid, shape, orientation="ROW_MAJOR", buffer="L1"):
+    return ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, layout + "_SHARDED"), getattr(ttnn.BufferType, buffer),
+        ttnn.ShardSpec(grid, shape, getattr(ttnn.ShardOrientation, orientation)))
+HSM, WSM, BSM = ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG, ttnn.L1_WIDTH_SHARDED_MEMORY_CONFIG, ttnn.L1_BLOCK_SHARDED_MEMORY_CONFIG
+"""
+HEIGHT, WIDTH, BLOCK = 'M("HEIGHT", G(0, 0, 7, 0), [32, 256])', 'M("WIDTH", G(0, 0, 7, 0), [256, 32])', 'M("BLOCK", G(0, 0, 3, 3), [64, 64])'
+BY_COLUMNS = 'M("BLOCK", G(0, 0, 3, 3), [64, 64], "COL_MAJOR")'
+DRAM_WIDTH = 'M("WIDTH", G(0, 0, 7, 0), [256, 32], buffer="DRAM")'
+PLACES = ["DRAM", "L1", HEIGHT, WIDTH, BLOCK, BY_COLUMNS, DRAM_WIDTH]
+OUTPUTS = ["DRAM", "L1", "HSM", "WSM", "BSM", HEIGHT, WIDTH, BLOCK, BY_COLUMNS]
+
+
+@dataclass(frozen=True)
+class Family:
+    """call: with {places}. bases: what stands in them. others: what else may, by place."""
+
+    call: str
+    bases: tuple[dict[str, str], ...]
+    others: dict[str, list[str]] = field(default_factory=dict)
+
+    def calls(self) -> Iterator[str]:
+        for base in self.bases:
+            yield self._text(base)
+            for place, values in self.others.items():
+                for value in values:
+                    if value != base.get(place):
+                        yield self._text({**base, place: value})
+
+    def _text(self, values: dict[str, str]) -> str:
+        text = self.call.replace("{config}", values.get("config", "")).replace("{", "\0{")
+        for name, value in values.items():
+            text = text.replace(f"\0{{{name}}}", value)
+        return text.replace("\0", "")
+
+
+def family(call: str, base: dict[str, str], /, **others: list[str]) -> Family:
+    """Of one base; the first of each list of others stands in it unless the base says otherwise."""
+    return Family(call, ({**{place: values[0] for place, values in others.items()}, **base},), others)
