@@ -12,6 +12,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import sources_of
+from alchemist.ops.spec import NOTE
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.columns import fixed_values
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
@@ -67,6 +68,8 @@ def _turned_weight(b: Builder, weight: SSAValue, dims: Sequence[int], is_transpo
         turned = permuted(b, reshaped(b, weight, (outputs, channels, pixels)), (0, 2, 1))
     else:
         turned = permuted(b, reshaped(b, weight, (channels, pixels, outputs)), (1, 0, 2))
+    if isinstance(turned.owner, Operation):
+        access.set_attr(turned.owner, NOTE, "pixels before channels: as the image lies in memory")
     return reshaped(b, turned, shape(weight))
 
 

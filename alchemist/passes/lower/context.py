@@ -353,7 +353,7 @@ class Lowering:
         """The module around the op in hand: what one module makes of a value, another one makes for itself."""
         return paths_around(sources_of(self.op)) if self.op is not None else ()
 
-    def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
+    def permute(self, value: SSAValue, order: Sequence[int], note: str = "") -> SSAValue:
         """`ttnn.transpose` for the last two dims, `ttnn.permute` for anything else."""
         order = tuple(order)
         dims = shape(value)
@@ -367,8 +367,8 @@ class Lowering:
         have = layout(value)
         out = tuple(dims[i] for i in order)
         if order == (*range(rank - 2), rank - 1, rank - 2):
-            return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, out, have.dtype, have.page)
-        return self.emit("permute", [value], {"permutation": order}, out, have.dtype, have.page)
+            return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, out, have.dtype, have.page, note=note)
+        return self.emit("permute", [value], {"permutation": order}, out, have.dtype, have.page, note=note)
 
     def fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Integers as the device can hold them. int64's extremes, which models use as "no value", become int32's.

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.layout import tile_padded
+from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.fold import constant_of, uniform
@@ -159,7 +160,7 @@ def permute(c: Lowering, op: Operation) -> None:
         c.set(result, c.flat(source, image), tuple(inverse[i] for i in image))
         return
     if not _as_image(c, op):
-        c.set(result, c.permute(fetch(c, source), order))
+        c.set(result, c.permute(fetch(c, source), order, note=str(access.attr(op, NOTE, ""))))
 
 
 @rule("transpose")
