@@ -327,4 +327,5 @@ def _labelled(name: str, arg: Arg, value: model.Value) -> str | layout.Call:
     text = render(value, arg)
     plain = isinstance(value, model.Literal | model.NumberRef) and not (arg.kind is Kind.INT_LIST and arg.cpp_type)
     optional_tensor = arg.kind is Kind.TENSOR and arg.keyword and isinstance(value, model.TensorRef)
-    return f"/*{name}=*/{text}" if plain or optional_tensor or isinstance(value, model.DType | model.Layout) else text
+    numbers = isinstance(value, model.Items) and arg.cpp_type.startswith("std::array")
+    return f"/*{name}=*/{text}" if plain or optional_tensor or numbers or isinstance(value, model.DType | model.Layout) else text
