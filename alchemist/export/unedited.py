@@ -201,7 +201,7 @@ class _Workers:
             self._stop()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TTNN_SHIM_") or name == "TTNN_SHIM_LIBRARY"}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "ttnn_shim", "worker"],
+            [sys.executable, "-P", "-m", "ttnn_shim", "worker"],  # -P: not what anybody has put into the folder that it starts in
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -192,6 +193,20 @@ def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:
     assert processes[0].pid == processes[1].pid != processes[2].pid
     unedited.shutdown_worker()
     assert processes[2].poll() is not None
+
+
+def test_modules_in_the_folder_of_temporary_files_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Anybody may write there."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for name in ("nt", "numpy", "ttnn", "utils"):
+        (shared / f"{name}.py").write_text("raise SystemExit(3)")
+    unedited.shutdown_worker()
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    model, args, kwargs = SMALL["torch_mlp"]()
+    path = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
+    unedited.shutdown_worker()
+    assert "unknown" not in manifest_of(path)["unedited"]
 
 
 def test_nothing_stays_of_a_killed_export(tmp_path: Path) -> None:
