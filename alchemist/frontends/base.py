@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -68,6 +68,22 @@ class CallLeaf:
     shape: tuple[int, ...] = ()
     dtype: str = ""
     value: str = ""
+
+
+def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """The names, with `_2`, `_3` behind those that came before or are in `taken`: what bears one name has one file and one variable."""
+    names = list(names)
+    wanted, used = set(names), set(taken)
+    counts: dict[str, int] = {}
+    made = []
+    for name in names:
+        chosen = name
+        while chosen in used or (chosen != name and chosen in wanted):
+            counts[name] = counts.get(name, 1) + 1
+            chosen = f"{name}_{counts[name]}"
+        used.add(chosen)
+        made.append(chosen)
+    return made
 
 
 def python_value(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -190,7 +191,8 @@ class Vocabulary(Generic[T, D]):
             if variable == place and known.dtype == x.dtype and known.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
                 return known
         whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
-        constant = LiftedConstant(f"initial_{len(self._starts)}", whole.const, "default")
+        name = next(name for number in itertools.count(len(self._starts)) if (name := f"initial_{number}") not in self._names)
+        constant = LiftedConstant(name, whole.const, "default")
         start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
         self._starts.append((place, constant, start))
         return start

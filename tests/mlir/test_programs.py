@@ -375,7 +375,8 @@ ABS = '%0 = "ttir.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tenso
     ("arguments", "names"),
     [
         ("%a: tensor<4xf32>, %b: tensor<4xf32>", ["arg0", "arg1"]),
-        ('%a: tensor<4xf32> {ttir.name = "x"}, %b: tensor<4xf32> {ttir.name = "x"}, %c: tensor<4xf32> {ttir.name = "x"}', ["x", "x_1", "x_2"]),
+        ('%a: tensor<4xf32> {ttir.name = "x"}, %b: tensor<4xf32> {ttir.name = "x"}, %c: tensor<4xf32> {ttir.name = "x"}', ["x", "x_2", "x_3"]),
+        ('%a: tensor<4xf32> {ttir.name = "x"}, %b: tensor<4xf32> {ttir.name = "x"}, %c: tensor<4xf32> {ttir.name = "x_2"}', ["x", "x_3", "x_2"]),
         ("%a: tensor<4xf32> loc(\"weights.0\"), %b: tensor<4xf32> loc(\"state['conv1']['kernel'].value\")", ["weights.0", "conv1.kernel"]),
         ('%a: tensor<4xf32> loc("a b"), %b: tensor<4xf32> loc("args[0]")', ["arg0", "0"]),
     ],
@@ -389,6 +390,7 @@ def test_names_of_arguments(arguments: str, names: list[str]) -> None:
     [
         ("tensor<4xf32>, tensor<4xf32>", ["output_0", "output_1"]),
         ('tensor<4xf32> {ttir.name = "y"}, tensor<4xf32> {ttir.name = "y"}', ["y", "output_1"]),
+        ('tensor<4xf32> {ttir.name = "output_1"}, tensor<4xf32> {ttir.name = "output_1"}', ["output_1", "output_1_2"]),
         ("tensor<4xf32> {jax.result_info = \"result['loss']\"}, tensor<4xf32> {jax.result_info = \"result[1]['b']['c']\"}", ["loss", "b.c"]),
         ('tensor<4xf32> {jax.result_info = "result[0]"}, tensor<4xf32>', ["output_0", "output_1"]),
     ],

@@ -12,11 +12,14 @@ import jax
 import numpy as np
 
 from alchemist.errors import InputError
-from alchemist.frontends.base import CallLeaf, python_value
+from alchemist.frontends.base import CallLeaf, distinct, python_value
 
 Kind = Literal["input", "parameter"]
 _PARAMETER_NAMES = frozenset({"params", "variables", "weights", "state", "parameters", "theta", "model"})
 _INPUT_NAMES = frozenset({"inputs", "batch", "features", "x", "data", "input"})
+STATE = "_state"
+"""The argument that holds what an nnx module does."""
+_MODULE = "self"
 _COLLECTIONS = ("params", "batch_stats", "cache", "constants", "buffers")
 
 
@@ -108,18 +111,16 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     call: list[CallLeaf] = []
     places: list[int] = []
     kinds = [_kind(label, value, index, len(values)) for index, (label, value) in enumerate(zip(labels, values, strict=True))]
-    taken: set[str] = set()
-    for place, (path, leaf) in enumerate(found):
-        index = path[1].idx if path[0].idx == 0 else order[key_text(path[1])]
+    indices = [path[1].idx if path[0].idx == 0 else order[key_text(path[1])] for path, _ in found]
+    steps = [path_names(path[2:]) for path, _ in found]
+    names = _leaf_names([(labels[index], kinds[index], path) for index, path, leaf in zip(indices, steps, flat, strict=True) if is_array(leaf)])
+    for place, (index, path, leaf) in enumerate(zip(indices, steps, flat, strict=True)):
         if not is_array(leaf):
-            call.append(CallLeaf(".".join([labels[index], *path_names(path[2:])]), value=python_value(leaf)))
+            call.append(CallLeaf(".".join([labels[index], *path]), value=python_value(leaf)))
             continue
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise InputError("arguments need values", got="jax.ShapeDtypeStruct", hint="pass arrays")
-        name = _leaf_name(labels[index], kinds[index], path_names(path[2:]))
-        if name in taken:
-            name = ".".join([labels[index], *path_names(path[2:])])
-        taken.add(name)
+        name = names[len(leaves)]
         leaves.append(Leaf(name, kinds[index], leaf))
         call.append(CallLeaf(name, tuple(leaf.shape), dtype_name(leaf)))
         places.append(place)
@@ -180,6 +181,21 @@ def _kind(name: str, value: Any, index: int, count: int) -> Kind:
     if name in _PARAMETER_NAMES:
         return "parameter"
     return "parameter" if index == 0 and count > 1 and name not in _INPUT_NAMES else "input"
+
+
+def _leaf_names(leaves: Sequence[tuple[str, Kind, list[str]]]) -> list[str]:
+    """Name of every (argument, kind, path). Inputs keep theirs, by which a caller gives them; a parameter of the same name says whose it is."""
+    inputs = iter(distinct(_leaf_name(*leaf) for leaf in leaves if leaf[1] == "input"))
+    names = [next(inputs) if kind == "input" else "" for _, kind, _ in leaves]
+    taken = set(names)
+    for place, (label, kind, path) in enumerate(leaves):
+        if kind == "parameter":
+            name = _leaf_name(label, kind, path)
+            if name in taken:
+                name = ".".join([_MODULE if label == STATE else label, *path])
+            names[place] = distinct([name], taken)[0]
+            taken.add(names[place])
+    return names
 
 
 def _leaf_name(label: str, kind: Kind, path: list[str]) -> str:

@@ -20,7 +20,7 @@ import jax.extend
 import numpy as np
 
 from alchemist.errors import FrontendError, UnsupportedOpError
-from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
+from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output, distinct
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
 from alchemist.frontends.jax.golden import Labelled
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
@@ -281,18 +281,11 @@ def _package_name(file: str) -> str:
 def _outputs(shapes: Any, written: Mapping[str, Any]) -> tuple[list[str], list[Output]]:
     """Names of the results in order, those of `written` arguments last."""
     found, _ = jax.tree_util.tree_flatten_with_path(shapes)
-    names: list[str] = []
-    outputs: list[Output] = []
-    for path, leaf in found:
-        steps = [key_text(key) for key in path]
-        name = ".".join(steps) if steps and not all(step.isdigit() for step in steps) else "_".join(["output", *steps])
-        names.append(name)
-        outputs.append(_output(name, leaf))
-    for name, leaf in written.items():
-        label = name if name not in names else f"{name}_after"
-        names.append(label)
-        outputs.append(_output(label, leaf, name))
-    return names, outputs
+    paths = [[key_text(key) for key in path] for path, _ in found]
+    names = [".".join(steps) if steps and not all(step.isdigit() for step in steps) else "_".join(["output", *steps]) for steps in paths]
+    names = distinct([*names, *(f"{name}_after" if name in names else name for name in written)])
+    leaves = [*((leaf, "") for _, leaf in found), *((leaf, name) for name, leaf in written.items())]
+    return names, [_output(name, leaf, mutates) for name, (leaf, mutates) in zip(names, leaves, strict=True)]
 
 
 def _output(name: str, leaf: Any, mutates: str = "") -> Output:

@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 
 from alchemist.errors import FrontendError, InputError
-from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
+from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output, distinct
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
@@ -181,15 +181,8 @@ def _kind(declared: str) -> ArgumentKind:
 
 def _argument_names(entry: FuncOp) -> list[str]:
     """`ttir.name`, else the argument's location name, else arg<n>; made unique."""
-    names: list[str] = []
-    for index, (arg, facts) in enumerate(zip(entry.args, argument_attrs(entry), strict=True)):
-        stem = str(facts.get("ttir.name") or _location_name(arg) or f"arg{index}")
-        name, count = stem, 0
-        while name in names:
-            count += 1
-            name = f"{stem}_{count}"
-        names.append(name)
-    return names
+    described = zip(entry.args, argument_attrs(entry), strict=True)
+    return distinct(str(facts.get("ttir.name") or _location_name(arg) or f"arg{index}") for index, (arg, facts) in enumerate(described))
 
 
 def _location_name(arg: BlockArgument) -> str:
@@ -212,7 +205,7 @@ def _result_names(entry: FuncOp) -> list[str]:
         keys = ".".join(re.findall(r"\['?(\w*[A-Za-z]\w*)'?\]", info))
         name = str(facts.get("ttir.name") or keys or stem)
         names.append(name if name not in names else stem)
-    return names
+    return distinct(names)
 
 
 def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results: Sequence[str]) -> None:

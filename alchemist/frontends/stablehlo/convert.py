@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -117,10 +118,12 @@ class Stack:
 class Converter:
     """State of one conversion."""
 
-    def __init__(self, module: ModuleOp, emitter: Emitter, sources: Sources) -> None:
+    def __init__(self, module: ModuleOp, emitter: Emitter, sources: Sources, names: Collection[str]) -> None:
+        """names: of the arguments."""
         self.functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
         self.e = emitter
         self.sources = sources
+        self.names = names
         self.refused: list[Refused] = []
         self.converted = 0
         self.inputs: set[SSAValue] = set()  # arguments that are not weights
@@ -283,7 +286,7 @@ class Converter:
 
     def add_argument(self, array: Array, shape: tuple[int, ...], of: str) -> Val:
         """A tensor that is stored beside the weights, and that nothing is computed with before the first call."""
-        name = f"initial_{len(self.starts)}"
+        name = next(name for number in itertools.count(len(self.starts)) if (name := f"initial_{number}") not in self.names)
         self.starts.append((name, array))
         block = self.e.b.block
         return Val(shape, of, block.insert_arg(tensor(shape, of), len(block.args)))
@@ -337,7 +340,7 @@ def convert(
     typed = [(given.name, tensor(*type_of(arg)), given.kind, None) for given, arg in zip(inputs, args, strict=True)]
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder)
-    converter = Converter(module, emitter, sources)
+    converter = Converter(module, emitter, sources, {given.name for given in inputs})
     converter.may_add_arguments = may_add_arguments
     converter.inputs.update(value for given, value in zip(inputs, builder.args, strict=True) if given.kind == "input")
     vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]

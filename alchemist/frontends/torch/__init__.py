@@ -17,7 +17,7 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError, UnsupportedOpError
-from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output
+from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output, distinct
 from alchemist.frontends.torch import rules as _rules
 from alchemist.frontends.torch.aliasing import written_placeholders
 from alchemist.frontends.torch.complex_numbers import Pair
@@ -34,7 +34,6 @@ from alchemist.frontends.torch.export import (
     output_names,
     refuse_options_of_torch,
     separate,
-    unique,
     warn_of_training,
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
@@ -89,7 +88,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     names = output_names(program)
     _refuse_complex(names, values)
     users = [(label, value) for label, value in zip(names, values, strict=True) if isinstance(value, Tensor)]
-    labels = unique([*(label for label, _ in users), *(place.name for place, _ in mutations)])
+    labels = distinct([*(label for label, _ in users), *(place.name for place, _ in mutations)])
     tensors = [value for _, value in users] + [value for _, value in mutations]
     _check_supported(lowering)
     written = {place.name for place, _ in mutations}
@@ -189,6 +188,10 @@ def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Cal
         if spec.kind is InputKind.CONSTANT_TENSOR and _memory(value) in memory:
             name, kind, buffer = memory[_memory(value)], "parameter", True
         out.append(_Place(node, name, kind, value, target, buffer))
+    inputs = {place.name for place in out if not place.target}
+    for place in out:
+        if place.target and place.name in inputs:  # forward(self, w) of a module with a parameter w
+            place.name = distinct([f"self.{place.name}"], inputs)[0]
     return out
 
 
@@ -241,7 +244,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
                 user = next(iter(place.node.users), None)
                 place.name = sources.variable(user) or place.target
                 if place.name in by_name:
-                    place.name = f"{place.name}_{place.target.removeprefix('lifted_tensor_')}"
+                    place.name = distinct([f"{place.name}_{place.target.removeprefix('lifted_tensor_')}"], by_name)[0]
             by_name[place.name] = place
             declared.append(place)
     try:

@@ -20,7 +20,7 @@ from torch.export.graph_signature import InputKind
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
-from alchemist.frontends.base import CallLeaf, python_value
+from alchemist.frontends.base import CallLeaf, distinct, python_value
 from alchemist.frontends.torch import caches, training
 from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
@@ -330,7 +330,7 @@ def argument_names(spec: pytree.TreeSpec, function: Callable[..., Any]) -> list[
         names += spec_paths(child, name)
     for key, child in zip(_child_keys(keyword), keyword.children(), strict=True):
         names += spec_paths(child, key)
-    return unique(names)
+    return distinct(names)
 
 
 def call_leaves(flattened: tuple[list[Any], pytree.TreeSpec], function: Callable[..., Any]) -> list[CallLeaf]:
@@ -353,7 +353,7 @@ def output_names(program: ExportedProgram) -> list[str]:
     if len(paths) == 1 and paths[0].isdigit():
         return ["output"]
     named = _named_like_parameters(paths, {str(entry.target) for entry in program.graph_signature.input_specs if entry.kind is InputKind.PARAMETER})
-    return unique([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
+    return distinct([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
 
 
 def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
@@ -366,12 +366,3 @@ def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) ->
         if prefix is not None and any("." in key for key in keys):
             found |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
     return found
-
-
-def unique(names: Sequence[str]) -> list[str]:
-    seen: dict[str, int] = {}
-    out = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return out
