@@ -1,4 +1,5 @@
-"""What the simulator makes of the referee's calls, written down: refusals, device programs with their cycles, and values of small ones.
+"""What the simulator makes of the referee's calls, written down: refusals, device programs with their cycles, what
+results are and where they lie, and values of small ones.
 
 python -m tests.sim.recorded_calls    # writes tests/data/recorded_calls.txt; say in the commit why they changed
 
@@ -53,7 +54,7 @@ def _calls(way: str) -> dict[str, str]:
     from changed_calls import changed_calls
     from conformance_programs import calls
 
-    own = {f"changed {zlib.crc32(call.encode()):08x}": call for call in changed_calls()}
+    own = {f"changed {_number(call)}": call for call in changed_calls()}
     return dict(zip(calls(), calls(), strict=True)) | (own if way == "as written" else {})
 
 
@@ -61,9 +62,22 @@ def _programs(device: Any) -> str:
     return " ".join(f"{each['cores']}:{each['l1_bytes']}:{each['cycles']}" for each in device.events())
 
 
+def _specs(results: Any) -> str:
+    """Shape, data type, layout and memory of each result."""
+    if isinstance(results, list | tuple):
+        return "; ".join(map(_specs, results))
+    if not hasattr(results, "memory_config"):
+        return str(results)
+    return f"{results.shape} {results.padded_shape} {results.dtype} {results.layout} {results.memory_config()}"
+
+
+def _number(words: str) -> str:
+    return f"{zlib.crc32(words.encode()):08x}"
+
+
 def _refusal(error: Exception) -> str:
     """A number for the words: the cases of other tests show them."""
-    return f"refused {zlib.crc32(f'{type(error).__name__}: {error}'.encode()):08x}"
+    return f"refused {_number(f'{type(error).__name__}: {error}')}"
 
 
 def _sums(results: Any) -> str:
@@ -112,8 +126,8 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
             device.clock_reset()
             device.events_enable(True)
             try:
-                eval(call, scope)
-                yield f"{card} {way}", name, _programs(device)
+                results = eval(call, scope)
+                yield f"{card} {way}", name, f"{_programs(device)} {_number(_specs(results))}".strip()
                 volumes[way, name] = volume
             except (RuntimeError, TypeError, ValueError) as error:
                 yield f"{card} {way}", name, _refusal(error)

@@ -6,12 +6,12 @@ and arguments go together, which the referee's calls show few of; what the real 
 
 from __future__ import annotations
 
-from changed_calls import attention, elementwise, images, movement, norms, products
+from changed_calls import attention, elementwise, images, movement, norms, products, rare
 from changed_calls.family import NAMES
 
 __all__ = ["NAMES", "changed_calls"]
 
 
 def changed_calls() -> list[str]:
-    families = [family for topic in (products, norms, attention, images, elementwise, movement) for family in topic.FAMILIES]
+    families = [family for topic in (products, norms, attention, images, elementwise, movement, rare) for family in topic.FAMILIES]
     return list(dict.fromkeys(call for family in families for call in family.calls()))
