@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import pytest
 from alchemist.errors import ExportDirectoryError, OptionError
 from alchemist.export import workspace
 from alchemist.export.directory import MANIFEST, edited_files, export_target, exporting, file_sha256, read_manifest
+from alchemist.export.filesystem import clone, exchange, is_mount_point
 
 
 def make_export(path: Path, text: str = "x = 1\n", *, overwrite: bool = False) -> None:
@@ -225,6 +227,168 @@ def test_results_and_the_environment_are_kept(tmp_path: Path) -> None:
         make_export(target)
 
 
+def test_a_current_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target that is there, for the directory to be compared with."""
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for text in ("x = 1\n", "x = 2\n"):
+        make_export(tmp_path / "out", text)
+    assert (tmp_path / "out" / "main.py").read_text() == "x = 2\n"
+    make_foreign(tmp_path / "foreign")
+    make_export(tmp_path / "foreign", overwrite=True)
+    assert names(tmp_path) == ["foreign", "out"]
+
+
+# -------------------------------------------------------------------------------------------------- errors of the system
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "hint"),
+    [
+        (errno.ENOSPC, "cannot write out: No space left on device", "free some space; what was there is unchanged"),
+        (errno.EDQUOT, "cannot write out: Disk quota exceeded", "free some space; what was there is unchanged"),
+        (errno.EFBIG, "cannot write out: File too large", "free some space; what was there is unchanged"),
+        (errno.EIO, "cannot write out: Input/output error", ""),
+        (errno.EROFS, "no permission to write in ", "choose an export_path in a directory you may write to"),
+        (errno.EACCES, None, ""),  # of a file that the model reads
+    ],
+)
+def test_errors_while_an_export_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, message: str | None, hint: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    error = OSError(number, os.strerror(number), "elsewhere")
+    with pytest.raises(OSError if message is None else ExportDirectoryError) as caught, exporting(Path("out"), overwrite=False):
+        raise error
+    if message is None:
+        assert caught.value is error
+    else:
+        assert isinstance(caught.value, ExportDirectoryError)
+        assert caught.value.message.startswith(message) and caught.value.hint == hint and caught.value.location == str(tmp_path / "out")
+    assert names(tmp_path) == []
+
+
+def test_errors_of_files_in_the_making_are_of_the_export(tmp_path: Path) -> None:
+    with pytest.raises(ExportDirectoryError, match=r"cannot write .*out: No such file or directory"), exporting(tmp_path / "out", overwrite=False) as staging:
+        (staging / "missing" / "main.py").write_text("")
+
+
+@pytest.mark.parametrize(("number", "times"), [(errno.EEXIST, 1), (errno.ENOTEMPTY, 1), (errno.ENOTDIR, 1), (errno.EACCES, 1), (errno.EEXIST, 1000)])
+def test_what_takes_the_targets_name_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, times: int) -> None:
+    """Another process creates the target right before the rename, and removes it again: once is tried again, for ever is refused."""
+    rename, failed = os.rename, []
+
+    def failing(*names: Path) -> None:
+        if len(failed) < times:
+            failed.append(names)
+            raise OSError(number, os.strerror(number), str(names[0]), None, str(names[1]))
+        rename(*names)
+
+    monkeypatch.setattr(os, "rename", failing)
+    if number == errno.EACCES or times > 1:
+        with pytest.raises(ExportDirectoryError, match="no permission" if times == 1 else "cannot create") as caught:
+            make_export(tmp_path / "out")
+        assert (caught.value.got == "Permission denied") == (times == 1)
+        assert names(tmp_path) == []
+    else:
+        make_export(tmp_path / "out")
+        assert names(tmp_path / "out") == ["main.py", MANIFEST, "tensors"]
+
+
+def test_a_workspace_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(ExportDirectoryError, match="No space left"):
+            make_export(tmp_path / "deep" / "out")
+    assert names(tmp_path) == []
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exports work; folders of other processes stay, for nobody knows whether they live."""
+
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    (tmp_path / ".alchemist-work-aaaaaaaa").mkdir()
+    monkeypatch.setattr(fcntl, "flock", refused)
+    for text in ("x = 1\n", "x = 2\n"):
+        make_export(tmp_path / "out", text)
+    assert (tmp_path / "out" / "main.py").read_text() == "x = 2\n"
+    assert names(tmp_path) == [".alchemist-work-aaaaaaaa", "out"]
+
+
+def test_what_cannot_be_put_back_lies_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "out"
+    make_export(target)
+    monkeypatch.chdir(target)
+    rename, done = os.rename, []
+
+    def failing(*names: Path) -> None:
+        if done:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rename(*names)
+        done.append(names)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", failing)
+        with pytest.raises(ExportDirectoryError, match=f"cannot put back {target}: Input/output error") as caught:
+            make_export(target, "x = 2\n")
+    assert caught.value.hint == "nothing is lost, it lies in that folder; the next export to the same place tries again"
+    assert Path(caught.value.location, "old", "main.py").read_text() == "x = 1\n"
+    with pytest.raises(KeyError), exporting(target, overwrite=False):
+        raise KeyError("model")
+    assert names(target) == ["main.py", MANIFEST, "tensors"]
+
+
+def test_two_paths_change_places(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").write_text("b")
+    assert exchange(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a").read_text() == "b" and (tmp_path / "b").is_dir()
+    (tmp_path / "b" / "inner").mkdir()
+    assert not exchange(tmp_path / "b", tmp_path / "b" / "inner")  # what the kernel cannot do
+    with pytest.raises(OSError, match="No such file") as caught:
+        exchange(tmp_path / "a", tmp_path / "missing")
+    assert (caught.value.filename, caught.value.filename2) == (str(tmp_path / "a"), str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shares: bool) -> None:
+    """A stand-in for the file system's call, which Btrfs and XFS have."""
+
+    def ioctl(target: int, request: int, source: int) -> None:
+        assert request == 0x40049409  # FICLONE of linux/fs.h
+        if not shares:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        os.write(target, os.read(source, 100))
+
+    monkeypatch.setattr(fcntl, "ioctl", ioctl)
+    (tmp_path / "a").write_text("a")
+    assert clone(tmp_path / "a", tmp_path / "b") is shares
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "a", **({"b": "a"} if shares else {})}
+    (tmp_path / "c").write_text("c")
+    assert clone(tmp_path / "a", tmp_path / "c") is False
+    assert (tmp_path / "c").read_text() == "c"
+
+
+def test_mount_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bind mounts of the same file system stand in the kernel's list alone, where blanks and backslashes have octal digits."""
+    assert is_mount_point(Path("/proc")) and not is_mount_point(tmp_path)
+    mounted = tmp_path / "a b\\c"
+    mounted.mkdir()
+    written = os.fsencode(tmp_path) + rb"/a\040b\134c"
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"22 1 0:1 / " + written + b" rw - ext4 /dev/x rw\nshort\n")
+    assert is_mount_point(mounted) and not is_mount_point(tmp_path)
+
+    def hidden(path: Path) -> bytes:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "read_bytes", hidden)
+    assert is_mount_point(Path("/proc")) and not is_mount_point(mounted)
+
+
 # ------------------------------------------------------------------------------------------------------ interrupted steps
 
 
@@ -307,6 +471,36 @@ def test_workspaces_of_living_exports_and_strangers_stay(tmp_path: Path) -> None
         assert staging.is_dir()
         (staging / MANIFEST).write_text("{}")
     assert names(tmp_path) == [".alchemist-work-aaaaaaaa", ".alchemist-work-notes", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("state", "phase", "stays"),
+    [
+        ('{"target": "out"}', "", False),
+        ("", "", False),  # killed before it was written
+        ("{", "", False),
+        ("[]", "", False),
+        ("", "beside", True),  # nobody can say where it belongs
+        ("{", "beside", True),
+        ('{"target": ".."}', "beside", True),
+        ('{"target": "a/b"}', "beside", True),
+        ('{"target": "a\\u0000b"}', "beside", True),
+        ('{"target": 3}', "beside", True),
+        ('{"target": "out"}', "beside", False),
+    ],
+)
+def test_workspaces_of_killed_exports(tmp_path: Path, state: str, phase: str, stays: bool) -> None:
+    folder = tmp_path / ".alchemist-work-aaaaaaaa"
+    (folder / "old").mkdir(parents=True)
+    (folder / "old" / "precious").write_text("")
+    (folder / "workspace.json").write_text(state)
+    if phase:
+        (folder / "phase").write_text(phase)
+    make_export(tmp_path / "other")
+    back = phase and not stays
+    assert names(tmp_path) == [*([folder.name] if stays else []), *(["other", "out"] if back else ["other"])]
+    assert (tmp_path / "out" / "precious").exists() == bool(back)
+    assert (folder / "old" / "precious").exists() == stays
 
 
 def test_two_writers_of_one_path(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def run(command: list[str], *options: str, cwd: Path) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    ["--json missing/x", "--outputs file", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--json .", "--json main", f"--json {'x' * 300}", "--json file/x", "--outputs file/x", f"--outputs {'x' * 300}", f"--inputs {'x' * 300}",
+    ["--outputs file", *(pytest.param(words, marks=pytest.mark.slow) for words in ("--json missing/x", "--json .", "--json main", f"--json {'x' * 300}", "--json file/x", "--outputs file/x", f"--outputs {'x' * 300}", f"--inputs {'x' * 300}",
      "--inputs file", "--inputs pipes", "--json /proc/nowhere/x", "--outputs /proc/nowhere"))],
 )  # fmt: skip
 def test_places(program: tuple[Path, list[str]], words: str, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ MANIFESTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-QUICK = ("nested", "shape", "entry")  # a run takes a second; the rest of the table is for the slow suite
+QUICK = ("nested", "shape")  # a run takes a second; the rest of the table is for the slow suite, and for test_frame.py without runs
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MANIFESTS])
