@@ -10,12 +10,15 @@ import contextlib
 import difflib
 import json
 import pickle
+import re
 import sqlite3
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.mutation import cpp_reach
+from tests.mutation import cpp_reach, module_level
+from tests.mutation.layers import layer_of
+from tests.mutation.module_level import FUNCTIONS, bits, span
 from tests.mutation.record import CPP_NOTES, NOTES, ROOT, TEMPLATES
 
 SOURCES = "sources"
@@ -91,9 +94,28 @@ def test_seconds() -> dict[str, float]:
     return {row.test: row.seconds for row in _rows()}
 
 
-def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] | None:
-    """Tests that run the statement around a line (outside functions: any line of the file), particular ones first, `most_s` seconds and `most` in all.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a statement stands in the sources of one run.
 
+    lines: bits of its own lines, or of the functions that it is for, by file. around: bits of what else counts in its file. outside: bits of its own lines
+    where it stands outside functions. imported: of a line that every import of its file runs.
+    """
+
+    lines: dict[str, int]
+    around: int = 0
+    outside: int = 0
+    imported: int = 0
+
+    def is_near(self, path: str, row: Row) -> bool:
+        own = row.lines.get(path, 0)
+        return any(row.lines.get(file, 0) & lines for file, lines in self.lines.items()) or bool(own & self.outside and not own & self.imported)
+
+
+def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] | None:
+    """Tests that run the statement around a line, particular ones first, `most_s` seconds and `most` in all.
+
+    Outside functions: those whose names have its words, those that run what it is for (`module_level`), then those that run any line of the file.
     In C++, where compilers move statements, those that run the rest of the function follow.
 
     None where nothing is noted of the line: no notes, older ones than the line, or what only exports run.
@@ -101,10 +123,17 @@ def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] 
     wanted = {run: place for run in {row.run for row in _rows() if path in row.lines} if (place := _noted(path, line, run)) is not None}
     if not wanted:
         return None
-    reached = [(row, [bool(row.lines.get(path, 0) & bits) for bits in wanted[row.run]]) for row in _rows() if row.run in wanted]
+    named = _named(path, line) if any(place.outside for place in wanted.values()) else frozenset()
+    reached = []
+    for row in _rows():
+        place = wanted.get(row.run)
+        if place is not None:
+            asked, near = row.test in named, place.is_near(path, row)
+            if asked or near or row.lines.get(path, 0) & place.around:
+                reached.append((0 if asked and near else 1 if asked else 2 if near else 3, row.count, row.seconds, row.test))
     taken: list[str] = []
     spent = 0.0
-    for *_, seconds, test in _varied(sorted((not near, row.count, row.seconds, row.test) for row, (near, around) in reached if near or around)):
+    for *_, seconds, test in _varied(sorted(reached)):
         if spent + seconds <= most_s and len(taken) < most:
             taken.append(test)
             spent += seconds
@@ -112,15 +141,25 @@ def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] 
 
 
 @cache
-def _noted(path: str, line: int, run: str) -> tuple[int, int] | None:
-    """Bits of the lines, as that run found them, of the statement around a line of today, and of those around it: all lines outside functions.
+def _named(path: str, line: int) -> frozenset[str]:
+    """Tests of the file's layer whose names have the words nearest to a line."""
+    layer = layer_of(path)
+    places = layer.tests if layer is not None else ("",)
+    for words in module_level.words(ast.parse((ROOT / path).read_text()), line):
+        word = re.compile(rf"(?<![a-z])({'|'.join(sorted(words, reverse=True))})(?![a-z])")
+        found = frozenset(row.test for row in _rows() if row.test.startswith(places) and word.search(row.test.partition("::")[2])) if words else None
+        if found:
+            return found
+    return frozenset()
 
-    None for a line that is new.
-    """
-    file = NOTES / run / SOURCES / path
-    if not file.exists():
+
+@cache
+def _noted(path: str, line: int, run: str) -> Place | None:
+    """Where the statement around a line of today stood in the sources of that run. None for a line that is new."""
+    sources = NOTES / run / SOURCES
+    if not (sources / path).exists():
         return None
-    before, now = file.read_text(), (ROOT / path).read_text()
+    before, now = (sources / path).read_text(), (ROOT / path).read_text()
     if before != now:
         lines, same = now.splitlines(), difflib.SequenceMatcher(None, before.splitlines(), now.splitlines(), autojunk=False)
         found = [block.a + line - 1 - block.b for block in same.get_matching_blocks() if block.b < line <= block.b + block.size and lines[line - 1].strip()]
@@ -128,9 +167,14 @@ def _noted(path: str, line: int, run: str) -> tuple[int, int] | None:
             return None
         line = found[0] + 1
     if path.endswith(".cpp"):
-        return _cpp_statement(before.splitlines(), line, _block_lines(run).get(path, 0))
-    statement = _statement(ast.parse(before), line)
-    return (-1 if statement is None else statement), 0
+        near, around = _cpp_statement(before.splitlines(), line, _block_lines(run).get(path, 0))
+        return Place({path: near}, around)
+    tree = ast.parse(before)
+    statement, inside = _statement(tree, line)
+    if inside:
+        return Place({path: statement})
+    imported = next((bits(node.lineno, node.lineno) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)), 0)
+    return Place(module_level.users(path, tree, line, sources), -1, statement, imported)
 
 
 @cache
@@ -148,10 +192,10 @@ def _cpp_statement(lines: list[str], line: int, blocks: int) -> tuple[int, int]:
     if not before:
         return -1, 0
     behind = [number for number in range(line + 1, end + 1) if blocks >> number & 1][: before != [line]]
-    return sum(1 << number for number in before + behind), _bits(begin, end)
+    return sum(1 << number for number in before + behind), bits(begin, end)
 
 
-def _varied(rows: list[tuple[bool, int, float, str]], first: int = 20) -> list[tuple[bool, int, float, str]]:
+def _varied(rows: list[tuple[int, int, float, str]], first: int = 20) -> list[tuple[int, int, float, str]]:
     """The `first` rows, then those behind by turns of their test functions: a hundred cases of one would leave no time for the one test that asks for more."""
     turns: dict[str, int] = {}
     behind = []
@@ -162,39 +206,27 @@ def _varied(rows: list[tuple[bool, int, float, str]], first: int = 20) -> list[t
     return rows[:first] + [row for *_, row in sorted(behind)]
 
 
-def _statement(tree: ast.Module, line: int) -> int | None:
-    """Bits of the lines of the innermost statement around a line, of a compound one those of its head. None outside functions: imports run it."""
-    wanted: int | None = None
+def _statement(tree: ast.Module, line: int) -> tuple[int, bool]:
+    """Bits of the lines of the innermost statement around a line, of a compound one those of its head; whether it stands in a function: imports run all else."""
+    wanted, within = 0, False
 
     def walk(node: ast.AST, inside: bool) -> None:
-        nonlocal wanted
+        nonlocal wanted, within
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                begin, end = _span(child)
+                begin, end = span(child)
                 body = getattr(child, "body", None)
-                is_definition = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
                 if not begin <= line <= end:
                     continue
+                within = inside
                 if isinstance(body, list):
-                    head = max(begin, _span(body[0])[0] - 1)
-                    if line <= head or line < _span(body[0])[0]:
-                        wanted = _bits(begin, head) if inside else None
+                    head = max(begin, span(body[0])[0] - 1)
+                    if line <= head or line < span(body[0])[0]:
+                        wanted = bits(begin, head)
                         continue
                 else:
-                    wanted = _bits(begin, end) if inside else None
-                walk(child, inside or (is_definition and not isinstance(child, ast.ClassDef)))
+                    wanted = bits(begin, end)
+                walk(child, inside or isinstance(child, FUNCTIONS))
 
     walk(tree, False)
-    return wanted
-
-
-def _span(node: ast.AST) -> tuple[int, int]:
-    if isinstance(node, ast.match_case):
-        return node.pattern.lineno, _span(node.body[-1])[1]
-    assert isinstance(node, ast.stmt | ast.ExceptHandler)
-    begin = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-    return begin, node.end_lineno or begin
-
-
-def _bits(begin: int, end: int) -> int:
-    return (1 << end + 1) - (1 << begin)
+    return wanted, within

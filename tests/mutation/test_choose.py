@@ -48,14 +48,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for function in (choose._rows, choose._noted, choose._block_lines, choose.failing, choose.test_seconds):
+    for function in (choose._rows, choose._noted, choose._named, choose._block_lines, choose.failing, choose.test_seconds):
         function.cache_clear()
 
 
-def put(run: Path, root: Path, lines: dict[str, list[int]], failed: str = "") -> None:
+def put(run: Path, root: Path, lines: dict[str, list[int]], failed: str = "", text: str = BEFORE) -> None:
     (run / "sources").mkdir(parents=True)
-    (run / "sources" / "a.py").write_text(BEFORE)
-    (root / "a.py").write_text(BEFORE)
+    (run / "sources" / "a.py").write_text(text)
+    (root / "a.py").write_text(text)
     with sqlite3.connect(run / "7.coverage") as connection:
         connection.executescript("create table context (id, context); create table file (id, path); create table line_bits (file_id, context_id, numbits);")
         connection.execute("insert into file values (1, ?)", (str(root / "a.py"),))
@@ -78,7 +78,8 @@ def test_lines_as_they_were_noted(root: Path) -> None:
     assert reaching(5) == ["both"]
     assert reaching(4) == ["falsy", "both"], "of less lines first"
     assert reaching(7) == ["falsy", "both"], "a statement over several lines"
-    assert reaching(2) == ["falsy", "both"], "outside functions: who has the file"
+    assert reaching(1) == ["falsy", "both"], "outside functions: who has the file"
+    assert reaching(2) == ["falsy", "both"], "a name: who runs what reads it, then who has the file"
     assert choose.reaching("b.py", 1, 90.0) is None
     assert choose.reaching("a.py", 4, 0.6) == ["t.py::falsy"], "as many as there is time for"
 
@@ -94,6 +95,64 @@ def test_what_is_noted_later_counts(root: Path) -> None:
     assert reaching(7) == ["both"]
     assert choose.failing() == {"t.py::fails"}
     assert choose.test_seconds() == dict.fromkeys(["t.py::both", "t.py::falsy", "t.py::other"], 0.5)
+
+
+OUTSIDE = """\
+import os
+LIMIT = 3
+MORE = {
+    "add": LIMIT,
+    "multiply": 4,
+}
+def f(a=2):
+    return MORE[a]
+
+def running(name):
+    def compute(x):
+        return x + 1
+    TABLE[name] = compute
+
+running("cummax")
+class C:
+    left: int = 1
+    def g(self):
+        return 3
+TABLE = {
+    "sub": lambda x:
+        x + 1,
+}
+SHOWN = 5
+class Fields:
+    right: int = 1
+"""
+
+
+def test_what_stands_outside_functions(root: Path) -> None:
+    """Defaults are judged by who runs the function, names by who reads them, registrations and rows of tables by whose names have their words."""
+    imports = [1, 2, 3, 7, 10, 13, 15, 16, 17, 18, 20, 21, 24, 25, 26]
+    tests = {"i": imports, "f": [8], "h": [10], "c": [12], "t[cummax]": [13], "g": [19], "l": [22], "t[multiply-2]": [], "t[add]": [8], "t[addmm]": []}
+    put(root / "notes" / "2", root, {f"t.py::{test}": lines for test, lines in tests.items()}, text=OUTSIDE)
+    (root / "notes" / "2" / "sources" / "b.py").write_text("from a import SHOWN\n\n\ndef show():\n    return SHOWN\n")
+    (root / "b.py").write_text("")
+    with sqlite3.connect(root / "notes" / "2" / "7.coverage") as connection:
+        connection.execute("insert into file values (2, ?)", (str(root / "b.py"),))
+        connection.execute("insert into line_bits values (2, ?, ?)", (len(tests), (1 << 5).to_bytes(8, "little")))
+        connection.execute("insert into context values (?, 't.py::s')", (len(tests),))
+    with (root / "notes" / "2" / "7.jsonl").open("a") as file:
+        file.write(json.dumps({"context": "t.py::s", "seconds": 0.5, "fixtures": []}) + "\n")
+    forget()
+
+    def first(line: int, count: int = 1) -> list[str]:
+        return (reaching(line) or [])[:count]
+
+    assert first(7) == ["f"], "a default"
+    assert first(2, 2) == ["f", "t[add]"], "a name that another table reads"
+    assert first(4, 2) == ["t[add]", "f"], "a row of a table: whose name asks for it, then who reads the table"
+    assert first(5) == ["t[multiply-2]"], "also where nothing is noted"
+    assert first(15, 2) == ["t[cummax]", "c"], "a registration: its name, then what is registered"
+    assert first(17) == ["g"], "a field"
+    assert first(22, 2) == ["c", "l"], "who reads the table, and who runs a line of it later"
+    assert first(24) == ["s"], "a name that other files read"
 
 
 CPP = """\
