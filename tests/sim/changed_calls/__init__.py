@@ -14,4 +14,4 @@ __all__ = ["NAMES", "changed_calls"]
 
 def changed_calls() -> list[str]:
     families = [family for topic in (products, norms, attention, images, elementwise, movement, rare) for family in topic.FAMILIES]
-    return list(dict.fromkeys(call for family in families for call in family.calls()))
+    return list(dict.fromkeys(call for family in families for call in (*family.calls(), *family.other_tensors())))

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-# Names of memory for calls, beside those of the referee's calls. G: cores from (x, y) to (x, y).
+# Names for calls, beside those of the referee's calls. G: cores from (x, y) to (x, y). M: a memory config. Instead of the tensor that a call takes,
+# H: one on the host, V: of the other layout, O: of another data type, K: without its first dimension, N: 32 values wider.
 NAMES = """
 def G(x0, y0, x1, y1):
     return ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(x0, y0), ttnn.CoreCoord(x1, y1))})
 def M(layout, grid, shape, orientation="ROW_MAJOR", buffer="L1"):
     return ttnn.MemoryConfig(getattr(ttnn.TensorMemoryLayout, layout + "_SHARDED"), getattr(ttnn.BufferType, buffer),
         ttnn.ShardSpec(grid, shape, getattr(ttnn.ShardOrientation, orientation)))
+def H(shape, dtype=BF16, layout=TILE, mem=DRAM):
+    return ttnn.from_device(T(shape, dtype, layout, mem))
+def V(shape, dtype=BF16, layout=TILE, mem=DRAM):
+    return T(shape, dtype, RM if layout == TILE else TILE, mem)
+def O(shape, dtype=BF16, layout=TILE, mem=DRAM):
+    return T(shape, F32 if dtype == BF16 else BF16, layout, mem)
+def K(shape, dtype=BF16, layout=TILE, mem=DRAM):
+    return T(shape[1:], dtype, layout, mem)
+def N(shape, dtype=BF16, layout=TILE, mem=DRAM):
+    return T([*shape[:-1], sum(shape[-1:]) + 32], dtype, layout, mem)
 HSM, WSM, BSM = ttnn.L1_HEIGHT_SHARDED_MEMORY_CONFIG, ttnn.L1_WIDTH_SHARDED_MEMORY_CONFIG, ttnn.L1_BLOCK_SHARDED_MEMORY_CONFIG
 """
 HEIGHT, WIDTH, BLOCK = 'M("HEIGHT", G(0, 0, 7, 0), [32, 256])', 'M("WIDTH", G(0, 0, 7, 0), [256, 32])', 'M("BLOCK", G(0, 0, 3, 3), [64, 64])'
@@ -36,6 +48,13 @@ class Family:
                 for value in values:
                     if value != base.get(place):
                         yield self._text({**base, place: value})
+
+    def other_tensors(self) -> Iterator[str]:
+        """The first call with one of its tensors changed."""
+        parts = re.split(r"\bT\(", next(self.calls()))
+        for index in range(1, len(parts)):
+            for changed in "HVOKN":
+                yield "T(".join(parts[:index]) + f"{changed}(" + "T(".join(parts[index:])
 
     def _text(self, values: dict[str, str]) -> str:
         text = self.call.replace("{config}", values.get("config", "")).replace("{", "\0{")

@@ -130,11 +130,11 @@ Tensor embedding_bw(
         "output_gradient_tensor: expected shape [1, 1, {}, width] with a width in whole tiles, got {}", input.logical_volume(), rows);
     SHIM_CHECK(weight.logical_shape().rank() >= 2, "weight_tensor: expected rank 2 or more, got shape {}", weight.logical_shape());
     const uint32_t vocabulary = weight.logical_shape()[-2], width = rows[-1];
-    const MemoryConfig memory = memory_config.value_or(gradient.memory_config());
+    const MemoryConfig memory = output ? output->memory_config() : memory_config.value_or(gradient.memory_config());
     const Shape shape({1, 1, vocabulary, width});
     return launch(
         {.op = strategy::EmbeddingBackward{}, .name = "EmbeddingBackwardDeviceOperation"}, {input, gradient},
-        {output ? output->tensor_spec() : make_spec(shape, result_dtype, Layout::TILE, memory)},
+        {make_spec(shape, result_dtype, Layout::TILE, memory)},
         [=](std::span<const Tensor> outputs) {
             const F32Values gradients(gradient), indices(input);
             std::vector<float> sums(shape.volume(), 0.0F);

@@ -165,6 +165,7 @@ Tensor experimental::nlp_concat_heads_decode(
     SHIM_CHECK(
         result.rank() == 4 && result[2] >= s[1] && result[3] == run && result.volume() == uint64_t{result[2]} * result[3],
         "output_tensor: expected shape [1, 1, {}, {}], got {}", MOST_USERS, run, result);
+    SHIM_CHECK(!output || output->dtype() == input.dtype(), "output_tensor: expected dtype {}, got {}", input.dtype(), output->dtype());
     return launch(
         {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDecodeDeviceOperation"}, {input},
         {output ? output->tensor_spec() : make_spec(result, input.dtype(), Layout::TILE, memory)},
