@@ -86,6 +86,9 @@ def test_stand_in_kernel_is_an_executable(tmp_path: Path) -> None:
     told = " ".join(done.stdout.split())
     address = f"{environment._KERNEL_ADDRESS:08x}"
     for said in (
+        "Magic: 7f 45 4c 46 01 01 01 00 00 00 00 00 00 00 00 00", "Start of program headers: 52 (bytes", "Flags: 0x0", "Size of this header: 52 (bytes)",
+        "Size of program headers: 32 (bytes)", "Number of program headers: 1", "Size of section headers: 40 (bytes)", "Section header string table index: 5",
+        "Version: 0x1", "[ 0] NULL 00000000 000000 000000 00 0 0 0",
         "Type: EXEC", "Machine: RISC-V", f"Entry point address: 0x{environment._KERNEL_ADDRESS:x}", "Number of section headers: 6",
         f".text PROGBITS {address} 000060 000010 00 AX 0 0 4", ".rela.text RELA 00000000 0000a0 000000 0c I 3 1 4",
         ".symtab SYMTAB 00000000 000070 000030 10 4 2 4", ".strtab STRTAB 00000000 0000a0 000008 00 0 0 1",

@@ -206,6 +206,132 @@ ttnn.create_sharded_memory_config((1, 1, 32, 384), ttnn.CoreGrid(x=3, y=2), ttnn
 ttnn.create_sharded_memory_config((1, 1, 33, 384), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.HEIGHT)
 ttnn.create_sharded_memory_config((64, 32), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.HEIGHT, use_height_and_width_as_shard_shape=True)
 ttnn.create_sharded_memory_config((1, 64, 32), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.HEIGHT, use_height_and_width_as_shard_shape=True)
+ttnn.create_sharded_memory_config((1, 1, 64, 96), S, ttnn.ShardStrategy.BLOCK)
+ttnn.create_sharded_memory_config((1, 1, 64, 96), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.BLOCK, use_height_and_width_as_shard_shape=True)
+ttnn.create_sharded_memory_config((1, 1, 50, 70), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.BLOCK)
+ttnn.create_sharded_memory_config((1, 1, 64, 95), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.WIDTH)
+ttnn.create_sharded_memory_config((64,), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.HEIGHT)
+ttnn.create_sharded_memory_config_((1, 1, 64, 96), ttnn.CoreGrid(x=3, y=2), ttnn.TensorMemoryLayout.BLOCK_SHARDED, ttnn.ShardOrientation.ROW_MAJOR)
+ttnn.create_sharded_memory_config_((1, 1, 50, 70), ttnn.CoreGrid(x=3, y=2), ttnn.TensorMemoryLayout.BLOCK_SHARDED, ttnn.ShardOrientation.COL_MAJOR, tile_layout=True)
+ttnn.create_sharded_memory_config_((1, 1, 50, 70), S, ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.ShardOrientation.ROW_MAJOR, tile_layout=True)
+ttnn.create_sharded_memory_config_((64, 32), S, ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.ShardOrientation.ROW_MAJOR, use_height_and_width_as_shard_shape=True)
+ttnn.CoreRange.from_json(ttnn.CoreRange((1, 2), (3, 4)).to_json())
+ttnn.CoreRangeSet.from_json(S.to_json())
+ttnn.MemoryConfig.from_json(ttnn.L1_MEMORY_CONFIG.to_json())
+ttnn.MemoryConfig.from_json(ttnn.create_sharded_memory_config((1, 1, 64, 96), ttnn.CoreGrid(x=3, y=2), ttnn.ShardStrategy.BLOCK).to_json())
+ttnn.MemoryConfig.from_json(ttnn.MemoryConfig(buffer_type=ttnn.BufferType.L1, nd_shard_spec=ttnn.NdShardSpec([1, 32, 64], S)).to_json())
+ttnn.L1_MEMORY_CONFIG.experimental_set_per_core_allocation(False)
+ttnn.L1_MEMORY_CONFIG.experimental_set_per_core_allocation(True)
+ttnn.L1_MEMORY_CONFIG.experimental_set_range_lockstep_allocation(True)
+ttnn.L1_MEMORY_CONFIG == ttnn.MemoryConfig(buffer_type=ttnn.BufferType.L1), ttnn.L1_MEMORY_CONFIG == ttnn.DRAM_MEMORY_CONFIG, ttnn.L1_MEMORY_CONFIG != 3
+S.contains(ttnn.CoreCoord(1, 0)), S.contains(ttnn.CoreCoord(2, 0)), S.contains(ttnn.CoreRange((0, 0), (1, 1))), S.contains(ttnn.CoreRange((0, 0), (2, 1))), S.contains(S)
+S.subtract(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (0, 0))])), S.subtract(S), S.subtract(ttnn.CoreRangeSet([ttnn.CoreRange((5, 5), (6, 6))]))
+S.merge(ttnn.CoreRangeSet([ttnn.CoreRange((2, 0), (3, 1))])), S.num_cores(), S.size(), S.bounding_box(), S.ranges()
+ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 1)), ttnn.CoreRange((1, 1), (2, 2))])
+ttnn.CoreRange((2, 0), (1, 1))
+ttnn.CoreRange((0, 0), (1, 1)) == ttnn.CoreRange((0, 0), (1, 1)), ttnn.CoreRange((0, 0), (1, 1)) == ttnn.CoreRange((0, 0), (1, 2)), hash(ttnn.CoreCoord(1, 2)) == hash(ttnn.CoreCoord(1, 2))
+ttnn.CoreRange((0, 0), (3, 1)).grid_size()
+ttnn.corerange_to_cores(S), ttnn.corerange_to_cores(S, 3), ttnn.corerange_to_cores(S, 3, True), ttnn.corerange_to_cores(S, None, True)
+ttnn.grid_to_cores(5, 3, 2), ttnn.grid_to_cores(5, 3, 2, True)
+ttnn.grid_to_cores(7, 3, 2, True)
+ttnn.num_cores_to_corerangeset(5, ttnn.CoreCoord(3, 2), row_wise=True), ttnn.num_cores_to_corerangeset(4, ttnn.CoreCoord(3, 2), row_wise=False)
+ttnn.num_cores_to_corerangeset_in_subcoregrids(ttnn.CoreCoord(0, 0), 3, S, row_wise=True)
+ttnn.num_cores_to_corerangeset_in_subcoregrids(ttnn.CoreCoord(1, 0), 4, S, row_wise=True)
+ttnn.num_cores_to_corerangeset_in_subcoregrids(ttnn.CoreCoord(1, 0), 4, S, row_wise=False)
+ttnn.num_cores_to_corerangeset_in_subcoregrids(ttnn.CoreCoord(0, 0), 9, S, row_wise=True)
+ttnn.num_cores_to_corerangeset_in_subcoregrids(ttnn.CoreCoord(5, 5), 1, S, row_wise=True)
+ttnn.split_work_to_cores(ttnn.CoreCoord(8, 8), 130), ttnn.split_work_to_cores(ttnn.CoreCoord(8, 8), 130, True)
+ttnn.split_work_to_cores(ttnn.CoreCoord(2, 3), 12), ttnn.split_work_to_cores(ttnn.CoreCoord(2, 3), 4), ttnn.split_work_to_cores(ttnn.CoreCoord(2, 3), 4, True), ttnn.split_work_to_cores(ttnn.CoreCoord(2, 3), 0)
+ttnn.split_work_to_cores(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 2))]), 13), ttnn.split_work_to_cores(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 2))]), 13, True)
+ttnn.split_work_to_cores(ttnn.CoreRangeSet([ttnn.CoreRange((1, 0), (2, 2))]), 13)
+ttnn.split_work_to_cores(S, 13)
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded([1, 30, 50], S)
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded([1, 30, 50], S).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.ROW_MAJOR_LAYOUT).sharded([1, 30, 50], S).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT).sharded([1, 30, 50], S, ttnn.ShardShapeAlignment.NONE).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT).sharded([1, 30, 50], S, ttnn.ShardShapeAlignment.REQUIRED).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded(ttnn.NdShardSpec([1, 30, 50], S)).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded(ttnn.NdShardSpec([1, 30, 50], S), ttnn.ShardShapeAlignment.NONE).memory_config.nd_shard_spec
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).height_sharded(S).memory_config, ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).width_sharded(S).memory_config
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).block_sharded(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (3, 1))])).memory_config
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).block_sharded(S).memory_config
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded_across_dims([1, 2], S).memory_config, ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT).sharded_across_dims_except([1], S).memory_config
+ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT, tile=ttnn.Tile([16, 32])), ttnn.TensorSpec([2, 3, 40, 100], ttnn.bfloat16, ttnn.TILE_LAYOUT) == ttnn.TensorSpec([2, 3, 40, 101], ttnn.bfloat16, ttnn.TILE_LAYOUT)
+ttnn.Tile([32, 32]) == ttnn.Tile([32, 32]), ttnn.Tile([32, 32]) == ttnn.Tile([16, 32])
+ttnn.Tile([31, 32])
+ttnn.load_config_from_json_file("/nowhere/at/all.json")
+ttnn.load_config_from_dictionary({"no_such_key": 1})
+ttnn.load_config_from_dictionary({"enable_logging": 1})
+ttnn.CONFIG.keys()
+setattr(ttnn.CONFIG, "enable_logging", 3)
+ttnn.cluster.serialize_cluster_descriptor()
+str(ttnn.cluster.ClusterType.P150), ttnn.cluster.get_cluster_type()
+ttnn.SubDevice([3])
+ttnn.SubDevice([S, S])
+ttnn.MeshTraceId(3), ttnn.MeshTraceId(3) == ttnn.MeshTraceId(3), ttnn.MeshTraceId(3) == ttnn.MeshTraceId(4), ttnn.MeshTraceId(3) == 3, hash(ttnn.MeshTraceId(3)) == hash(ttnn.MeshTraceId(3)), int(ttnn.MeshTraceId(3))
+ttnn.execute_trace(D, ttnn.MeshTraceId(99))
+ttnn.release_trace(D, ttnn.MeshTraceId(99))
+ttnn.end_trace_capture(D, ttnn.MeshTraceId(99))
+ttnn.QueueId(1) == 1, ttnn.QueueId(1) == ttnn.QueueId(1), ttnn.QueueId(1) != ttnn.QueueId(2), hash(ttnn.QueueId(2)), int(ttnn.QueueId(3)), ttnn.SubDeviceId(1) == 1, ttnn.SubDeviceId(1) == ttnn.SubDeviceId(1)
+ttnn.MeshCoordinate(1, 2) == ttnn.MeshCoordinate(1, 2), ttnn.MeshCoordinate(coords=[1, 2]), ttnn.MeshShape([1, 1]), ttnn.MeshShape(1, 2) == ttnn.MeshShape(1, 2), ttnn.MeshShape(2, 3).mesh_size(), ttnn.MeshShape(2, 3)[1]
+ttnn.from_host_shards([ttnn.from_torch(A)], [1, 1]).shape
+ttnn.from_host_shards([ttnn.from_torch(A)], "1x1")
+ttnn.get_global_semaphore_address(ttnn.create_global_semaphore(D, S, 0)) > 0, ttnn.create_global_semaphore(D, S, 0)._tensor.memory_config()
+ttnn.command_queue(None).__enter__()
+ttnn.dram_group_norm_params_from_torch(torch.arange(64.0), 64, 2, D)
+ttnn.dram_group_norm_params_from_torch([torch.arange(64.0), torch.ones(64)], 64, 2, D, return_mask=False)
+ttnn.dram_group_norm_params_from_torch(torch.arange(64.0), 64, 2, None, core_grid=ttnn.CoreGrid(x=2, y=2), return_mask=False)
+ttnn.dram_group_norm_params_from_torch(torch.arange(64.0), 64, 2, None)
+ttnn.dram_group_norm_params_from_torch(torch.arange(63.0), 64, 2, D)
+ttnn.dram_group_norm_params_from_torch(torch.arange(48.0), 48, 2, D)
+ttnn.Tensor(A.numpy(), ttnn.bfloat8_b, D, ttnn.ROW_MAJOR_LAYOUT)
+ttnn.Tensor(I.numpy(), ttnn.int32, enable_bfloat_opt=True)
+ttnn.Tensor(A.numpy(), ttnn.float32, col_tilize=True)
+ttnn.Tensor(A.numpy(), ttnn.fp8_e4m3).dtype
+ttnn.Tensor(A.double().numpy(), ttnn.float32)
+ttnn.Tensor(A.bfloat16(), ttnn.fp8_e4m3)
+ttnn.Tensor(A.half().numpy())
+ttnn.Tensor(I.short().numpy(), ttnn.int32), ttnn.Tensor(I.long().numpy(), ttnn.int32), ttnn.Tensor(I.byte().numpy(), ttnn.uint8), ttnn.Tensor(I.numpy(), ttnn.uint16)
+ttnn.Tensor(I.short().numpy(), ttnn.bfloat16)
+ttnn.Tensor(I.long().numpy(), ttnn.bfloat16)
+ttnn.Tensor(I.long().numpy())
+ttnn.Tensor((A > 0).numpy())
+ttnn.Tensor([1, 2, 3, 4], [2, 2], ttnn.int32, ttnn.ROW_MAJOR_LAYOUT), ttnn.Tensor([1.0, 2.0], [2], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT)
+ttnn.Tensor([1, 2, 3], [2, 2], ttnn.int32, ttnn.ROW_MAJOR_LAYOUT)
+ttnn.from_torch(A).buffer_address()
+deallocated(ttnn.from_torch(A, device=D)).buffer_address()
+deallocated(ttnn.from_torch(A, device=D)).memory_config()
+ttnn.to_torch(deallocated(ttnn.from_torch(A, device=D)))
+ttnn.add(deallocated(ttnn.from_torch(A, device=D, layout=ttnn.TILE_LAYOUT)), 1.0)
+ttnn.from_torch(A, dtype=ttnn.bfloat8_b, layout=ttnn.TILE_LAYOUT), ttnn.from_torch(A, dtype=ttnn.bfloat4_b, layout=ttnn.TILE_LAYOUT)
+ttnn.from_torch(A, dtype=ttnn.bfloat8_b)
+ttnn.from_torch(A, pad_value=3.0, layout=ttnn.TILE_LAYOUT).padded_shape, ttnn.from_torch(A, tile=ttnn.Tile([16, 32]), layout=ttnn.TILE_LAYOUT).tile
+ttnn.from_torch(A, memory_config=ttnn.L1_MEMORY_CONFIG)
+ttnn.from_torch(A, spec=ttnn.TensorSpec([2, 4], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT))
+ttnn.from_torch(A, spec=ttnn.TensorSpec([2, 5], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT))
+ttnn.to_torch(ttnn.from_torch(A), dtype=torch.bfloat16).dtype
+ttnn.to_torch(ttnn.from_torch(A), torch_rank=1)
+ttnn.to_torch(ttnn.from_torch(A[:1]), torch_rank=1), ttnn.to_torch(ttnn.from_torch(A), torch_rank=4)
+ttnn._ttnn.multi_device.SystemMeshDescriptor().shape(), ttnn._ttnn.multi_device.SystemMeshDescriptor().local_shape(), ttnn._ttnn.multi_device.SystemMeshDescriptor().all_local()
+ttnn._ttnn.operations.experimental.ccl_experimental.GlobalSemaphoreArg()
+ttnn._ttnn.no_such_part
+ttnn._ttnn.graph.no_such_name
+ttnn._ttnn.__wrapped__
+ttnn._ttnn.graph.__wrapped__
+ttnn._ttnn.CONFIG is ttnn.CONFIG, ttnn._ttnn.graph.RunMode is ttnn.graph.RunMode
+ttnn.tracer.is_tracing_enabled(), ttnn.tracer.disable_tracing(), ttnn.tracer.visualize()
+ttnn.tracer.enable_tracing()
+ttnn.tracer.trace().__enter__()
+ttnn.tracer.no_such_name
+ttnn.tracer.__wrapped__
+ttnn.no_such_name
+ttnn.experimental.no_such_name
+ttnn.get_memory_config(ttnn.from_torch(A, device=D)), ttnn.get_memory_config(ttnn.from_torch(A))
+ttnn.get_memory_config(ttnn.from_torch(A))
+ttnn.is_sharded(ttnn.from_torch(A, device=D)), ttnn.has_storage_type_of(ttnn.from_torch(A), ttnn.DEVICE_STORAGE_TYPE), ttnn.is_tensor_storage_on_device(ttnn.from_torch(A))
+ttnn.element_size(ttnn.bfloat8_b)
+ttnn.dump_tensor("/nowhere/at/all.tensorbin", ttnn.from_torch(A))
+ttnn.load_tensor("/nowhere/at/all.tensorbin")
 """
 
 
@@ -216,6 +342,11 @@ def prepared(*numbers: float) -> torch.Tensor:
     made = rows.bfloat16()
     made[..., :2] = rows[..., :2].to(torch.int16).view(torch.bfloat16)
     return made
+
+
+def _deallocated(tensor: Any) -> Any:
+    ttnn.deallocate(tensor)
+    return tensor
 
 
 def _shown(value: Any) -> str:
@@ -231,7 +362,7 @@ def _shown(value: Any) -> str:
 
 def _answer(call: Any) -> str:
     try:
-        return _shown(call()).replace("\n", "\\n")[:400]
+        return _shown(call()).replace("\n", "\\n")[:700]
     except Exception as error:  # noqa: BLE001 - a refusal is an answer
         return f"{type(error).__name__}: {error}".partition("\n")[0][:200]
 
@@ -260,6 +391,8 @@ def lines() -> Iterator[str]:
         "I": WHOLE,
         "J": OTHERS,
         "X": X,
+        "S": ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 1)), ttnn.CoreRange((2, 2), (3, 2))]),
+        "deallocated": _deallocated,
     }
     for text in CALLS.strip().splitlines():
         yield f"{text} -> {_answer(lambda text=text: eval(text, known))}"

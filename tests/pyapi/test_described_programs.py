@@ -13,6 +13,10 @@ CORES = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(1
 FAR = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(40, 0))])
 
 
+def at(x: int, y: int) -> Any:
+    return ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(x, y), ttnn.CoreCoord(x, y))])
+
+
 def program(cores: Any = CORES, page: int = 2048, config: Any = None) -> Any:
     held = ttnn.CBFormatDescriptor(buffer_index=0, data_format=ttnn.bfloat16, page_size=page, tile=ttnn.TileDescriptor(32, 32))
     arguments = ttnn.RuntimeArgs()
@@ -32,6 +36,13 @@ def program(cores: Any = CORES, page: int = 2048, config: Any = None) -> Any:
         (lambda: ttnn.merge_program_descriptors([program(), program()]), NotSupported, "kernels in source are not simulated"),
         (lambda: program(config=ttnn.ComputeConfigDescriptor(fp32_dest_acc_en=True)), NotSupported, "kernels in source are not simulated"),
         (lambda: program(cores=FAR), InvalidArgument, "lie outside of the device's grid"),
+        (lambda: program(cores=at(7, 7)), NotSupported, "kernels in source are not simulated"),
+        (lambda: program(cores=at(8, 0)), InvalidArgument, "lie outside of the device's grid of 8 x 8"),
+        (lambda: program(cores=at(0, 8)), InvalidArgument, "lie outside of the device's grid of 8 x 8"),
+        (lambda: program(cores=ttnn.CoreRangeSet([])), InvalidArgument, "core_ranges: a KernelDescriptor without cores"),
+        (lambda: program(page=1024), NotSupported, "kernels in source are not simulated"),
+        (lambda: program(page=0), NotSupported, "kernels in source are not simulated"),
+        (lambda: ttnn.ProgramDescriptor(kernels=[ttnn.KernelDescriptor(core_ranges=CORES)]), InvalidArgument, "config: a kernel without one"),
         (lambda: program(page=3000), InvalidArgument, "no whole pages of 3000 B"),
         (lambda: ttnn.ProgramDescriptor(), InvalidArgument, "at least one kernel"),
         (lambda: "a program", InvalidArgument, "expected ProgramDescriptor or MeshProgramDescriptor"),

@@ -250,6 +250,26 @@ def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, s
     assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)
 
 
+@pytest.mark.parametrize(
+    ("shape", "on_host", "asked", "layout", "lies_on_device"),
+    [
+        ((1, 1, 32, 64), False, {}, "TILE", True),
+        ((1, 1, 32, 64), True, {"output_on_device": False}, "TILE", False),
+        ((1, 1, 32, 64), False, {"output_on_device": False}, "TILE", False),
+        ((1, 1, 32, 64), False, {"output_layout": ttnn.ROW_MAJOR_LAYOUT}, "ROW_MAJOR", True),
+        ((1, 1, 31, 64), False, {}, "ROW_MAJOR", True),
+        ((1, 1, 32, 62), False, {}, "ROW_MAJOR", True),
+        ((1, 1, 32, 63), False, {}, "ROW_MAJOR", False),
+        ((32, 64), False, {}, "TILE", True),
+    ],
+)
+def test_where_results_of_fallbacks_lie(device: Any, shape: tuple[int, ...], on_host: bool, asked: dict[str, Any], layout: str, lies_on_device: bool) -> None:
+    from tt_lib.fallback_ops import fallback_ops
+
+    found = fallback_ops.unary_fmod(ttnn.from_torch(torch.ones(shape), dtype=ttnn.bfloat16, device=None if on_host else device), 3.0, **asked)
+    assert (found.layout.name, ttnn.is_tensor_storage_on_device(found), list(found.shape)) == (layout, lies_on_device, [1] * (4 - len(shape)) + list(shape))
+
+
 class Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -161,6 +161,25 @@ def test_arguments_of_the_decorator(device: Any) -> None:
         works.num_entries  # noqa: B018
 
 
+def _second(a: Any, other: Any) -> Any:
+    return ttnn.add(a, other)
+
+
+def test_a_plain_decorator_traces_and_keeps_nothing(device: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    works = ttnn_jit.jit()(cosh)
+    a = tensor(device, 0)
+    assert values(works(a)).tobytes() == values(cosh(a)).tobytes()
+    assert capsys.readouterr().out == "" and not list(works.out_dir.iterdir()) and not works.debug
+    with pytest.raises(AssertionError, match="Cache is not enabled"):
+        works.num_entries  # noqa: B018
+    with pytest.raises(ValueError, match="Invalid arguments for function cosh"):
+        works(a, a)
+    with pytest.raises(ValueError, match="positional argument 1 must be a tensor, got float"):
+        ttnn_jit.jit()(_second)(a, 2.0)
+    with pytest.raises(ValueError, match="tensors are passed by position, other is a keyword"):
+        ttnn_jit.jit()(_second)(a, other=a)
+
+
 def power(a: Any, exponent: int = 2) -> Any:
     result = a
     for _ in range(exponent - 1):

@@ -30,7 +30,7 @@ class _Target:
     def read(self, value: Any) -> Any:
         """TT-NN tensors of a value as torch tensors."""
         if isinstance(value, ttnn.Tensor):
-            if self.device is None and self.on_device and value.storage_type() == ttnn.StorageType.DEVICE:
+            if self.device is None:
                 self.device = value.device()
             made = value.cpu().to(ttnn.ROW_MAJOR_LAYOUT).to_torch()
             return made.to(_WIDENED.get(made.dtype, made.dtype))

@@ -482,11 +482,7 @@ def _read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:
     """Decodes the blob that the core gives for a sharded tensor."""
     size = ffi.new("size_t *", 4096)
     blob = ffi.new("char[]", 4096)
-    status = lib.shim_tensor_memory_config(handle, blob, size)
-    if status and size[0] > 4096:
-        blob = ffi.new("char[]", size[0])
-        status = lib.shim_tensor_memory_config(handle, blob, size)
-    _core.check(status)
+    _core.check(lib.shim_tensor_memory_config(handle, blob, size))
     record = decode_blob(bytes(ffi.buffer(blob, size[0])))["memory_config"]
     layout = TensorMemoryLayout[record["memory_layout"]]
     if "nd_shard_spec" in record and "shard_spec" not in record:
