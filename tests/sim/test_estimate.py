@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ttnn_shim.calibrate import SFPU, Problem, load, mask_of, parameters_of, read_constants, read_table, score
 from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, tensor
+from ttnn_shim.row_attrs import op_attributes, paddings
 from ttnn_shim.simlib import SimulatorError, simulator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,7 @@ def problem() -> Problem:
 
 @pytest.mark.parametrize("table", list(LIMITS))
 def test_training_rows_are_reproduced(problem: Problem, table: str) -> None:
+    assert {one.table for one in problem.observations} == LIMITS.keys()
     made = score(problem, problem.predict(), mask_of(problem, table=table))
     median, p90 = LIMITS[table]
     assert made.median <= median, str(made)
@@ -201,6 +203,64 @@ def test_attributes_that_an_operation_does_not_have(op: str, attributes: dict[st
     page = tensor([32, 32], "bfloat16")
     with pytest.raises(SimulatorError, match=message):
         simulator().config({"op": op, "inputs": [page], "outputs": [page], "attrs": attributes})
+
+
+WINDOW = {"input_hw": [8, 9], "window_hw": 3, "stride_hw": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "kernels", "wanted"),
+    [
+        ("halo", {"config": WINDOW}, "", {"batch": 1, "input_hw": [8, 9], "window_hw": [3, 3], "stride_hw": [1, 2], "dilation_hw": [1, 1], "padding": [0, 0, 0, 0],
+                                          "num_cores_nhw": 1, "is_out_tiled": False, "config_in_dram": False, "in_nsticks": 0}),
+        ("halo", {"config": {**WINDOW, "batch_size": 2, "dilation_hw": 2, "padding": [1, 2], "num_cores_nhw": 7}, "is_out_tiled": 1, "config_tensors_in_dram": True, "in_nsticks_per_core": 5},
+         "", {"batch": 2, "input_hw": [8, 9], "window_hw": [3, 3], "stride_hw": [1, 2], "dilation_hw": [2, 2], "padding": [1, 1, 2, 2],
+              "num_cores_nhw": 7, "is_out_tiled": True, "config_in_dram": True, "in_nsticks": 5}),
+        ("pool2d", {}, "", {"max": True}),
+        ("pool2d", {"pool_type": "AVG_POOL2D", "sliding_window_config": {"window_hw": [2, 3]}}, "", {"max": False, "window_hw": [2, 3]}),
+        ("conv2d", {}, "", {"act_block_h": 1, "act_block_w": 1, "subblock_h": 1, "subblock_w": 1, "per_core_m": 1, "per_core_n": 1, "num_cores_nhw": 1, "num_cores_c_in": 1,
+                            "num_cores_c_out": 1, "untilize_out": False, "groups": 1, "split_reader": False, "act_double_buffer": False, "weights_double_buffer": False}),
+        ("conv2d", {"block_config": {"act_block_h_ntiles": 2, "act_block_w_ntiles": 3, "out_subblock_h_ntiles": 4, "out_subblock_w_ntiles": 5},
+                    "parallelization_config": {"per_core_out_matrix_height_ntile": 6, "per_core_out_matrix_width_ntile": 7, "num_cores_nhw": 8, "num_cores_c": 9},
+                    "sliding_window_config": {"window_hw": 3}, "untilize_out": True, "groups": 10, "enable_split_reader": True, "enable_act_double_buffer": True, "enable_weights_double_buffer": True},
+         "", {"window_hw": [3, 3], "act_block_h": 2, "act_block_w": 3, "subblock_h": 4, "subblock_w": 5, "per_core_m": 6, "per_core_n": 7, "num_cores_nhw": 8, "num_cores_c_in": 9,
+              "num_cores_c_out": 9, "untilize_out": True, "groups": 10, "split_reader": True, "act_double_buffer": True, "weights_double_buffer": True}),
+        ("matmul", {}, "", {"transpose_a": False, "transpose_b": False}),
+        ("matmul", {"program_config": {"in0_block_w": 2}}, "", {"transpose_a": False, "transpose_b": False}),
+        ("matmul", {"transpose_a": 1, "transpose_b": True, "program_config": {"_": "1D", "in0_block_w": 2, "per_core_M": 3, "per_core_N": 4, "out_block_h": 5, "out_block_w": 6,
+                                                                             "out_subblock_h": 7, "out_subblock_w": 8, "mcast_in0": 0, "more": 9}},
+         "", {"transpose_a": True, "transpose_b": True, "program_config": "1D", "in0_block_w": 2, "per_core_M": 3, "per_core_N": 4, "out_block_h": 5, "out_block_w": 6,
+              "out_subblock_h": 7, "out_subblock_w": 8, "mcast_in0": False}),
+        ("minimal_matmul", {"config": {"M_block_size": 1, "N_block_size": 2, "K_block_size": 3, "subblock_h": 4}}, "", {"M_block_size": 1, "N_block_size": 2, "K_block_size": 3}),
+        ("unary", {"unary_ops": ["EXP(1)", {"op": "RELU", "param": 0}]}, "", {"ops": ["EXP", "RELU"]}),
+        ("unary", {}, "", {"ops": []}),
+        ("binary", {}, "", {"op": "ADD", "broadcast": "NONE", "is_sfpu": False, "scalar": False, "post_ops": []}),
+        ("binary", {"binary_op_type": "MUL", "subtile_broadcast_type": "ROW_B", "is_sfpu": 1, "scalar": 2, "activations": ["RELU"]}, "x/eltwise_binary_kernel.cpp",
+         {"op": "MUL", "broadcast": "ROW_B", "is_sfpu": True, "scalar": True, "post_ops": ["RELU"], "legacy": True}),
+        ("binary", {"post_activations": ["EXP"], "activations": ["RELU"]}, "bcast_h.cpp", {"op": "ADD", "broadcast": "NONE", "is_sfpu": False, "scalar": False, "post_ops": ["EXP"], "legacy": True}),
+        ("groupnorm", {}, "", {"num_groups": 1, "out_row_major": False, "grid": [0, 0]}),
+        ("groupnorm", {"num_groups": 4, "program_config": {"output_layout": "ROW_MAJOR", "compute_with_storage_grid_size": {"x": 8, "y": 7}}}, "",
+         {"num_groups": 4, "out_row_major": True, "grid": [8, 7]}),
+        ("upsample", {}, "", {"scale_hw": [1, 1], "mode": "nearest"}),
+        ("upsample", {"scale_factor_h": 2, "scale_factor_w": 3, "mode": "bilinear"}, "", {"scale_hw": [2, 3], "mode": "bilinear"}),
+        ("layernorm", {"norm_type": "RMSNORM"}, "", {"rms": True}),
+        ("layernorm", {"norm_type": "LAYERNORM"}, "", {"rms": False}),
+        ("softmax", {"dim": 3, "numeric_stable": True, "inplace": 1}, "", {"dim": 3, "numeric_stable": True}),
+        ("slice", {"slice_start": [0, 1], "slice_end": [2, "3"], "step": 1}, "", {"begins": [0, 1]}),
+        ("concat", {"dim": True}, "", {}),
+        ("transpose", {"dim": "WH"}, "", {"dim": "WH"}),
+        ("tilize_with_val_padding", {}, "", {}),
+        ("tilize_with_val_padding", {}, "tilize.cpp", {"blocks_2d": False}),
+        ("tilize_with_val_padding", {}, "writer_both_dims.cpp", {"blocks_2d": True}),
+    ],
+)  # fmt: skip
+def test_attributes_of_profiled_rows(op: str, attributes: dict[str, Any], kernels: str, wanted: dict[str, Any]) -> None:
+    assert op_attributes(op, attributes, {"kernels": kernels}) == {"selector": "table", "traced": True} | wanted
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(0, [0, 0, 0, 0]), (2, [2, 2, 2, 2]), ([1, 2], [1, 1, 2, 2]), ([[1, 2], [3, 4]], [1, 2, 3, 4])])
+def test_paddings(value: Any, wanted: list[int]) -> None:
+    assert paddings(value) == wanted
 
 
 def test_strategy_has_no_machine_constants() -> None:

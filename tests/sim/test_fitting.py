@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ttnn_shim.accuracy import ridge_baseline
 from ttnn_shim.calibrate import Observation, Parameter, Problem, fold_of
 
 from ttnn_shim import calibrate
@@ -61,6 +62,8 @@ PARAMETERS = [
     Parameter("tile", ("a", "b"), 70.0, 1.0, (("twin", 2.0),)),
 ]
 FOUND = [400.0, 900.0, 50.0]
+# Of the fit from far away, step by step: how fast it gets there is part of what it does.
+COSTS = [1337.6, 1156.1, 976.0, 798.8, 627.3, 470.6, 384.3, 300.2, 216.9, 134.1, 53.6, 8.3, 5.6, 5.6]
 
 
 @pytest.mark.parametrize("every", [1, 3])
@@ -178,6 +181,47 @@ def test_other_models_and_larger_sizes_are_predicted() -> None:
     assert by_size["add"].n == by_size["all"].n == len(held) == 6
     assert by_size["add"].p90 < 2
     assert list(calibrate.leave_sizes_out(asked, PARAMETERS, minimum=14)) == ["all"]
+
+
+def test_rows_that_are_predicted_teach_nothing() -> None:
+    """What is held back took three times as long as the machine would: whoever learns from it predicts it."""
+    asked = problem()
+    late = np.array([one.trace == "t1" for one in asked.observations])
+    asked.truth[late] *= 3
+    assert calibrate.leave_trace_out(asked, PARAMETERS[2:])["t1"].median > 60
+    asked = problem()
+    large = np.array([one.size > 9 for one in asked.observations])
+    asked.truth[large] *= 3
+    by_size = calibrate.leave_sizes_out(asked, PARAMETERS)
+    assert by_size["add"].n == large.sum()
+    assert by_size["add"].median == pytest.approx(100 * 2 / 3, abs=3)
+
+
+def test_least_squares_predict_rows_that_they_have_not_seen() -> None:
+    asked = problem()
+    for number, one in enumerate(asked.observations):
+        one.family, one.group = "a", f"g{number}"
+        asked.truth[number] = 200 + 3 * one.size
+    features = np.stack([np.ones(16), [one.size for one in asked.observations]], axis=1)
+    np.testing.assert_allclose(ridge_baseline(asked, features), asked.truth, rtol=1e-3)
+    asked.truth[3] *= 10
+    assert ridge_baseline(asked, features)[3] == pytest.approx(asked.truth[3] / 10, rel=1e-3)
+    asked.truth[3] /= 10
+    asked.observations[5].op = "alone"  # nothing to learn from
+    found = ridge_baseline(asked, features)
+    assert np.flatnonzero(np.isnan(found)).tolist() == [5]
+    asked.truth[:] = 0.01 + asked.truth * 0
+    assert (ridge_baseline(asked, features)[:5] == 1.0).all()  # no prediction below a nanosecond
+
+
+def test_steps_of_a_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    """From a start that a full step overshoots: damped until the cost falls, and ended when it hardly does."""
+    far = [Parameter("start", ("a",), 3.0, 3.0), Parameter("start", ("b",), 90000.0, 3.0), Parameter("tile", ("a", "b"), 5.0, 3.0, (("twin", 2.0),))]
+    done = calibrate.fit(problem(), far, np.ones(16, bool), iterations=40, verbose=True)
+    costs = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().err.splitlines()]
+    assert costs == sorted(costs, reverse=True)
+    assert costs == COSTS
+    np.testing.assert_allclose(done.values, FOUND, rtol=0.05)
 
 
 def test_what_is_written(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ttnn_shim.published_open import readings, runs_as_stated
 from ttnn_shim.published_ops import transposed_size
-from ttnn_shim.published_signs import END, START, Pair, main
+from ttnn_shim.published_signs import END, START, Pair, main, section
 from ttnn_shim.published_words import Unreadable
 
 CONV = {"op": "conv2d", "kernel": [3, 3], "stride": [1, 1]}
@@ -85,3 +85,28 @@ def test_a_page_without_a_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit):
         main(["--docs", str(page)])
     assert page.read_text() == "nothing\n"
+
+
+def test_the_table_of_pairs() -> None:
+    """Those without a price, wrong ones, right ones, each by op."""
+    pairs = [
+        Pair("softmax", "n150", "one grid | another", "x: 1 / 2", 1.5, (1.1,)),
+        Pair("matmul", "p150", "grid", "g: 8x8 / 4x4", 0.5, (0.9, 0.4), readings=2),
+        Pair("matmul", "n150", "grid", "y: 1 / 2", 2.0, (1.0, 0.5), readings=1),
+        Pair("conv2d", "n150", "blocks", "h: 1 / 2", 3.0, (), reason="config: a | b is not stated"),
+        Pair("add", "n150", "blocks", "h: 1 / 2", 3.0, (), reason="x" * 200),
+    ]
+    text = section(pairs, 1.25)
+    assert (
+        "of 5 published pairs of configurations whose times differ by more than 1.25x the clock prices\n3 and prefers the faster side in **2 (67 %)**; 40 % of all,"
+        in text
+    )
+    assert "\n2 of them leave something open" in text
+    assert [line for line in text.splitlines() if line.startswith("|")][2:] == [
+        f"| add | n150 | blocks | h: 1 / 2 | 3.00 | - | {'x' * 60} |",
+        "| conv2d | n150 | blocks | h: 1 / 2 | 3.00 | - | config: a / b is not stated |",
+        "| matmul | n150 | grid | y: 1 / 2 | 2.00 | 0.50 to 1.00 | **wrong**, 1 reading |",
+        "| matmul | p150 | grid | g: 8x8 / 4x4 | 0.50 | 0.40 to 0.90 | right, 2 readings |",
+        "| softmax | n150 | one grid / another | x: 1 / 2 | 1.50 | 1.10 | right |",
+    ]
+    assert "**0 (0 %)**; 0 % of all" in section([], 2)
