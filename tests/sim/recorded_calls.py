@@ -49,13 +49,13 @@ def _scope(way: str) -> dict[str, Any]:
     return scope
 
 
-def _calls(way: str) -> dict[str, str]:
-    """Call by its name in the file."""
-    from changed_calls import changed_calls
+def _calls(way: str, others: bool = True) -> dict[str, str]:
+    """Call by its name in the file. others: also calls with another tensor, which tell of an op's checks above all."""
+    from changed_calls import changed_calls, other_tensors
     from conformance_programs import calls
 
-    own = {f"changed {_number(call)}": call for call in changed_calls()}
-    return dict(zip(calls(), calls(), strict=True)) | (own if way == "as written" else {})
+    own = [*changed_calls(), *(other_tensors() if others else ())] if way == "as written" else []
+    return dict(zip(calls(), calls(), strict=True)) | {f"changed {_number(call)}": call for call in own}
 
 
 def _programs(device: Any) -> str:
@@ -121,7 +121,7 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
             return made
 
         scope |= {name: counted(name) for name in plain}
-        for name, call in _calls(way).items():
+        for name, call in _calls(way, others=card == "n150").items():
             volume = 0
             device.clock_reset()
             device.events_enable(True)
@@ -154,7 +154,7 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
 
         scope |= {"T": tensor, "W": weights}
         timed_way = "as written" if way == "tensix" else way
-        for name, call in _calls(timed_way).items():
+        for name, call in _calls(timed_way, others=way == "as written").items():
             if 0 < volumes.get((timed_way, name), 0) <= most and "rand" not in call:
                 number = 0
                 try:

@@ -9,9 +9,16 @@ from __future__ import annotations
 from changed_calls import attention, elementwise, images, movement, norms, products, rare
 from changed_calls.family import NAMES
 
-__all__ = ["NAMES", "changed_calls"]
+__all__ = ["NAMES", "changed_calls", "other_tensors"]
+
+
+_FAMILIES = [family for topic in (products, norms, attention, images, elementwise, movement, rare) for family in topic.FAMILIES]
 
 
 def changed_calls() -> list[str]:
-    families = [family for topic in (products, norms, attention, images, elementwise, movement, rare) for family in topic.FAMILIES]
-    return list(dict.fromkeys(call for family in families for call in (*family.calls(), *family.other_tensors())))
+    return list(dict.fromkeys(call for family in _FAMILIES for call in family.calls()))
+
+
+def other_tensors() -> list[str]:
+    """First calls of families with one tensor changed."""
+    return list(dict.fromkeys(call for family in _FAMILIES for call in family.other_tensors()))

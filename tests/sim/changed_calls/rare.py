@@ -61,7 +61,7 @@ FAMILIES = (
             ("[2, 3, 32, 128]", 'M("HEIGHT", G(0, 0, 1, 0), [96, 128])'), ("[2, 3, 64, 128]", 'M("BLOCK", G(0, 0, 1, 2), [128, 64])'), ("[1, 1, 128, 256]", 'M("BLOCK", G(0, 0, 1, 1), [64, 128])'),
         )
     ),
-    family("ttnn.split(T([1, 1, {h}, {w}], BF16, {layout}, {a}), {args})", {}, h=["64", "4160"], w=["64", "96"], layout=["TILE", "RM"], a=["DRAM", "L1"], args=["1, 2", "32, 2", "[16, 16, 32], 2", "32, 3", "1, 3, memory_config=L1", "[32, 32], 3, memory_config=L1"]),
+    family("ttnn.split(T([1, 1, {h}, {w}], BF16, {layout}, {a}), {args})", {}, h=["64", "65"], w=["64", "96"], layout=["TILE", "RM"], a=["DRAM", "L1"], args=["1, 2", "32, 2", "[16, 16, 32], 2", "32, 3", "1, 3, memory_config=L1", "[32, 32], 3, memory_config=L1"]),
     family("ttnn.chunk(T({shape}, BF16, {layout}), {args})", {}, shape=["[1, 1, 64, 96]", "[5, 64]", "[0, 64]"], layout=["TILE", "RM"], args=["2, 3", "3, -1", "2, -5", "2, -3", "3, 0", "7, 0", "0, 0"]),
     family("ttnn.repeat_interleave(T({shape}, {dtype}, {layout}, {a}), {args})", {}, shape=["[1, 1, 64, 64]", "[40]", "[2, 3, 40, 24]"], dtype=["BF16", "F32", "BF8"], layout=["TILE", "RM"], a=["DRAM", "L1", _HEIGHT, _WIDTH, _BLOCK], args=["2, dim=3", "2, dim=2", "2, dim=0", "3, dim=1", "2, dim=-1", "1, dim=0", f"2, dim=2, memory_config={_HEIGHT}", "2, dim=2, memory_config=HSM", "2, dim=2, memory_config=L1"]),
     family("ttnn.{op}(N=1, C=1, H=64, W=64, hOnes={h}, wOnes={w}, any=T([1, 1, 64, 64], {dtype}, {layout}){rest})", {}, op=["fill_ones_rm", "fill_rm"], h=["33", "0", "65", "64"], w=["31", "0", "65"], dtype=["BF16", "F32"], layout=["RM", "TILE"], rest=["", ", val_hi=2.0, val_lo=3.0", ", memory_config=L1"]),

@@ -143,18 +143,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--ratio", type=float, default=1.2, help="pairs whose published times differ by more")
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
     args = parser.parse_args(argv)
+    head = tail = ""
+    if args.docs is not None:
+        head, start, rest = args.docs.read_text(encoding="utf-8").partition(START)
+        _, end, tail = rest.partition(END)
+        if not start or not end:
+            parser.error(f"{args.docs} has no place between {START} and {END}")
     rows = read_rows(args.data, "pairs")
     requests = requests_of("pairs", rows)
     answers = ask(requests) | derived(args.data, rows)
     text = section(pairs(rows, answers, args.ratio, of_readings(rows, answers, requests)), args.ratio)
     if args.docs is None:
         print(text)
-        return 0
-    head, start, rest = args.docs.read_text(encoding="utf-8").partition(START)
-    _, end, tail = rest.partition(END)
-    if not start or not end:
-        parser.error(f"{args.docs} has no place between {START} and {END}")
-    args.docs.write_text(head + text + tail, encoding="utf-8")
+    else:
+        args.docs.write_text(head + text + tail, encoding="utf-8")
     return 0
 
 
