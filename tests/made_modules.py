@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -52,6 +53,8 @@ class MadeModules:
     def __init__(self, folder: Path, data: Path, again: str) -> None:
         self._folder, self._data, self._again = folder, data, again
         self._known: dict[str, str] | None = None
+        self._scanned: set[str] = set()
+        self._places: list[tuple[ModuleType, str]] = []
         self._found: dict[str, str] = {}
 
     def watch(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -66,11 +69,8 @@ class MadeModules:
 
             return noted
 
-        for module in list(sys.modules.values()):
-            if module.__name__.partition(".")[0] == "alchemist" or str(getattr(module, "__file__", None) or "").startswith(f"{self._folder}/"):
-                for name, value in list(vars(module).items()):
-                    if value is run_pipeline or value is lower_to_ttnn:
-                        monkeypatch.setattr(module, name, noting(value))
+        for module, name in self._imported():
+            monkeypatch.setattr(module, name, noting(getattr(module, name)))
         torch.manual_seed(0)
         yield
         key, text = f"{request.path.name}::{request.node.name}", " | ".join(dict.fromkeys(made))
@@ -79,6 +79,15 @@ class MadeModules:
         elif made and request.node.get_closest_marker("slow") is None:
             self._known = read(self._data) if self._known is None else self._known
             assert text == self._known.get(key, ""), f"passes make other modules; explain it in the commit and run `{self._again}`, or this file with {_WORD}=1"
+
+    def _imported(self) -> list[tuple[ModuleType, str]]:
+        """Where modules of the product and of the folder hold the functions that run passes. Each is looked through once: all of them take as long as a test."""
+        for key in sys.modules.keys() - self._scanned:
+            module = sys.modules[key]
+            self._scanned.add(key)
+            if module.__name__.partition(".")[0] == "alchemist" or str(getattr(module, "__file__", None) or "").startswith(f"{self._folder}/"):
+                self._places += [(module, name) for name, value in list(vars(module).items()) if value is run_pipeline or value is lower_to_ttnn]
+        return self._places
 
     def finish(self) -> None:
         """At the end of a session that writes down: rows of files that it did not run stay."""

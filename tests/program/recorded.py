@@ -83,6 +83,7 @@ MODELS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "states of a list": (lambda: _torch(lifetimes.Scan("one of them too"), torch.ones(2, 6, 32)), {}),
     "states reversed": (lambda: _torch(lifetimes.Scan("reversed"), torch.ones(2, 6, 32)), {}),
     "two carries": (lambda: _scan(scans.old_and_new), {}),
+    "collected values alone": (lambda: _scan(scans.collected_alone), {}),
     "backwards": (lambda: _scan(scans.backwards), {}),
     "a counter": (lambda: _scan(scans.with_the_counter), {}),
     "training": (_training, {}),

@@ -63,6 +63,11 @@ def fibonacci(x: Any, steps: Any) -> Any:
     return lax.scan(lambda c, v: ((c[1], jnp.tanh(c[0] + c[1] + v)), c[0]), (x, x * 2), steps)
 
 
+def collected_alone(x: Any, steps: Any) -> Any:
+    """The last round's carried value is nobody's."""
+    return lax.scan(lambda c, v: ((c := jnp.tanh(c + v)), c @ c), x, steps)[1]
+
+
 LOOPS = [old_carry, old_carry_alone, new_carry, old_and_new, backwards, last_value_alone]
 
 

@@ -201,7 +201,7 @@ def pow_(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
-    if number is not None and shape(base) == shape(result):
+    if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # ttnn.pow takes no negative numbers
         order = c.is_image(base)
         value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)
         if number == 2:
@@ -211,8 +211,7 @@ def pow_(c: Lowering, op: Operation) -> None:
         elif number == -0.5:
             c.set(result, c.like("rsqrt", value), order)
         else:
-            whole = isinstance(number, int) or float(number).is_integer()
-            c.set(result, c.like("pow_scalar", value, {"rhs": int(number) if whole and number >= 0 else float(number)}), order)
+            c.set(result, c.like("pow_scalar", value, {"rhs": int(number) if float(number).is_integer() else float(number)}), order)
         return
     c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)], None, shape(result), dtype))
 
