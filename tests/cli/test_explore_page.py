@@ -14,6 +14,7 @@ from alchemist import codegen_py
 from alchemist.cli import main
 from alchemist.driver import explore_page
 from alchemist.driver.explore import namespace
+from alchemist.errors import InputError
 from tests.e2e.models import torch_attention, torch_mlp
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -75,6 +76,87 @@ def test_texts_of_a_model_stay_texts(export: Path, tmp_path: Path) -> None:
     found = data_of(text)["exports"][0]
     assert found["model"] == HOSTILE
     assert found["note"].startswith("no times")
+
+
+STAGES = {
+    "00_model_fx.txt": """
+     # File: /home/me/repo/src/net/layers.py:7 in forward, code: x + y
+    add: "f32[2, 3]" = torch.ops.aten.add.Tensor(x, y);  x = y = None
+    relu = torch.ops.aten.relu.default(add)
+    """
+    + f'mul: "f32[2, 3]" = torch.ops.aten.mul.Tensor(relu, add, {"z" * 400})\n',
+    "01_ttir.mlir": """
+      func.func private @other(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+        return %x : tensor<2x2xf32>
+      }
+      func.func @main(%a: tensor<2x3xf32>, %b: tensor<2x3xf32> {ttir.name = "weight"}) -> tensor<2x3xf32> {
+        %0 = "ttir.add"(%a, %b) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32> loc(fused["a"("m.py":1:2), "b"("m.py":2:2), "c"("m.py":3:2), "d"("m.py":4:2), "e"("m.py":5:2)])
+        %1 = "ttir.sum"(%0) <{dim_arg = [1 : i32], keep_dim = true}> : (tensor<2x3xf32>) -> tensor<2x1xf32>
+        %2 = "ttir.add"(%0, %1) : (tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+        return %2 : tensor<2x3xf32>
+      }""",
+    "02_empty.mlir": "module {}",
+    "notes.mlir": "no stage",
+}
+
+
+def test_every_field_of_a_node(tmp_path: Path) -> None:
+    (tmp_path / "irs").mkdir()
+    for name, text in STAGES.items():
+        (tmp_path / "irs" / name).write_text(text)
+    (tmp_path / "manifest.json").write_text('{"model": "a model"}')
+    found = data_of(explore_page.page(tmp_path, namespace))["exports"][0]
+    assert (found["model"], found["code"], [(stage["name"], stage["file"]) for stage in found["stages"]]) == (
+        "a model", {}, [("model_fx", "irs/00_model_fx.txt"), ("ttir", "irs/01_ttir.mlir")],
+    )  # fmt: skip
+    fx, ttir = (stage["nodes"] for stage in found["stages"])
+    given = {"module": "", "source": ["src/net/layers.py:7 forward"], "from": []}
+    none = {"type": "", "layout": "", "bytes": 0}
+    assert fx == [
+        given | {"op": "add = aten.add.Tensor", "keys": ["name|add"], "results": [none | {"type": "f32[2, 3]"}], "edges": [], "attributes": [["arguments", "x, y"]]},
+        given | {"op": "relu = aten.relu.default", "keys": ["name|relu"], "results": [none], "edges": [{"from": 0, "label": "add", "type": "", "layout": ""}],
+                 "attributes": [["arguments", "add"]]},
+        given | {"op": "mul = aten.mul.Tensor", "keys": ["name|mul"], "results": [none | {"type": "f32[2, 3]"}],
+                 "edges": [{"from": 1, "label": "relu", "type": "", "layout": ""}, {"from": 0, "label": "add", "type": "", "layout": ""}],
+                 "attributes": [["arguments", f"relu, add, {'z' * 400}"[:300]]]},
+    ]  # fmt: skip
+
+    def edge(producer: int, label: str, type_: str = "2x3 f32") -> dict[str, Any]:
+        return {"from": producer, "label": label, "type": type_, "layout": ""}
+
+    plain = {"module": "", "keys": [], "source": [], "from": [], "attributes": [], "overrides": []}
+    assert ttir == [
+        plain | {"op": "ttir.add", "keys": [*(f"name|{name}" for name in "abcde"), *(f"|m.py:{line}|" for line in range(1, 6))], "source": [f"m.py:{line}" for line in range(1, 5)],
+                 "results": [{"type": "2x3 f32", "layout": "", "bytes": 24}], "edges": [edge(-1, "arg0"), edge(-1, "weight")]},
+        plain | {"op": "ttir.sum", "results": [{"type": "2x1 f32", "layout": "", "bytes": 8}], "edges": [edge(0, "ttir.add")], "attributes": [["keep_dim", "True"], ["dim_arg", "(1,)"]]},
+        plain | {"op": "ttir.add", "results": [{"type": "2x3 f32", "layout": "", "bytes": 24}], "edges": [edge(0, "ttir.add"), edge(1, "ttir.sum", "2x1 f32")]},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "note"),
+    [
+        ("#!/bin/sh\nexit 3\n", "no times: ./run --estimate ended with 3"),
+        ("#!/bin/sh\nexit 0\n", "no times: ./run --estimate ended with 0"),
+        ("", "no times: [Errno"),
+    ],
+)
+def test_an_export_that_does_not_run_has_no_times(program: str, note: str, tmp_path: Path) -> None:
+    (tmp_path / "irs").mkdir()
+    (tmp_path / "irs" / "01_ttir.mlir").write_text(STAGES["01_ttir.mlir"])
+    (tmp_path / "manifest.json").write_text("{}")
+    if program:
+        (tmp_path / "run").write_text(program)
+        (tmp_path / "run").chmod(0o755)
+    assert data_of(explore_page.page(tmp_path, namespace))["exports"][0]["note"].startswith(note)
+
+
+def test_a_profile_that_is_none(export: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no profile"):
+        explore_page.page(export, namespace, tmp_path)
+    (tmp_path / "calls.json").write_text("[]")
+    with pytest.raises(InputError, match="not the calls of a profiled run"):
+        explore_page.page(export, namespace, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a": \xff', "[" * 100_000, "3"])

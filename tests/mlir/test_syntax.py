@@ -296,3 +296,24 @@ def test_several_errors_of_a_pretty_file() -> None:
         mlir_files.read(mlir_files.Chunk(text, "x.mlir"))
     found = mlir_files.all_errors(mlir_files.Chunk(text, "x.mlir"), error.value)
     assert [mlir_files.place(each)[0] for each in found] == [2, 3]
+
+
+def _lines_of_errors(count: int, characters: int = 0) -> list[int]:
+    """Lines of the errors that are told of a file with so many."""
+    text = "func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {\n"
+    text += "".join(f'  %{number} = "ttir.no"(%a) : tensor<2x3xf32>\n' for number in range(count)) + "  return %a : tensor<2x3xf32>\n}\n"
+    chunk = mlir_files.Chunk(text + "//" + "x" * (characters - len(text) - 2), "x.mlir")
+    with pytest.raises(AlchemistError) as error:
+        mlir_files.read(chunk)
+    return [mlir_files.place(each)[0] for each in mlir_files.all_errors(chunk, error.value)]
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, 1), (2, 2), (19, 19), (20, 20), (21, 20)])
+def test_twenty_errors_are_told(count: int, told: int) -> None:
+    assert _lines_of_errors(count) == [*range(2, 2 + told)]
+
+
+@pytest.mark.parametrize(("characters", "told"), [(1_999_999, 4), (2_000_000, 3), (3_999_999, 3), (4_000_000, 2)])
+def test_long_files_are_not_read_again_for_each_error(characters: int, told: int) -> None:
+    """Until four million characters have been read again."""
+    assert _lines_of_errors(9, characters) == [*range(2, 2 + told)]

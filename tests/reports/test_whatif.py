@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -94,6 +95,38 @@ def test_fusions(what: str, rows: tuple[str, ...]) -> None:
     assert kept == list(rows)
     assert len(changed) == len(FUSIBLE.splitlines())
     assert not fusions(source, set())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ('ttnn.linear(x, w)', 'ttnn.gelu(a)', 1), ('ttnn.linear(x, w)', 'ttnn.gelu(a, memory_config=L1)', 1), ('ttnn.linear(x, w)', 'ttnn.gelu(a, fast_and_approximate_mode=True)', 0),
+        ('ttnn.linear(x, w)', 'ttnn.gelu(a, True)', 0), ('ttnn.linear(x, w, activation="relu")', 'ttnn.gelu(a)', 0), ('ttnn.matmul(x, w)', 'ttnn.tanh(a)', 1), ('ttnn.linear(x, w)', 'ttnn.exp(a)', 0),
+        ('ttnn.add(x, w)', 'ttnn.relu(a)', 1), ('ttnn.add(x, w, activations=[R])', 'ttnn.relu(a)', 0), ('ttnn.subtract(x, w)', 'ttnn.sigmoid(a)', 1), ('ttnn.exp(x)', 'ttnn.relu(a)', 0),
+        ('ttnn.linear(x, w, activation="silu")', 'ttnn.multiply(a, x)', 1), ('ttnn.linear(x, w, activation="silu")', 'ttnn.multiply(x, a)', 1), ('ttnn.linear(x, w, activation="exp")', 'ttnn.multiply(a, x)', 0),
+        ('ttnn.linear(x, w, activation="silu", core_grid=G)', 'ttnn.multiply(a, x)', 0), ('ttnn.linear(x, w, activation="silu", program_config=P)', 'ttnn.multiply(a, x)', 0), ('ttnn.linear(x, w)', 'ttnn.multiply(a, x)', 0),
+        ('ttnn.linear(x, w, activation="silu")', 'ttnn.multiply(a, x, input_tensor_a_activations=[R])', 0), ('ttnn.linear(x, w, activation="silu")', 'ttnn.multiply(a, x, input_tensor_b_activations=[R])', 1),
+        ('ttnn.linear(x, w, activation="silu")', 'ttnn.multiply(x, y, a)', 0), ('ttnn.silu(x)', 'ttnn.add(a, y)', 1), ('ttnn.silu(x, memory_config=L1)', 'ttnn.add(y, a)', 1), ('ttnn.silu(x, output_tensor=y)', 'ttnn.add(a, y)', 0),
+        ('ttnn.relu(x, 1)', 'ttnn.add(a, y)', 0), ('ttnn.exp(x)', 'ttnn.add(a, y)', 0), ('ttnn.silu(x)', 'ttnn.add(a, y, input_tensor_a_activations=[R])', 0), ('ttnn.silu(x)', 'ttnn.divide(a, y)', 0),
+        ('ttnn.add(x, y)', 'ttnn.layer_norm(a)', 1), ('ttnn.add(x, y, memory_config=L1)', 'ttnn.rms_norm(a)', 1), ('ttnn.add(x, y, dtype=D)', 'ttnn.rms_norm(a)', 0), ('ttnn.subtract(x, y)', 'ttnn.rms_norm(a)', 0), ('ttnn.add(x, y)', 'ttnn.softmax(a)', 0),
+        ('ttnn.add(x, y)', 'ttnn.rms_norm(y, a)', 0), ('ttnn.add(x, y)', 'ttnn.rms_norm(a, residual_input_tensor=y)', 0), ('ttnn.add(x)', 'ttnn.rms_norm(a)', 0),
+        ('ttnn.matmul(x, y)', 'ttnn.typecast(a, D)', 1), ('ttnn.multiply(x, y)', 'ttnn.typecast(a, D)', 1), ('ttnn.exp(x)', 'ttnn.typecast(a, D)', 0), ('ttnn.matmul(x, y, dtype=D)', 'ttnn.typecast(a, D)', 0), ('ttnn.matmul(x, y)', 'ttnn.typecast(a, dtype=D)', 0),
+        ('ttnn.linear(x, w)', 'ttnn.gelu(a) + a', 0), ('ttnn.linear(x, w)', 'ttnn.add(a, a)', 0), ('ttnn.linear(x, w)', 'ttnn.gelu(x=a)', 0), ('x', 'ttnn.gelu(a)', 0),
+    ],
+)  # fmt: skip
+def test_what_is_one_op_and_what_is_not(first: str, second: str, found: int) -> None:
+    source = Source("main.py", f"def layer(x, y, w):\n    a = {first}\n    b = {second}\n    a = b\n    return ttnn.exp(a)\n")
+    ops = {*re.findall(r"ttnn\.\w+", source.text)}
+    made = fusions(source, ops)
+    assert len(made) == found
+    assert all(one.touches == {"fused main.py:2", "fused main.py:3"} for one in made)
+    assert not [one for op in ops - {"ttnn.exp"} for one in fusions(source, ops - {op})]
+
+
+def test_what_a_loop_reads_is_left_alone() -> None:
+    text = "def layer(x, w):\n    a = ttnn.linear(x, w)\n    for i in range(2):\n        b = ttnn.gelu(a)\n    return b\n"
+    assert not fusions(Source("main.py", text), {"ttnn.linear", "ttnn.gelu"})
+    assert fusions(Source("main.py", text.replace("for i in range(2)", "if x")), {"ttnn.linear", "ttnn.gelu"})
 
 
 def test_shards_of_a_norm_are_defined_once() -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ttnn_shim.errors import printable, user_location
+from ttnn_shim.errors import bounded, printable, user_location
 from ttnn_shim.program_query import query_program
 from ttnn_shim.run import main as run
 from ttnn_shim.simlib import SimulatorError, simulator, simulator_library
@@ -127,3 +127,19 @@ def test_cards_and_places() -> None:
     assert printable("a\x1b\ud800é") == "a\\x1b\\ud800é"
     refused = query_program("matmul", [], [])
     assert (refused.valid, refused.cycles) == (False, 0) and refused.error
+
+
+def test_texts_that_fit_stay() -> None:
+    assert bounded("0123456789" * 4, 40) == "0123456789" * 4
+    assert bounded("0123456789" * 5, 49) == "012345678901 ... 1 characters left out ... 456789"
+
+
+@pytest.mark.parametrize("most", [0, 5, 31, 32, 40, 50, 60])
+def test_long_texts_lose_their_middle(most: int) -> None:
+    text = "".join(map(chr, range(200, 300)))
+    mark = f" ... {100 - most} characters left out ... "
+    kept = max(most - len(mark), 0)
+    front, back = kept - kept // 3, kept // 3
+    found = bounded(text, most)
+    assert len(found) == most
+    assert found == text[:front] + mark[: most - kept] + text[100 - back :]
