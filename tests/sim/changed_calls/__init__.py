@@ -9,16 +9,17 @@ from __future__ import annotations
 from changed_calls import attention, elementwise, images, movement, norms, products, rare
 from changed_calls.family import NAMES
 
-__all__ = ["NAMES", "changed_calls", "other_tensors"]
+__all__ = ["NAMES", "changed_calls", "further_calls"]
 
 
-_FAMILIES = [family for topic in (products, norms, attention, images, elementwise, movement, rare) for family in topic.FAMILIES]
+_FAMILIES = [family for topic in (products, norms, attention, images, elementwise, movement) for family in topic.FAMILIES]
 
 
 def changed_calls() -> list[str]:
-    return list(dict.fromkeys(call for family in _FAMILIES for call in family.calls()))
+    return list(dict.fromkeys(call for family in (*_FAMILIES, *rare.FAMILIES) for call in family.calls()))
 
 
-def other_tensors() -> list[str]:
-    """First calls of families with one tensor changed."""
-    return list(dict.fromkeys(call for family in _FAMILIES for call in family.other_tensors()))
+def further_calls() -> list[str]:
+    """With two changes, or with another tensor."""
+    found = [call for family in (*_FAMILIES, *rare.FAMILIES) for call in family.other_tensors()]
+    return list(dict.fromkeys([*found, *(call for family in _FAMILIES for call in family.two_changes())]))

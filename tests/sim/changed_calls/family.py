@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import combinations
 
 # Names for calls, beside those of the referee's calls. G: cores from (x, y) to (x, y). M: a memory config. Instead of the tensor that a call takes,
 # H: one on the host, V: of the other layout, O: of another data type, K: without its first dimension, N: 32 values wider.
@@ -35,11 +36,12 @@ OUTPUTS = ["DRAM", "L1", "HSM", "WSM", "BSM", HEIGHT, WIDTH, BLOCK, BY_COLUMNS]
 
 @dataclass(frozen=True)
 class Family:
-    """call: with {places}. bases: what stands in them. others: what else may, by place."""
+    """call: with {places}. bases: what stands in them. others: what else may, by place. pairs: of those with two changes, how many are taken."""
 
     call: str
     bases: tuple[dict[str, str], ...]
     others: dict[str, list[str]] = field(default_factory=dict)
+    pairs: int = 12
 
     def calls(self) -> Iterator[str]:
         for base in self.bases:
@@ -48,6 +50,13 @@ class Family:
                 for value in values:
                     if value != base.get(place):
                         yield self._text({**base, place: value})
+
+    def two_changes(self) -> Iterator[str]:
+        """The first base with two of its places changed: what one option does may depend on another."""
+        base = self.bases[0]
+        changes = [(place, value) for place, values in self.others.items() for value in values if value != base.get(place)]
+        both = [{**base, **dict(pair)} for pair in combinations(changes, 2) if pair[0][0] != pair[1][0]]
+        yield from map(self._text, both[:: max(1, len(both) // max(1, self.pairs))])
 
     def other_tensors(self) -> Iterator[str]:
         """The first call with one of its tensors changed."""
@@ -63,6 +72,6 @@ class Family:
         return text.replace("\0", "")
 
 
-def family(call: str, base: dict[str, str], /, **others: list[str]) -> Family:
+def family(call: str, base: dict[str, str], pairs: int = 12, /, **others: list[str]) -> Family:
     """Of one base; the first of each list of others stands in it unless the base says otherwise."""
-    return Family(call, ({**{place: values[0] for place, values in others.items()}, **base},), others)
+    return Family(call, ({**{place: values[0] for place, values in others.items()}, **base},), others, pairs)

@@ -70,6 +70,7 @@ FAMILIES = (
         "ttnn.conv2d(input_tensor=T([1, 1, 64, {cin}], BF16, {layout}, {a}), weight_tensor=W([{cout}, {per}, {k}, {k}]), bias_tensor={bias}, device=d, in_channels={cin}, out_channels={cout}, batch_size=1, "
         "input_height=8, input_width=8, kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[{p}, {p}], dilation=[1, 1], groups={groups}{rest})",
         {},
+        200,
         cin=["32", "16", "64"],
         cout=["32", "48", "64"],
         per=["32", "16", "1", "64"],
@@ -87,6 +88,27 @@ FAMILIES = (
                     "override_output_sharding_config=True", "override_output_sharding_config=True, core_grid=G(0, 0, 1, 0)", "reshard_if_not_optimal=True, shard_layout=ttnn.TensorMemoryLayout.BLOCK_SHARDED", "transpose_shards=True, shard_layout=ttnn.TensorMemoryLayout.BLOCK_SHARDED")),
               ", dtype=BF8", ", memory_config=DRAM", ", memory_config=L1", ", return_output_dim=True", ", return_weights_and_bias=True", ", return_output_dim=True, return_weights_and_bias=True", ", compute_config=KC('LoFi', True)", ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceHeight, num_slices=2)",
               ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceWidth, num_slices=9)"],
+    ),
+    # Channels of several blocks: what circular buffers hold, and whether sums stay in L1.
+    family(
+        "ttnn.conv2d(input_tensor=T([1, 1, 256, {cin}], {dtype}, {layout}, {a}), weight_tensor=W([{cout}, {cin}, {k}, {k}]), bias_tensor={bias}, device=d, in_channels={cin}, out_channels={cout}, batch_size=1, "
+        "input_height=16, input_width=16, kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[1, 1], dilation=[{d}, {d}], groups=1, dtype={out}, conv_config=ttnn.Conv2dConfig(shard_layout={how}, weights_dtype={w}{more}), compute_config={math})",
+        {},
+        500,
+        cin=["64", "128", "96"],
+        cout=["64", "128", "32"],
+        dtype=["BF16", "F32"],
+        layout=["RM", "TILE"],
+        a=["DRAM", "L1"],
+        k=["3", "1"],
+        bias=["None", "W([1, 1, 1, 64])", "W([1, 1, 1, 128])"],
+        s=["1", "2"],
+        d=["1", "2"],
+        out=["BF16", "F32", "BF8"],
+        how=["ttnn.TensorMemoryLayout.HEIGHT_SHARDED", "ttnn.TensorMemoryLayout.BLOCK_SHARDED", "ttnn.TensorMemoryLayout.WIDTH_SHARDED", "None"],
+        w=["BF16", "BF8", "F32"],
+        more=["", ", act_block_h_override=32", ", act_block_h_override=64", ", full_inner_dim=True", ", enable_act_double_buffer=True", ", enable_weights_double_buffer=True", ", enable_activation_reuse=True", ", act_block_w_div=2", ", output_layout=RM", ", force_split_reader=True"],
+        math=["KC()", "KC('HiFi2', True)", "KC('LoFi', False, False, False)", "KC('HiFi4', True, False, False)"],
     ),
     family(
         "ttnn.conv_transpose2d(input_tensor=T([1, 1, 64, 32], BF16, RM, {a}), weight_tensor=W([32, {per}, {k}, {k}]), bias_tensor={bias}, device=d, in_channels=32, out_channels=32, batch_size=1, input_height=8, input_width=8, "

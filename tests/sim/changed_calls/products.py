@@ -73,6 +73,7 @@ FAMILIES = (
             {**_COMMON, "op": "linear", "config": "None", "grid": "", "w": "", "m": "", "n": "", "flag": "", "rest": ", bias=T([1, 256])"},
         ),
         _PRODUCT_OTHERS,
+        200,
     ),
     # Without a config: the op makes one.
     family(
