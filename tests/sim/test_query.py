@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from conformance_programs import PRELUDE, calls, stored
 from ttnn_shim.errors import ShimError
-from ttnn_shim.queries import CallAnswer, Memory, Record, Spec
+from ttnn_shim.queries import CallAnswer, Memory, ProgramAnswer, Record, Spec
 
 import ttnn_shim
+from tests.device import simulated_device
 
 # Families whose calls are one op on device tensors each. Ops of other families are composed in the Python door.
 FAMILIES = ("linear", "matmul", "matmul_batched", "sdpa", "norm", "softmax", "binary", "ternary", "sharded_eltwise", "shard_move", "heads", "concat", "reduce")
@@ -87,6 +89,59 @@ def test_verdicts_and_programs_are_the_real_librarys(arch: str, card: str) -> No
     assert asked > 300 and same_cores > 0.9 * programs, (asked, programs, same_cores)
 
 
+@pytest.fixture
+def device() -> Iterator[Any]:
+    ttnn_shim.activate(explicit=True)
+    with simulated_device() as made:
+        yield made
+
+
+def test_answers_are_what_calls_run(device: Any) -> None:
+    """Every field of a program, and what the results are, as the same call on tensors has them."""
+    import ttnn
+
+    questions, runs = scope("n150"), {"ttnn": ttnn, "d": device}
+    exec(PRELUDE.replace("d = ttnn.open_device(device_id=0, l1_small_size=32768)\n", "").replace("d.arch()", "'wormhole_b0'"), runs)
+    compared = 0
+    for call, family in [*calls().items()][::3]:
+        if family not in FAMILIES or " d," in call or "=d" in call or "W(" in call or "KC(" in call:
+            continue
+        answer = eval(call, questions)
+        if not isinstance(answer, CallAnswer) or answer.ns > 6000:
+            continue  # values take long
+        device.clock_reset()
+        device.events_enable(True)
+        try:
+            results = eval(call, runs)
+        except ShimError as error:
+            assert not answer.accepted and answer.code == error.code and answer.error in str(error), call
+            continue
+        assert answer.accepted, call
+        assert [(one.factory, one.family, one.cores, one.ns, one.gap_ns, one.cb_bytes, one.bound, one.modelled) for one in answer.programs] == [
+            (event["factory"], event["op"], event["cores"], event["ns"], event["gap_ns"], event["l1_bytes"], event["bound"], event["modelled"])
+            for event in device.events()
+        ], call  # fmt: skip
+        for found, result in zip(answer.outputs, results if isinstance(results, list | tuple) else [results], strict=True):
+            assert found is not None and (found.shape, found.dtype.upper(), found.layout.upper()) == (tuple(result.shape), result.dtype.name, result.layout.name.removesuffix("_LAYOUT")), call
+            memory = result.memory_config()
+            assert (found.memory.buffer, found.memory.layout) == (memory.buffer_type.name, memory.memory_layout.name), call
+            if memory.shard_spec is not None:
+                spec = memory.shard_spec
+                corners = [(one.start.x, one.start.y, one.end.x, one.end.y) for one in spec.grid.ranges()]
+                assert found.memory.shard == (tuple(spec.shape), tuple(at for one in corners for at in one), spec.orientation.name), call
+        compared += 1
+    assert compared > 40
+
+
+def test_sums_of_an_answer() -> None:
+    rows = [ProgramAnswer(name, "", "", cores, ns, 100.0, cb, peak, bound, True) for name, cores, ns, cb, peak, bound in (
+        ("a", 4, 10.0, 300, 900, "dram"), ("b", 64, 30.0, 200, 1000, "compute"), ("c", 8, 20.0, 400, 800, "noc"))]  # fmt: skip
+    answer = CallAnswer(True, programs=tuple(rows))
+    assert (answer.ns, answer.device_ns, answer.cores, answer.cb_bytes, answer.l1_peak_bytes, answer.bound) == (60, 360, 64, 400, 1000, "compute")
+    none = CallAnswer(True)
+    assert (none.ns, none.device_ns, none.cores, none.cb_bytes, none.l1_peak_bytes, none.bound) == (0, 0, 0, 0, 0, "")
+
+
 A, B = Spec((8, 224, 768)), Spec((768, 3072))
 GRID = ("compute_with_storage_grid_size", (8, 8))
 
@@ -107,6 +162,9 @@ def multicast(**changed: Any) -> Record:
         ([A, Spec((512, 3072))], {}, "height of the second"),
         ([A, B], {"unknown": 1}, "no parameter 'unknown'"),
         ([A, B], {"input_tensor_a": A}, "given twice"),
+        ([A, B, A, A, A, A, A, A, A, A, A, A, A, A, A, A], {}, "positional arguments, got 16"),
+        ([A, 2.0], {}, "takes tensors only, got 2.0"),
+        ([A, B], {"transpose_a": A}, "parameter 'transpose_a' takes no tensor"),
     ],
     ids=str,
 )
@@ -138,6 +196,9 @@ def test_use_multicore_is_no_hint(op: str, layout: str) -> None:
         ("ttnn.relu", [object()], {}, "cannot be written"),
         ("ttnn.relu", [Spec((-1, 4))], {}, "out of range"),
         ("ttnn.relu", [A], {"l1_taken_bytes": -1}, "0 or more"),
+        (3, [A], {}, "expected an op's name, got int"),
+        ("ttnn.relu", [A], {"memory_config": Record("x" * 256, ())}, "cannot be written: the name 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'"),
+        ("ttnn.relu", [A], {"memory_config": Record("MemoryConfig", (("buffer_type", object()),))}, r"cannot ask about a object \(buffer_type\)"),
     ],
 )
 def test_questions_without_an_answer(op: str, inputs: Any, named: dict[str, Any], match: str) -> None:

@@ -61,15 +61,12 @@ def header_text() -> str:
 
 
 def simulator_library() -> Path:
-    """The shared library with the simulator: $TTSIM_LIBRARY, else the one that the package uses, else a build of src/sim alone."""
+    """The shared library with the simulator: $TTSIM_LIBRARY, else the one that the package uses."""
     if given := os.environ.get("TTSIM_LIBRARY") or os.environ.get("TTNN_SHIM_LIBRARY"):
         path = Path(given)
         return path / "libttnn_shim.so" if path.is_dir() else path
     if found := library_path():
         return found
-    for root in HERE.parents[:4]:
-        for path in sorted(root.glob("build/*/libttsim.so")):
-            return path
     raise SimulatorError("the core of ttnn_shim is not built: install the package, or build ttnn_shim/src/sim/CMakeLists.txt and set TTSIM_LIBRARY")
 
 
