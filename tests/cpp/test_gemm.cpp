@@ -39,7 +39,7 @@ double worst(const std::vector<float>& got, const std::vector<double>& wanted) {
     return most;
 }
 
-void check_matmul(MatmulCall call, DataType operands, bool named, double tolerance) {
+void check_matmul(MatmulCall call, std::pair<DataType, DataType> operands, bool named, double tolerance) {
     int64_t batches = 1;
     int64_t batches_b = 1;
     for (size_t i = 0; i < call.batch.size(); ++i) {
@@ -51,8 +51,8 @@ void check_matmul(MatmulCall call, DataType operands, bool named, double toleran
     const auto bias = noise(static_cast<size_t>(call.n), 3);
     const bool with_bias = call.bias != nullptr;
     call.bias = with_bias ? bias.data() : nullptr;
-    const Stored left(a, operands);
-    const Stored right(b, operands);
+    const Stored left(a, operands.first);
+    const Stored right(b, operands.second);
     call.a = left.matrix(false);
     call.b = right.matrix(named);
     std::vector<float> c(static_cast<size_t>(batches * call.m * call.n));
@@ -83,13 +83,20 @@ void check_matmul(MatmulCall call, DataType operands, bool named, double toleran
         multiply(call);
         CHECK(worst(c, wanted) < tolerance);
     }
+    if (call.bias != nullptr) return;
+    for (int turn = 0; turn < 2; ++turn) {
+        std::fill(c.begin(), c.end(), -1.0F);
+        matmul_in_thread(call);
+        CHECK(worst(c, wanted) < tolerance);
+    }
 }
 
 }  // namespace
 
 TEST(matmul_variants) {
     const float flag = 0;
-    for (const DataType dtype : {DataType::FLOAT32, DataType::BFLOAT16}) {
+    constexpr DataType WIDE = DataType::FLOAT32, HALF = DataType::BFLOAT16;
+    for (const auto& dtype : {std::pair(WIDE, WIDE), std::pair(HALF, HALF), std::pair(WIDE, HALF), std::pair(HALF, WIDE)}) {
         for (const bool named : {false, true}) {
             for (const bool transpose_a : {false, true}) {
                 for (const bool transpose_b : {false, true}) {
@@ -135,7 +142,7 @@ TEST(matmul_of_cut_operands_stacks_and_sums) {
     for (float& value : doubled) value *= 2;
     std::vector<float> c(24);
     call.c = c.data();
-    for (const auto multiply : {plain::matmul, matmul}) {
+    for (const auto multiply : {plain::matmul, matmul, matmul_in_thread}) {
         call.accumulate = false;
         multiply(call);
         CHECK(c == products);
@@ -147,7 +154,7 @@ TEST(matmul_of_cut_operands_stacks_and_sums) {
     call.accumulate = false;
     call.c = halves.data();
     call.c_dtype = DataType::BFLOAT16;
-    for (const auto multiply : {plain::matmul, matmul}) {
+    for (const auto multiply : {plain::matmul, matmul, matmul_in_thread}) {
         std::fill(halves.begin(), halves.end(), bfloat16(0.0F));
         multiply(call);
         for (size_t i = 0; i < halves.size(); ++i) CHECK_EQ(static_cast<float>(halves[i]), static_cast<float>(bfloat16(products[i])));
