@@ -133,6 +133,14 @@ def test_answers_are_what_calls_run(device: Any) -> None:
     assert compared > 40
 
 
+def test_texts_of_any_kind_come_back() -> None:
+    for text in ('a\nb"\\\x01\x1f é', "", "/\t"):
+        answer = ttnn_shim.query("ttnn.upsample", [Spec((1, 8, 8, 32), layout="row_major")], scale_factor=2, mode=text)
+        assert answer.error == f"mode: expected nearest or bilinear, got '{text}'"
+    assert "got a host tensor [1, 8, 8, 32]" in ttnn_shim.query("ttnn.relu", [Spec((1, 8, 8, 32), on_host=True)]).error
+    assert ttnn_shim.query("ttnn.relu", [Spec((1,) * 16)]).accepted
+
+
 def test_sums_of_an_answer() -> None:
     rows = [ProgramAnswer(name, "", "", cores, ns, 100.0, cb, peak, bound, True) for name, cores, ns, cb, peak, bound in (
         ("a", 4, 10.0, 300, 900, "dram"), ("b", 64, 30.0, 200, 1000, "compute"), ("c", 8, 20.0, 400, 800, "noc"))]  # fmt: skip
@@ -194,7 +202,10 @@ def test_use_multicore_is_no_hint(op: str, layout: str) -> None:
         ("ttnn.relu", [A], {"card": "n151"}, "n151"),
         ("ttnn.relu", A, {}, "as a list"),
         ("ttnn.relu", [object()], {}, "cannot be written"),
-        ("ttnn.relu", [Spec((-1, 4))], {}, "out of range"),
+        ("ttnn.relu", [Spec((-1, 4))], {}, "extent -1 is out of range"),
+        ("ttnn.relu", [Spec((1 << 32, 4))], {}, "extent 4294967296 is out of range"),
+        ("ttnn.relu", [Spec((1,) * 17)], {}, "rank 17 is out of range"),
+        ("ttnn.relu", [A], {"l1_small_bytes": -1}, "l1_small_bytes: expected 0 or more, got -1"),
         ("ttnn.relu", [A], {"l1_taken_bytes": -1}, "0 or more"),
         (3, [A], {}, "expected an op's name, got int"),
         ("ttnn.relu", [A], {"memory_config": Record("x" * 256, ())}, "cannot be written: the name 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'"),
