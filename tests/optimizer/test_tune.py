@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import torch
 from modules import mlp
 
 from alchemist import cli, codegen_py, tune
-from alchemist.errors import FileError, InputError, OptionError
+from alchemist.errors import FileError, FrontendError, InputError, OptionError
+from alchemist.generation import text_generation
 from alchemist.tuning import Tuned, Tuning, tune_source
 
 
@@ -34,6 +36,13 @@ def test_the_table_has_every_combination() -> None:
     assert plain.least_pcc is not None and fast.least_pcc is not None and 0.97 < fast.least_pcc < plain.least_pcc
     assert fast.weight_bytes < 0.6 * plain.weight_bytes
     assert fast.pareto and times["n150", "model", 2].pareto and not plain.pareto
+    assert list(found.rows) == sorted(found.rows, key=lambda row: (row.card, row.device_ms))
+    for row in found.rows:
+        others = [other for other in found.rows if other.card == row.card and other is not row]
+        beaten = any(other.device_ms <= row.device_ms and (other.least_pcc or 0) >= (row.least_pcc or 0) for other in others)
+        assert row.pareto == (not beaten), row
+    tiles = 2 * 8 * 32  # of two weights; the rows of biases are taken as they come
+    assert {(row.precision, row.weight_bytes) for row in found.rows} == {("model", tiles * 2048), ("bfp8_lofi", tiles * 1088)}
     assert found.picked == fast and found.picked.options == {"arch": "n150", "precision": "bfp8_lofi", "optimization_level": 2}
     assert "> n150" in str(found) and "bfp8_lofi" in str(found)
     none_lost = tune(model(), INPUT, levels=(2,), precisions=("model", "bfp8_lofi"), max_pcc_loss=0.0)
@@ -99,3 +108,50 @@ def test_a_choice_that_does_not_run_has_its_reason_in_the_table() -> None:
     head, first, second, legend = str(Tuning((good, bad))).splitlines()
     assert [first.split(), second.split()] == [["n150", "model", "0", "2.000", "1.00x", "0.500000", "2", "3.0"], ["n150", "model", "2", "too", "large"]]
     assert head.split()[0] == "card" and legend.startswith("* no other choice")
+
+
+def test_the_table_as_text() -> None:
+    rows = (
+        Tuned("n150", "bfp8", 2, device_ms=0.5, l1_peak_bytes=102400, weight_bytes=1_060_000, pcc={"y": 0.999}, pareto=True, picked=True),
+        Tuned("n150", "model", 1, device_ms=1.0, l1_peak_bytes=1536, weight_bytes=2_000_000, pcc={"y": 0.9999991}, pareto=True),
+        Tuned("n150", "model", 0, device_ms=2.0, weight_bytes=2_040_000),
+        Tuned("p150", "bfp8", 2, device_ms=0.25),
+    )
+    assert str(Tuning(rows)).splitlines()[1:] == [
+        "> n150  bfp8           2     0.500   4.00x   0.999000         100         1.1",
+        "* n150  model          1     1.000   2.00x   0.999999           2         2.0",
+        "  n150  model          0     2.000   1.00x                      0         2.0",
+        "  p150  bfp8           2     0.250                              0         0.0",
+        "* no other choice of the card is as fast and as accurate; > picked",
+    ]
+    assert Tuning(rows[1:]).picked is None and not str(Tuning(rows[1:])).endswith("picked")
+    assert Tuning(rows).picked is rows[0]
+    first, *_, last = json.loads(Tuning((*rows, Tuned("n150", "model", 2, failure="no"))).as_json())
+    assert first == {"card": "n150", "precision": "bfp8", "level": 2, "device_ms": 0.5, "l1_peak_bytes": 102400, "weight_bytes": 1060000, "pareto": True, "picked": True,
+                     "failure": "", "pcc": {"y": 0.999}}  # fmt: skip
+    assert (last["device_ms"], last["failure"], last["pcc"]) == (None, "no", None)
+    assert Tuned("n150", "model", 0, pcc={"a": 0.5, "b": 0.25}).least_pcc == 0.25 and Tuned("n150", "model", 0, pcc={}).least_pcc is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "match"),
+    [
+        ({"prompt_tokens": 0}, "bad prompt_tokens.*a whole number from 1.*got 0"),
+        ({"prompt_tokens": True}, "bad prompt_tokens"),
+        ({"total_tokens": "64"}, "bad total_tokens.*a whole number from 1"),
+        ({"users": 0}, "bad users"),
+        ({"users": 1.5}, "bad users"),
+        ({"prompt_tokens": 64, "total_tokens": 64}, "the prompt fills the caches.*below total_tokens, 64.*got 64"),
+        ({"prompt_tokens": 65, "total_tokens": 64}, "the prompt fills the caches"),
+        ({"prompt_tokens": 32, "total_tokens": 65}, "bad total_tokens.*a multiple of 32"),
+        ({"prompt_tokens": 1, "total_tokens": 33}, "bad total_tokens.*a multiple of 32"),
+    ],
+)
+def test_sizes_of_texts(sizes: dict[str, Any], match: str) -> None:
+    language = SimpleNamespace(config=SimpleNamespace(is_encoder_decoder=False), generation_config=None)
+    with pytest.raises(OptionError, match=f"(?s){match}"):
+        text_generation(language, **sizes)
+    with pytest.raises(FrontendError, match="no language model of transformers"):
+        text_generation(model())
+    with pytest.raises(FrontendError, match="no language model"):
+        text_generation(SimpleNamespace(config=language.config))
