@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -367,6 +370,58 @@ def _answer(call: Any) -> str:
         return f"{type(error).__name__}: {error}".partition("\n")[0][:200]
 
 
+def _program(device: Any) -> None:
+    """Shards, rows, a function of several programs, a refused call, an op in place, tensors from and to the host."""
+    cores = ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 0))])
+    shards = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, ttnn.BufferType.L1, ttnn.ShardSpec(cores, [32, 64], ttnn.ShardOrientation.ROW_MAJOR))
+    x = ttnn.from_torch(torch.ones(1, 1, 64, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    rows = ttnn.from_torch(torch.ones(3, 40), dtype=ttnn.float32, device=device, memory_config=ttnn.L1_MEMORY_CONFIG)
+    held = ttnn.to_memory_config(x, shards)
+    both = ttnn.add(held, held, memory_config=shards)
+    with contextlib.suppress(RuntimeError):
+        ttnn.matmul(x, rows)
+    whole = ttnn.to_layout(ttnn.sharded_to_interleaved(both), ttnn.ROW_MAJOR_LAYOUT)
+    ttnn.multiply_(x, 2.0)
+    parts = ttnn.split(x, 32, 3)
+    ttnn.to_torch(ttnn.concat([parts[1], parts[0]], 3))
+    for one in (held, both, whole, rows):
+        ttnn.deallocate(one)
+
+
+def _graph_answers(device: Any, mode: Any) -> Iterator[str]:
+    graph = ttnn.graph
+    with tempfile.TemporaryDirectory() as folder:
+        graph.begin_graph_capture(mode)
+        _program(device)
+        nodes = graph.end_graph_capture_to_file(f"{folder}/capture.json")
+        for name in (
+            "count_intermediate_and_output_tensors",
+            "extract_calltrace",
+            "extract_output_info",
+            "extract_output_tensors",
+            "extract_peak_L1_memory_usage",
+        ):
+            yield f"{name} {_answer(lambda name=name: getattr(graph, name)(nodes))}"
+        usage = graph.extract_resource_usage_per_core(nodes)
+        yield f"extract_resource_usage_per_core {[getattr(usage, name) for name in dir(usage) if not name.startswith('_')]}"
+        for node in nodes:
+            yield json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600]
+        if mode == graph.RunMode.NO_DISPATCH:
+            return
+        ttnn.graph_report.import_report(f"{folder}/capture.json", folder)
+        with contextlib.closing(sqlite3.connect(f"{folder}/db.sqlite")) as database:
+            for (table,) in database.execute("select name from sqlite_master where type = 'table' order by name").fetchall():
+                found = database.execute(f"select * from {table}")
+                names = [name for name, *_ in found.description]
+                for row in found.fetchall():
+                    told = {
+                        name: str(value).partition("\n")[0]
+                        for name, value in zip(names, row, strict=True)
+                        if not re.search("duration|time|stack|captured|path", name)
+                    }
+                    yield f"{table} {json.dumps(told, default=str)}"[:400]
+
+
 def lines() -> Iterator[str]:
     yield "=== golden functions"
     for name in NAMES:
@@ -405,4 +460,7 @@ def lines() -> Iterator[str]:
         ttnn.deallocate(x)
         for node in ttnn.graph.end_graph_capture():
             yield json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600]
+    yield "=== what functions and the report say of a graph"
+    for mode in (ttnn.graph.RunMode.NORMAL, ttnn.graph.RunMode.NO_DISPATCH):
+        yield from _graph_answers(device, mode)
     ttnn.close_device(device)

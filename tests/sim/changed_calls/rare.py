@@ -6,6 +6,7 @@ from changed_calls.family import family
 
 _HEIGHT, _WIDTH, _BLOCK = 'M("HEIGHT", G(0, 0, 1, 0), [32, 64])', 'M("WIDTH", G(0, 0, 1, 0), [64, 32])', 'M("BLOCK", G(0, 0, 1, 1), [32, 32])'
 _LIKE = [", memory_config=L1", f", memory_config={_HEIGHT}", ", memory_config=HSM"]
+_HEADS_MEMORY = ["HSM", "BSM", "L1", "DRAM", 'M("HEIGHT", G(0, 0, 3, 1), [64, 64])']
 _ONE = (
     "abs acos acosh alt_complex_rotate90 asin asinh atan atanh bitwise_not cbrt ceil celu cosh deg2rad digamma elu eqz erfc erfinv exp2 expm1 frac geglu gez gtz hardmish hardshrink i0 i1 identity "
     "isfinite isinf isnan isneginf isposinf lez lgamma log10 log1p log2 log_sigmoid logit ltz multigammaln nez normalize_global normalize_hw rad2deg reglu round selu sigmoid_accurate sign "
@@ -155,5 +156,22 @@ FAMILIES = (
         {}, c=["32", "16"], dtype=["BF16", "F32"], layout=["RM", "TILE"], per=["32", "16", "1"], k=["3", "1", "2"], bias=["None", "W([1, 1, 1, 32])"], s=["1", "2"], p=["1", "0"], groups=["1", "2", "32"],
         rest=["", ", return_output_dim=True", ", return_weights_and_bias=True", ", return_output_dim=True, return_weights_and_bias=True", ", memory_config=L1", *(f", conv_config=ttnn.Conv2dConfig({config})" for config in ("shard_layout=ttnn.TensorMemoryLayout.HEIGHT_SHARDED", "output_layout=RM", "shard_layout=ttnn.TensorMemoryLayout.WIDTH_SHARDED")),
               ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceWidth, num_slices=2)", ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceHeight, num_slices=2)"],
+    ),
+    # Heads in groups: of one tensor, and of queries beside keys and values; as many rows of cores as samples.
+    *(
+        family(
+            "E.create_qkv_heads(T([{b}, 1, {s}, {w}], {dtype}, TILE, M('BLOCK', {cores}, {shard})), num_heads={h}, num_kv_heads={g}, transpose_k_heads={turn}, memory_config={memory})",
+            {"w": w, "cores": cores, "shard": shard, "h": h, "g": g},
+            b=["2", "1"], s=["64", "40", "96"], w=[w, "768"], dtype=["BF16", "F32", "BF8"], cores=[cores, "G(0, 0, 1, 1)"], shard=[shard, "[64, 96]"], h=[h, "1", "0", "2", "3", "4"], g=[g, "1", "0", "2"], turn=["True", "False"], memory=_HEADS_MEMORY,
+        )
+        for w, cores, shard, h, g in (("96", "G(0, 0, 0, 1)", "[64, 96]", "1", "1"), ("128", "G(0, 0, 0, 1)", "[64, 128]", "2", "1"), ("768", "G(0, 0, 1, 1)", "[64, 384]", "4", "4"), ("768", "G(0, 0, 1, 1)", "[64, 384]", "8", "2"))
+    ),
+    *(
+        family(
+            "E.create_qkv_heads_from_separate_tensors(T([{b}, 1, {s}, {w}], {dtype}, TILE, M('BLOCK', {cores}, {shard})), T([{b}, 1, {t}, {v}], {dtype}, TILE, M('BLOCK', {cores}, {other})), num_heads={h}, num_kv_heads={g}, transpose_k_heads={turn}, memory_config={memory})",
+            {"w": w, "v": v, "cores": cores, "shard": shard, "other": other, "h": h, "g": g},
+            b=["2", "1"], s=["64", "40"], t=["64", "96"], w=[w, "96"], v=[v, "96"], dtype=["BF16", "F32", "BF8"], cores=[cores, "G(0, 0, 1, 1)"], shard=[shard], other=[other], h=[h, "1", "0", "2", "3"], g=[g, "1", "0", "2"], turn=["True", "False"], memory=_HEADS_MEMORY,
+        )
+        for w, v, cores, shard, other, h, g in (("32", "64", "G(0, 0, 0, 1)", "[64, 32]", "[64, 64]", "1", "1"), ("128", "128", "G(0, 0, 1, 1)", "[64, 64]", "[64, 64]", "4", "2"), ("256", "512", "G(0, 0, 3, 1)", "[64, 64]", "[64, 128]", "4", "4"))
     ),
 )  # fmt: skip
