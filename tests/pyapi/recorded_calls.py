@@ -410,7 +410,7 @@ def _graph_answers(device: Any, mode: Any) -> Iterator[str]:
             return
         ttnn.graph_report.import_report(f"{folder}/capture.json", folder)
         with contextlib.closing(sqlite3.connect(f"{folder}/db.sqlite")) as database:
-            for (table,) in database.execute("select name from sqlite_master where type = 'table' order by name").fetchall():
+            for (table,) in database.execute("select name from sqlite_master where type = 'table' and name != 'report_metadata' order by name").fetchall():
                 found = database.execute(f"select * from {table}")
                 names = [name for name, *_ in found.description]
                 for row in found.fetchall():
