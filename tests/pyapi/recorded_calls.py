@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -422,7 +422,51 @@ def _graph_answers(device: Any, mode: Any) -> Iterator[str]:
                     yield f"{table} {json.dumps(told, default=str)}"[:400]
 
 
-def lines() -> Iterator[str]:
+TENSORS = """
+ttnn.from_torch(A, dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=D)
+ttnn.from_torch(A, device=D, memory_config=ttnn.L1_MEMORY_CONFIG)
+ttnn.from_torch(X, dtype=ttnn.bfloat8_b, layout=ttnn.TILE_LAYOUT, device=D)
+ttnn.from_torch(X, dtype=ttnn.bfloat4_b, layout=ttnn.TILE_LAYOUT)
+ttnn.from_torch(I, device=D)
+ttnn.from_torch(torch.ones(1, 1, 50, 70), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=D, memory_config=ttnn.create_sharded_memory_config((32, 96), ttnn.CoreGrid(x=1, y=2), ttnn.ShardStrategy.HEIGHT, use_height_and_width_as_shard_shape=True))
+ttnn.from_torch(torch.ones(2, 3, 40, 64), dtype=ttnn.float32, device=D, memory_config=ttnn.MemoryConfig(buffer_type=ttnn.BufferType.L1, nd_shard_spec=ttnn.NdShardSpec([1, 1, 10, 64], S)))
+ttnn.from_torch(torch.ones(40, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, tile=ttnn.Tile([16, 32]), device=D)
+ttnn.from_torch(torch.ones(0, 64), dtype=ttnn.bfloat16, device=D)
+ttnn.from_torch(torch.tensor(2.5), dtype=ttnn.float32)
+deallocated(ttnn.from_torch(A, device=D))
+"""
+METHODS = """
+t.to(ttnn.TILE_LAYOUT)
+t.to(ttnn.ROW_MAJOR_LAYOUT)
+t.cpu().to(ttnn.TILE_LAYOUT).padded_shape
+t.reshape(-1)
+t.reshape([8, 1])
+t.reshape(3)
+t.cpu().pad([4, 6], [1, 1], 7.0)
+t.cpu().pad_to_tile(3.0).padded_shape
+t.cpu().unpad([0, 1], [2, 3])
+t.to_torch_with_padded_shape().shape
+t[0]
+t[:, 1:3]
+t[-1, ::2]
+t[..., 0]
+t[5]
+t + 1, t - t, t * 2, 2 - t, t / 2, t ** 2
+abs(t)
+-t
+t @ t
+t == t, t != 1.0, t > 0, t <= 0
+t.is_sharded(), t.is_allocated(), t.storage_type(), t.volume(), t.logical_volume()
+len(t)
+list(t)
+bool(t)
+float(t)
+t.item()
+"""
+
+
+def lines(rows: Callable[[Any], Iterator[str]]) -> Iterator[str]:
+    """rows: what a value answers to each of its methods."""
     yield "=== golden functions"
     for name in NAMES:
         golden = golden_of(f"ttnn.{name}") if name not in RANDOM else None
@@ -451,6 +495,13 @@ def lines() -> Iterator[str]:
     }
     for text in CALLS.strip().splitlines():
         yield f"{text} -> {_answer(lambda text=text: eval(text, known))}"
+    for text in TENSORS.strip().splitlines():
+        yield f"=== {text}"
+        tensor = eval(text, known)
+        yield from (row for row in rows(tensor) if not row.startswith(("device ", "device() ", "devices() ", "tensor_id ", "tensor_id() ", "buffer_unique_id")))
+        for method in METHODS.strip().splitlines() if tensor.is_allocated() and tensor.logical_volume() < 20 else ():
+            yield f"{method} -> {_answer(lambda method=method, tensor=tensor: eval(method, {'ttnn': ttnn, 't': tensor}))}"
+        del tensor
     yield "=== a captured graph"
     for mode in (ttnn.graph.RunMode.NORMAL, ttnn.graph.RunMode.NO_DISPATCH):
         ttnn.graph.begin_graph_capture(mode)

@@ -89,7 +89,7 @@ def text() -> str:
                 lines.append(f"{first} == {second}")
         again = eval(first)
         lines.append(f"{first}: {bool(a == again)} {bool(a != again)} {type(a).__hash__ is not None and hash(a) == hash(again)} {bool(a == 1)}")
-    return "\n".join([*lines, *recorded_calls.lines()]) + "\n"
+    return "\n".join([*lines, *recorded_calls.lines(_rows)]) + "\n"
 
 
 if __name__ == "__main__":
