@@ -151,8 +151,9 @@ def _is_left_to_subclasses(node: ast.AST) -> bool:
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
     """Nodes that decide what a program does: without annotations, error texts, what only type checkers run, and what no input can tell."""
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    # A case of the tests that stands beside its op: a refused call with another number is another refused call.
-    if _our_fault(node) or called == "ErrorSample" or (isinstance(node, ast.keyword) and node.arg in _TUNING):
+    # Cases of the tests that stand beside their op: a call with another number is another call, a refused one another refused one.
+    is_case = called in ("Sample", "ErrorSample") or (isinstance(node, ast.keyword) and node.arg in ("samples", "error_samples"))
+    if _our_fault(node) or is_case or (isinstance(node, ast.keyword) and node.arg in _TUNING):
         return
     yield node
     for name, value in ast.iter_fields(node):

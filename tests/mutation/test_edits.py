@@ -24,6 +24,7 @@ def f(a: int = 5, *, b=True):
     g(zip(a, b, strict=True), 20_000, flush=True)
     h(8 - a, "a" + b, c[::8], strict=True)
     x = ErrorSample(((32, 32), "f32"), match="8")
+    y = spec("sort", samples=tuple(Sample(((n, 64),), {"dim": n - 1}) for n in (1, 2)))
     return a + 1
 def _has(a: int) -> bool:
     return False
@@ -36,7 +37,7 @@ class Shape:
 '''
 PYTHON_CHANGES = {
     "LIMIT: Literal[3] = 5", "a: int = 6", "b=False", "a <= LIMIT", "LIMIT or not (b or a)", "if not (a < LIMIT and not (b or a)):", "LIMIT and  (b or a):", "(b and a)", "        pass\n",
-    "return a - 1", "return a + 2", "20_000, flush=True)\n    h(8 - a, \"a\" + b, c[::8], strict=True)\n    x = ErrorSample(((32, 32), \"f32\"), match=\"8\")\n    return None",
+    "return a - 1", "return a + 2", "20_000, flush=True)\n    h(8 - a, \"a\" + b, c[::8], strict=True)\n    x = ErrorSample(((32, 32), \"f32\"), match=\"8\")\n    y = spec(\"sort\", samples=tuple(Sample(((n, 64),), {\"dim\": n - 1}) for n in (1, 2)))\n    return None",
     "def _has(a: int) -> bool:\n    return True", "def has(a: int) -> bool:\n    return True", "def has(a: int) -> bool:\n    return None", "pass\n    h(", "pass\n    x = ", "h(9", "8 + a", "::9", "strict=False)\n    x = ",
 }  # fmt: skip
 CPP = """#include <x> // 1 < 2
