@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from string import digits
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -438,7 +439,11 @@ def _state_row(outputs: Sequence[model.Variable], graph: Graph, spelled: Callabl
 
 
 def _has_line_comments(functions: Sequence[model.Function]) -> bool:
-    return any(isinstance(statement, model.Comment) and statement.text[:1].isdigit() for function in functions for statement in model.statements(function.body))
+    return any(
+        isinstance(statement, model.Comment) and statement.text != statement.text.lstrip(digits)
+        for function in functions
+        for statement in model.statements(function.body)
+    )
 
 
 def _listed(rows: Sequence[tuple[str, str]]) -> str:

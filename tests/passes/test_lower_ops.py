@@ -9,8 +9,10 @@ from ttir_cases import CASES
 from ttnn_numpy import run as run_ttnn
 
 from alchemist.driver.opt import run_pipeline
+from alchemist.ir.text import parse
 from alchemist.ops import TTIR_OPS
 from alchemist.ops.evaluate import run as run_ttir
+from alchemist.ops.evaluate_ttnn import can_evaluate
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower import RULES
 
@@ -58,10 +60,26 @@ def test_lowered_alone(name: str) -> None:
     """`ttir-to-ttnn` by itself takes ops that other passes rewrite before it."""
     case = NAMED[name]
     arguments = case.arguments()
-    found = run_ttnn(run_pipeline(case.module(), "ttir-to-ttnn"), arguments)
+    lowered = run_pipeline(case.module(), "ttir-to-ttnn")
+    assert can_evaluate(lowered)
+    found = run_ttnn(lowered, arguments)
     for want, have in zip(run_ttir(case.module(), arguments), found, strict=True):
         assert have.shape == want.shape
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '%0 = "ttir.rand"() {size = [4 : i32, 32 : i32], low = 0.0 : f32, high = 1.0 : f32, seed = 0 : ui32, dtype = f32} : () -> tensor<4x32xf32>',
+        '%0 = "ttir.empty"() : () -> tensor<4x32xf32>',
+    ],
+)
+def test_what_has_no_values(text: str) -> None:
+    """Golden values are not made of it."""
+    module = parse(f"func.func @f() -> tensor<4x32xf32> {{ {text} return %0 : tensor<4x32xf32> }}")
+    assert not can_evaluate(run_pipeline(module, "ttir-to-ttnn"))
+    assert not can_evaluate(module)
 
 
 def test_every_ttir_op_has_a_case() -> None:
