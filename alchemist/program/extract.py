@@ -176,9 +176,6 @@ class _Extraction:
         }
         if source not in derived:
             raise InternalError(f"unknown source {arg.source!r} of argument {arg.name}", op=op.name)
-        explicit = access.attr(op, source) if source in ("memory_config", "dtype", "layout") else None
-        if explicit is not None:
-            return to_value(explicit, arg)
         value = derived[source]
         return None if isinstance(arg.default, str) and _spelled(value) == arg.default else value
 
@@ -225,8 +222,6 @@ def to_value(value: Any, arg: Arg, attribute_name: str = "") -> model.Value | No
         case Kind.STR:
             return model.Literal(str(value))
         case Kind.INT_LIST | Kind.SHAPE:
-            if arg.name == "core_grid":
-                return model.Record("ttnn.CoreGrid", (("x", model.Literal(int(value[0]))), ("y", model.Literal(int(value[1])))))
             return model.Literal(value) if isinstance(value, int) else integers(_flat(value))
         case Kind.PAIR_LIST:
             flat = _flat(value)

@@ -1,25 +1,38 @@
 """What levels 1 and 2 choose for small modules, written down: a commit that changes the search, its candidates or the clock shows which choices it moved.
 
-python -m tests.optimizer.recorded    # writes tests/data/decisions.txt and level_modules.txt; say in the commit why they changed
+What the levels may choose from at all is written down by numbers and digests, for more sizes.
+
+python -m tests.optimizer.recorded    # writes decisions.txt, candidates.txt and level_modules.txt in tests/data; say in the commit why they changed
 """
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.queries import Memory
+
 from alchemist.frontends.mlir.read import parse_module
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
+from alchemist.optimizer.candidate import Candidate
+from alchemist.optimizer.choose import FAMILIES
+from alchemist.optimizer.graph import forward_of
+from alchemist.optimizer.machine import machine
+from alchemist.optimizer.placement import ON_SHARDS
+from alchemist.optimizer.sharded import SHARDED
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions
+from tests.device import L1_SMALL_BYTES
 from tests.made_modules import record
-from tests.optimizer.modules import attention, bottlenecks, convolutions, layers, mlp
+from tests.optimizer.modules import attention, bottlenecks, convolutions, layers, mlp, product
 
+CANDIDATES = Path(__file__).resolve().parents[1] / "data" / "candidates.txt"
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "decisions.txt"
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "mlp": (mlp(512, 256, 1024), {}),
@@ -67,11 +80,61 @@ def recorded() -> dict[tuple[str, str, int], list[str]]:
     return found
 
 
+SIZES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: case for name, case in SMALL.items() if not case[1].keys() - {"precision"}},
+    **{
+        f"an mlp of {'x'.join(map(str, dims))}": (mlp(*dims), {})
+        for dims in ((32, 64, 96), (64, 2048, 64), (4096, 64, 64), (1, 256, 1000), (197, 768, 3072), (320, 160, 480), (2048, 32, 4096), (96, 4096, 32), (704, 1056, 416))
+    },
+    **{f"a float32 mlp of {rows}": (mlp(rows, 352, 224, "f32"), {}) for rows in (32, 416, 2080)},
+    **{f"products of {batch} {m}x{k}x{n}": (product(batch, m, k, n), {}) for batch, m, k, n in (("8x12", 256, 64, 256), ("1x3", 40, 96, 320), ("2x64", 32, 128, 1024))},
+    **{f"attention of {'x'.join(map(str, dims))}": (attention(*dims), {}) for dims in ((1, 1, 32, 32), (2, 8, 2048, 128), (1, 12, 197, 64), (4, 2, 96, 256))},
+    **{f"{count} images of {size}": (convolutions(count, size), {}) for count, size in ((1, 224), (8, 14), (1, 7))},
+    "bottlenecks of 28": (bottlenecks(1, 1, 28, 256, 64), {}),
+    "blocks of 64 rows": (layers(1, 64, 2048), {}),
+}  # fmt: skip
+
+
+def offered(name: str, card: str) -> list[str]:
+    """A line for each op of a module of level 0 and each family of candidates: groups, candidates, their digest."""
+    text, options = SIZES[name]
+    module = lower_to_ttnn(parse_module(text)[0], CompilerOptions.parse({"arch": card, **options})).module
+    chip, found = machine(card), [f"=== {name}, {card}"]
+    for func in functions(module, const_eval=False):
+        for step in forward_of(func).steps:
+            op, groups = step.op, dict[str, list[list[Candidate]]]()
+            if op.name in FAMILIES:
+                places = {"in DRAM": ({}, None), "in L1": ({0: Memory("L1")}, Memory("L1"))}
+                groups = {place: [list(FAMILIES[op.name](op, chip, *memories))] for place, memories in places.items()}
+            if op.name in SHARDED:
+                groups["on shards"] = [list(group) for group in SHARDED[op.name](step, chip)]
+            if op.name in ON_SHARDS:
+                groups["on shards"] = [list(group) for group in ON_SHARDS[op.name](step, chip, L1_SMALL_BYTES)]
+            for place, made in groups.items():
+                digest = hashlib.sha256("\n".join(repr(group) for group in made).encode()).hexdigest()[:10]
+                found.append(f"{op.name} {access.shape(op.results[0])} {place}: {len(made)} groups, {sum(map(len, made))} candidates  #{digest}")
+    return found
+
+
+OFFERED = [(name, card) for name in SIZES for card in ("n150", "p150")]
+
+
+def recorded_offers() -> dict[str, list[str]]:
+    """Title -> lines."""
+    found: dict[str, list[str]] = {}
+    for line in CANDIDATES.read_text(encoding="utf-8").splitlines():
+        if line.startswith("=== "):
+            found[line] = lines = []
+        lines.append(line)
+    return found
+
+
 def difference(before: list[str], after: list[str]) -> str:
     return "\n".join(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=1))
 
 
 def main() -> None:
+    CANDIDATES.write_text("".join("\n".join(offered(*case)) + "\n" for case in OFFERED), encoding="utf-8")
     RECORDED.write_text("".join("\n".join(decided(*case)) + "\n" for case in CASES), encoding="utf-8")
     record(Path(__file__).parent)
 
