@@ -31,7 +31,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "ALC-0101": Explanation(
         "a bad option",
-        "An unknown compiler option or argument, a value it does not take, one that is not implemented yet, or two that contradict each other.",
+        "An unknown compiler option or argument, a value it does not take, or two that contradict each other.",
         "error[ALC-0101] unknown compiler option 'math_fidelty'\n  expected one of arch, disable, ...\n  hint: did you mean 'math_fidelity'?",
         "`alchemist options` lists all options with their values (docs/options.md).",
     ),

@@ -36,15 +36,13 @@ class Option:
     """What a field says about its option beside name, type and default.
 
     doc: a line for people. choices: the values there are, () = any of the type. upstream: the real driver's and upstream Python's names for it.
-    implemented: the values that work so far, () = all; hint: what to do without the others. language: "" = both.
+    language: "" = both.
     smallest, largest: of a number, both allowed. bad: text -> what was expected instead, "" when the text is good.
     """
 
     doc: str
     choices: tuple[Any, ...] = ()
     upstream: tuple[str, ...] = ()
-    implemented: tuple[Any, ...] = ()
-    hint: str = ""
     language: Language | Literal[""] = ""
     smallest: float = -math.inf
     largest: float = math.inf
@@ -167,8 +165,7 @@ class CompilerOptions:
             warn: say which of upstream's options have no effect here.
 
         Raises:
-            OptionError: no dictionary, an unknown key (near ones are listed), a bad value, one that is not implemented yet, or options that
-                contradict each other.
+            OptionError: no dictionary, an unknown key (near ones are listed), a bad value, or options that contradict each other.
         """
         if isinstance(given, CompilerOptions):
             given = given.changed() | {"optimization_level": given.optimization_level}  # settled, whatever upstream's switches say
@@ -377,15 +374,11 @@ _READERS: dict[str, Callable[[str, Any, Field[Any]], Any]] = {
 
 
 def read_value(entry: Field[Any], spelled: str, value: Any) -> Any:
-    """The value of an option's field, of `CompilerOptions` or of a pass. Raises: OptionError for a bad one, or one that is not implemented yet."""
+    """The value of an option's field, of `CompilerOptions` or of a pass. Raises: OptionError for a bad one."""
     said, name = about(entry), f"compiler option {spelled!r}"
     if entry.default in (None, "none") and (value is None or _word(value).strip().lower() in _UNSET):
         return entry.default
-    read = choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
-    if said.implemented and read not in said.implemented:
-        works = ", ".join(shown(item) for item in said.implemented)
-        raise OptionError(f"{entry.name}={shown(read)} is not implemented yet", expected=works, hint=said.hint)
-    return read
+    return choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
 
 
 def _check_without_effect(key: str, plain: str, value: Any) -> None:
@@ -476,9 +469,6 @@ def described(entry: Field[Any]) -> str:
     """Doc and status of an option in a line."""
     said = about(entry)
     notes = [said.doc]
-    missing = [shown(value) for value in said.choices or (True, False) if value not in said.implemented] if said.implemented else []
-    if missing:
-        notes.append(f"{', '.join(missing)}: not implemented yet")
     if said.language:
         notes.append({"python": "Python only", "cpp": "C++ only"}[said.language])
     return "; ".join(notes)

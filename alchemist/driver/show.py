@@ -68,12 +68,14 @@ def where(type_: Attribute) -> str:
 
 def readable(size: int) -> str:
     """1536 -> "1.5 KiB"."""
-    value = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+    if size < 1024:
+        return f"{size} B"
+    value = size / 1024
+    for unit in ("KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.1f} {unit}"
         value /= 1024
-    return ""
+    return f"{value:.1f} GiB"
 
 
 def type_text(value: SSAValue) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import re
 from dataclasses import Field, fields
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ttnn_shim.calibrate import read_table
 
 from alchemist.cli import main
 from alchemist.driver.passes import names
+from alchemist.driver.show import readable
 from alchemist.ir.text import parse, print_module
 from alchemist.options import WITHOUT_EFFECT, CompilerOptions, about, shown
 from tests.cli import pipelines
@@ -115,9 +118,7 @@ MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about
 @pytest.mark.parametrize(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
 def test_every_spelling_reaches_the_compiler(key: str, entry: Field[Any]) -> None:
     """The last value that the option has, so not its default where there is another."""
-    values = (
-        about(entry).implemented or about(entry).choices or ((True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else ("abc",))
-    )
+    values = about(entry).choices or ((True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else ("abc",))
     given = shown(values[-1]) if entry.default != values[-1] else shown(values[0])
     read = CompilerOptions.from_text(f"{{{key}={given}}}")
     assert shown(getattr(read, entry.name)) == given
@@ -280,3 +281,41 @@ def test_tables_of_options_and_ops(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "ops", "--onnx", "norm", "layer")
     assert status == 0 and out.splitlines() and all("norm" in line.lower() and "layer" in line.lower() for line in out.splitlines())
     assert len(run(capsys, "ops", "--onnx")[1].splitlines()) > 100
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (1 << 20, "1.0 MiB"),
+        ((1 << 20) - 1, "1024.0 KiB"),
+        (1 << 30, "1.0 GiB"),
+        (5 << 40, "5120.0 GiB"),
+    ],
+)
+def test_sizes_in_words(size: int, text: str) -> None:
+    assert readable(size) == text
+
+
+def test_estimates_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = read_table(Path(__file__).parents[1] / "data" / "hardware" / "ops.train.csv.gz")[:3]
+    rows[1] = {**rows[1], "op": "an_op_of_the_future"}
+    rows[2] = {**rows[2], "op": "another_one"}
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    assert main(["estimate", "--csv", str(tmp_path / "in.csv"), "--out", str(tmp_path / "out.csv")]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"wrote {tmp_path / 'out.csv'}\n"
+    told = [line for line in said.err.splitlines() if "no prediction" in line]
+    assert sorted(line.rpartition(": ")[2] for line in told) == sorted(
+        [f"{rows[1]['id']}, {rows[2]['id']}"] if len(told) == 1 else [rows[1]["id"], rows[2]["id"]]
+    )
+    assert [bool(row["predicted_ns"]) for row in read_table(tmp_path / "out.csv")] == [True, False, False]
+    (tmp_path / "in.csv").write_text("id\n1\n")
+    assert main(["estimate", "--csv", str(tmp_path / "in.csv"), "--out", str(tmp_path / "out.csv")]) == 1
+    assert capsys.readouterr().err.startswith("error[")
