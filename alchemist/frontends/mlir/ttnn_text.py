@@ -17,14 +17,10 @@ from alchemist.ir.access import element_type, operands, shape
 from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import TTOp
-from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import place_of, sources_of
 from alchemist.ops.expand import COLLECTIVES, on_one_chip
 
-DTYPES = {
-    "f32": "f32", "f64": "f32", "f16": "bf16", "bf16": "bf16", "i1": "bf16", "i8": "si32", "i16": "si32", "i32": "si32", "i64": "si32", "si8": "si32",
-    "si16": "si32", "si32": "si32", "si64": "si32", "ui8": "u8", "ui16": "u16", "ui32": "u32", "ui64": "u32",
-}  # fmt: skip
 _ROW_MAJOR = {
     "ttnn.embedding": {"input": "u32"}, "ttnn.embedding_bw": {"input": "u32"}, "ttnn.upsample": {"input": ""}, "ttnn.paged_fill_cache": {"page_table": "si32"},
     "ttnn.paged_update_cache": {"update_index": "si32", "page_table": "si32"},
@@ -84,7 +80,7 @@ def _layouts(function: FuncOp) -> None:
 
 def _layout(value: SSAValue) -> TTNNLayout:
     of = element_type(value)
-    dtype, page, buffer = DTYPES.get(of, of), "tile", "dram"
+    dtype, page, buffer = HELD_AS.get(of, of), "tile", "dram"
     maker = value.owner
     if isinstance(value.type, TensorType) and "quant" in str(value.type.get_element_type()):
         dtype = "si32"  # how the library holds quantised numbers
@@ -99,7 +95,7 @@ def _layout(value: SSAValue) -> TTNNLayout:
                 page, dtype = "row_major", wanted or dtype
         if op.name in _CONVOLUTIONS and isinstance(op, TTOp) and value in (*operands(op, "weight"), *operands(op, "bias")) and _is_raw(op):
             page = "row_major"
-    if dtype not in DTYPES.values() and not dtype.startswith("bfp"):
+    if dtype not in HELD_AS.values() and not dtype.startswith("bfp"):
         where = maker if isinstance(maker, Operation) else None
         raise LoweringError("a tensor that the device cannot hold", op=where.name if where else "func.func", got=of, location=place_of(where) if where else "")
     return TTNNLayout.make(shape(value), dtype, "tile" if dtype.startswith("bfp") else page, buffer)

@@ -24,7 +24,7 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
-from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
@@ -37,26 +37,6 @@ Rule = Callable[["Lowering", Operation], None]
 
 RULES: dict[str, Rule] = {}
 
-DTYPES = {
-    "f32": "f32",
-    "f64": "f32",
-    "f16": "bf16",
-    "bf16": "bf16",
-    "i1": "bf16",
-    "i8": "si32",
-    "i16": "si32",
-    "i32": "si32",
-    "i64": "si32",
-    "si8": "si32",
-    "si16": "si32",
-    "si32": "si32",
-    "si64": "si32",
-    "ui8": "u8",
-    "ui16": "u16",
-    "ui32": "u32",
-    "ui64": "u32",
-}
-"""Element type of the model -> device data type. Booleans are 0.0 and 1.0, or what the op that made them writes."""
 INTEGERS = ("si32", "u32", "u16", "u8")
 WINDOWS = frozenset(f"ttir.{name}" for name in ("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"))
 """Ops that read images."""
@@ -106,7 +86,7 @@ class Lowering:
     def dtype(self, value: SSAValue) -> str:
         """Device data type that the model's element type asks for."""
         element = access.element_type(value)
-        found = DTYPES.get(element)
+        found = HELD_AS.get(element)
         if found is None:
             raise LoweringError(f"no device data type for {element}", op=self.name, location=self.where)
         return found

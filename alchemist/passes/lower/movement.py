@@ -402,17 +402,11 @@ def embedding(c: Lowering, op: Operation) -> None:
     c.set(result, c.reshape(c.convert(value, TILE, c.dtype(result)), shape(result)))
 
 
-def _in_place(c: Lowering, name: str, cache: SSAValue, operands: list[SSAValue], attributes: dict[str, object]) -> None:
-    c.b.make(f"ttnn.{name}", operands, attributes, [])
-    del cache
-
-
 @rule("fill_cache")
 def fill_cache(c: Lowering, op: Operation) -> None:
     cache, update = op.operands
     value = c.get(cache, TILE)
-    operands = [value, c.get(update, TILE, layout(value).dtype)]
-    _in_place(c, "fill_cache", cache, operands, {"batch_offset": access.attr(op, "batch_offset")})
+    c.b.make("ttnn.fill_cache", [value, c.get(update, TILE, layout(value).dtype)], {"batch_offset": access.attr(op, "batch_offset")}, [])
     for result in op.results:
         c.set(result, value)
 
@@ -426,7 +420,7 @@ def update_cache(c: Lowering, op: Operation) -> None:
     if at is not None:
         position = c.get(index, TILE, "u32")
         attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(at)}
-        _in_place(c, "update_cache", cache, [value, c.get(update, TILE, layout(value).dtype), position], attributes)
+        c.b.make("ttnn.update_cache", [value, c.get(update, TILE, layout(value).dtype), position], attributes, [])
     else:
         users = shape(cache)[0]
         rows = c.get(update, TILE, layout(value).dtype)
