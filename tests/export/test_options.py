@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from alchemist import codegen, codegen_cpp, codegen_py, torch_backend
+from alchemist import codegen, codegen_cpp, codegen_py, load_codegen_py, text_generation, torch_backend, tune, tuning
 from alchemist.cli import main
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import OptionError
@@ -164,3 +165,30 @@ def test_docs_have_the_tables() -> None:
     page = (ROOT / "docs/options.md").read_text()
     assert table(markdown=True) in page
     assert without_effect_table() in page
+
+
+_EXPORT = {"export_path": "codegen_result", "export_tensors": True, "export_golden": "outputs", "overwrite": False, "compiler_options": None, "entry_points": None}
+_FILE = {"language": "python", "init": "randn", "seed": 0, "inputs": None, "compiler_options": None}
+_FILE_EXPORT = _FILE | {"export_path": "codegen_result", "overwrite": False, "standalone": False}
+_TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloat16", "bfp8", "bfp8_lofi"), "max_pcc_loss": None, "compiler_options": None}
+
+
+@pytest.mark.parametrize(
+    ("function", "defaults"),
+    [
+        (codegen_py, _EXPORT),
+        (codegen_cpp, _EXPORT),
+        (codegen_mlir, _FILE_EXPORT | {"entry": ""}),
+        (codegen.codegen_onnx, _FILE_EXPORT | {"dims": None}),
+        (codegen.mlir_sources, _FILE | {"entry": ""}),
+        (codegen.onnx_sources, _FILE | {"dims": None}),
+        (load_codegen_py, {"load_path": "codegen_result"}),
+        (text_generation, {"prompt_tokens": 128, "total_tokens": 1024, "users": 1}),
+        (tune, _TUNE),
+        (tuning.tune_source, _TUNE),
+    ],
+)
+def test_what_need_not_be_given(function: Any, defaults: dict[str, Any]) -> None:
+    parameters = inspect.signature(function).parameters.values()
+    assert {one.name: one.default for one in parameters if one.default is not one.empty} == defaults
+    assert {name: type(value) for name, value in defaults.items()} == {one.name: type(one.default) for one in parameters if one.default is not one.empty}
