@@ -167,7 +167,14 @@ def test_docs_have_the_tables() -> None:
     assert without_effect_table() in page
 
 
-_EXPORT = {"export_path": "codegen_result", "export_tensors": True, "export_golden": "outputs", "overwrite": False, "compiler_options": None, "entry_points": None}
+_EXPORT = {
+    "export_path": "codegen_result",
+    "export_tensors": True,
+    "export_golden": "outputs",
+    "overwrite": False,
+    "compiler_options": None,
+    "entry_points": None,
+}
 _FILE = {"language": "python", "init": "randn", "seed": 0, "inputs": None, "compiler_options": None}
 _FILE_EXPORT = _FILE | {"export_path": "codegen_result", "overwrite": False, "standalone": False}
 _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloat16", "bfp8", "bfp8_lofi"), "max_pcc_loss": None, "compiler_options": None}

@@ -333,6 +333,7 @@ ttnn.get_memory_config(ttnn.from_torch(A, device=D)), ttnn.get_memory_config(ttn
 ttnn.get_memory_config(ttnn.from_torch(A))
 ttnn.is_sharded(ttnn.from_torch(A, device=D)), ttnn.has_storage_type_of(ttnn.from_torch(A), ttnn.DEVICE_STORAGE_TYPE), ttnn.is_tensor_storage_on_device(ttnn.from_torch(A))
 ttnn.element_size(ttnn.bfloat8_b)
+ttnn.get_allocator_base_address(D, ttnn.BufferType.L1)
 ttnn.dump_tensor("/nowhere/at/all.tensorbin", ttnn.from_torch(A))
 ttnn.load_tensor("/nowhere/at/all.tensorbin")
 """

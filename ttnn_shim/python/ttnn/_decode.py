@@ -1,4 +1,4 @@
-"""Reads attribute blobs of the core (the other direction of `_convert.encode`)."""
+"""Reads memory configs as the core writes them: records of texts and lists of integers (some of what `_convert.encode` writes)."""
 
 from __future__ import annotations
 
@@ -25,24 +25,12 @@ def _blob(data: bytes, at: int) -> tuple[dict[str, Any], int]:
 def _value(data: bytes, at: int) -> tuple[Any, int]:
     tag = data[at : at + 1]
     at += 1
-    if tag == b"n":
-        return None, at
-    if tag == b"b":
-        return data[at] != 0, at + 1
-    if tag in (b"i", b"d"):
-        return struct.unpack_from("<q" if tag == b"i" else "<d", data, at)[0], at + 8
     if tag == b"r":
         return _blob(data, at + 1 + data[at])
     (count,) = struct.unpack_from("<I", data, at)
     at += 4
     if tag == b"s":
         return data[at : at + count].decode(), at + count
-    if tag in (b"I", b"D"):
-        return list(struct.unpack_from(f"<{count}{'q' if tag == b'I' else 'd'}", data, at)), at + 8 * count
-    if tag == b"l":
-        items = []
-        for _ in range(count):
-            item, at = _value(data, at)
-            items.append(item)
-        return items, at
+    if tag == b"I":
+        return list(struct.unpack_from(f"<{count}q", data, at)), at + 8 * count
     raise ValueError(f"unknown attribute tag {tag!r}")

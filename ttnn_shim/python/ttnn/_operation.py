@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import time
 from typing import Any
@@ -156,7 +155,7 @@ class Operation:
     def _find(self) -> int:
         op_id = _core.find_op(self.names)
         if op_id is None:
-            raise _core.error(NotSupported, "no kernel for this op yet", self.name, nearby(self.name))
+            raise _core.error(NotSupported, "no kernel for this op yet", self.name)
         self._op_id = op_id
         return op_id
 
@@ -170,8 +169,6 @@ class Operation:
             return tensors
         if returns.startswith("tuple["):
             return tuple(tensors)
-        if not tensors:
-            return numbers[0] if len(numbers) == 1 else numbers or None
         return tensors[0] if len(tensors) == 1 else tensors
 
 
@@ -187,16 +184,6 @@ def _convolution_result(returns: str, bound: dict[str, Any], tensors: list[Any],
     if bound.get("return_weights_and_bias"):
         parts.append((tensors[1], tensors[2] if len(tensors) > 2 else None))
     return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def nearby(name: str) -> str:
-    """A hint with ops of the core whose names are close."""
-    known = sorted(_core.op_names())
-    short = name.rsplit(".", 1)[-1]
-    by_short = {one.rsplit(".", 1)[-1]: one for one in known}
-    close = [by_short[one] for one in difflib.get_close_matches(short, by_short, 5, 0.5)]
-    close += [one for one in known if short in one and one not in close][:5]
-    return "implemented nearby: " + ", ".join(close) if close else f"{len(known)} ops are implemented: ttnn._core.op_names()"
 
 
 def ops_without_kernel() -> list[str]:
