@@ -122,14 +122,30 @@ def by_values(a: Any) -> Any:
     return ttnn.exp(a) if ttnn.gt(a, 0.0) else a
 
 
+OUTSIDE = ttnn.Tensor(np.ones(SHAPE, np.float32), ttnn.bfloat16, None, ttnn.TILE_LAYOUT)
 CALL_ERRORS: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
     "two results": (two_results, ValueError, "Only one output tensor is supported"),
     "an operator": (by_operator, TypeError, "unsupported operand type"),
     "a condition": (by_values, TypeError, "truth value"),
     "softmax": (lambda a: ttnn.softmax(a, dim=-1), TypeError, "incompatible function arguments"),
     "missing argument": (mul_add, ValueError, "Invalid arguments for function mul_add"),
+    "no result": (lambda a: None, ValueError, "Only one output tensor is supported: the function returned NoneType"),
+    "a tensor from outside": (
+        lambda a: ttnn.add(a, OUTSIDE),
+        ValueError,
+        "ttnn_jit.add: a tensor from outside the function cannot be traced; pass it as an argument",
+    ),
+    "rank 3": (
+        lambda a: ttnn.matmul(ttnn.reshape(a, (1, 64, 128)), ttnn.reshape(a, (1, 128, 64))),
+        ValueError,
+        "ttnn_jit.matmul: expected tensors of rank 2, got shape [[]1, 64, 128]",
+    ),
+    **{
+        f"rearrange {pattern}": (lambda a, pattern=pattern: ttnn.rearrange(a, pattern), ValueError, "rearrange: expected a pattern like .* with 2 axes")
+        for pattern in ("a b", "a b -> a", "a b -> a c", "a a -> a a", "a b c -> a b c", "(a b) -> a b", "a -> a")
+    },
     "dtype": (lambda a: ttnn.bitwise_not(a), ValueError, "expected dtype INT32, got BFLOAT16"),
-    "all_gather": (lambda a: ttnn.all_gather(a, dim=0), AttributeError, "all_gather"),
+    **{name: (lambda a, name=name: getattr(ttnn, name)(a, dim=0), AttributeError, name) for name in ("all_gather", "all_reduce", "reduce_scatter")},
 }
 
 
@@ -225,6 +241,23 @@ def test_compile_only_gives_a_module_that_the_compiler_reads(name: str, device: 
     module = compiled(*(tensor(device, seed, dtype) for seed in range(count)))
     ops = [op.name for op in parse(str(module)).walk() if op.name.startswith("ttir.")]
     assert ops and [path.read_text() for path in compiled.out_dir.iterdir()] == [str(module)]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (2.5, "2.500000000e+00 : f32"),
+        (-3.0, "-3.000000000e+00 : f32"),
+        (float("inf"), "0x7F800000 : f32"),
+        (float("-inf"), "0xFF800000 : f32"),
+        (1e-3, "1.000000000e-03 : f32"),
+    ],
+)
+def test_numbers_in_a_module(number: float, text: str, device: Any) -> None:
+    def bounded(a: Any) -> Any:
+        return ttnn.clamp(a, -1.0 if number > 0 else number, number if number > 0 else 1.0)
+
+    assert text in str(ttnn_jit.jit(compile_only=True)(bounded)(tensor(device, 0)))
 
 
 def test_debug_prints_the_module(device: Any, capsys: pytest.CaptureFixture[str]) -> None:

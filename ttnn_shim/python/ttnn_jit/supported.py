@@ -8,8 +8,7 @@ BINARY = ("add", "multiply", "subtract", "divide", "div", "pow", "eq", "ne", "gt
           "minimum")  # fmt: skip
 REDUCTIONS = ("sum", "mean", "max", "min")
 MOVES = ("permute", "transpose", "reshape", "rearrange", "concat", "repeat", "embedding")
-COLLECTIVES = ("all_gather", "all_reduce", "reduce_scatter")
-SUPPORTED = frozenset((*UNARY, *BINARY, *REDUCTIONS, *MOVES, *COLLECTIVES, "matmul"))
+SUPPORTED = frozenset((*UNARY, *BINARY, *REDUCTIONS, *MOVES, "matmul"))
 
 BITWISE = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"))
 _FLOATS = ("BFLOAT16", "FLOAT32", "BFLOAT8_B")

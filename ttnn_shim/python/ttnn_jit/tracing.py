@@ -19,7 +19,7 @@ from ttnn_shim.nested import leaves, replaced
 
 from ttnn_jit.graph import Graph, Node, Ref, Spec
 from ttnn_jit.rearrange import rearrange
-from ttnn_jit.supported import BINARY, COLLECTIVES, SUPPORTED, dtypes_of
+from ttnn_jit.supported import BINARY, SUPPORTED, dtypes_of
 
 
 class ResultWrapper:
@@ -138,8 +138,6 @@ class _Tracer:
                 raise ValueError(f"ttnn_jit.{name}: expected dtype {' or '.join(known)}, got {tensor.dtype.name}")
             if name == "matmul" and len(tensor.shape) != 2:
                 raise ValueError(f"ttnn_jit.matmul: expected tensors of rank 2, got shape {list(tensor.shape)}")
-        if name in COLLECTIVES:
-            raise ValueError(f"ttnn_jit.{name}: the simulator has one device")
         if name in BINARY:
             shards = [self.inputs[value].memory_config for value in operands if value < len(self.inputs)]
             shards = [config for config in shards if config.is_sharded()]
