@@ -32,24 +32,23 @@ class GatherByProduct(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            changed = False
-            for op in list(func.body.block.ops):
-                if op.name == "ttir.gather":
-                    changed = self._replace(op) or changed
-            if changed:
+            gathers = [op for op in func.body.block.ops if op.name == "ttir.gather"]
+            for op in gathers:
+                self._replace(op)
+            if gathers:
                 erase_dead(func)
 
-    def _replace(self, op: Operation) -> bool:
+    def _replace(self, op: Operation) -> None:
         x, index = op.operands
         spread = defining(index, "ttir.broadcast")
         dims, of = shape(x), element_type(x)
         if spread is None or len(dims) != 3 or access.attr(op, "dim") not in (2, -1) or dims[1] == 1:
-            return False
+            return
         columns = shape(spread.operands[0])
         if columns != (dims[0], 1, shape(index)[2]) or of not in ("bf16", "f32") or (of == "f32" and not _comes_from_product(x)):
-            return False
+            return
         if not ones_gather_columns(dims, columns[2], of, self.options.card):
-            return False
+            return
         b = Builder.before(op)
         b.source = sources_of(op)
         numbered = elements(np.arange(dims[2], dtype=np.int32).reshape(1, dims[2], 1), "si32")
@@ -58,7 +57,6 @@ class GatherByProduct(Pass):
         hits = b.value("ttir.eq", [numbers, asked], {}, [tensor((dims[0], dims[2], columns[2]), "i1")])
         ones = b.value("ttir.typecast", [hits], {}, [tensor((dims[0], dims[2], columns[2]), of)])
         replace(op, [b.value("ttir.matmul", [x, ones], {}, [op.results[0].type])])
-        return True
 
 
 def _comes_from_product(value: SSAValue) -> bool:

@@ -178,15 +178,13 @@ def batch_norm(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dims, channel, dtype = shape(result), access.attr(op, "dimension"), c.dtype(result)
     order = c.is_image(source)
-    if order is None and len(dims) == 4 and channel in (1, 3):
-        order = (0, 2, 3, 1) if channel == 1 else (0, 1, 2, 3)
     size = dims[channel]
     scale, offset, mean, variance = (c.get(value, TILE, dtype) for value in op.operands[1:5])
     shifted = c.emit("add", [variance, c.scalar(float(access.attr(op, "epsilon")), dtype)], None, (size,), dtype)
     factor = c.emit("multiply", [scale, c.like("rsqrt", shifted)], None, (size,), dtype)
     moved = c.emit("multiply", [mean, factor], None, (size,), dtype)
     constant = c.emit("subtract", [offset, moved], None, (size,), dtype)
-    if order is not None and order[3] == channel and c.is_image(source) is not None:
+    if order is not None and order[3] == channel:
         x = c.flat(source, order, TILE, dtype)
         vector: tuple[int, ...] = (1, 1, 1, size)
     else:
