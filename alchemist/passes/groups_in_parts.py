@@ -31,17 +31,17 @@ class GroupsInParts(Pass):
     def run(self, module: ModuleOp) -> None:
         rewrite(module, self._change, CONVOLUTION)
 
-    def _change(self, op: Operation) -> bool:
+    def _change(self, op: Operation) -> None:
         from alchemist.optimizer.grouped import DTYPES, Grouped, widths
         from alchemist.passes.lower.convolution import L1_SMALL_BYTES
 
         maker = defining(op.operands[0], CONVOLUTION)
         if int(access.attr(op, "groups")) < 2 or maker is None or not single_use(op.operands[0]) or not _is_product(maker) or _dims(maker) != _dims(op):
-            return False
+            return
         n, height, width, channel = _dims(op)
         before, image, result = shape(maker.operands[0]), shape(op.operands[0]), op.results[0]
         if element_type(result) not in DTYPES or access.attr(op, "flattened_compat_info") is not None:
-            return False
+            return
         weight = operand(op, "weight")
         assert weight is not None
         (top, bottom), (left, right) = padding_pairs(access.attr(op, "padding"), 2)
@@ -62,12 +62,11 @@ class GroupsInParts(Pass):
         )
         reader = _only_reader(result)
         if whole.channels % 32 and (reader is None or not _is_product(reader) or reader.operands[0] is not result or _dims(reader) != _dims(op)):
-            return False  # the last part's zeros need a product whose weights make nothing of them
+            return
         parts = widths(whole, machine(self.options.card))
         if not parts:
-            return False
+            return
         _split(maker, op, reader, [(part, whole.of(part).groups, whole.of(part).out) for part in parts])
-        return True
 
 
 def _dims(op: Operation) -> tuple[int, ...]:

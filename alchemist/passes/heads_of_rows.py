@@ -24,15 +24,15 @@ class HeadsOfRows(Pass):
         rewrite(module, _move, "ttir.linear", "ttir.matmul")
 
 
-def _move(product: Operation) -> bool:
+def _move(product: Operation) -> None:
     made = product.results[0]
     if row_wise(made) is None:
-        return False
+        return
     before, ahead = view_of(product.operands[0])
     rows = rows_of(before)
     forms = _forms(made)
     if rows is None or forms is None or not any(op.name == "ttir.permute" for op in ahead):
-        return False
+        return
     width, root = shape(made)[-1], before.root
     dims = (*shape(root)[:-1], width)
     b = Builder.after(product)
@@ -59,11 +59,10 @@ def _move(product: Operation) -> bool:
         for op in [*reversed(_between(result, [use.operation.results[0] for use in result.uses])), twin]:
             if not any(True for value in op.results for _ in value.uses):
                 erase(op)
-        return False
+        return
     add_sources(twin, *(op for op in ahead if single_use(op.results[0])))  # what other products read, too, may belong to a module around them
     for leaf, value in new:
         leaf.results[0].replace_all_uses_with(value)
-    return True
 
 
 def _forms(value: SSAValue) -> list[Operation] | None:

@@ -24,16 +24,13 @@ class KeptDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            changed = False
             place = {op: index for index, op in enumerate(func.body.block.ops)}
             for op in list(place):
                 if op.parent is not None and op.name == "ttir.reshape" and (axis := _given_back(op)) is not None:
                     ops = _between(op.operands[0], shape(op.results[0]), axis)
                     if ops is not None:
                         _keep(sorted(ops, key=place.__getitem__), shape(op.results[0]), axis)
-                        changed = True
-            if changed:
-                erase_dead(func)
+            erase_dead(func)
 
 
 def _given_back(op: Operation) -> int | None:

@@ -45,7 +45,6 @@ class KnownSigns(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             known: set[SSAValue] = set()
-            changed = False
             for op in list(func.body.block.ops):
                 if len(op.results) != 1:
                     continue
@@ -53,11 +52,9 @@ class KnownSigns(Pass):
                     known.add(op.results[0])
                 if op.name == "ttir.abs" and op.operands[0] in known:
                     replace(op, [op.operands[0]])
-                    changed = True
                 elif op.name == "ttir.where":
-                    changed = _choose(op, known) or changed
-            if changed:
-                erase_dead(func)
+                    _choose(op, known)
+            erase_dead(func)
 
 
 def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
@@ -71,26 +68,25 @@ def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
     return op.name in _NEVER_NEGATIVE or (op.name in _IF_ALL_ARE and all(value in known for value in op.operands))
 
 
-def _choose(op: Operation, known: set[SSAValue]) -> bool:
+def _choose(op: Operation, known: set[SSAValue]) -> None:
     mask = op.operands[0]
     while (view := defining(mask, "ttir.broadcast", "ttir.reshape")) is not None:
         mask = view.operands[0]
     asked = defining(mask, *_ASKED)
     if asked is None or asked.operands[0] not in known:
-        return False
+        return
     limit = constant_of(_behind_broadcast(asked.operands[1]))
     if limit is None or limit.any():
-        return False
+        return
     chosen = op.operands[1 if _ASKED[asked.name] else 2]
     if chosen.type != op.results[0].type:
         b = Builder.in_place_of(op)
         dims = shape(op.results[0])
         if len(dims) != len(shape(chosen)):
-            return False
+            return
         times = [size // own for size, own in zip(dims, shape(chosen), strict=True)]
         chosen = b.op("ttir.broadcast", [chosen], {"broadcast_dimensions": times}, [op.results[0].type])
     replace(op, [chosen])
-    return True
 
 
 def _behind_broadcast(value: SSAValue) -> SSAValue:

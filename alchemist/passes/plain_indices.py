@@ -21,12 +21,11 @@ class PlainIndices(Pass):
         rewrite(module, _drop, "ttir.where")
 
 
-def _drop(op: Operation) -> bool:
+def _drop(op: Operation) -> None:
     index = _wrapped(op)
     if index is None or index.type != op.results[0].type or not _is_looked_up(_origin(index)):
-        return False
+        return
     replace(op, [index])
-    return True
 
 
 def _wrapped(op: Operation) -> SSAValue | None:

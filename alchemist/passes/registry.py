@@ -116,14 +116,13 @@ def ops_named(module: ModuleOp, *names: str, const_eval: bool = True) -> Iterato
         yield from [op for op in func.body.block.ops if op.name in names]
 
 
-def rewrite(module: ModuleOp, change: Callable[[Operation], bool], *names: str) -> None:
-    """Asks `change` to rewrite each op with one of `names` that is still there; where it says that it did, ops without uses are dropped."""
+def rewrite(module: ModuleOp, change: Callable[[Operation], None], *names: str) -> None:
+    """Lets `change` rewrite each op with one of `names` that is still there; ops that are without uses then are dropped."""
     for func in functions(module):
-        changed = False
         for op in [op for op in func.body.block.ops if op.name in names]:
-            changed = (op.parent is not None and change(op)) or changed
-        if changed:
-            erase_dead(func)
+            if op.parent is not None:
+                change(op)
+        erase_dead(func)
 
 
 def connected(items: Sequence[T], links: Iterable[tuple[T, T]]) -> list[list[T]]:

@@ -44,18 +44,18 @@ def _goes_on(op: Operation) -> bool:
     return user is not None and user.operands[0] is op.results[0] and _is_sum(user) and _module(user) == _module(op)
 
 
-def _reorder(op: Operation) -> bool:
+def _reorder(op: Operation) -> None:
     if not _is_sum(op) or _goes_on(op):
-        return False
+        return
     module, ops = _module(op), [op]
     while (inner := defining(ops[-1].operands[0], _ADD)) is not None and single_use(inner.results[0]) and _is_sum(inner) and _module(inner) == module:
         ops.append(inner)
     bypass, terms = ops[-1].operands[0], [one.operands[1] for one in reversed(ops)]
     gradient = next((info for one in ops for info in sources_of(one)[-1:] if info.is_gradient), None)
     if shape(terms[0]) != shape(bypass) or any(_is_of(use.operation, module) for use in op.results[0].uses):
-        return False
+        return
     if gradient is None or _is_within(bypass, module) is not False or not all(_is_within(term, module) for term in terms):
-        return False
+        return
     total = terms[0]
     for term, old in zip(terms[1:], reversed(ops[:-1]), strict=True):
         b = Builder.before(old)
@@ -64,7 +64,6 @@ def _reorder(op: Operation) -> bool:
     b = Builder.before(op)
     b.source = _where_called(gradient, module)
     registry.replace(op, [b.op(_ADD, [bypass, total], {}, [op.results[0].type])])
-    return True
 
 
 def _is_of(op: Operation, module: Chain) -> bool:

@@ -74,31 +74,29 @@ def _is_gradient(op: Operation) -> bool:
     return bool(sources := sources_of(op)) and sources[-1].is_gradient
 
 
-def _sum_as_it_lies(op: Operation) -> bool:
+def _sum_as_it_lies(op: Operation) -> None:
     if not _is_gradient(op):
-        return False
+        return
     out = op.results[0]
     given = shape(op.operands[0])
     if dims_of(access.attrs(op), len(given)) != tuple(range(len(given) - 1)) or not given[:-1]:
-        return False
+        return
     after = next(iter(out.uses)).operation if single_use(out) else None
     dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == given[-1:]
     view = defining(op.operands[0], "ttir.reshape")
     source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == given[-1:] else op.operands[0]
     if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
-        return False
+        return
     last = after if dropped and after is not None else op
     b = Builder.in_place_of(op)
     rows = list(range(len(shape(source)) - 1))
     made = b.op("ttir.sum", [source], {"dim_arg": rows, "keep_dim": False}, [tensor(given[-1:], element_type(out))])
     replace(last, [made])
-    return True
 
 
-def _turn_back(op: Operation) -> bool:
-    changed = False
+def _turn_back(op: Operation) -> None:
     if not _is_gradient(op):
-        return False
+        return
     for place, name in enumerate(("transpose_a", "transpose_b")):
         turn = defining(op.operands[place], "ttir.permute")
         if turn is None or not isinstance(turn.operands[0].owner, Operation):
@@ -108,22 +106,19 @@ def _turn_back(op: Operation) -> bool:
         if order == [*range(rank - 2), rank - 1, rank - 2]:
             op.operands[place] = turn.operands[0]
             access.set_attr(op, name, not access.attr(op, name))
-            changed = True
-    return changed
 
 
-def _as_they_lie(op: Operation) -> bool:
+def _as_they_lie(op: Operation) -> None:
     views = [defining(value, "ttir.reshape") for value in op.operands]
     if any(view is None for view in views) or len(shape(op.results[0])) != 2:
-        return False
+        return
     given = [view.operands[0] for view in views if view is not None]
     dims = [shape(value) for value in given]
     if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
-        return False
+        return
     out = op.results[0]
     b = Builder.in_place_of(op)
     attributes = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
     wide = tensor((*dims[0][:-2], *shape(out)), element_type(out))
     made = b.op("ttir.matmul", given, attributes, [wide])
     replace(op, [b.op("ttir.reshape", [made], {"shape": shape(out)}, [out.type])])
-    return True

@@ -22,14 +22,14 @@ class TurnedProducts(Pass):
         rewrite(module, _turn, "ttir.permute")
 
 
-def _turn(op: Operation) -> bool:
+def _turn(op: Operation) -> None:
     product = defining(op.operands[0], "ttir.matmul")
     if product is None or not single_use(product.results[0]):
-        return False
+        return
     order = list(access.attr(op, "permutation"))
     rank = len(order)
     if any(len(shape(value)) != rank for value in product.operands) or order.index(rank - 1) > order.index(rank - 2):
-        return False
+        return
     left, right = product.operands
     dims = shape(product.results[0])
     type_ = tensor((*dims[:-2], dims[-1], dims[-2]), element_type(product.results[0]))
@@ -41,4 +41,3 @@ def _turn(op: Operation) -> bool:
     rest = [there.get(dim, dim) for dim in order]
     b.source = sources_of(op) or None
     replace(op, [permuted(b, value, rest)])
-    return True

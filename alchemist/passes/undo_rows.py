@@ -32,7 +32,7 @@ class UndoRows(Pass):
         rewrite(module, _undo, "ttir.permute")
 
 
-def _undo(back: Operation) -> bool:
+def _undo(back: Operation) -> None:
     """back: the permute that may put rows back."""
     last = back.results[0]
     while single_use(last) and (user := next(iter(last.uses)).operation).name == "ttir.reshape":
@@ -47,18 +47,18 @@ def _undo(back: Operation) -> bool:
         if any(op.name == "ttir.permute" for op in ahead):
             break
     else:
-        return False
+        return
     rows, result = rows_of(after), rows_of(before)
     whole = rows.over(result) if rows is not None and result is not None else None
     moves = [*ahead, *behind[:-1]]
     if not all(single_use(op.results[0]) for op in moves):
-        return False
+        return
     b = Builder.before(work[-1])
     b.source = tuple(dict.fromkeys(source for op in ahead for source in sources_of(op))) or None
     if whole is not None and whole.parts == joined([(math.prod(whole.shape), 1)]):
         source = before.root
     elif rows is None or (made := _moved_ahead(b, rows, before, work[-1].operands[0], [*ahead, *behind])) is None:
-        return False
+        return
     else:
         source = made
     for op in reversed(work):
@@ -72,7 +72,6 @@ def _undo(back: Operation) -> bool:
         last.replace_all_uses_with(b.op("ttir.reshape", [source], {"shape": shape(last)}, [last.type]))
     else:
         last.replace_all_uses_with(source)
-    return True
 
 
 def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: list[Operation]) -> SSAValue | None:
