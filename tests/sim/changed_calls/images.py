@@ -110,6 +110,38 @@ FAMILIES = (
         more=["", ", act_block_h_override=32", ", act_block_h_override=64", ", full_inner_dim=True", ", enable_act_double_buffer=True", ", enable_weights_double_buffer=True", ", enable_activation_reuse=True", ", act_block_w_div=2", ", output_layout=RM", ", force_split_reader=True"],
         math=["KC()", "KC('HiFi2', True)", "KC('LoFi', False, False, False)", "KC('HiFi4', True, False, False)"],
     ),
+    # Shards that are given, and others that are asked for.
+    *(
+        family(
+            "ttnn.conv2d(input_tensor=T([1, 1, 256, {c}], {dtype}, {layout}, {a}), weight_tensor=W([64, {c}, {k}, {k}]), bias_tensor=None, device=d, in_channels={c}, out_channels=64, batch_size=1, input_height=16, input_width=16, "
+            "kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[{p}, {p}], conv_config=ttnn.Conv2dConfig(weights_dtype=BF16, shard_layout={how}{more}){rest})",
+            {"a": a, "how": f"ttnn.TensorMemoryLayout.{how}_SHARDED"},
+            40,
+            c=["64", "96"], dtype=["BF16", "F32"], layout=["RM", "TILE"], a=[a], k=["3", "1"], s=["1", "2"], p=["1", "0"],
+            how=["None", "ttnn.TensorMemoryLayout.HEIGHT_SHARDED", "ttnn.TensorMemoryLayout.BLOCK_SHARDED", "ttnn.TensorMemoryLayout.WIDTH_SHARDED"],
+            more=["", ", reshard_if_not_optimal=True", ", override_sharding_config=True", *(f", {flag}=True, core_grid={cores}" for flag in ("override_sharding_config", "override_output_sharding_config") for cores in ("G(0, 0, 1, 1)", "G(0, 0, 1, 3)", "G(0, 0, 7, 0)", "G(0, 0, 3, 1)", "G(0, 0, 8, 3)")),
+                  ", override_output_sharding_config=True", ", transpose_shards=True", ", deallocate_activation=True", ", deallocate_activation=True, reallocate_halo_output=True", ", output_layout=RM", ", act_block_h_override=32"],
+            rest=["", ", memory_config=L1", ", memory_config=DRAM", ", dtype=BF8", ", return_output_dim=True", ", compute_config=KC('HiFi2', True)"],
+        )
+        for a, how in (
+            ('M("HEIGHT", G(0, 0, 7, 0), [32, 64])', "HEIGHT"), ('M("HEIGHT", G(0, 0, 3, 0), [64, 64])', "HEIGHT"), ('M("BLOCK", G(0, 0, 1, 3), [64, 32])', "BLOCK"), ('M("BLOCK", G(0, 0, 3, 1), [64, 32], "COL_MAJOR")', "BLOCK"), ('M("BLOCK", G(0, 0, 0, 3), [64, 64])', "BLOCK"),
+            ('M("WIDTH", G(0, 0, 1, 0), [256, 32])', "WIDTH"), ('M("HEIGHT", G(0, 0, 7, 0), [32, 64])', "BLOCK"), ("L1", "HEIGHT"),
+        )
+    ),
+    # Images that do not fit into L1 at once: into how many slices they are cut.
+    *(
+        family(
+            "ttnn.conv2d(input_tensor=T([1, 1, {side} * {side}, {c}], {dtype}, {layout}), weight_tensor=W([{out}, {c}, {k}, {k}]), bias_tensor=None, device=d, in_channels={c}, out_channels={out}, batch_size=1, input_height={side}, input_width={side}, "
+            "kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[1, 1]{rest})",
+            {"side": side, "c": c},
+            8,
+            side=[side], c=[c], dtype=["BF16", "F32"], layout=["RM", "TILE"], out=["64", "256"], k=["3", "5"], s=["1", "2"],
+            rest=["", ", compute_config=KC('HiFi4', True)", *(f", conv_config=ttnn.Conv2dConfig({config})" for config in (
+                "enable_act_double_buffer=True", "enable_weights_double_buffer=True", "reallocate_halo_output=False", "act_block_h_override=32", "output_layout=RM", "shard_layout=ttnn.TensorMemoryLayout.BLOCK_SHARDED", "shard_layout=ttnn.TensorMemoryLayout.WIDTH_SHARDED")),
+                ", dtype=F32", ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceHeight, num_slices=7)", ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceWidth, num_slices=6)", ", slice_config=ttnn.Conv2dSliceConfig(slice_type=ttnn.Conv2dDRAMSliceHeight, num_slices=0)"],
+        )
+        for side, c in (("128", "64"), ("192", "96"), ("256", "32"), ("320", "64"), ("448", "16"))
+    ),
     family(
         "ttnn.conv_transpose2d(input_tensor=T([1, 1, 64, 32], BF16, RM, {a}), weight_tensor=W([32, {per}, {k}, {k}]), bias_tensor={bias}, device=d, in_channels=32, out_channels=32, batch_size=1, input_height=8, input_width=8, "
         "kernel_size=[{k}, {k}], stride=[{s}, {s}], padding=[{p}, {p}], output_padding=[{op}, {op}], dilation=[1, 1], groups={groups}{rest})",
