@@ -188,4 +188,46 @@ FAMILIES = (
             [f"ttnn.add(T([1, 1, 32, 32], {kind}), {n})" for kind in ("U32", "I32", "U16") for n in ("(1 << 32) - 1", "1 << 32", "1 << 31", "-(1 << 31)", "65535", "65536")],
         )
     ),
+    # Products of batches, with shards of the second operand and of the result.
+    *(
+        family(
+            "ttnn.matmul(T([{n}, 1, {m}, 64], BF16, TILE, {a}), T([{n}, 1, 64, {w}], BF16, TILE, {b}), program_config={config}, memory_config={out})",
+            {"config": config, "b": b},
+            n=["4", "1", "3"], m=["64", "32", "96"], w=["64", "96"], a=["DRAM", "L1", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64])', 'M("BLOCK", G(0, 0, 1, 1), [128, 32])'],
+            b=[b, "DRAM", "L1", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64], buffer="DRAM")', 'M("HEIGHT", G(0, 0, 3, 0), [64, 64])', 'M("WIDTH", G(0, 0, 1, 0), [256, 32])', 'M("HEIGHT", G(0, 0, 7, 0), [32, 64], buffer="DRAM")'],
+            config=[config, config.replace("per_core_M=1", "per_core_M=2"), config.replace("in0_block_w=2", "in0_block_w=1")], out=["DRAM", "L1", "HSM", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64])', 'M("HEIGHT", G(0, 0, 2, 0), [64, 64])', 'M("HEIGHT", G(0, 0, 3, 0), [48, 64])', 'M("BLOCK", G(0, 0, 1, 3), [64, 32])', "WSM", "BSM"],
+        )
+        for config, b in (
+            ("ttnn.MatmulMultiCoreReuseMultiCastProgramConfig(compute_with_storage_grid_size=(2, 2), in0_block_w=2, out_subblock_h=1, out_subblock_w=1, per_core_M=1, per_core_N=1, transpose_mcast=False, fused_activation=None, fuse_batch=False)", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64], buffer="DRAM")'),
+            ("ttnn.MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig(in0_block_w=2, per_core_M=2, per_core_N=2, fused_activation=None)", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64], buffer="DRAM")'),
+            ("ttnn.MatmulMultiCoreReuseProgramConfig(compute_with_storage_grid_size=(4, 1), in0_block_w=2, out_subblock_h=1, out_subblock_w=1, per_core_M=2, per_core_N=2)", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64])'),
+            ("None", "DRAM"), ("None", 'M("HEIGHT", G(0, 0, 3, 0), [64, 64])'), ("None", 'M("WIDTH", G(0, 0, 1, 0), [256, 32])'),
+        )
+    ),
+    *(family("ttnn.matmul({ab}, memory_config={out}{rest})", {"out": out}, ab=["T([1, 1, 512, 256]), T([1, 1, 256, 512])", "T([1, 1, 32, 256]), T([1, 1, 256, 2048])", "T([1, 1, 2048, 64]), T([1, 1, 64, 32])", "T([2, 1, 64, 96]), T([2, 1, 96, 64])", "T([1, 1, 512, 512]), T([1, 1, 512, 512])",
+                "T([2, 1, 256, 256]), T([1, 1, 256, 512])"],
+            out=[out], rest=["", ", core_grid=ttnn.CoreGrid(x=4, y=2)", ", dtype=F32", ", transpose_b=True"])
+      for out in ("L1", "HSM", "WSM", "BSM", 'M("HEIGHT", G(0, 0, 7, 1), [32, 512])', 'M("HEIGHT", G(0, 0, 7, 0), [48, 512])', 'M("WIDTH", G(0, 0, 7, 0), [512, 64])', 'M("WIDTH", G(0, 0, 3, 3), [512, 32])', 'M("BLOCK", G(0, 0, 3, 3), [128, 128])', 'M("HEIGHT", G(0, 0, 7, 0), [256, 32])')),
+    family("ttnn.addmm(T({x}, {dtype}), T([64, 96], {dtype}), T([96, 64], {dtype}){rest})", {}, x=["[64, 64]", "[1, 64]", "[64, 32]"], dtype=["BF16", "F32", "BF8"], rest=["", ", alpha=2.0", ", beta=0.5", ", alpha=2.0, beta=0.5", ", beta=0.0", ", alpha=0.0", ", memory_config=L1", ", dtype=F32", ", optional_output_tensor=T([64, 64])"]),
+    family("ttnn.outer(T({a}, {dtype}), T({b}, {dtype}){rest})", {}, a=["[1, 1, 1, 64]", "[64]", "[1, 64]", "[1, 1, 2, 64]"], b=["[1, 1, 1, 32]", "[32]", "[1, 1, 32, 1]"], dtype=["BF16", "F32"], rest=["", ", memory_config=L1"]),
+    *(
+        family("ttnn.topk(T({shape}, {dtype}, TILE, {a}), {k}{rest})", {"shape": shape}, shape=[shape], dtype=["BF16", "F32", "BF8"], a=["DRAM", "L1"], k=["32", "5", "64", "1"],
+               rest=["", ", dim=2", ", dim=0", ", largest=False", ", sorted=False", ", stable=True", ", indices_tensor=T([1, 1, 32, 128], U16)", ", indices_tensor=T([1, 1, 32, 128], U32)", ", indices_tensor=T([1, 1, 32, 64], U16)", ", memory_config=L1", ", sub_core_grids=G(0, 0, 3, 3)"])
+        for shape in ("[1, 1, 32, 128]", "[1, 1, 64, 96]", "[1, 1, 32, 8192]", "[2, 3, 32, 64]", "[128, 64]")
+    ),
+    *(
+        family("ttnn.{op}(T({shape}, {dtype}, {layout}, {a}){rest})", {"op": op, "shape": shape}, shape=[shape], dtype=["BF16", "F32", "I32"], layout=["TILE", "RM"], a=["DRAM", "L1"], rest=rest)
+        for shape in ("[2, 3, 40, 70]", "[64, 64]", "[5]", "[]", "[0, 64]")
+        for op, rest in (
+            ("argmax", ["", ", dim=-1", ", dim=0", ", dim=1, keepdim=True", ", keepdim=True", ", dim=4"]), ("cumsum", [", dim=0", ", dim=-1", ", dim=1, reverse_order=True", ", dim=-1, dtype=F32", ", dim=2, memory_config=L1", ", dim=4", ", dim=0, out=T([64, 64])"]),
+            ("cumprod", [", dim=0", ", dim=-1", ", dim=1, reverse_order=True", ", dim=-1, dtype=F32", ", dim=0, out=T([64, 64])"]), ("prod", ["", ", dim=0", ", dim=-1", ", dim=1, keepdim=True", ", dim=2", ", dims=[0, 1]", ", dims=[2]", ", dim=4"]),
+            ("sort", ["", ", dim=0", ", dim=1", ", descending=True", ", stable=True", ", dim=4", ", memory_config=L1"]),
+            *((name, ["", ", dim=0", ", dim=-1", ", dim=[0, 1]", ", dim=1, keepdim=True", ", dim=[-1, -2], keepdim=True", ", dim=[]", ", dim=4", ", dim=2, scalar=2.0", ", dim=-1, memory_config=L1", ", dim=-1, compute_kernel_config=KC('LoFi')", ", dim=-2, compute_kernel_config=KC('HiFi2', True)", ", dim=[0, 2]"]) for name in ("sum", "mean", "max", "min", "std", "var")),
+        )
+    ),
+    family("ttnn.slice(T([2, 3, 40, 64], {dtype}, {layout}), T([4], {kind}, RM), T([{n}], {kind}, RM){rest})", {}, dtype=["BF16", "F32"], layout=["RM", "TILE"], kind=["U32", "I32", "F32"], n=["4", "3"], rest=["", ", slice_dim=2, num_devices=4", ", slice_dim=2, num_devices=3", ", slice_dim=0, num_devices=2", ", slice_dim=4, num_devices=2", ", slice_dim=2, num_devices=0", ", slice_step=[1, 1, 1, 1]", ", memory_config=L1"]),
+    family("ttnn.slice(T([2, 3, 40, 64], {dtype}, {layout}), {args})", {}, dtype=["BF16", "F32"], layout=["RM", "TILE"], args=["[0, 0, 0, 0], [1, 3, 40, 64], output_tensor=T([1, 3, 40, 64], BF16, RM)", "[0, 0, 0, 0], [1, 3, 40, 64], output_tensor=T([1, 3, 40, 32], BF16, RM)", "[0, 0, 0, 0], [2, 3, 40, 64], [1, 2, 3, 4]", "[-1, -2, -3, -4], [2, 3, 40, 64]", "[0, 0, 0, 0], [2, 3, -1, -50]", "[0, 0, 0, 0], [2, 3, -41, 64]", "[0, 0, 8, 16], [2, 3, 40, 64], pad_value=1.0", "[0, 0], [1, 3]"]),
+    family("E.paged_update_cache(T([{slots}, {n}, 32, 64], {dtype}), T([1, 4, {h}, 64], BF16, TILE, M('HEIGHT', {cores}, [32, 64])){rest})", {}, slots=["4", "8"],
+        n=["1", "2"], dtype=["BF16", "BF8", "F32", "I32"], h=["1", "8", "32"], cores=["G(0, 0, 3, 0)", "G(0, 0, 1, 1)", "G(0, 0, 7, 0)"],
+           rest=[", update_idxs=[0, 5, 31, 7]", ", update_idxs=[0, 5, 32, 7]", ", update_idxs=[0, 5]", ", update_idxs_tensor=T([4], I32, RM)", ", update_idxs_tensor=T([3], I32, RM)", ", update_idxs_tensor=T([4], I32, RM), page_table=T([4, 2], I32, RM)", ", update_idxs_tensor=T([4], I32, RM), page_table=T([3, 2], I32, RM)", ", update_idxs_tensor=T([4], I32, RM), page_table=T([4, 2], I32, RM, M('HEIGHT', G(0, 0, 0, 0), [4, 2]))", ", update_idxs=[0, 5, 31, 7], batch_offset=2", ", update_idxs=[0, 5, 31, 7], share_cache=True", ", update_idxs=[0, 5, 31, 7], compute_kernel_config=KC('LoFi', True)"]),
 )  # fmt: skip
