@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ttnn_shim.changes import suggestions
+import re
+
+import pytest
+from ttnn_shim.changes import shape_of, suggestions
 from ttnn_shim.program_text import Source, edited
 from ttnn_shim.reports.calls import Call, Run
 
@@ -134,3 +137,31 @@ def test_changes_of_everything_touch_what_they_are_made_of() -> None:
 def test_only_the_slowest_lines_are_looked_at() -> None:
     found = [one.what for one in suggestions(Run("", "m", "n150", CALLS), SOURCES, (8, 7), 3)]
     assert found == [what for what, *_ in (*OF_LINEAR, *OF_ALL)]
+
+
+@pytest.mark.parametrize(
+    ("spelled", "shape"),
+    [("[1, 256, 512] bfloat16 tile dram", (1, 256, 512)), ("[64] float32", (64,)), ("[] float32", ()), ("2.0", ()), ("", ()), ("[7, 8], [9]", (7, 8))],
+)
+def test_shapes_of_calls(spelled: str, shape: tuple[int, ...]) -> None:
+    assert shape_of(spelled) == shape
+
+
+@pytest.mark.parametrize(
+    ("shape", "cores", "grids"),
+    [
+        ("[1, 256, 512]", "2", [(64, 128, 4, 4), (64, 64, 8, 4)]),
+        ("[1, 256, 512]", "16", [(64, 64, 8, 4)]),
+        ("[1, 256, 512]", "32", []),
+        ("[2, 250, 500]", "1", [(128, 128, 4, 4), (128, 64, 8, 4)]),
+        ("[64, 96]", "1", [(32, 32, 3, 2)]),
+        ("[40]", "1", [(32, 32, 2, 1)]),
+        ("[2, 3, 33, 224]", "1", [(64, 224, 1, 6), (64, 32, 7, 6)]),
+    ],
+)
+def test_blocks_of_norms(shape: str, cores: str, grids: list[tuple[int, int, int, int]]) -> None:
+    """Tile rows over as many rows of cores as divide them, tile columns over as many columns as divide them, of all and of half of the grid."""
+    setup = {"inputs": f"{shape} bfloat16 tile dram", "outputs": f"{shape} bfloat16 tile dram", "fidelity": "HiFi4", "cores": cores}
+    norm = Call("ttnn.rms_norm", "main.py:13", "", ("layer",), 5e3, 0.0, ("P",), "compute", setup)
+    found = [one for one in suggestions(Run("", "m", "n150", [norm]), SOURCES, (8, 7), 1) if "block-sharded" in one.what]
+    assert [tuple(map(int, re.findall(r"\d+", one.write.partition("(\n")[2])[:4])) for one in found] == grids
