@@ -12,6 +12,8 @@ import pytest
 import ttnn
 from ttnn import _trace
 
+from ttnn_shim import session
+
 SHAPE = (64, 64)
 
 
@@ -220,3 +222,49 @@ def test_program_cache(device: Any) -> None:
         assert device.num_program_cache_entries() == 0
     finally:
         device.enable_program_cache()
+
+
+def test_wall_times_of_a_call(device: Any) -> None:
+    """As on the clock, which starts anew before and after, also where the call fails."""
+    x = ttnn.ones([64, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+
+    def twice() -> None:
+        ttnn.multiply(ttnn.add(x, x), x)
+
+    twice()
+    device.clock_reset()
+    twice()
+    clock = device.clock_read()
+    assert (clock["ops"], clock["device_ns"] > 0, clock["eager_ns"] > clock["device_ns"]) == (2, True, True)
+    assert session.wall_times(twice) == (clock["device_ns"], clock["eager_ns"])
+    assert device.clock_read()["ops"] == 0
+    with pytest.raises(ZeroDivisionError):
+        session.wall_times(lambda: (twice(), 1 / 0))
+    assert device.clock_read()["ops"] == 0
+
+
+def test_what_a_capture_under_way_refuses(device: Any) -> None:
+    x = ttnn.ones([64, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    ttnn.add(x, x)
+    first = ttnn.begin_trace_capture(device, cq_id=0)
+    ttnn.add(x, x)
+    ttnn.end_trace_capture(device, first, cq_id=0)
+    second = ttnn.begin_trace_capture(device, cq_id=0)
+    assert int(second) == int(first) + 1
+    with pytest.raises(RuntimeError, match="Traces cannot be executed during trace capture"):
+        ttnn.execute_trace(device, first)
+    with pytest.raises(RuntimeError, match=f"CQ 1 is not being used for tracing tid {int(second)}"):
+        ttnn.end_trace_capture(device, second, cq_id=1)
+    with pytest.raises(RuntimeError, match=f"CQ 0 is not being used for tracing tid {int(first)}"):
+        ttnn.end_trace_capture(device, first, cq_id=0)
+    with pytest.raises(RuntimeError, match=f"CQ 0 is already being used for tracing tid {int(second)}"):
+        ttnn.begin_trace_capture(device, cq_id=0)
+    assert ttnn.is_trace_capture_active(device)
+    ttnn.end_trace_capture(device, second, cq_id=0)
+    assert not ttnn.is_trace_capture_active(device)
+    ttnn.execute_trace(device, first)
+    ttnn.release_trace(device, first)
+    with pytest.raises(RuntimeError, match=f"Trace instance {int(first)} must exist"):
+        ttnn.execute_trace(device, first)
+    with pytest.raises(RuntimeError, match=f"Trace instance {int(first)} must exist"):
+        ttnn.release_trace(device, first)
