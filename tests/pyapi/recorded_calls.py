@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import re
 import sqlite3
@@ -334,6 +335,16 @@ ttnn.get_memory_config(ttnn.from_torch(A))
 ttnn.is_sharded(ttnn.from_torch(A, device=D)), ttnn.has_storage_type_of(ttnn.from_torch(A), ttnn.DEVICE_STORAGE_TYPE), ttnn.is_tensor_storage_on_device(ttnn.from_torch(A))
 ttnn.element_size(ttnn.bfloat8_b)
 ttnn.get_allocator_base_address(D, ttnn.BufferType.L1)
+ttnn.model_preprocessing.make_parameter_dict({"a": {"w": ttnn.from_torch(A), "t": A, "n": 3}, "e": {}, "l": ttnn.model_preprocessing.ParameterList([1, B])})
+ttnn.model_preprocessing.ParameterList([]), ttnn.model_preprocessing.ParameterDict(), ttnn.model_preprocessing.ModuleArgs()
+1 in ttnn.model_preprocessing.ParameterList([5, 6]), 2 in ttnn.model_preprocessing.ParameterList([5, 6]), 5 in ttnn.model_preprocessing.ParameterList([5, 6]), "a" in ttnn.model_preprocessing.ParameterList([5, 6])
+ttnn.model_preprocessing.preprocess_model(convert_to_ttnn=lambda *_: False, run_model=lambda model: None)
+ttnn.model_preprocessing.preprocess_model("name", convert_to_ttnn=lambda *_: False, run_model=lambda model: None)
+ttnn.model_preprocessing.preprocess_model_parameters(initialize_model=lambda: torch.nn.Linear(4, 2, bias=False), convert_to_ttnn=lambda *_: False).weight.shape
+ttnn.model_preprocessing.preprocess_model_parameters(initialize_model=lambda: torch.nn.Linear(4, 2), device=D)
+ttnn.model_preprocessing.preprocess_model_parameters(initialize_model=lambda: torch.nn.Sequential(torch.nn.LayerNorm(4), torch.nn.Embedding(3, 4)), device=D)
+ttnn.model_preprocessing.preprocess_model_parameters(initialize_model=lambda: torch.nn.Linear(4, 2))
+ttnn.model_preprocessing.preprocess_model_parameters()
 ttnn.dump_tensor("/nowhere/at/all.tensorbin", ttnn.from_torch(A))
 ttnn.load_tensor("/nowhere/at/all.tensorbin")
 """
@@ -389,24 +400,25 @@ def _program(device: Any) -> None:
         ttnn.deallocate(one)
 
 
+def _numbered(text: str, numbers: dict[str, str]) -> str:
+    """With tensors numbered in the order in which they are named, however many were made before."""
+    return re.sub(r'("tensor_id": ?"?)(\d+)', lambda found: found[1] + numbers.setdefault(found[2], str(len(numbers) + 1)), text)
+
+
 def _graph_answers(device: Any, mode: Any) -> Iterator[str]:
     graph = ttnn.graph
     with tempfile.TemporaryDirectory() as folder:
         graph.begin_graph_capture(mode)
         _program(device)
         nodes = graph.end_graph_capture_to_file(f"{folder}/capture.json")
-        for name in (
-            "count_intermediate_and_output_tensors",
-            "extract_calltrace",
-            "extract_output_info",
-            "extract_output_tensors",
-            "extract_peak_L1_memory_usage",
-        ):
+        numbers: dict[str, str] = {}
+        for name in ("count_intermediate_and_output_tensors", "extract_calltrace", "extract_output_info", "extract_peak_L1_memory_usage"):
             yield f"{name} {_answer(lambda name=name: getattr(graph, name)(nodes))}"
         usage = graph.extract_resource_usage_per_core(nodes)
         yield f"extract_resource_usage_per_core {[getattr(usage, name) for name in dir(usage) if not name.startswith('_')]}"
         for node in nodes:
-            yield json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600]
+            yield _numbered(json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600], numbers)
+        yield f"extract_output_tensors {sorted(graph.extract_output_tensors(nodes))}"
         if mode == graph.RunMode.NO_DISPATCH:
             return
         ttnn.graph_report.import_report(f"{folder}/capture.json", folder)
@@ -420,7 +432,7 @@ def _graph_answers(device: Any, mode: Any) -> Iterator[str]:
                         for name, value in zip(names, row, strict=True)
                         if not re.search("duration|time|stack|captured|path", name)
                     }
-                    yield f"{table} {json.dumps(told, default=str)}"[:400]
+                    yield _numbered(f"{table} {json.dumps(told, default=str)}"[:400], numbers)
 
 
 TENSORS = """
@@ -494,6 +506,7 @@ def lines(rows: Callable[[Any], Iterator[str]]) -> Iterator[str]:
         "S": ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 1)), ttnn.CoreRange((2, 2), (3, 2))]),
         "deallocated": _deallocated,
     }
+    importlib.import_module("ttnn.model_preprocessing")
     for text in CALLS.strip().splitlines():
         yield f"{text} -> {_answer(lambda text=text: eval(text, known))}"
     for text in TENSORS.strip().splitlines():
@@ -510,8 +523,9 @@ def lines(rows: Callable[[Any], Iterator[str]]) -> Iterator[str]:
         y = ttnn.to_memory_config(ttnn.matmul(ttnn.add(x, x, activations=[ttnn.UnaryOpType.RELU]), x), ttnn.L1_MEMORY_CONFIG)
         ttnn.topk(y, 32)
         ttnn.deallocate(x)
+        numbers: dict[str, str] = {}
         for node in ttnn.graph.end_graph_capture():
-            yield json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600]
+            yield _numbered(json.dumps({key: value for key, value in node.items() if "duration" not in key}, separators=(",", ":"))[:600], numbers)
     yield "=== what functions and the report say of a graph"
     for mode in (ttnn.graph.RunMode.NORMAL, ttnn.graph.RunMode.NO_DISPATCH):
         yield from _graph_answers(device, mode)

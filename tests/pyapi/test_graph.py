@@ -397,6 +397,13 @@ def test_durations(device: Any) -> None:
         ),
         ("Spec(grid={start=Core(x=0,y=-1)}, eps=1e-05)", {"Spec": {"grid": {"start": {"x": 0, "y": -1}}, "eps": 1e-05}}),
         ('Spec(grid=[{"start":{"x":0}}])', {"Spec": {"grid": [{"start": {"x": 0}}]}}),
+        ('f(name="a, b)", x="")', {"f": {"name": "a, b)", "x": ""}}),
+        ('{"a": 1, "b": [2.5, -3e2]}', {"a": 1, "b": [2.5, -300.0]}),
+        ("f(a b, 3x, 4)", {"f": ["a b", "3x", 4]}),
+        ("f(x=1, 2)", {"f": [{"x": 1}, 2]}),
+        ("f([1], [2])", {"f": [[1], [2]]}),
+        ("f([1])", {"f": [1]}),
+        ("f()", {"f": []}),
         ("[1,2]", [1, 2]),
         ("3", "3"),
         ("", ""),
@@ -409,7 +416,7 @@ def test_arguments_are_taken_apart(text: str, found: Any) -> None:
     assert GraphTracerUtils.serialize_arguments_to_json("op", ["A::B", text]) == {"operation": "op", "arguments": [{"arg0": "A::B"}, {"arg1": found}]}
 
 
-@pytest.mark.parametrize("text", ["x=(1", "grid={[(x=0,y=0) - (x=4,y=2)]}", "f(1) g(2)"])
+@pytest.mark.parametrize("text", ["x=(1", "f([1)", "f(1", 'f("a)', "grid={[(x=0,y=0) - (x=4,y=2)]}", "f(1) g(2)"])
 def test_what_cannot_be_taken_apart_is_kept(text: str) -> None:
     from ttnn.graph_tracer_utils import GraphTracerUtils
 
