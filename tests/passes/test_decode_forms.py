@@ -12,6 +12,7 @@ from test_attention_forms import shaped
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
+from alchemist.ir import access
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.optimizer.movement import CARDS, device_ns
 from alchemist.options import CompilerOptions
@@ -168,6 +169,28 @@ WIDE, NARROW = ((HEADS * SIZE, 64), "bf16", "parameter"), ((GROUPS * SIZE, 64), 
 LAYER = (
     ((USERS, 1, 64), "bf16", "input"), CACHE, CACHE, AT, ((SIZE // 2,), "f32", "parameter"), WIDE, NARROW, NARROW, ((64, HEADS * SIZE), "bf16", "parameter")
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "on_cores"), [(64, True), (128, True), (96, False), (32, False)])
+def test_heads_turn_on_their_users_cores(size: int, on_cores: bool) -> None:
+    """Where halves are whole tiles; the tables' rows are moved there once for all layers, and decode attention reads the queries where they lie."""
+    cache = ((USERS, GROUPS, LENGTH, size), "bf16", "input")
+    weights = [((count * size, 64), "bf16", "parameter") for count in (HEADS, GROUPS, GROUPS)]
+
+    def net(g: Graph, x: Any, keys: Any, values: Any, others: Any, more: Any, at: Any, *given: Any) -> Any:
+        x, keys, values = layer(g, x, keys, values, at, *given, size=size)
+        return keys, values, *layer(g, x, others, more, at, *given, size=size)
+
+    inputs = (LAYER[0], *[cache] * 4, AT, ((size // 2,), "f32", "parameter"), *weights, ((64, HEADS * size), "bf16", "parameter"))
+    lowered = lower_to_ttnn(build(net, *inputs)).module
+    turned = [op for op in lowered.walk() if op.name == "ttnn.rotary_embedding_hf" and access.attr(op, "is_decode_mode")]
+    assert len(turned) == 4 * on_cores
+    if on_cores:
+        moves = {operand.owner for op in turned for operand in op.operands[1:]}
+        assert len(moves) == 2 and {move.name for move in moves} == {"ttnn.to_memory_config"}
+        attentions = [op for op in lowered.walk() if op.name == "ttnn.scaled_dot_product_attention_decode"]
+        assert [attention.operands[0].owner in turned for attention in attentions] == [True, True]
+        assert names(lowered).count("to_memory_config") == 2
 
 
 @pytest.mark.parametrize("users", [1, 2, 3])
