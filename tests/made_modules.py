@@ -25,8 +25,8 @@ _WORD = "MADE_MODULES_ARE_RECORDED"
 _MOST_NAMES = 24
 
 
-_PLACE = re.compile(r'"[^"]*\.py":\d+:\d+')
-"""Where a test's model says what an op is made from: lines move."""
+_PLACE = re.compile(r'"[^"]*\.py":\d+:\d+|(?:[^|"]*\.py:\d+\|[^|"]*\|\d+\|)+')
+"""Where a test's model says what an op is made from: lines move, and jax keeps those that traced a function first."""
 
 
 def said(module: ModuleOp) -> str:

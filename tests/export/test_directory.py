@@ -379,7 +379,7 @@ def test_mount_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounted = tmp_path / "a b\\c"
     mounted.mkdir()
     written = os.fsencode(tmp_path) + rb"/a\040b\134c"
-    monkeypatch.setattr(Path, "read_bytes", lambda path: b"22 1 0:1 / " + written + b" rw - ext4 /dev/x rw\nshort\n")
+    monkeypatch.setattr(Path, "read_bytes", lambda path: b"22 1 0:1 / " + written + b" rw - ext4 /dev/x rw\n1 2 3 4\nshort\n")
     assert is_mount_point(mounted) and not is_mount_point(tmp_path)
 
     def hidden(path: Path) -> bytes:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from alchemist import codegen_cpp, codegen_py
+from alchemist.codegen import codegen_mlir
 
 
 class Model(torch.nn.Module):
@@ -73,3 +74,34 @@ def test_tensors_and_files(export: Any, values: bool, tmp_path: Path) -> None:
         data = (out / name).read_bytes()
         assert entry["size_bytes"] == len(data)
         assert hashlib.sha256(data).hexdigest().startswith(entry["sha256"])
+
+
+LOADED = """
+func.func @main(%arg0: tensor<32x32xf32> {ttir.name = "x"}, %arg1: tensor<32x32xf32> {ttir.name = "y"}, %arg2: tensor<32xf32> {ttir.name = "b", ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<32x32xf32> {
+  %c = "ttir.constant"() {value = dense<[[1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0], [1.0], [2.0], [3.0], [4.0]]> : tensor<32x1xf32>} : () -> tensor<32x1xf32>
+  %0 = "ttir.add"(%arg0, %arg1) : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = "ttir.add"(%0, %arg2) : (tensor<32x32xf32>, tensor<32xf32>) -> tensor<32x32xf32>
+  %2 = "ttir.multiply"(%1, %c) : (tensor<32x32xf32>, tensor<32x1xf32>) -> tensor<32x32xf32>
+  return %2 : tensor<32x32xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "files"),
+    [
+        ({}, ["tensors/x.tensorbin", "tensors/y.tensorbin", "tensors/b.tensorbin"]),
+        ({"tensor_load_file_prefix": "w_"}, ["tensors/w_0.tensorbin", "tensors/w_1.tensorbin", "tensors/w_2.tensorbin"]),
+        ({"tensor_load_directory": "/elsewhere"}, ["/elsewhere/arg0.tensorbin", "/elsewhere/arg1.tensorbin", "/elsewhere/arg2.tensorbin"]),
+        ({"tensor_load_directory": "/elsewhere", "tensor_load_file_prefix": "w_"}, ["/elsewhere/w_0.tensorbin", "/elsewhere/w_1.tensorbin", "/elsewhere/w_2.tensorbin"]),
+    ],
+)  # fmt: skip
+def test_files_of_arguments(tmp_path: Path, options: dict[str, str], files: list[str]) -> None:
+    """By name, or by place where they are numbered; constants of the text have names of their own."""
+    (tmp_path / "m.mlir").write_text(LOADED)
+    codegen_mlir(tmp_path / "m.mlir", export_path=tmp_path / "out", compiler_options=options)
+    tensors = json.loads((tmp_path / "out" / "manifest.json").read_text())["tensors"]
+    assert [tensors[name].get("file") for name in ("x", "y", "b")] == files
+    (constant,) = (entry["file"] for name, entry in tensors.items() if name not in ("x", "y", "b"))
+    assert constant.startswith("tensors/") and not constant.startswith("tensors/w_") and (tmp_path / "out" / constant).is_file()
+    assert {file for file in files if (tmp_path / "out" / file).is_file()} == {file for file in files if not file.startswith("/")}
