@@ -174,9 +174,9 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
     phase.items = s.per_core > 0 ? s.per_core : ceil_div(s.units, cores);
     phase.shared = s.shared;
     phase.coupling = arch.k.stage_exponent;
-    if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader, 0, 2});
-    if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute, 0, 2});
-    if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer, 0, 2});
+    if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader});
+    if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute});
+    if (s.writer > 0) phase.stages.push_back({Unit::Writer, s.writer});
     // The cores with most pages finish together: their last pages queue for the memory.
     const std::int64_t last = s.per_core > 0 ? cores : s.units - (phase.items - 1) * cores;
     phase.extra_cycles = s.page_bytes / arch.k.drain_rate * std::min(1.0, static_cast<double>(last) / arch.cores());

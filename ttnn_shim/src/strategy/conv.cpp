@@ -82,14 +82,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
             first.items = static_cast<std::int64_t>(kb) * kParts;
             first.coupling = k.conv_coupling;
             first.stages = {
-                {Unit::Reader, read / kParts, 0, 2},
-                {Unit::Sender, (fetch + (split ? read : 0)) / kParts, 0, 2},
-                {Unit::Compute, comp / kParts, 0, 2}};
+                {Unit::Reader, read / kParts}, {Unit::Sender, (fetch + (split ? read : 0)) / kParts}, {Unit::Compute, comp / kParts}};
         }
         Phase rest;  // the weights stay in L1 for further rows
         rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
         rest.coupling = k.stage_exponent;
-        rest.stages = {{Unit::Reader, read / kParts, 0, 2}, {Unit::Compute, comp / kParts, 0, 2}};
+        rest.stages = {{Unit::Reader, read / kParts}, {Unit::Compute, comp / kParts}};
         rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
         phases_list = {std::move(first), std::move(rest)};
     } else {
@@ -108,7 +106,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         blocks.coupling = k.conv_coupling;
         const double beside = std::max(op.act_double_buffer ? activations : 0, op.weights_double_buffer ? fetch : 0);
         const double before = std::max(op.act_double_buffer ? 0 : activations, op.weights_double_buffer ? 0 : fetch);
-        blocks.stages = {{Unit::Sender, beside / kParts, 0, 2}, {Unit::Compute, products / kParts, 0, 2}};
+        blocks.stages = {{Unit::Sender, beside / kParts}, {Unit::Compute, products / kParts}};
         blocks.extra_cycles = hb * kb * before + (op.untilize_out ? m * n * k.conv_untilize : 0);
         blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
         phases_list = {std::move(blocks)};
@@ -140,7 +138,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pool2d& op) {
     if (out.logical.empty() || sticks < 1) sticks = out.rows();
     Phase phase;
     phase.items = std::max<std::int64_t>(1, resident(out) ? std::min(s.h, sticks) : ceil_div(sticks, cores));
-    phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick, 0, 2});
+    phase.stages.push_back({Unit::Reader, area * arch.k.pool_stick});
     return one_phase("Pool2DMultiCore", arch, cores, std::move(phase), true, true);
 }
 
@@ -176,9 +174,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv3d& op) {
     phase.items = ceil_div(in_blocks, in_cores) * ceil_div(out_blocks, out_cores) * ceil_div(pixels, pixel_cores);
     phase.coupling = k.stage_exponent;
     phase.stages = {
-        {Unit::Reader, gather, 0, 2},
-        {Unit::Compute, tilized + multiply + untilized + added + k.conv_block, 0, 2},
-        {Unit::Writer, static_cast<double>(patches) * page_write(arch, row) + k.write_barrier, 0, 2}};
+        {Unit::Reader, gather},
+        {Unit::Compute, tilized + multiply + untilized + added + k.conv_block},
+        {Unit::Writer, static_cast<double>(patches) * page_write(arch, row) + k.write_barrier}};
     phase.extra_cycles =
         tiles(deep, wide) * std::max(k.mm_issue, static_cast<double>(weight.tile_bytes()) / k.mm_read_rate) + page_read(arch, weight, 0);
     if (in_dram(in)) {

@@ -60,7 +60,7 @@ std::int64_t shard_tiles(const Arch& arch, const TensorDesc& t) {
 DeviceProgram resident_program(const Arch& arch, const OpConfig& c, const char* factory, const TensorDesc& t, double compute) {
     Phase phase;
     phase.items = shard_tiles(arch, t);
-    phase.stages.push_back({Unit::Compute, compute, 0, 2});
+    phase.stages.push_back({Unit::Compute, compute});
     const int cores = static_cast<int>(c.core_count.value_or(shard_cores(arch, t)));
     return one_phase(factory, arch, cores, std::move(phase), true, true);
 }

@@ -227,7 +227,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
               : 0;
     Phase phase;
     phase.items = 1;
-    phase.stages.push_back({Unit::Reader, gather, 0, 2});
+    phase.stages.push_back({Unit::Reader, gather});
     phase.extra_cycles = (tiled ? soft_max(gather, untilize, k.halo_untilize_coupling) - gather : 0) +
                          (op.config_in_dram ? k.read_dram * k.halo_table_read : 0);
     const int used = static_cast<int>(c.core_count.value_or(shard_cores(arch, in)));

@@ -19,7 +19,7 @@ DeviceProgram resident_blocks(
     const Shard s = shard_of(arch, t);
     Phase phase;
     phase.items = ceil_div(s.h, 32);
-    phase.stages.push_back({Unit::Compute, per_block, 0, 2});
+    phase.stages.push_back({Unit::Compute, per_block});
     phase.extra_cycles = start;
     return one_phase(factory, arch, static_cast<int>(c.core_count.value_or(shard_cores(arch, t))), std::move(phase), true, true);
 }
@@ -52,8 +52,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Tilize&) {
     phase.coupling = k.stage_exponent;
     phase.stages = {
         {Unit::Reader, resident(in) ? 0 : 32 * (k.stick_issue + stick * k.stick_byte), in_dram(in) ? k.read_dram : k.read_l1, 2},
-        {Unit::Compute, compute_tilize(arch, w), 0, 2},
-        {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
+        {Unit::Compute, compute_tilize(arch, w)},
+        {Unit::Writer, static_cast<double>(w) * k.write_barrier}};
     phase.shared.dram_read_bytes = traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     if (in_dram(in)) phase.shared.dram_requests = static_cast<double>(in.rows());
@@ -101,9 +101,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TilizeWithValPaddi
     phase.items = per_core;
     phase.coupling = k.row_coupling;
     phase.stages = {
-        {Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word, 0, 2},
-        {Unit::Compute, compute_tilize(arch, w), 0, 2},
-        {Unit::Writer, static_cast<double>(w) * k.write_barrier, 0, 2}};
+        {Unit::Reader, valid * (page_read(arch, in, stick) - k.read_loop) + pad_words * k.pad_word},
+        {Unit::Compute, compute_tilize(arch, w)},
+        {Unit::Writer, static_cast<double>(w) * k.write_barrier}};
     phase.shared.dram_read_bytes = traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, false);
@@ -155,9 +155,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     phase.coupling = k.stage_exponent;
     const double stick = static_cast<double>(out.stick_bytes()) / static_cast<double>(cut);
     phase.stages = {
-        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
-        {Unit::Compute, compute_untilize(arch, w), 0, 2},
-        {Unit::Writer, 32 * (k.stick_write + stick * k.stick_write_byte), 0, 2}};
+        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes()))},
+        {Unit::Compute, compute_untilize(arch, w)},
+        {Unit::Writer, 32 * (k.stick_write + stick * k.stick_write_byte)}};
     phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     if (in_dram(out)) phase.shared.dram_requests = static_cast<double>(out.rows());
@@ -199,9 +199,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UntilizeWithUnpadd
     phase.coupling = k.stage_exponent;
     // Every stick is written and acknowledged before the next.
     phase.stages = {
-        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
-        {Unit::Compute, compute_untilize(arch, w), 0, 2},
-        {Unit::Writer, resident(out) ? rows * stick / k.local_copy_rate : rows * (k.write_barrier + k.read_dram_byte * stick), 0, 2}};
+        {Unit::Reader, resident(in) ? 0 : static_cast<double>(w) * page_read(arch, in, static_cast<double>(in.tile_bytes()))},
+        {Unit::Compute, compute_untilize(arch, w)},
+        {Unit::Writer, resident(out) ? rows * stick / k.local_copy_rate : rows * (k.write_barrier + k.read_dram_byte * stick)}};
     phase.shared.dram_read_bytes = resident(in) ? 0 : traffic(in);
     phase.shared.dram_write_bytes = traffic(out);
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in) && resident(out));

@@ -186,7 +186,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     phase.items = k_blocks;
     phase.repeat = rounds;
     phase.coupling = k.mm_coupling;
-    phase.stages = {{Unit::Sender, t.data, 0, 2}, {Unit::Compute, t.math, 0, 2}};
+    phase.stages = {{Unit::Sender, t.data}, {Unit::Compute, t.math}};
     if (!resident(c.inputs[0]))
         add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
     // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
@@ -240,7 +240,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
             phase.items = rounds;
             phase.repeat = 1;
             phase.coupling = {};
-            phase.stages = {{Unit::Sender, blocks * reads.in0 + padding, 0, 2}, {Unit::Compute, chain, 0, 2}};
+            phase.stages = {{Unit::Sender, blocks * reads.in0 + padding}, {Unit::Compute, chain}};
             phase.round_cycles = {};
         } else {
             phase.round_cycles += k.write_barrier;
@@ -293,7 +293,7 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
     Phase phase;
     phase.items = p.cores;
     phase.coupling = k.mm_coupling;
-    phase.stages = {{Unit::Sender, 2 * k.write_issue + shard / k.local_copy_rate, 0, p.cores}, {Unit::Compute, math, 0, 2}};
+    phase.stages = {{Unit::Sender, 2 * k.write_issue + shard / k.local_copy_rate, 0, p.cores}, {Unit::Compute, math}};
     const double rows = static_cast<double>(s.k) / steps;
     if (in_dram(b) && !b.sharded()) {  // read by the core itself, a block and its barrier at a time
         const double read = rows * fetch(arch, b, 1, p.n, s.n, 1) + page_read(arch, b, 0);
@@ -378,7 +378,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MatmulDecode& op) 
     double ideal = 0, drain = 0;
     const double parts = static_cast<double>(phase.items), math = math_block(arch, c, p, 1, ideal, drain) / parts;
     const double tiles = static_cast<double>(p.block_h * p.block_k) / parts, bytes = static_cast<double>(a.tile_bytes());
-    phase.stages = {{Unit::Sender, multicast(arch, tiles, bytes, cores), arch.k.mm_handshake_local, 2}, {Unit::Compute, math, 0, 2}};
+    phase.stages = {{Unit::Sender, multicast(arch, tiles, bytes, cores), arch.k.mm_handshake_local, 2}, {Unit::Compute, math}};
     phase.extra_cycles = arch.k.mm_fill + drain;
     DeviceProgram program = one_phase("MatmulDecodeProgramFactory", arch, cores, std::move(phase), true, true);
     program.circular_buffers = {{"in0", p.m * p.block_k * a.tile_bytes()}};

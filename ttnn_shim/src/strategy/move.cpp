@@ -69,7 +69,7 @@ bool between_sticks(const OpConfig& c) {
 DeviceProgram stick_gather(const Arch& arch, const OpConfig& c, const char* factory, double requests, double bytes) {
     Phase phase;
     phase.items = 1;
-    phase.stages.push_back({Unit::Reader, local_copies(arch, requests, bytes), 0, 2});
+    phase.stages.push_back({Unit::Reader, local_copies(arch, requests, bytes)});
     return one_phase(factory, arch, shard_cores(arch, c.outputs[0]), std::move(phase), false, true);
 }
 
@@ -85,17 +85,13 @@ DeviceProgram transpose_images(const Arch& arch, const OpConfig& c) {
     Phase phase;
     phase.items = images;
     phase.coupling = k.stage_exponent;
-    phase.stages = {
-        // One barrier per row of tiles.
-        {Unit::Reader, local_copies(arch, static_cast<double>(h), static_cast<double>(h) * stick) + (high - 1) * k.read_l1, 0, 2},
-        {Unit::Compute,
-         k.tilize_start + high * (k.tilize_block + k.tilize_tile * wide) + turns * (k.subblock_min + k.subblock_sync) +
-             high * wide * k.untilize_tile,
-         0, 2}};
+    phase.stages = {// One barrier per row of tiles.
+                    {Unit::Reader, local_copies(arch, static_cast<double>(h), static_cast<double>(h) * stick) + (high - 1) * k.read_l1},
+                    {Unit::Compute, k.tilize_start + high * (k.tilize_block + k.tilize_tile * wide) +
+                                        turns * (k.subblock_min + k.subblock_sync) + high * wide * k.untilize_tile}};
     if (ht > 8)  // a column that the packer cannot untilize at once goes through a buffer
         phase.stages.push_back(
-            {Unit::Writer, static_cast<double>(w) * k.write_stick + static_cast<double>(h * w) * in.element_bytes() / k.local_copy_rate, 0,
-             2});
+            {Unit::Writer, static_cast<double>(w) * k.write_stick + static_cast<double>(h * w) * in.element_bytes() / k.local_copy_rate});
     DeviceProgram p = one_phase("TransposeWHShardedRMProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
     p.circular_buffers = {
         {"rows", 2 * wt * bytes_per_tile(in.dtype)},
@@ -114,7 +110,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
         const Shard s = shard_of(arch, in);
         Phase phase;
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
-        phase.stages.push_back({Unit::Compute, k.unary_tile, 0, 2});
+        phase.stages.push_back({Unit::Compute, k.unary_tile});
         return one_phase("TransposeWHShardedProgramFactory", arch, shard_cores(arch, in), std::move(phase), true, true);
     }
     if (op.dim == "WH") {
@@ -139,8 +135,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
     phase.items = ceil_div(in.tiles(), cores);
     phase.coupling = k.row_coupling;
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, page_bytes(in)), 0, 2},
-        {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line, 0, 2}};
+        {Unit::Reader, page_read(arch, in, page_bytes(in))},
+        {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line}};
     phase.extra_cycles = pad_lines * k.face_line;
     if (!c.table_era && pad_lines > 0) {
         // Releases of 2026 fill what is left of a face with one write: two faces of a tile, or four where its first row of faces has room.
@@ -188,7 +184,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
         const int cores = split_cores(arch, c, blocks);
         Phase phase;
         phase.items = ceil_div(blocks, cores);
-        phase.stages.push_back({Unit::Reader, k.permute_block, 0, 2});
+        phase.stages.push_back({Unit::Reader, k.permute_block});
         add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
         add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
         DeviceProgram p = one_phase("PermuteDeviceOperation::MultiCoreBlockedGeneric", arch, cores, std::move(phase), true, false);
@@ -203,10 +199,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     Phase phase;
     phase.items = 1;
     phase.stages.push_back(
-        {Unit::Writer,
-         static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) +
-             static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * line,
-         0, 2});
+        {Unit::Writer, static_cast<double>(ceil_div(in.tiles(), cores)) * page_read(arch, in, 2048) +
+                           static_cast<double>(ceil_div(out.tiles(), cores)) * 64 * line});
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase(
@@ -271,10 +265,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         cores = split_cores(arch, c, std::max(in.rows(), out.rows()));
         phase.items = 1;
         phase.stages.push_back(
-            {Unit::Reader,
-             static_cast<double>(ceil_div(out.rows(), cores)) * k.reshape_row +
-                 static_cast<double>(ceil_div(in.rows(), cores)) * k.reshape_stick,
-             0, 2});
+            {Unit::Reader, static_cast<double>(ceil_div(out.rows(), cores)) * k.reshape_row +
+                               static_cast<double>(ceil_div(in.rows(), cores)) * k.reshape_stick});
     } else {
         cores = split_cores(arch, c, out.tiles());
         const std::int64_t h = height(out, true), w = out.logical.empty() ? out.width() : out.logical.back();
@@ -298,8 +290,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         const double pages = w == in_w ? k.reshape_pages : rows;
         phase.items = ceil_div(out.tiles(), cores);
         phase.stages.push_back(
-            {Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages, 0,
-             2});
+            {Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages});
     }
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
@@ -357,7 +348,7 @@ DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
     if (tiled && two) {
         Phase phase;
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
-        phase.stages.push_back({Unit::Reader, arch.k.concat_tile, 0, 2});
+        phase.stages.push_back({Unit::Reader, arch.k.concat_tile});
         DeviceProgram p = one_phase("ConcatS2STiledProgramFactory", arch, shard_cores(arch, out), std::move(phase), true, true);
         std::int64_t width = 0;
         for (const TensorDesc& t : c.inputs) width += ceil_div(shard_of(arch, t).w, 32);
@@ -448,8 +439,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Upsample&) {
     phase.coupling = k.stage_exponent;
     const double stick = static_cast<double>(out.stick_bytes());
     phase.stages = {
-        {Unit::Reader, resident(in) ? 0 : page_read(arch, in, stick), 0, 2},
-        {Unit::Writer, copies * (k.write_stick + k.write_stick_byte * stick), 0, 2}};
+        {Unit::Reader, resident(in) ? 0 : page_read(arch, in, stick)},
+        {Unit::Writer, copies * (k.write_stick + k.write_stick_byte * stick)}};
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("UpsampleMultiCoreInterleavedProgramFactory", arch, cores, std::move(phase), false, false);
@@ -467,10 +458,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const GridSample&) {
     Phase phase;
     phase.items = ceil_div(sticks, cores);
     phase.stages.push_back(
-        {Unit::Reader,
-         page_read(arch, grid, static_cast<double>(grid.stick_bytes())) +
-             points * (page_read(arch, image, 4.0 * static_cast<double>(image.stick_bytes())) + arch.k.sample_point),
-         0, 2});
+        {Unit::Reader, page_read(arch, grid, static_cast<double>(grid.stick_bytes())) +
+                           points * (page_read(arch, image, 4.0 * static_cast<double>(image.stick_bytes())) + arch.k.sample_point)});
     add_dram(phase.shared, image, static_cast<double>(sticks) * points * 4.0 * static_cast<double>(image.stick_bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     return one_phase("GridSampleBilinearProgramFactory", arch, cores, std::move(phase), true, false);
@@ -505,9 +494,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
          page_read(arch, c.inputs[0], 64) + (together ? page_read(arch, table, 0) : 0), 2});
     if (fused) {
         const std::int64_t w = ceil_div(width, 32);
-        phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w), 0, 2});
+        phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w)});
         if (!local)
-            phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes())), 0, 2});
+            phase.stages.push_back({Unit::Writer, static_cast<double>(w) * page_write(arch, static_cast<double>(out.tile_bytes()))});
     }
     add_dram(phase.shared, table, static_cast<double>(tokens) * stick, false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);

@@ -46,9 +46,9 @@ DeviceProgram row_program(
     phase.items = per_core * kParts;
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / kParts;
-    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * arch.k.row_read_share, 0, 2});
-    phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles, 0, 2});
-    if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes), 0, 2});
+    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * arch.k.row_read_share});
+    phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles});
+    if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes)});
     dram_traffic(phase, c);
     if (!resident(in) && !c.table_era) {
         // The first rows queue for the banks on which they begin, when they are read and when their results are written.
@@ -65,7 +65,7 @@ DeviceProgram row_program(
 DeviceProgram shard_program(const Arch& arch, const OpConfig& c, const char* factory, double cycles) {
     Phase phase;
     phase.items = 1;
-    phase.stages = {{Unit::Compute, cycles, 0, 2}};
+    phase.stages = {{Unit::Compute, cycles}};
     dram_traffic(phase, c);
     return one_phase(factory, arch, shard_cores(arch, c.inputs[0]), std::move(phase), true, true);
 }
@@ -96,9 +96,9 @@ DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t di
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
     phase.stages = {
-        {Unit::Reader, (height ? 1 : 3) * page_read(arch, in, bytes), 0, 2},
-        {Unit::Compute, arch.k.softmax_tile + arch.k.softmax_row / static_cast<double>(along), 0, 2},
-        {Unit::Writer, page_write(arch, bytes), 0, 2}};
+        {Unit::Reader, (height ? 1 : 3) * page_read(arch, in, bytes)},
+        {Unit::Compute, arch.k.softmax_tile + arch.k.softmax_row / static_cast<double>(along)},
+        {Unit::Writer, page_write(arch, bytes)}};
     dram_traffic(phase, c);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes();
     const std::int64_t stat = in.dtype == DType::BFloat8B || in.dtype == DType::BFloat4B ? 2048 : t;
@@ -334,7 +334,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const GroupNorm& op) {
         cycles = rows * w * k.groupnorm_tile + visits * k.groupnorm_group_tile +
                  3 * visits * page_read(arch, in, static_cast<double>(in.tile_bytes()));
     }
-    phase.stages.push_back({Unit::Compute, cycles, 0, 2});
+    phase.stages.push_back({Unit::Compute, cycles});
     phase.extra_cycles = fixed;
     dram_traffic(phase, c);
     return one_phase(
@@ -358,8 +358,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     // The smallest is the largest of what is negated: per tile a pass that negates it, and one that adds it to the partial result.
     const double negated = op.op == "MIN" && !c.table_era ? arch.k.unary_tile + sfpu_cycles(arch, c, "NEG", false) : 0;
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share), 0, 2},
-        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c) + negated, 0, 2}};
+        {Unit::Reader, page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share)},
+        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c) + negated}};
     dram_traffic(phase, c);
     if (variance && !c.table_era) {
         // Column by column: the RISC divides by the count in software before each step. Over both dimensions every row of tiles leaves a
@@ -410,8 +410,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const FillPad&) {
     Phase phase;
     phase.items = ceil_div(touched, cores);
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, static_cast<double>(in.tile_bytes())), 0, 2},
-        {Unit::Writer, page_write(arch, static_cast<double>(in.tile_bytes())) + 32 * arch.k.face_line, 0, 2}};
+        {Unit::Reader, page_read(arch, in, static_cast<double>(in.tile_bytes()))},
+        {Unit::Writer, page_write(arch, static_cast<double>(in.tile_bytes())) + 32 * arch.k.face_line}};
     const double bytes = static_cast<double>(touched * in.tile_bytes());
     add_dram(phase.shared, in, bytes, false);
     add_dram(phase.shared, c.outputs[0], bytes, true);
@@ -436,9 +436,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) 
     phase.coupling = arch.k.stage_exponent;
     const double bytes = static_cast<double>(in.tile_bytes());
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, bytes), 0, 2},
-        {Unit::Compute, product ? 3 * arch.k.unary_tile + arch.k.sfpu_binary : arch.k.unary_tile, 0, 2},
-        {Unit::Writer, page_write(arch, bytes), 0, 2}};
+        {Unit::Reader, page_read(arch, in, bytes)},
+        {Unit::Compute, product ? 3 * arch.k.unary_tile + arch.k.sfpu_binary : arch.k.unary_tile},
+        {Unit::Writer, page_write(arch, bytes)}};
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
     // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.
@@ -457,7 +457,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const IntImg&) {
         static_cast<int>(c.core_count.value_or(std::max<std::int64_t>(1, std::min<std::int64_t>(arch.cores(), ceil_div(in.width(), 32)))));
     Phase phase;
     phase.items = ceil_div(in.tiles(), cores);
-    phase.stages.push_back({Unit::Compute, page_read(arch, in, static_cast<double>(in.tile_bytes())) + 2 * arch.k.unary_tile, 0, 2});
+    phase.stages.push_back({Unit::Compute, page_read(arch, in, static_cast<double>(in.tile_bytes())) + 2 * arch.k.unary_tile});
     dram_traffic(phase, c);
     return one_phase("IntImgProgramFactory", arch, cores, std::move(phase), true, false);
 }

@@ -19,7 +19,7 @@ DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
     }
     const int cores = arch.cores();
     phase.items = 1;
-    phase.stages.push_back({Unit::Reader, l1 / cores / arch.k.local_copy_rate, 0, 2});
+    phase.stages.push_back({Unit::Reader, l1 / cores / arch.k.local_copy_rate});
     DeviceProgram p = one_phase("unmodelled", arch, cores, std::move(phase), true, false);
     p.modelled = false;
     return p;

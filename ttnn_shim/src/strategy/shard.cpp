@@ -61,7 +61,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleav
     const ShardPages sp = shard_pages(in, shard_of(arch, in));
     Phase phase;
     phase.items = static_cast<std::int64_t>(sp.pages);
-    phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte, 0, 2});
+    phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte});
     const int cores = cores_of(arch, c, in);
     write_back(arch, phase, in, out, sp.pages, cores);
     if (!c.table_era) phase.shared.write_banks_hit = 0;  // releases of 2026: p150, 64 cores that begin on one bank write 8.4 MB in 28.4 us
@@ -82,7 +82,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
     // Tiles are requested back to back.
     const double page = tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : stick_into_shard(arch, c, in, out, source_bytes);
-    phase.stages.push_back({Unit::Reader, page, 0, 2});
+    phase.stages.push_back({Unit::Reader, page});
     if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
     const int cores = cores_of(arch, c, out);
     if (in_dram(in)) {
@@ -103,7 +103,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Move&) {
         const ShardPages sp = shard_pages(out, s);
         Phase phase;
         phase.items = 1;
-        phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
+        phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate});
         return one_phase("MoveShardedProgramFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
     }
     Stream s;
@@ -122,7 +122,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshard&) {
     const ShardPages sp = shard_pages(out, shard_of(arch, out));
     Phase phase;
     phase.items = 1;
-    phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate, 0, 2});
+    phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate});
     phase.extra_cycles = arch.k.reshard_start;
     if (in_dram(c.inputs[0])) phase.shared.dram_read_bytes = static_cast<double>(c.inputs[0].bytes());
     if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
@@ -149,7 +149,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     Phase phase;
     if (in.layout == PageLayout::RowMajor) {
         phase.items = std::min(s.h, out.rows());
-        phase.stages.push_back({Unit::Reader, k.slice_stick + k.slice_stick_byte * out_stick, 0, 2});
+        phase.stages.push_back({Unit::Reader, k.slice_stick + k.slice_stick_byte * out_stick});
         if (in_dram(in))
             phase.shared.dram_read_bytes = static_cast<double>(out.rows()) * static_cast<double>(out.width()) * out.element_bytes();
         return one_phase("PaddedSliceRMProgramFactory", arch, cores, std::move(phase), false, false);
@@ -181,10 +181,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     phase.coupling = k.row_coupling;
     phase.stages = {
         {Unit::Reader,
-         k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? k.slice_tile_block : 1.0), 0,
-         2},
-        {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w), 0, 2},
-        {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0), 0, 2}};
+         k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? k.slice_tile_block : 1.0)},
+        {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w)},
+        {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0)}};
     if (in_dram(in))
         phase.shared.dram_read_bytes = static_cast<double>(all * w) * static_cast<double>(in.tile_bytes()) *
                                        std::max<double>(1, static_cast<double>(ceil_div(out.width(), s.w)));
@@ -202,11 +201,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SliceWrite&) {
     if (in.layout == PageLayout::RowMajor) {
         const double stick = std::min(static_cast<double>(s.w) * in.element_bytes(), static_cast<double>(out.stick_bytes()));
         phase.items = std::min(s.h, in.rows());
-        phase.stages.push_back({Unit::Writer, k.put_stick + k.put_stick_byte * stick, 0, 2});
+        phase.stages.push_back({Unit::Writer, k.put_stick + k.put_stick_byte * stick});
         bytes = static_cast<double>(in.rows()) * static_cast<double>(std::min(in.width(), out.width())) * in.element_bytes();
     } else {
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
-        phase.stages.push_back({Unit::Writer, k.write_barrier + k.stick_loop, 0, 2});
+        phase.stages.push_back({Unit::Writer, k.write_barrier + k.stick_loop});
         bytes = static_cast<double>(in.bytes());
     }
     const int cores = cores_of(arch, c, in);
@@ -248,7 +247,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConvertToHwc&) {
     phase.repeat = ceil_div(columns, block);
     phase.stages = {
         {Unit::Compute, k.unary_tile, gather + page_read(arch, in, piece_bytes) + tilize, 2},
-        {Unit::Writer, (k.slice_copy_block + 32 * k.slice_copy_row) / 2, 0, 2}};
+        {Unit::Writer, (k.slice_copy_block + 32 * k.slice_copy_row) / 2}};
     if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(in.bytes());
     const int cores = cores_of(arch, c, out);
     DeviceProgram p = one_phase("ConvertToHWCProgramFactory", arch, cores, std::move(phase), true, true);

@@ -29,8 +29,7 @@ DeviceProgram split_shards(const Arch& arch, const OpConfig& c, const CreateHead
     phase.items = 1;
     phase.coupling = arch.k.stage_exponent;
     phase.stages = {
-        {Unit::Reader, local_copies(arch, requests + key_tiles, bytes + key_bytes), 0, 2},
-        {Unit::Compute, key_tiles * arch.k.unary_tile, 0, 2}};
+        {Unit::Reader, local_copies(arch, requests + key_tiles, bytes + key_bytes)}, {Unit::Compute, key_tiles * arch.k.unary_tile}};
     DeviceProgram p =
         one_phase("CreateQKVHeadsProgramFactory", arch, shard_cores(arch, c.inputs[0]), std::move(phase), key_tiles > 0, true);
     p.circular_buffers = {{"keys", static_cast<std::int64_t>(key_bytes)}};
@@ -87,7 +86,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
                 static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
             phase = Phase{};
             phase.items = 1;
-            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line, 0, 2}};
+            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line}};
             phase.extra_cycles = page_read(arch, in, 32);
             p.work.sharded = true;
             p.work.has_compute = false;
@@ -122,9 +121,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     const double bytes = static_cast<double>(in.tile_bytes()), tiles = static_cast<double>(w);
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
-        {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand)), 0, 2},
-        {Unit::Compute, tiles * (4 * (turned_at_once > 1 ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c)), 0, 2},
-        {Unit::Writer, tiles * page_write(arch, bytes), 0, 2}};
+        {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand))},
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c))},
+        {Unit::Writer, tiles * page_write(arch, bytes)}};
     // On resident shards each of the four passes over a row waits for the pass before. In the fused form two of them wait, for the packer
     // alone: the sine for the rotated row, the sum for both products.
     if (local && !c.table_era) {
@@ -258,7 +257,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     Phase phase;
     phase.items = static_cast<std::int64_t>(std::max(1.0, steps));
     phase.coupling = k.stage_exponent;
-    phase.stages = {{Unit::Reader, reader, 0, 2}, {Unit::Compute, compute, 0, 2}};
+    phase.stages = {{Unit::Reader, reader}, {Unit::Compute, compute}};
     phase.shared.dram_read_bytes =
         static_cast<double>(q.bytes()) + (in_dram(key) ? 2.0 * static_cast<double>(k_chunk * d * key.tile_bytes()) * steps * cores : 0);
     if (masked && in_dram(c.inputs[3]))
