@@ -220,11 +220,7 @@ int shim_tensor_new(
         const Shape extents(std::span<const uint32_t>(shape, static_cast<size_t>(rank)));
         const tt::tt_metal::PageConfig pages(static_cast<Layout>(layout), tile);
         const TensorSpec spec(extents, tt::tt_metal::TensorLayout(dtype_of(dtype), pages, memory_config));
-        ttnn::MeshDevice* mesh = nullptr;
-        if (device != nullptr) {
-            device_behind(device);
-            mesh = device->device.get();
-        }
+        ttnn::MeshDevice* mesh = device == nullptr ? nullptr : device->device.get();
         ttnn::Tensor tensor;
         if (data == nullptr) {
             tensor = mesh != nullptr ? make_device_tensor(mesh, spec) : make_host_tensor(spec, nullptr);
