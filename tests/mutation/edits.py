@@ -148,26 +148,34 @@ def _is_left_to_subclasses(node: ast.AST) -> bool:
     return isinstance(last, ast.Raise) and isinstance(last.exc, ast.Name) and last.exc.id == "NotImplementedError"
 
 
+_NOT_EVALUATED = {"annotation", "returns", "decorator_list", "type_params", "ctx", "op", "ops"}
+
+
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
     """Nodes that decide what a program does: without annotations, error texts, what only type checkers run, and what no input can tell."""
-    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    # Cases of the tests that stand beside their op: a call with another number is another call, a refused one another refused one.
-    is_case = called in ("Sample", "ErrorSample") or (isinstance(node, ast.keyword) and node.arg in ("samples", "error_samples"))
-    if _our_fault(node) or is_case or (isinstance(node, ast.keyword) and node.arg in _TUNING):
-        return
-    yield node
-    for name, value in ast.iter_fields(node):
-        if called == "zip" and name == "keywords":  # strict=True tells our own faults
+    pending = [node]
+    while pending:
+        node = pending.pop()
+        called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        # Cases of the tests that stand beside their op: a call with another number is another call, a refused one another refused one.
+        is_case = called in ("Sample", "ErrorSample") or (isinstance(node, ast.keyword) and node.arg in ("samples", "error_samples"))
+        if _our_fault(node) or is_case or (isinstance(node, ast.keyword) and node.arg in _TUNING):
             continue
-        if name in ("annotation", "returns", "decorator_list", "type_params") or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
+        yield node
+        if isinstance(node, ast.JoinedStr):  # Python 3.11 does not say where its parts stand
             continue
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
-        if isinstance(node, ast.JoinedStr):  # Python 3.11 does not say where its parts stand
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _evaluated(child)
+        for name in node._fields:
+            if called == "zip" and name == "keywords":  # strict=True tells our own faults
+                continue
+            if name in _NOT_EVALUATED or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
+                continue
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                pending += [child for child in value if isinstance(child, ast.AST)]
+            elif isinstance(value, ast.AST):
+                pending.append(value)
 
 
 # --- C++ ----------------------------------------------------------------------------------------------------------------------------------------------
