@@ -70,7 +70,7 @@ def merge_functions(functions: Sequence[model.Function], taken: set[str], bases:
             for index, member in enumerate(members):
                 numbers = tuple(model.NumberArgument(name, values[index]) for name, values in made.added.items())
                 calls[member.name] = _Call(first.name, numbers, edges.get(member.name, Edges()))
-    kept = [_filled(function) for function in (*final.values(), _recall(entry, calls)) if function is not None]
+    kept = _callees_first([_filled(function) for function in (*final.values(), _recall(entry, calls)) if function is not None])
     names = [function.name for function in kept]
     general = _of_their_class(names, {call.function for call in calls.values()}, bases or {})
     counts = _counted(general)
@@ -184,6 +184,25 @@ def renamed_function(function: model.Function, names: Mapping[str, str]) -> mode
         return replace(one, function=names.get(one.function, one.function)) if isinstance(one, model.CallFunction) else one
 
     return replace(function, name=names.get(function.name, function.name), body=mapped(function.body, change)) if names else function
+
+
+def _callees_first(functions: Sequence[model.Function]) -> list[model.Function]:
+    """The functions in their order, but none before what it calls: a branch that came from a later one calls later ones."""
+    pending = {function.name: function for function in functions}
+    ordered: list[model.Function] = []
+
+    def add(name: str) -> None:
+        function = pending.pop(name, None)
+        if function is None:
+            return
+        for one in model.statements(function.body):
+            if isinstance(one, model.CallFunction):
+                add(one.function)
+        ordered.append(function)
+
+    for function in functions:
+        add(function.name)
+    return ordered
 
 
 def _depths(functions: Sequence[model.Function]) -> dict[str, int]:

@@ -90,6 +90,17 @@ def test_no_branch(one: list[str], two: list[str], names: frozenset[str]) -> Non
     assert not any(isinstance(statement, model.If) for each in made.functions for statement in model.statements(each.body))
 
 
+def test_what_a_branch_calls_comes_before_it() -> None:
+    """The branch of a later function calls one that stands in front of that one, behind the first."""
+    helper = function("helper", [f"y = {op} x" for op in ("exp", "abs")] + ["return exp y"], "Helper")
+    called = model.CallFunction("helper", (model.TensorRef("x"), model.ScopeArgument("weights", ("",))), ("y",))
+    one, two = function("one", ["y = add x .w", *TAIL]), function("two", TAIL)
+    functions = [one, helper, replace(two, body=(called, *two.body)), entry(one="a", two="b")]
+    made = merge_functions(functions, set(), None, places_of(functions, NAMES))
+    assert [each.name for each in made.functions] == ["helper", "one", "net"]
+    assert merge_functions(made.functions, set(), None, places_of(made.functions, NAMES)).functions == made.functions
+
+
 def test_where_functions_are_called() -> None:
     body = model.CallFunction("one", (model.TensorRef("x"), model.ScopeArgument("weights", ("layers.", model.Index("i")))), ("x",))
     net = entry()
