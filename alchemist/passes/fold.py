@@ -50,8 +50,9 @@ def uniform(array: Array | None) -> Any:
     """The one value of all elements, else None."""
     if array is None or array.size == 0:
         return None
-    first = array.reshape(-1)[0] if not any(array.strides) or array.size == 1 else array.flat[0]
-    return first.item() if not any(array.strides) or bool((array == first).all()) else None
+    single = not any(array.strides) or array.size == 1
+    first = array.reshape(-1)[0] if single else array.flat[0]
+    return first.item() if single or bool((array == first).all()) else None  # NaN, which equals nothing, is one value where there is one
 
 
 # --- identities: op -> the value that it equals, or None ---------------------------------------------------------------

@@ -116,6 +116,18 @@ def _cases() -> list[Case]:
             (((3, 8), "i32"),),
             high=9,
         ),
+        # a column of the mask beside a row: one program only if what is known before the first call is made whole, leading dims apart
+        *(
+            Case("where", ((mask, "i1", "input"), (yes, "f32", kind), (no, "f32", other)), ((np.broadcast_shapes(mask, yes, no), "f32"),))
+            for mask, yes, no, kind, other in (
+                ((2, 64, 1), (40,), (2, 64, 40), "parameter", "input"),
+                ((2, 64, 1), (2, 64, 40), (3, 1, 1, 1), "input", "parameter"),
+                ((2, 64, 1), (40,), (64, 1), "parameter", "parameter"),
+                ((2, 64, 1), (40,), (2, 64, 40), "input", "input"),
+                ((2, 64, 1), (40,), (1,), "parameter", "input"),
+                ((2, 64, 40), (1, 1), (2, 64, 40), "parameter", "input"),
+            )
+        ),
         many("clamp_tensor", [(31, 33)] * 3, (31, 33)),
     ]
     for source, target in (

@@ -234,10 +234,23 @@ def where(c: Lowering, op: Operation) -> None:
         inline[1] = False  # of two scalars it would make float32
     branches = [(scalar_of(c, value, dtype) if short else None) or c.get(value, TILE, dtype) for value, short in zip((yes, no), inline, strict=True)]
     dims = shape(result)
-    value = c.emit("where", [mask, *branches], None, np.broadcast_shapes(*map(shape, (mask, *branches))), dtype)
+    choice = [mask, *branches]
+    if () not in map(shape, branches) and not _one_program_chooses([shape(value) for value in choice]):
+        # The library would multiply both branches by what the mask says and add them: five programs, and of an infinite weight NaN would remain.
+        whole = [(*shape(value)[:-2], *dims[-2:]) if c.is_constant(source) else shape(value) for value, source in zip(choice, op.operands, strict=True)]
+        if _one_program_chooses(whole):
+            choice = [broadcast_to(c, value, dims) for value, dims in zip(choice, whole, strict=True)]
+    value = c.emit("where", choice, None, np.broadcast_shapes(*map(shape, choice)), dtype)
     if shape(value) != dims:
         value = broadcast_to(c, value, dims)
     c.set(result, value)
+
+
+def _one_program_chooses(shapes: Sequence[tuple[int, ...]]) -> bool:
+    """Whether `ttnn.where` of tensors of these shapes is one program: rows, columns, or single values are broadcast, not two of them at once."""
+    last = [((1, 1) + dims)[-2:] for dims in shapes]
+    rows, columns = {dims[0] for dims in last}, {dims[1] for dims in last}
+    return len(rows) == 1 or len(columns) == 1 or all(dims in ((1, 1), (max(rows), max(columns))) for dims in last)
 
 
 def broadcast_to(c: Lowering, value: SSAValue, dims: tuple[int, ...]) -> SSAValue:
