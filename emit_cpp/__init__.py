@@ -11,6 +11,7 @@ from alchemist.ops.spec import EnumRef, Kind
 from alchemist.program import header, model
 from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
+from alchemist.program.names import unique
 from alchemist.program.text import clean, comment
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
@@ -188,8 +189,11 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         "" if entry.inputs else "[[maybe_unused]] ",
         "" if uses_weights else "[[maybe_unused]] ",
     ]
+    inner = {entry.function, *(variable.identifier for variable in (*entry.inputs, *entry.outputs, *entry.returned))}
+    struct_name = unique(["inputs", "arguments"], lambda name: name not in inner)
     given = [
-        f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, inputs.{variable.identifier}, device);" for variable in entry.inputs
+        f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, {struct_name}.{variable.identifier}, device);"
+        for variable in entry.inputs
     ]
     if any(one.name == entry.function and returns_names(one) for one in program.functions):
         held = [f"outputs[{quoted(variable.name)}]" for variable in entry.outputs]
@@ -204,7 +208,7 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
     else:
         head, tail = (f"return {{{entry.function}", "};") if names else (entry.function, ";")
         ran = layout.lines(layout.Call(head, call.parts, tail), "    ") + ([] if names else ["    return {};"])
-    parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const {struct}Inputs& inputs", f"{unused[2]}const Weights& weights"]
+    parameters = [f"{unused[0]}const utils::Device& device", f"{unused[1]}const {struct}Inputs& {struct_name}", f"{unused[2]}const Weights& weights"]
     rows = [f"{{{quoted(variable.name)}, outputs.{variable.identifier}}}" for variable in entry.outputs]
     return [
         "\n".join(

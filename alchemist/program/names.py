@@ -16,7 +16,10 @@ noexcept not_eq nullptr operator or_eq private protected public reflexpr registe
 signed sizeof static static_assert static_cast struct switch synchronized template this thread_local throw true try typedef
 typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """.split()
-_MACROS = "NULL EOF assert errno stdin stdout stderr linux unix i386 major minor makedev INFINITY NAN TRUE FALSE".split()
+_MACROS = """
+NULL EOF assert errno stdin stdout stderr linux unix i386 major minor makedev INFINITY NAN TRUE FALSE BUFSIZ R_OK W_OK X_OK F_OK INT_MAX INT_MIN
+UINT_MAX LONG_MAX LONG_MIN SIZE_MAX CHAR_BIT PATH_MAX NAME_MAX RAND_MAX EIO EDOM ERANGE EINVAL M_E M_PI M_PI_2 M_LN2 M_SQRT2 HUGE_VAL NDEBUG NZERO
+""".split()
 _PROGRAM = (
     "ttnn tt std utils const_eval consteval main prepare sys device weights stored Weights Tensor Device release nullopt Shape i name "
     "Inputs Outputs load_inputs load_weights prepare_weights named"

@@ -47,6 +47,15 @@ HOSTILE = (
     "for {name}",
     "args",
     "device",
+    "inputs",
+    "outputs",
+    "arguments",
+    "Inputs",
+    "named",
+    "forward",
+    "model",
+    "W_OK",
+    "NAN",
 )
 
 
