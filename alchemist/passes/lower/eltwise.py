@@ -248,7 +248,7 @@ def where(c: Lowering, op: Operation) -> None:
 
 def _one_program_chooses(shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether `ttnn.where` of tensors of these shapes is one program: rows, columns, or single values are broadcast, not two of them at once."""
-    last = [((1, 1) + dims)[-2:] for dims in shapes]
+    last = [(1, 1, *dims)[-2:] for dims in shapes]
     rows, columns = {dims[0] for dims in last}, {dims[1] for dims in last}
     return len(rows) == 1 or len(columns) == 1 or all(dims in ((1, 1), (max(rows), max(columns))) for dims in last)
 
