@@ -37,12 +37,14 @@ NO_TESTS, WRONG_USE, TOO_LONG = 5, 4, -1  # exit codes
 # Every Python process of the tests takes the copy's modules where an editable install would take the checkout's.
 SITE = """\
 import sys
+def swap(text):
+    return (text + "/").replace(%(root)r + "/", %(tree)r + "/", 1).rstrip("/") if %(work)r not in text and "/.venv/" not in text else text
 for finder in sys.meta_path:
     for name in ("known_source_files", "submodule_search_locations"):
         table = getattr(finder, name, None)
         for module, place in list((table or {}).items()):
-            swap = lambda text: text.replace(%(root)r + "/", %(tree)r + "/", 1) if %(work)r not in text and "/.venv/" not in text else text
             table[module] = swap(place) if isinstance(place, str) else type(place)(map(swap, place))
+sys.path[:] = map(swap, sys.path)
 """
 # What a test starts while `--reach` notes.
 CHILD_SITE = """\
