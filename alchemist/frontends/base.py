@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -84,6 +85,11 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
         used.add(chosen)
         made.append(chosen)
     return made
+
+
+def initial_name(count: int, taken: Container[str]) -> str:
+    """Of the argument that a loop's variable starts with. count: of those made before; `INITIAL` in program/functions.py knows the form."""
+    return next(name for number in itertools.count(count) if (name := f"initial_{number}") not in taken)
 
 
 def python_value(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -12,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from alchemist.errors import InternalError
+from alchemist.frontends.base import initial_name
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.builder import Builder
@@ -191,8 +191,7 @@ class Vocabulary(Generic[T, D]):
             if variable == place and known.dtype == x.dtype and known.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
                 return known
         whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
-        name = next(name for number in itertools.count(len(self._starts)) if (name := f"initial_{number}") not in self._names)
-        constant = LiftedConstant(name, whole.const, "default")
+        constant = LiftedConstant(initial_name(len(self._starts), self._names), whole.const, "default")
         start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
         self._starts.append((place, constant, start))
         return start

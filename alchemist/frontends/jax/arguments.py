@@ -17,9 +17,6 @@ from alchemist.frontends.base import CallLeaf, distinct, python_value
 Kind = Literal["input", "parameter"]
 _PARAMETER_NAMES = frozenset({"params", "variables", "weights", "state", "parameters", "theta", "model"})
 _INPUT_NAMES = frozenset({"inputs", "batch", "features", "x", "data", "input"})
-STATE = "_state"
-"""The argument that holds what an nnx module does."""
-_MODULE = "self"
 _COLLECTIONS = ("params", "batch_stats", "cache", "constants", "buffers")
 
 
@@ -192,7 +189,7 @@ def _leaf_names(leaves: Sequence[tuple[str, Kind, list[str]]]) -> list[str]:
         if kind == "parameter":
             name = _leaf_name(label, kind, path)
             if name in taken:
-                name = ".".join([_MODULE if label == STATE else label, *path])
+                name = ".".join([label, *path])
             names[place] = distinct([name], taken)[0]
             taken.add(names[place])
     return names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
+from alchemist.frontends.base import initial_name
 from alchemist.frontends.stablehlo.jax_locations import Sources, nested
 from alchemist.frontends.stablehlo.stacked_weights import Loop, Slab, split_stacked
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
@@ -286,7 +286,7 @@ class Converter:
 
     def add_argument(self, array: Array, shape: tuple[int, ...], of: str) -> Val:
         """A tensor that is stored beside the weights, and that nothing is computed with before the first call."""
-        name = next(name for number in itertools.count(len(self.starts)) if (name := f"initial_{number}") not in self.names)
+        name = initial_name(len(self.starts), self.names)
         self.starts.append((name, array))
         block = self.e.b.block
         return Val(shape, of, block.insert_arg(tensor(shape, of), len(block.args)))

@@ -201,7 +201,7 @@ def pow_(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
-    if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # ttnn.pow takes no negative numbers
+    if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # the IR's pow_scalar takes no other negative number
         order = c.is_image(base)
         value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)
         if number == 2:
