@@ -1,11 +1,11 @@
 """What the simulator makes of the referee's calls, written down: refusals, device programs with their cycles, what
 results are and where they lie, and values of small ones.
 
-python -m tests.sim.recorded_calls    # writes tests/data/recorded_calls.txt; say in the commit why they changed
+python -m tests.sim.recorded_calls    # writes recorded_calls.txt and changed_calls.txt in tests/data; say in the commit why they changed
 
-Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. Those of changed_calls.py run as
-they are, and stand in the file by the number of their words. It tells that something has changed, not what is right: the answers of the real
-library beside the referee's calls do that.
+Each call of tests/data/referee/calls.txt also runs with its tensors elsewhere: in L1, of another dtype, in rows. Those of changed_calls run as
+they are, and stand in a file of their own, by numbers for their words and for their programs or refusal: a call tells what it does when it is made.
+It tells that something has changed, not what is right: the answers of the real library beside the referee's calls do that.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # its neighbours, also in a process of its own
 RECORDED = HERE.parent / "data" / "recorded_calls.txt"
+CHANGED = HERE.parent / "data" / "changed_calls.txt"
 # What the names of the calls stand for, of each way to run them.
 WAYS: dict[str, dict[str, str]] = {
     "as written": {},
@@ -37,6 +38,7 @@ CARDS = {"n150": ("as written", "L1", "float32", "bfloat8_b", "rows"), "p150": (
 COMPUTED = {"as written": 140_000, "float32": 65536, "bfloat8_b": 65536, "rows": 65536, "tensix": 16384}
 FURTHER_COMPUTED = 9_000
 COLUMNS = (*(f"{card} {way}" for card, ways in CARDS.items() for way in ways), *(f"values {way}" for way in COMPUTED))
+CHANGED_COLUMNS = tuple(column for column in COLUMNS if column.endswith(("as written", "tensix")))
 Answers = dict[tuple[str, str], str]
 
 
@@ -56,7 +58,7 @@ def _calls(way: str, further: bool = True) -> dict[str, str]:
     from conformance_programs import calls
 
     own = [*changed_calls(), *(further_calls() if further else ())] if way == "as written" else []
-    return dict(zip(calls(), calls(), strict=True)) | {f"changed {_number(call)}": call for call in own}
+    return dict(zip(calls(), calls(), strict=True)) | {_number(call): call for call in own}
 
 
 def _programs(device: Any) -> str:
@@ -128,10 +130,11 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
             device.events_enable(True)
             try:
                 results = eval(call, scope)
-                yield f"{card} {way}", name, f"{_programs(device)} {_number(_specs(results))}".strip()
+                answer = f"{_programs(device)} {_number(_specs(results))}".strip()
                 volumes[way, name] = volume
             except (RuntimeError, TypeError, ValueError) as error:
-                yield f"{card} {way}", name, _refusal(error)
+                answer = _refusal(error)
+            yield f"{card} {way}", name, answer if name == call else _number(answer)
         ttnn.close_device(device)
 
     def computed(way: str, most: int) -> Iterator[tuple[str, str, str]]:
@@ -184,10 +187,11 @@ def answers(card: str) -> Answers:
 
 
 def recorded() -> Answers:
-    lines = RECORDED.read_text(encoding="utf-8").splitlines()
-    columns = lines[0].split(" | ")[1:]
-    rows = [line.split(" | ") for line in lines[1:]]
-    return {(row[0], column): answer for row in rows for column, answer in zip(columns, row[1:], strict=True) if answer != "-"}
+    found: Answers = {}
+    for path in (RECORDED, CHANGED):
+        first, *rows = (line.split(" | ") for line in path.read_text(encoding="utf-8").splitlines())
+        found |= {(row[0], column): answer for row in rows for column, answer in zip(first[1:], row[1:], strict=True) if answer != "-"}
+    return found
 
 
 def same(old: str, new: str) -> bool:
@@ -222,10 +226,12 @@ def difference(before: Answers, after: Answers, most: int = 12) -> str:
 
 def main() -> None:
     found = {key: answer for card in CARDS for key, answer in answers(card).items()}
-    if RECORDED.exists():
-        print(difference(recorded(), found) or "nothing moved")
-    rows = [[call, *(found.get((call, column), "-") for column in COLUMNS)] for call in dict.fromkeys(name for name, _ in found)]
-    RECORDED.write_text("".join(" | ".join(row) + "\n" for row in [["call", *COLUMNS], *rows]), encoding="utf-8")
+    print(difference(recorded(), found) or "nothing moved")
+    calls = _calls("as written")
+    for path, columns in ((RECORDED, COLUMNS), (CHANGED, CHANGED_COLUMNS)):
+        names = [name for name in dict.fromkeys(name for name, _ in found) if (calls[name] == name) == (path == RECORDED)]
+        rows = [[name, *(found.get((name, column), "-") for column in columns)] for name in names]
+        path.write_text("".join(" | ".join(row) + "\n" for row in [["call", *columns], *rows]), encoding="utf-8")
 
 
 if __name__ == "__main__":
