@@ -346,6 +346,13 @@ def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
     assert "x.mlir:4:" in str(error.value)
 
 
+def test_chips_are_stated_by_any_module_around() -> None:
+    inside = ONE_CHIP.replace("\n  func.func", "\n  module {{\n  func.func").replace("\n  }}\n}}", "\n  }}\n  }}\n}}")
+    assert "ttnn.relu(" in translate(mlir_files.Chunk(inside.format(mesh="1x1"), "x.mlir"), "python")
+    with pytest.raises(UserError, match="collective of several chips"):
+        translate(mlir_files.Chunk(inside.format(mesh="1x2"), "x.mlir"), "python")
+
+
 @pytest.mark.parametrize(
     ("text", "call"),
     [
@@ -434,6 +441,34 @@ def test_modules_beside_functions() -> None:
     programs = dict(load_each(f"module {{\n{one}module {{\n{two}}}\n}}", "x.mlir"))
     ops = {name: [op.name for op in program.module.walk() if op.name.startswith("ttir.")] for name, program in programs.items()}
     assert ops == {"f": ["ttir.abs"], "f_1": ["ttir.relu"]}
+
+
+def function(name: str, words: str = "", calls: str = "", marked: str = "") -> str:
+    attributes = f' attributes {{tt.function_type = "{marked}"}}' if marked else ""
+    return f"func.func {words} @{name}(%a: tensor<4xf32>) -> tensor<4xf32>{attributes} {{\n{CALL.format(calls) if calls else ABS}\n}}\n"
+
+
+DECLARED = "func.func private @g(tensor<4xf32>) -> tensor<4xf32>\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (function("f") + function("g"), ["f", "g"]),
+        (function("f", calls="g") + function("g"), ["f"]),
+        (function("g") + function("f", "public", "g") + function("h"), ["f", "h"]),
+        (function("f") + function("g", marked="const_eval") + function("h", marked="another's"), ["f", "h"]),
+        (function("k", marked="kernel") + function("cpu", marked="forward_cpu") + function("f", calls="cpu"), ["f"]),
+        (function("f", marked="const_eval") + function("g", marked="trace_execute"), ["f", "g"]),
+        (function("f", "private") + function("g"), ["g"]),
+        (function("f", "nested") + function("g"), ["g"]),
+        (DECLARED + function("f"), ["f"]),
+    ],
+    ids=["two", "called", "called before", "the compiler's", "the compiler's called", "the compiler's alone", "private", "nested", "without body"],
+)
+def test_entries_of_a_file(text: str, wanted: list[str]) -> None:
+    """Public functions with a body, without those that others call and the compiler's own, unless there are no others."""
+    assert [name for name, _ in load_each(text, "x.mlir")] == wanted
 
 
 @pytest.mark.parametrize(("init", "wanted"), [("ones", [1, 1, 1, 1]), ("zeros", [0, 0, 0, 0]), ("arange", [0, 1, 2, 3])])

@@ -81,11 +81,9 @@ def unwrap_device_module(module: ModuleOp) -> ModuleOp:
         if op.name == "ttcore.device_module":
             inner = next((part for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp)), None)
             if inner is not None:
-                inner.detach()  # type: ignore[no-untyped-call]
                 module = inner
     while len(ops := list(module.ops)) == 1 and isinstance(ops[0], ModuleOp):  # a module around a module
         module = ops[0]
-        module.detach()  # type: ignore[no-untyped-call]
     for op in list(module.ops):
         if op.name in ("ttcore.device", "ttcore.cpu_module"):
             module.body.block.erase_op(op)
