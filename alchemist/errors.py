@@ -18,6 +18,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -25,19 +26,13 @@ from typing import ParamSpec, TypeVar
 MOST_CHARACTERS = 2000  # of a message: what a terminal shows at once, whatever the input holds
 
 
+_NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+"""Control characters, lone surrogates, and the marks of direction, which reorder what is around them."""
+
+
 def printable(text: str) -> str:
-    """The text without what a terminal or a UTF-8 stream cannot take: control characters and lone surrogates become escapes."""
-    if text.isprintable():
-        return text
-    return "".join(each if each in "\n\t" or _may_print(each) else each.encode("unicode_escape", "surrogatepass").decode() for each in text)
-
-
-def _may_print(character: str) -> bool:
-    code = ord(character)
-    return code >= 0x20 and not 0x7F <= code < 0xA0 and not 0xD800 <= code < 0xE000 and code not in _DIRECTION_MARKS
-
-
-_DIRECTION_MARKS = frozenset((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))  # they reorder what is around them
+    """The text without what a terminal or a UTF-8 stream cannot take: that becomes escapes."""
+    return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 def bounded(text: str, most: int) -> str:
@@ -60,7 +55,7 @@ def quoted(value: object) -> str:
 
 def _shortened(parts: list[str], most: int) -> list[str]:
     """The parts with a total of at most `most` characters: the longest ones are cut, the short ones stay."""
-    parts = [printable(bounded(part, 2 * most)) for part in parts]
+    parts = list(map(printable, parts))
     if sum(map(len, parts)) <= most:
         return parts
     left, longest = most, 0

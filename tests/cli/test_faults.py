@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from alchemist.errors import (
     UnsupportedOpError,
     UserError,
     as_our_error,
+    printable,
 )
 from alchemist.ir.attributes import tensor
 from alchemist.ir.layout import TTNNLayout
@@ -158,6 +160,21 @@ def test_characters_of_messages() -> None:
     text = str(UserError("a\ud800b\x1b[2Jc\u202ed\x00\u00e9\u6f22", got="\udcff"))
     assert text == "error[ALC-0100] a\\ud800b\\x1b[2Jc\\u202ed\\x00\u00e9\u6f22\n  got \\udcff"
     text.encode()
+    whole = "".join(map(chr, (*range(0x3000), *range(0xD7F0, 0xE010))))
+    for each, shown in zip(whole, map(printable, whole), strict=True):
+        marks = unicodedata.bidirectional(each) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI") or each in "\u200e\u200f"
+        unseen = marks or (unicodedata.category(each) in ("Cc", "Cs") and each not in "\t\n")
+        assert shown == (ascii(each)[1:-1] if unseen else each)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """The longest parts are cut to one length, whatever the short ones leave of 2000 - 80 characters, and say how many of their own are missing."""
+    head, got, hint = UserError("m" * 1000, got="g" * 5000, hint="h" * 500).text(2000).split("\n")
+    assert hint == "  hint: " + "h" * 500
+    for text, label, letter, size, missing in ((head, "error[ALC-0100] ", "m", 1000, 290), (got, "  got ", "g", 5000, 4290)):
+        front, mark, back = text.removeprefix(label).split(" ... ")
+        assert mark == f"{missing} characters left out"
+        assert front + back == letter * (size - missing - len(f" ... {mark} ... "))
 
 
 @pytest.mark.parametrize(
