@@ -123,14 +123,14 @@ def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] 
     wanted = {run: place for run in {row.run for row in _rows() if path in row.lines} if (place := _noted(path, line, run)) is not None}
     if not wanted:
         return None
-    named = _named(path, line) if any(place.outside for place in wanted.values()) else frozenset()
+    named = _named(path, line) if any(place.outside for place in wanted.values()) else {}
     reached = []
     for row in _rows():
         place = wanted.get(row.run)
         if place is not None:
             asked, near = row.test in named, place.is_near(path, row)
             if asked or near or row.lines.get(path, 0) & place.around:
-                reached.append((0 if asked and near else 1 if asked else 2 if near else 3, row.count, row.seconds, row.test))
+                reached.append((0 if asked and near else 1 if asked else 2 if near else 3, -named.get(row.test, 0), row.count, row.seconds, row.test))
     taken: list[str] = []
     spent = 0.0
     for *_, seconds, test in _varied(sorted(reached)):
@@ -141,16 +141,17 @@ def reaching(path: str, line: int, most_s: float, most: int = 200) -> list[str] 
 
 
 @cache
-def _named(path: str, line: int) -> frozenset[str]:
-    """Tests of the file's layer whose names have the words nearest to a line."""
+def _named(path: str, line: int) -> dict[str, int]:
+    """Tests of the file's layer whose names have the words nearest to a line, and how many of them: a case of `aten.histc.default` more than others of aten."""
     layer = layer_of(path)
     places = layer.tests if layer is not None else ("",)
     for words in module_level.words(ast.parse((ROOT / path).read_text()), line):
         word = re.compile(rf"(?<![a-z])({'|'.join(sorted(words, reverse=True))})(?![a-z])")
-        found = frozenset(row.test for row in _rows() if row.test.startswith(places) and word.search(row.test.partition("::")[2])) if words else None
+        tests = [row.test for row in _rows() if row.test.startswith(places)] if words else []
+        found = {test: len(set(has)) for test in tests if (has := word.findall(test.partition("::")[2]))}
         if found:
             return found
-    return frozenset()
+    return {}
 
 
 @cache
@@ -195,14 +196,14 @@ def _cpp_statement(lines: list[str], line: int, blocks: int) -> tuple[int, int]:
     return sum(1 << number for number in before + behind), bits(begin, end)
 
 
-def _varied(rows: list[tuple[int, int, float, str]], first: int = 20) -> list[tuple[int, int, float, str]]:
+def _varied(rows: list[tuple[int, int, int, float, str]], first: int = 20) -> list[tuple[int, int, int, float, str]]:
     """The `first` rows, then those behind by turns of their test functions: a hundred cases of one would leave no time for the one test that asks for more."""
     turns: dict[str, int] = {}
     behind = []
     for row in rows[first:]:
         name = row[-1].partition("[")[0]
         turns[name] = turns.get(name, -1) + 1
-        behind.append((row[0], turns[name], row))
+        behind.append((*row[:2], turns[name], row))
     return rows[:first] + [row for *_, row in sorted(behind)]
 
 

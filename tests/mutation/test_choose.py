@@ -112,7 +112,7 @@ def running(name):
         return x + 1
     TABLE[name] = compute
 
-running("cummax")
+running("cummax.default")
 class C:
     left: int = 1
     def g(self):
@@ -130,7 +130,19 @@ class Fields:
 def test_what_stands_outside_functions(root: Path) -> None:
     """Defaults are judged by who runs the function, names by who reads them, registrations and rows of tables by whose names have their words."""
     imports = [1, 2, 3, 7, 10, 13, 15, 16, 17, 18, 20, 21, 24, 25, 26]
-    tests = {"i": imports, "f": [8], "h": [10], "c": [12], "t[cummax]": [13], "g": [19], "l": [22], "t[multiply-2]": [], "t[add]": [8], "t[addmm]": []}
+    tests = {
+        "i": imports,
+        "f": [8],
+        "h": [10],
+        "c": [12],
+        "t[any.default]": [13],
+        "t[cummax.default]": [13],
+        "g": [19],
+        "l": [22],
+        "t[multiply-2]": [],
+        "t[add]": [8],
+        "t[addmm]": [],
+    }
     put(root / "notes" / "2", root, {f"t.py::{test}": lines for test, lines in tests.items()}, text=OUTSIDE)
     (root / "notes" / "2" / "sources" / "b.py").write_text("from a import SHOWN\n\n\ndef show():\n    return SHOWN\n")
     (root / "b.py").write_text("")
@@ -149,7 +161,7 @@ def test_what_stands_outside_functions(root: Path) -> None:
     assert first(2, 2) == ["f", "t[add]"], "a name that another table reads"
     assert first(4, 2) == ["t[add]", "f"], "a row of a table: whose name asks for it, then who reads the table"
     assert first(5) == ["t[multiply-2]"], "also where nothing is noted"
-    assert first(15, 2) == ["t[cummax]", "c"], "a registration: its name, then what is registered"
+    assert first(15, 3) == ["t[cummax.default]", "t[any.default]", "c"], "a registration: its name, then who shares a word of it, then what is registered"
     assert first(17) == ["g"], "a field"
     assert first(22, 2) == ["c", "l"], "who reads the table, and who runs a line of it later"
     assert first(24) == ["s"], "a name that other files read"
