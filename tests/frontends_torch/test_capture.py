@@ -214,6 +214,16 @@ def test_lifted_constants_are_named_after_their_variable() -> None:
     assert [(a.name, a.kind) for a in result.arguments] == [("x", "input"), ("window", "constant")]
 
 
+@pytest.mark.parametrize(("size", "kept"), [(16, []), (17, [("window", "constant")])])
+def test_constants_of_few_elements_become_numbers_in_the_text(size: int, kept: list[tuple[str, str]]) -> None:
+    def windowed(x: torch.Tensor) -> torch.Tensor:
+        window = torch.hann_window(size, periodic=False)
+        return x * window
+
+    result = check(windowed, (torch.ones(2, size),))
+    assert [(a.name, a.kind) for a in result.arguments] == [("x", "input"), *kept]
+
+
 def test_mask_arithmetic_of_one_row_disappears() -> None:
     """all-true constants vanish from a conjunction; a causal mask known at export becomes a flag."""
 

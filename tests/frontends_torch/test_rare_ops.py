@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import torch.nn.functional as F
 from torch_checking import Model, check
 
 from alchemist.frontends import vocabulary
+from alchemist.frontends.torch import rules as _rules  # noqa: F401  (fills the tables)
+from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.ir.access import shape
 
 CASES: list[Any] = []
@@ -212,3 +215,31 @@ def test_rows_by_expert() -> None:
     pytest.importorskip("transformers.integrations.moe")  # registers the op
     ends = torch.tensor([2, 2, 5, 7], dtype=torch.int32)
     check(Model(lambda rows, weights: torch.ops.transformers.grouped_mm_fallback(rows, weights, ends)), (r(7, 8), r(4, 8, 6)))
+
+
+def comparable(value: Any) -> Any:
+    """A list of one value repeated is the value, as torch reads a stride of 1; the padding "valid" is none."""
+    values = list(value) if isinstance(value, tuple | list) else [value]
+    return (0 if value == "valid" else value) if values == [value] else values[0] if len(set(values)) == 1 else None
+
+
+def defaults(name: str, function: Callable[..., Any], lead: int) -> Iterator[tuple[str, Any, Any]]:
+    """Parameters that have a default here and in the schema, with both. lead: how many parameters are the emitter's."""
+    space, op, overload = name.split(".")
+    packet = getattr(getattr(torch.ops, space), op, None)
+    if packet is None or overload not in packet.overloads():
+        return
+    arguments = getattr(packet, overload)._schema.arguments
+    by_name, positional = {each.name: each for each in arguments}, [each for each in arguments if not each.kwarg_only]
+    for place, own in enumerate([*inspect.signature(function).parameters.values()][lead:]):
+        theirs = by_name.get(own.name) if own.kind is own.KEYWORD_ONLY else positional[place] if place < len(positional) else None
+        if own.default is not own.empty and theirs is not None and theirs.has_default_value():
+            yield own.name, comparable(own.default), comparable(theirs.default_value)
+
+
+DEFAULTS = {name: found for table, lead in ((RULES, 1), (RECIPES, 0)) for name, function in table.items() if (found := list(defaults(name, function, lead)))}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_those_of_torch(name: str) -> None:
+    assert [(each, ours) for each, ours, _ in DEFAULTS[name]] == [(each, theirs) for each, _, theirs in DEFAULTS[name]]

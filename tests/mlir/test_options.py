@@ -169,6 +169,17 @@ def test_bad_values(text: str) -> None:
         CompilerOptions.from_text(text)
 
 
+def test_options_that_are_left_out(tmp_path: Path) -> None:
+    """Values of the file's weights are those of `--init randn --seed 0`, of every public function."""
+    file = tmp_path / "m.mlir"
+    file.write_text('func.func @f(%x: tensor<4x32xf32> {ttir.name = "x"}) -> tensor<4x32xf32> { return %x : tensor<4x32xf32> }')
+    values = []
+    for number, words in enumerate([[], ["--init", "randn", "--seed", "0", "--entry", ""], ["--seed", "1"]]):
+        assert main(["generate-python", str(file), "-o", str(tmp_path / f"{number}"), *words]) == 0
+        values.append(read_tensor(tmp_path / f"{number}" / "tensors" / "x.tensorbin"))
+    assert np.array_equal(values[0], values[1]) and not np.array_equal(values[0], values[2])
+
+
 def test_inputs_directory(tmp_path: Path) -> None:
     given = tmp_path / "in"
     given.mkdir()

@@ -147,6 +147,23 @@ def test_each_quirk_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "parameter", "text"),
+    [
+        ("conv2d", "input_tensor", ""), ("conv2d", "dtype", "std::nullopt"), ("conv2d", "return_output_dim", "false"), ("conv_transpose2d", "mirror_kernel", "true"),
+        ("conv2d", "groups", "1"), ("softmax", "dim", "-1"), ("rand", "high", "1.0"), ("layer_norm", "epsilon", "1e-12"), ("addcmul", "value", "1.0f"),
+        ("add", "activations", "{}"), ("conv3d", "dilation", "{1,1,1}"), ("fold", "padding", "{0,0}"), ("prepare_conv3d_weights", "device", "nullptr"),
+        ("empty", "dtype", "ttnn::DataType::BFLOAT16"), ("empty", "memory_config", "ttnn::MemoryConfig{}"), ("rand", "layout", "ttnn::Layout::TILE"),
+        ("gelu", "variant", "ttnn::operations::unary::GeluVariant::Accurate"), ("embedding", "embeddings_type", "ttnn::prim::EmbeddingsType::GENERIC"),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_gap(op: str, parameter: str, text: str) -> None:
+    """C++ has no names of arguments: one that is left out before another is written as its default."""
+    (row,) = [row for row in ROWS if row[0] == f"ttnn.{op}"]
+    _, cpp, *_ = signatures.signature(*row)
+    assert [one.default for one in cpp if one.name == parameter] == [text]
+
+
+@pytest.mark.parametrize(
     ("words", "reason"),
     [
         ("input_tensor dim memory_confg", "neither operand nor attribute"),

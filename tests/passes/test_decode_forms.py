@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,9 @@ def test_decode_attention(case: str) -> None:
         compare(before, module)
 
 
-def layer(g: Graph, x: Any, keys: Any, values: Any, at: Any, frequencies: Any, *weights: Any, size: int = SIZE, turn: bool = True) -> Any:
+def layer(
+    g: Graph, x: Any, keys: Any, values: Any, at: Any, frequencies: Any, *weights: Any, size: int = SIZE, turn: bool = True, place: tuple[int, ...] = (1, 1, 1)
+) -> Any:
     """A decoder layer's attention: [B, 1, K] -> [B, 1, K]."""
     heads = []
     for weight, count in zip(weights[:3], (HEADS, GROUPS, GROUPS), strict=True):
@@ -139,8 +142,9 @@ def layer(g: Graph, x: Any, keys: Any, values: Any, at: Any, frequencies: Any, *
         apart = g("reshape", rows, out=(USERS, 1, count, size), of="bf16", shape=[USERS, 1, count, size])
         heads.append(g("permute", apart, out=(USERS, count, 1, size), of="bf16", permutation=[0, 2, 1, 3]))
     if turn:
-        place = g("typecast", g("reshape", at, out=(1, 1, 1), of="i64", shape=[1, 1, 1]), of="f32")
-        angle = g("multiply", place, frequencies, out=(1, 1, size // 2), of="f32")
+        number = g("typecast", g("reshape", at, out=place, of="i64", shape=list(place)), of="f32")
+        angle = g("multiply", number, frequencies, out=(*place[:-1], size // 2), of="f32")
+        angle = angle if place else g("reshape", angle, out=(1, 1, size // 2), of="f32", shape=[1, 1, size // 2])
         both = g("concat", angle, angle, out=(1, 1, size), of="f32", dim=2)
         cos, sin = (g("reshape", g("typecast", g(name, both), of="bf16"), out=(1, 1, 1, size), of="bf16", shape=[1, 1, 1, size]) for name in ("cos", "sin"))
         for index in (0, 1):
@@ -204,8 +208,10 @@ def test_few_heads_of_keys_on_many_cores(users: int, groups: int) -> None:
     assert ("program_config" in attention.properties) == (users * groups <= 2)
 
 
-def test_a_layer_in_rows_of_users() -> None:
-    before = build(layer, *LAYER)
+@pytest.mark.parametrize("place", [(1, 1, 1), ()])
+def test_a_layer_in_rows_of_users(place: tuple[int, ...]) -> None:
+    """place: shape of the position where the angles are computed."""
+    before = build(partial(layer, place=place), *LAYER)
     module = before.clone()
     run_pipeline(module, "fold,update-caches,decode-attention,project-heads,users-as-rows,position-tables,fold")
     assert names(module).count("linear") + names(module).count("matmul") == 2
@@ -239,6 +245,25 @@ def test_places_from_the_end_are_the_position() -> None:
     run_pipeline(module, "update-caches")
     assert names(module) == ["broadcast", "reshape", "paged_update_cache"]
     compare(before, module)
+
+
+@pytest.mark.parametrize(
+    ("compared", "with_", "added", "kept"),
+    [("at", 0, "at", "at"), ("other", 0, "at", "at"), ("at", 1, "at", "at"), ("at", 0, "other", "at"), ("at", 0, "at", "other"), ("other", 1, "at", "at")],
+)
+def test_only_the_same_place_is_counted_from_the_end(compared: str, with_: int, added: str, kept: str) -> None:
+    def choosing(g: Graph, cache: Any, at: Any, rows: Any) -> Any:
+        one_of = {"at": at, "other": g("multiply", at, g.number(1, (1,), "i64"), of="i64")}
+        below = g("lt", one_of[compared], g.number(with_, (1,), "i64"), of="i1")
+        place = g("where", below, g("add", one_of[added], g.number(LENGTH, (1,), "i64"), of="i64"), one_of[kept], of="i64")
+        return scattered(g, cache, place, rows)
+
+    before = build(choosing, CACHE, AT, ROWS)
+    module = before.clone()
+    run_pipeline(module, "update-caches")
+    assert ("where" in names(module)) == ((compared, with_, added, kept) != ("at", 0, "at", "at"))
+    if with_ == 0:  # all places that the cache has are its own
+        compare(before, module)
 
 
 @pytest.mark.parametrize("other", [False, True])

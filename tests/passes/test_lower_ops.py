@@ -13,8 +13,10 @@ from alchemist.ir.text import parse
 from alchemist.ops import TTIR_OPS
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.ops.evaluate_ttnn import can_evaluate
+from alchemist.optimizer.machine import machine
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower import RULES
+from alchemist.passes.lower.pixels import shards
 
 WITHOUT_LOWERING = {
     "ttir.conv3d": "becomes conv2d before lowering: cases `volume ...` of pass_cases.py",
@@ -66,6 +68,24 @@ def test_lowered_alone(name: str) -> None:
     for want, have in zip(run_ttir(case.module(), arguments), found, strict=True):
         assert have.shape == want.shape
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("card", "images", "planes", "size", "cores"),
+    [
+        ("n150", 1, 3, 2048, 64), ("n150", 1, 3, 1024, 32), ("n150", 1, 3, 992, None), ("n150", 1, 3, 512, None), ("n150", 2, 3, 512, 32), ("n150", 2, 3, 256, None),
+        ("n150", 4, 3, 256, 32), ("n150", 4, 3, 128, None), ("n150", 1, 12, 25088, 56), ("n150", 1, 32, 1024, 32), ("n150", 1, 33, 1024, None),
+        ("p150", 1, 3, 4160, 130), ("p150", 1, 3, 2080, 65), ("p150", 1, 3, 2048, None), ("p150", 1, 12, 25088, 112),
+        *(("n150", 1, planes, 64 * most, 64) for planes, most in ((3, 22144), (8, 15232), (9, 9728), (32, 3808))),
+        *(("n150", 1, planes, 64 * (most + 32), None) for planes, most in ((3, 22144), (8, 15232), (9, 9728), (32, 3808))),
+    ],
+)  # fmt: skip
+def test_pixels_fall_evenly_over_half_the_cores_or_more(card: str, images: int, planes: int, size: int, cores: int | None) -> None:
+    """And fit into 0.35 of a core's L1, as planes and in whole words of channels."""
+    found = shards(machine(card), images, planes, size)
+    assert (found and found.cores) == cores
+    if found is not None:
+        assert sum((right - left + 1) * (below - above + 1) for (left, above), (right, below) in found.ranges) == cores
 
 
 @pytest.mark.parametrize(

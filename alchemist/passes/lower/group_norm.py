@@ -29,7 +29,7 @@ def group_norm(c: Lowering, op: Operation) -> None:
     dims, dtype = shape(source), c.dtype(result)
     channel = access.attr(op, "channel_dim") % len(dims)
     groups = access.attr(op, "num_groups")
-    image = c.is_image(source) or (NHWC if len(dims) == 4 and channel == 3 else None)
+    image = c.is_image(source) or (NHWC if len(dims) == 4 else None)
     if image is None and channel == len(dims) - 1:
         rows = c.reshape(c.get(source, TILE, dtype), (1, 1, math.prod(dims[:-1]), dims[-1]))
         c.set(result, c.reshape(_norm_of_pixels(c, op, rows, dims[0], groups), dims))
