@@ -69,8 +69,7 @@ class RealTtnn:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                text=True,
-                errors="replace",
+                errors="replace",  # text
             )
 
     def run(self, directory: Path, *, program: str = "main.py") -> Verdict:

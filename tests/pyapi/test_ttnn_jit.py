@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import ttnn
 import ttnn_jit
+from ttnn_jit import api
 
 from .jit_functions import FUNCTIONS, cosh, fusion_test, mul_add
 
@@ -258,6 +259,21 @@ def test_numbers_in_a_module(number: float, text: str, device: Any) -> None:
         return ttnn.clamp(a, -1.0 if number > 0 else number, number if number > 0 else 1.0)
 
     assert text in str(ttnn_jit.jit(compile_only=True)(bounded)(tensor(device, 0)))
+
+
+def test_what_differs_from_the_real_jit_is_said_once(device: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(api, "_told", set())
+    fused = "modelled fused kernel, no C++ is compiled"
+    for options, expected in (
+        ("", []),
+        (FUSED, [fused]),
+        (FUSED, []),
+        ("use-tile-matmul=true", ["the pipeline option use-tile-matmul has no effect on the simulator"]),
+        ("use-tile-matmul=false ttnn-mode=true", ["the pipeline option ttnn-mode has no effect on the simulator"]),
+    ):
+        caplog.clear()
+        ttnn_jit.jit(extra_pipeline_options=options)(cosh)(tensor(device, 0))
+        assert [record.getMessage().partition(": ")[2].partition(";")[0] for record in caplog.records] == expected
 
 
 def test_debug_prints_the_module(device: Any, capsys: pytest.CaptureFixture[str]) -> None:

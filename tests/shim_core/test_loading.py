@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ttnn_shim.errors import bounded, printable, user_location
@@ -57,6 +58,46 @@ def test_where_the_simulator_is(sim: str, shim: str, wanted: str, tmp_path: Path
     for name, value in (("TTSIM_LIBRARY", sim), ("TTNN_SHIM_LIBRARY", shim)):
         monkeypatch.setenv(name, value.format(tmp_path))
     assert simulator_library() == Path(wanted.format(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("entries", "explicit", "refused"),
+    [
+        (["{}/empty"], False, ""),
+        (["{own}", "{}/empty", "{}/missing"], False, ""),
+        (["{}/empty", "{}/other"], False, "a real ttnn is installed ({}/other/ttnn); call ttnn_shim.activate(explicit=True)"),
+        (["{own}", "{}/other"], False, "a real ttnn is installed ({}/other/ttnn); "),
+        (["{}/installed"], False, "a real ttnn is installed (distribution ttnn 9.1); "),
+        (["{}/other", "{own}", "{}/installed"], True, ""),
+    ],
+)
+def test_another_ttnn_is_not_shadowed_silently(entries: list[str], explicit: bool, refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ttnn_shim.python_path()
+    for name in ("empty", "other/ttnn", "installed/ttnn-9.1.dist-info"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "other/ttnn/__init__.py").touch()
+    (tmp_path / "installed/ttnn-9.1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: ttnn\nVersion: 9.1\n")
+    path = [entry.format(tmp_path, own=own) for entry in entries]
+    monkeypatch.setattr(sys, "path", path.copy())
+    monkeypatch.delitem(sys.modules, "ttnn", raising=False)
+    if refused:
+        with pytest.raises(ttnn_shim.ActivationError, match=re.escape(refused.format(tmp_path))):
+            ttnn_shim.activate(explicit=explicit)
+        assert sys.path == path
+    else:
+        assert ttnn_shim.activate(explicit=explicit) == own
+        assert sys.path == [str(own), *(entry for entry in path if entry != str(own))]
+
+
+@pytest.mark.parametrize("loaded", ["{}/ttnn/__init__.py", None])
+def test_another_ttnn_that_is_imported_stays(loaded: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = loaded and loaded.format(tmp_path)
+    monkeypatch.setitem(sys.modules, "ttnn", SimpleNamespace(__file__=file))  # type: ignore[arg-type]
+    with pytest.raises(ttnn_shim.ActivationError, match=re.escape(f"ttnn is imported already from {file}; ")):
+        ttnn_shim.activate(explicit=True)
+    path = sys.path.copy()
+    monkeypatch.setitem(sys.modules, "ttnn", SimpleNamespace(__file__=str(ttnn_shim.python_path() / "ttnn/__init__.py")))  # type: ignore[arg-type]
+    assert (ttnn_shim.activate(), sys.path) == (ttnn_shim.python_path(), path)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -51,12 +52,19 @@ def test_committed_constants_are_judged_alike_with_the_folds_of_before(made: Pat
     """`--folds` predicts what `--write-folds` predicted, and changes no constant."""
     words = ["--data", str(made), "--keep", "--folds", str(made / "folds.csv"), "--predictions", str(made / "again.csv")]
     assert calibrate.main(words) == 0
-    printed = capsys.readouterr().out.splitlines()
+    captured = capsys.readouterr()
+    printed = captured.out.splitlines()
     assert [line.split()[2] if line.startswith("in") else line.split()[3] for line in printed] == [*NOISE, *NOISE]
     first, again = ({row["id"]: float(row["predicted_ns"]) for row in csv.DictReader(file.open())} for file in (made / "predictions.csv", made / "again.csv"))
     assert first.keys() == again.keys() and len(first) >= 4 * ROWS
     assert all(again[name] == pytest.approx(value, rel=1e-3) for name, value in first.items())
-    assert len((made / "folds.csv").read_text().splitlines()) > FOLDS
+    walls = sum(bool(row["predicted_wall_ns"]) for row in csv.DictReader((made / "predictions.csv").open()))
+    folds = json.loads((made / "folds.csv").read_text())
+    assert len(folds) == FOLDS
+    said = re.fullmatch(r"(\d+) observations, (\d+) configurations, (\d+) fitted numbers", captured.err.splitlines()[0])
+    assert said
+    assert (int(said[1]), int(said[3])) == (len(first) + walls, len(folds[0]))
+    assert 0 < int(said[2])
 
 
 def test_a_fit_is_written_where_it_is_asked_for(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,11 +93,11 @@ def test_bands_come_from_the_predictions(made: Path, tmp_path: Path, monkeypatch
     assert sum(int(row["rows"]) for row in rows) > ROWS
 
 
-@pytest.mark.parametrize("how", ["quick", "folds"])
+@pytest.mark.parametrize("how", ["committed", "folds"])
 def test_published_calls_go_into_their_section(how: str, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.md"
     page.write_text("head\n## Fitted constants\nrest\n")
-    words = ["--data", str(made), *(["--quick"] if how == "quick" else ["--folds", str(made / "folds.csv")])]
+    words = ["--data", str(made), *([] if how == "committed" else ["--folds", str(made / "folds.csv")])]
     assert published_accuracy.main(words) == 0
     text = capsys.readouterr().out
     assert published_accuracy.main([*words, "--docs", str(page)]) == 0
@@ -98,4 +106,4 @@ def test_published_calls_go_into_their_section(how: str, made: Path, tmp_path: P
     assert written.startswith("head\n") and written.endswith("## Fitted constants\nrest\n") and text.strip() in written
     rows: list[Any] = [line.split("|") for line in text.splitlines() if re.match(r"\| (wormhole_b0|blackhole) \| (high|medium)", line)]
     assert rows and sum(int(row[4]) for row in rows) == sum(int(row[3]) for row in rows) > 0
-    assert all((row[6].strip() == "-") == (how == "quick") for row in rows)
+    assert all((row[6].strip() == "-") == (how == "committed") for row in rows)

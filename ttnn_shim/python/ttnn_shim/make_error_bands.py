@@ -14,11 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ttnn_shim.calibrate import SWEEPS, cross_validate, load, parameters_of, quantile, read_constants, read_table, reset
+from ttnn_shim.calibrate import SWEEPS, quantile, read_table
 from ttnn_shim.error_bands import ANY, CHIPS, TABLE
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import read_rows
-from ttnn_shim.simlib import simulator
 
 SHARE = 0.8
 """Of an operation's rows that lie within its band."""
@@ -81,18 +80,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     root = Path(__file__).resolve().parents[3]
     parser = argparse.ArgumentParser(prog="python -m ttnn_shim.make_error_bands", description="write the table of error bands")
     parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv.gz tables")
-    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv")
-    parser.add_argument("--predictions", type=Path, help="out-of-fold predictions of `calibrate --predictions`, instead of making them (some minutes)")
+    parser.add_argument("--predictions", type=Path, required=True, help="out-of-fold predictions of `calibrate --predictions`")
     args = parser.parse_args(argv)
-    if args.predictions:
-        with open(args.predictions, newline="", encoding="utf-8") as handle:
-            predictions = {row["id"]: float(row["predicted_ns"]) for row in csv.DictReader(handle)}
-    else:
-        problem = load(args.data, simulator(), calls=True)
-        constants = read_constants(args.arch)
-        reset(problem, constants)
-        made, _ = cross_validate(problem, parameters_of(constants), verbose=True)
-        predictions = {o.row_id: float(ns) for o, ns in zip(problem.observations, made, strict=True) if o.table != "gemm_wall"}
+    predictions = {row["id"]: float(row["predicted_ns"]) for row in read_table(args.predictions)}
     residuals = table_residuals(predictions, args.data)
     for key, errors in call_residuals(predictions, args.data).items():
         residuals.setdefault(key, []).extend(errors)

@@ -1,8 +1,7 @@
 """How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/accuracy.md, and a list of the largest errors.
 
-python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page; some minutes
-python -m ttnn_shim.published_accuracy --folds build/folds.json     # with what `make calibrate` fitted without each fold, some seconds
-python -m ttnn_shim.published_accuracy --quick                      # with the committed constants alone
+python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page, with the committed constants alone
+python -m ttnn_shim.published_accuracy --folds build/folds.json     # also with what `make calibrate` fitted without each fold
 """
 
 from __future__ import annotations
@@ -276,9 +275,10 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             START,
             "## Published calls of ttnn (singles, pairs, layers)",
             "",
-            "By `python -m ttnn_shim.published_accuracy --docs docs/accuracy.md`. Each row is a call made on the simulated card without values; rows whose",
-            "configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why). Singles rated high and medium are",
-            "rows of the calibration like those of the tables above. *Out of fold*: predicted by constants fitted without rows of the same op, chip and sizes.",
+            "By `python -m ttnn_shim.published_accuracy --folds build/folds.json --docs docs/accuracy.md`. Each row is a call made on the simulated card",
+            "without values; rows whose configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why). Singles rated",
+            "high and medium are rows of the calibration like those of the tables above. *Out of fold*: predicted by constants fitted without rows of the same op,",
+            "chip and sizes.",
             "",
             *singles_lines(tables["singles"], priced),
             "",
@@ -307,18 +307,8 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
     )
 
 
-def fitted_by_fold(data: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
-    """The fitted numbers and their values without each fold."""
-    from ttnn_shim.calibrate import cross_validate, load, parameters_of, read_constants, reset
-
-    problem, constants = load(data, simulator(), calls=True), read_constants(arch_dir)
-    reset(problem, constants)
-    parameters = parameters_of(constants)
-    return parameters, cross_validate(problem, parameters, verbose=True)[1]
-
-
 def folds_from(path: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
-    """The same, as `calibrate --write-folds` wrote them."""
+    """The fitted numbers and their values without each fold, as `calibrate --write-folds` wrote them."""
     from ttnn_shim.calibrate import parameters_of, read_constants, read_folds
 
     parameters = parameters_of(read_constants(arch_dir))
@@ -341,11 +331,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv[.gz] tables")
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
     parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv and sfpu.csv")
-    parser.add_argument("--quick", action="store_true", help="no columns out of fold")
-    parser.add_argument("--folds", type=Path, help="read the constants fitted without each fold from here (calibrate --write-folds), instead of fitting them")
+    parser.add_argument("--folds", type=Path, help="columns out of fold, by the constants fitted without each fold (calibrate --write-folds)")
     args = parser.parse_args(argv)
     with simulator().restoring_constants():
-        parameters, folds = ([], []) if args.quick else folds_from(args.folds, args.arch) if args.folds else fitted_by_fold(args.data, args.arch)
+        parameters, folds = folds_from(args.folds, args.arch) if args.folds else ([], [])
         text = section(args.data, parameters, folds)
     if args.docs:
         args.docs.write_text(with_section(args.docs.read_text(encoding="utf-8"), text), encoding="utf-8")
