@@ -256,6 +256,29 @@ TEST(packed_weights_go_with_their_values) {
     CHECK_EQ(packed_weight_bytes(), size_t{0});
 }
 
+TEST(weights_that_may_change_are_packed_at_their_second_use) {
+    if (std::string(gemm_library()) == "plain loops") {
+        return;
+    }
+    clear_gemm_cache();
+    const Stored left(std::vector<float>(64 * 64, 1.0F), DataType::BFLOAT16), right(std::vector<float>(64 * 64, 2.0F), DataType::BFLOAT16);
+    std::vector<float> c(64 * 64);
+    MatmulCall call;
+    call.m = call.k = call.n = 64;
+    call.a = left.matrix(false);
+    call.c = c.data();
+    call.b = right.matrix(true);
+    for (int turn = 0; turn < 2; ++turn) {
+        for (const bool packed : {false, true, true}) {
+            matmul(call);
+            CHECK_EQ(c[77], 128.0F);
+            CHECK_EQ(packed_weight_bytes() > 0, packed);
+        }
+        right.values->touch();
+    }
+    clear_gemm_cache();
+}
+
 TEST(convolution_variants) {
     struct Variant {
         int64_t groups, stride, dilation, pad;

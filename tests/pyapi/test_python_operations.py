@@ -113,6 +113,60 @@ def test_comparison_counts_in_the_asked_pcc(device: Any, capsys: pytest.CaptureF
         assert ("failed: pcc is 0.9" in capsys.readouterr().err) is fails
 
 
+def _lost(x: Any) -> Any:
+    raise KeyError("lost")
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize(
+    ("golden", "error", "message"),
+    [(_lost, KeyError, "'lost'"), (lambda x: torch.ones(2, 2), RuntimeError, "expected tensors of one size, got 4 and 1024 values")],
+)
+def test_results_that_cannot_be_compared(
+    golden: Any, error: type[Exception], message: str, raises: bool, device: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The op's result stands; that it was not compared is an error, or a line on stderr."""
+    x = tensor(device)
+    double = registered(golden_function=golden)
+    with ttnn.manage_config("enable_comparison_mode", True), ttnn.manage_config("comparison_mode_should_raise_exception", raises):
+        if raises:
+            with pytest.raises(error, match=message):
+                double(x)
+            return
+        assert torch.equal(ttnn.to_torch(double(x)), 2 * ttnn.to_torch(x))
+    said = capsys.readouterr().err
+    assert said.startswith(f"ttnn: {double.python_fully_qualified_name}: no comparison: ") and message in said
+
+
+@pytest.mark.usefixtures("slow")
+def test_each_of_several_results_is_compared(device: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    x = tensor(device)
+    parts = registered(lambda x: [x, [ttnn.add(x, x), 3], ttnn.neg(x)], golden_function=lambda x: [torch.ones(2), [x * 2, 3], x])
+    silent = registered()
+    attached = registered()
+    ttnn.attach_golden_function(attached, lambda x: x, postprocess_golden_function_outputs=lambda output, args, kwargs: -output)
+    with ttnn.manage_config("enable_comparison_mode", True):
+        parts(x)
+        said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("ttnn: ")]
+        silent(x)
+        assert capsys.readouterr().err == ""
+        attached(x)
+    assert [line.partition(": ")[2].partition(":")[0] for line in said] == [parts.python_fully_qualified_name] * 2
+    assert "no comparison" in said[0] and "output tensor 2 against CPU locally failed: pcc is -1.0 but should be >=" in said[1]
+    assert f"{attached.python_fully_qualified_name}: Comparing output tensor 0" in capsys.readouterr().err
+
+
+def test_text_of_the_configuration() -> None:
+    text = repr(ttnn.CONFIG)
+    assert text.startswith("Config{") and text.endswith("}")
+    shown = dict(part.split("=", 1) for part in text[len("Config{") : -1].split(","))
+    assert list(shown) and sorted(shown) == ttnn.CONFIG.keys()
+    for name in shown:
+        value = getattr(ttnn.CONFIG, name)
+        assert shown[name] == (str(value).lower() if isinstance(value, bool) else str(value))
+
+
 def test_levels_of_a_graph(device: Any) -> None:
     """As ttnn 0.81.1 lists them: counters in the order of starts, functions within others, results at the device operations."""
     x = tensor(device)

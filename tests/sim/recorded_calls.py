@@ -190,7 +190,7 @@ def recorded() -> Answers:
     found: Answers = {}
     for path in (RECORDED, CHANGED):
         first, *rows = (line.split(" | ") for line in path.read_text(encoding="utf-8").splitlines())
-        found |= {(row[0], column): answer for row in rows for column, answer in zip(first[1:], row[1:], strict=True) if answer != "-"}
+        found |= {(row[0], column): answer for row in rows for column, answer in zip(first[1:], row[1:], strict=False) if answer != "-"}
     return found
 
 
@@ -231,7 +231,7 @@ def main() -> None:
     for path, columns in ((RECORDED, COLUMNS), (CHANGED, CHANGED_COLUMNS)):
         names = [name for name in dict.fromkeys(name for name, _ in found) if (calls[name] == name) == (path == RECORDED)]
         rows = [[name, *(found.get((name, column), "-") for column in columns)] for name in names]
-        path.write_text("".join(" | ".join(row) + "\n" for row in [["call", *columns], *rows]), encoding="utf-8")
+        path.write_text("".join(" | ".join(row).rstrip(" |-") + "\n" for row in [["call", *columns], *rows]), encoding="utf-8")
 
 
 if __name__ == "__main__":

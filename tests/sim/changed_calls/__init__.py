@@ -6,13 +6,13 @@ and arguments go together, which the referee's calls show few of; what the real 
 
 from __future__ import annotations
 
-from changed_calls import attention, elementwise, images, movement, norms, products, rare
+from changed_calls import attention, corners, elementwise, images, movement, norms, products, rare
 from changed_calls.family import NAMES
 
 __all__ = ["NAMES", "changed_calls", "further_calls"]
 
 
-_FAMILIES = [family for topic in (products, norms, attention, images, elementwise, movement) for family in topic.FAMILIES]
+_FAMILIES = [family for topic in (products, norms, attention, images, elementwise, movement, corners) for family in topic.FAMILIES]
 
 
 def changed_calls() -> list[str]:

@@ -34,16 +34,12 @@ class _Target:
                 self.device = value.device()
             made = value.cpu().to(ttnn.ROW_MAJOR_LAYOUT).to_torch()
             return made.to(_WIDENED.get(made.dtype, made.dtype))
-        if isinstance(value, dict):
-            return {key: self.read(item) for key, item in value.items()}
         return [self.read(item) for item in value] if isinstance(value, list | tuple) else value
 
     def write(self, value: Any) -> Any:
         """Torch tensors of a result as TT-NN tensors."""
         if isinstance(value, list | tuple):
             return [self.write(item) for item in value]
-        if not isinstance(value, torch.Tensor):
-            return value
         shape = [1] * (4 - value.dim()) + list(value.shape)
         made = ttnn.Tensor((value.bfloat16() if value.dtype == torch.float32 else value).reshape(shape))
         if self.layout == ttnn.TILE_LAYOUT and shape[-2] % _TILE_EDGE == 0 and shape[-1] % _TILE_EDGE == 0:

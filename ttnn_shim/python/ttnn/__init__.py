@@ -150,8 +150,6 @@ def _value(type_: str, value: Any) -> Any:
         _make("ttnn.MemoryConfig")
     if type_ == "Op2DSliceConfig":
         return _make("ttnn.Conv2dSliceConfig")(slice_type=_make("ttnn.Conv2dL1Full"), num_slices=0)
-    if type_ == "CoreCoord":
-        _make("ttnn.CoreCoord")
     return _convert.default_value(value, type_)
 
 

@@ -26,7 +26,7 @@ _KINDS = {
 class BoundOverload:
     """One overload, ready to check calls."""
 
-    __slots__ = ("checkers", "overload", "positional", "required", "single", "var_keyword", "var_positional")
+    __slots__ = ("checkers", "overload", "positional", "required", "single")
 
     def __init__(self, overload: Overload, int_kinds: dict[str, str]) -> None:
         self.overload = overload
@@ -34,13 +34,8 @@ class BoundOverload:
         self.positional: list[tuple[str, Checker]] = []
         self.checkers: dict[str, Checker] = {}
         self.required: list[str] = []
-        self.var_positional = self.var_keyword = False
         for param in overload.params:
-            if param.kind == "*":
-                self.var_positional = True
-            elif param.kind == "**":
-                self.var_keyword = True
-            else:
+            if not param.kind.startswith("*"):
                 check = checker(f"{param.type} | None" if param.default is None else param.type)
                 if param.name in int_kinds:
                     check = restrict(check, int_kinds[param.name])

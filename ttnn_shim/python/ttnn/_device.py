@@ -226,10 +226,7 @@ register_class("MeshDevice", MeshDevice)
 def _json(function: Any, *args: Any) -> Any:
     out = ffi.new("char **")
     _core.check(function(*args, out))
-    try:
-        return json.loads(_core.text(out[0]))
-    finally:
-        lib.shim_string_free(out[0])
+    return json.loads(_core.text(ffi.gc(out[0], lib.shim_string_free)))
 
 
 def latest() -> MeshDevice | None:

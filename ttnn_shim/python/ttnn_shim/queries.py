@@ -194,10 +194,7 @@ def _ask(question: bytes, op: str, card: str) -> CallAnswer:
         message, hint = (ffi.string(text).decode("utf-8", "replace") for text in (lib.shim_error_message(), lib.shim_error_hint()))
         kind: type[ShimError] = BY_CODE.get(lib.shim_error_code(), InternalError)
         raise kind(message, op=op, hint=hint)
-    try:
-        data = json.loads(ffi.string(out[0]))
-    finally:
-        lib.shim_string_free(out[0])
+    data = json.loads(ffi.string(ffi.gc(out[0], lib.shim_string_free)))
     programs = tuple(
         ProgramAnswer(
             row["name"], row["factory"], row["op"], row["cores"], row["ns"], row["gap_ns"], row["l1_bytes"], row["l1_peak_bytes"], row["bound"], row["modelled"]
