@@ -52,8 +52,10 @@ def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         inputs = getattr(operation, "preprocess_golden_function_inputs", None) or _as_torch
         golden_args, golden_kwargs = inputs(args, kwargs)
         expected = golden(*golden_args, **golden_kwargs)
-    except Exception as error:  # noqa: BLE001  a golden function is anybody's code
-        _cannot(name, error)
+    except Exception as error:  # a golden function is anybody's code
+        if CONFIG.comparison_mode_should_raise_exception:
+            raise
+        _not_compared(name, error)
         return call(args, kwargs)
     result = call(args, kwargs)
     outputs = getattr(operation, "postprocess_golden_function_outputs", None)
@@ -63,7 +65,9 @@ def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         try:
             pcc = pearson_correlation_coefficient(wanted, found)
         except ShimError as error:
-            _cannot(name, error)
+            if CONFIG.comparison_mode_should_raise_exception:
+                raise
+            _not_compared(name, error)
             continue
         if math.isnan(pcc) or pcc < CONFIG.comparison_mode_pcc:
             _said(f"{name}: Comparing output tensor {index} against CPU locally failed: pcc is {pcc} but should be >={CONFIG.comparison_mode_pcc}")
@@ -78,9 +82,5 @@ def _as_torch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     return _mapped(args, read), {key: _mapped(value, read) for key, value in kwargs.items()}
 
 
-def _cannot(name: str, error: Exception) -> None:
-    from ttnn._host import CONFIG
-
-    if CONFIG.comparison_mode_should_raise_exception:
-        raise error
+def _not_compared(name: str, error: Exception) -> None:
     print(f"ttnn: {name}: no comparison: {error}", file=sys.stderr)
