@@ -21,6 +21,7 @@ from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import place_of, set_place
 from alchemist.ir.printer import attribute_text
+from alchemist.ir.rules.windows import sizes_of
 
 Expansion = Callable[["Steps", Operation, dict[str, Any]], Sequence[SSAValue] | None]
 EXPANSIONS: dict[str, Expansion] = {}
@@ -345,10 +346,7 @@ def _scales(value: SSAValue) -> tuple[int | None, np.ndarray[Any, Any], np.ndarr
     return (int(match[1]) if match[1] else None), scales, zeros
 
 
-_FLAT = {"conv2d": 1, "conv_transpose2d": 1, "max_pool2d": 1, "avg_pool2d": 1}
-
-
-@_expansion(*_FLAT)
+@_expansion("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")
 def _flattened(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
     """An op on flattened images [1, 1, N*H*W, C] as the same op on [N, H, W, C]."""
     info = a.get("flattened_compat_info")
@@ -359,30 +357,9 @@ def _flattened(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]
     x, *others = op.operands
     image = s.reshape(x, (batch, height, width, shape(x)[-1]))
     given = {name: value for name, value in access.declared(op).items() if name != "flattened_compat_info"}
-    sizes = _image(op, a, height, width)
+    sizes = sizes_of(op, (height, width))
     made = s.typed(op.name.removeprefix("ttir."), [image, *others], tensor((batch, *sizes, shape(op.results[0])[-1]), element_type(op.results[0])), **given)
     return [s.reshape(made, shape(op.results[0]))]
-
-
-def _image(op: Operation, a: dict[str, Any], height: int, width: int) -> tuple[int, int]:
-    """Height and width of the result."""
-
-    def pair(name: str) -> tuple[int, int]:
-        value = a.get(name, 0)
-        return (value, value) if isinstance(value, int) else (value[0], value[1])
-
-    kernel = pair("kernel") if "kernel" in a else shape(op.operands[1])[2:4]
-    padding = a.get("padding", 0)
-    top, left, bottom, right = (padding,) * 4 if isinstance(padding, int) else padding if len(padding) == 4 else (*padding, *padding)
-    stride, dilation = pair("stride"), pair("dilation")
-    sizes = []
-    for i, (size, around) in enumerate(((height, top + bottom), (width, left + right))):
-        span = dilation[i] * (kernel[i] - 1)
-        if op.name.endswith("transpose2d"):
-            sizes.append((size - 1) * stride[i] - around + span + pair("output_padding")[i] + 1)
-        else:
-            sizes.append((size + around - span - 1 + (stride[i] - 1 if a.get("ceil_mode") else 0)) // stride[i] + 1)
-    return sizes[0], sizes[1]
 
 
 __all__ = ["COLLECTIVES", "EXPANSIONS", "Steps", "expand", "on_one_chip"]

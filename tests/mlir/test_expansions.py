@@ -121,6 +121,8 @@ def test_quantised_along_an_axis() -> None:
             (32, 46, 16),
         ),
         ("max_pool2d", ["1x1x512x8"], "kernel = 3 : i32, stride = 2 : i32, dilation = 1 : i32, padding = 1 : i32, ceil_mode = false", (8, 8, 8)),
+        ("max_pool2d", ["1x1x512x8"], "kernel = array<i32: 3, 2>, stride = 2 : i32, dilation = 1 : i32, padding = 1 : i32, ceil_mode = true", (9, 9, 8)),
+        ("avg_pool2d", ["1x1x512x8"], "kernel = 2 : i32, stride = 17 : i32, dilation = 1 : i32, padding = array<i32: 1, 0, 1, 0>, ceil_mode = true", (1, 1, 8)),
     ],
 )
 def test_flattened_images(op: str, operands: list[str], attributes: str, result: tuple[int, int, int]) -> None:

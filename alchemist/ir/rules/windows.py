@@ -7,6 +7,7 @@ import re
 
 from xdsl.ir import Operation
 
+from alchemist.ir import access
 from alchemist.ir.rules.table import Shape, attribute, integer, is_integer, need, rank_is, rule, same, shape_of
 
 
@@ -38,6 +39,27 @@ def _windows(size: int, kernel: int, stride: int, dilation: int, padding: int, *
     return count - 1 if ceil and (count - 1) * stride >= size + padding - after else count
 
 
+def sizes_of(op: Operation, sizes: tuple[int, int]) -> tuple[int, int]:
+    """Height and width of what a convolution or a pool makes of images of `sizes`.
+
+    Raises:
+        VerifyException: attributes that are none of it, or a kernel that does not fit.
+    """
+    weight = access.shape(op.operands[1]) if len(op.operands) > 1 else None
+    kernel = _pair(op, "kernel", 1) if weight is None else (weight[2], weight[3])
+    stride, dilation, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _padding(op)
+    around = (padding[0] + padding[2], padding[1] + padding[3])
+    if op.name == "ttir.conv_transpose2d":
+        extra = _pair(op, "output_padding", 0)
+        high, wide = ((sizes[i] - 1) * stride[i] - around[i] + dilation[i] * (kernel[i] - 1) + extra[i] + 1 for i in (0, 1))
+        need(min(high, wide) > 0, f"the result would have height and width {[high, wide]}")
+    else:
+        _fits(kernel, dilation, (sizes[0] + around[0], sizes[1] + around[1]))
+        ceil = bool(attribute(op, "ceil_mode"))
+        high, wide = (_windows(sizes[i], kernel[i], stride[i], dilation[i], around[i], ceil=ceil, after=padding[i + 2]) for i in (0, 1))
+    return high, wide
+
+
 def _fits(kernel: tuple[int, int], dilation: tuple[int, int], sizes: tuple[int, int]) -> None:
     spans = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     need(all(a <= b for a, b in zip(spans, sizes, strict=True)), f"the kernel spans {spans}, the padded input has {sizes}")
@@ -47,25 +69,11 @@ def _fits(kernel: tuple[int, int], dilation: tuple[int, int], sizes: tuple[int, 
 def _pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     rank_is(inputs[0], 4, "input")
     rank_is(outputs[0], 4, "result")
-    kernel, stride, dilation = _pair(op, "kernel", 1), _pair(op, "stride", 1), _pair(op, "dilation", 1)
-    padding = _padding(op)
     need(inputs[0][3] == outputs[0][3], f"result has {outputs[0][3]} channels, the input {inputs[0][3]}")
     flat = _flattened(op)
     batch, height, width = flat or inputs[0][:3]
-    ceil = bool(attribute(op, "ceil_mode"))
-    padded = (height + padding[0] + padding[2], width + padding[1] + padding[3])
-    _fits(kernel, dilation, padded)
-    expected = tuple(
-        _windows(size, kernel[i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=ceil, after=padding[i + 2])
-        for i, size in enumerate((height, width))
-    )
-    if flat:
-        need(inputs[0][2] == batch * height * width, f"the flattened dimension is {inputs[0][2]}, expected {batch * height * width}")
-        total = batch * math.prod(expected)
-        need(outputs[0][2] == total, f"the result's flattened dimension is {outputs[0][2]}, expected {total}")
-    else:
-        need(batch == outputs[0][0], f"result has batch size {outputs[0][0]}, the input {batch}")
-        need(outputs[0][1:3] == expected, f"expected height and width {list(expected)}, got {list(outputs[0][1:3])}")
+    expected = sizes_of(op, (height, width))
+    _image(flat, (inputs[0][2], outputs[0][2]), outputs[0][:3], (batch, height, width), expected)
     if len(op.results) > 1:
         need(outputs[0] == outputs[1], "values and indices must have the same shape")
         need(is_integer(op.results[1]), "indices must be integers")
@@ -88,7 +96,6 @@ def _conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     rank_is(inputs[0], 4, "input")
     rank_is(inputs[1], 4, "weight")
     rank_is(outputs[0], 4, "result")
-    stride, dilation, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _padding(op)
     groups = integer(op, "groups") or 1
     n, h, w, c = _axes(op)
     x, weight, y = inputs[0], inputs[1], outputs[0]
@@ -99,14 +106,18 @@ def _conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     _bias(inputs, weight[0], c)
     flat = _flattened(op)
     batch, height, width = flat or (x[n], x[h], x[w])
-    _fits((weight[2], weight[3]), dilation, (height + padding[0] + padding[2], width + padding[1] + padding[3]))
-    expected = tuple(_windows(size, weight[2 + i], stride[i], dilation[i], padding[i] + padding[i + 2], ceil=False) for i, size in enumerate((height, width)))
+    _image(flat, (x[2], y[2]), (y[n], y[h], y[w]), (batch, height, width), sizes_of(op, (height, width)))
+
+
+def _image(flat: object, pixels: tuple[int, int], made: Shape, given: tuple[int, int, int], expected: tuple[int, int]) -> None:
+    """pixels: of the flattened input and result. made, given: batch, height and width of the result and the input."""
+    batch, height, width = given
     if flat:
-        need(x[2] == batch * height * width, f"the flattened dimension is {x[2]}, expected {batch * height * width}")
-        need(y[2] == batch * math.prod(expected), f"the result's flattened dimension is {y[2]}, expected {batch * math.prod(expected)}")
+        need(pixels[0] == batch * height * width, f"the flattened dimension is {pixels[0]}, expected {batch * height * width}")
+        need(pixels[1] == batch * math.prod(expected), f"the result's flattened dimension is {pixels[1]}, expected {batch * math.prod(expected)}")
     else:
-        need(y[n] == batch, f"result has batch size {y[n]}, the input {batch}")
-        need((y[h], y[w]) == expected, f"expected height and width {list(expected)}, got {[y[h], y[w]]}")
+        need(made[0] == batch, f"result has batch size {made[0]}, the input {batch}")
+        need(made[1:] == expected, f"expected height and width {list(expected)}, got {list(made[1:])}")
 
 
 def _axes(op: Operation) -> tuple[int, int, int, int]:
@@ -127,7 +138,6 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) 
     rank_is(inputs[0], 4, "input")
     rank_is(inputs[1], 4, "weight")
     rank_is(outputs[0], 4, "result")
-    stride, dilation, extra, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _pair(op, "output_padding", 0), _padding(op)
     groups = integer(op, "groups") or 1
     n, h, w, c = _axes(op)
     x, weight, y = inputs[0], inputs[1], outputs[0]
@@ -136,12 +146,9 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) 
     need(y[c] % groups == 0, f"{y[c]} output channels are not divisible by {groups} groups")
     need(y[c] // groups == weight[1], f"the weight has {weight[1]} output channels, a group of the result {y[c] // groups}")
     _bias(inputs, y[c], c)
-    if _flattened(op):
-        return
-    need(x[n] == y[n], f"result has batch size {y[n]}, the input {x[n]}")
-    expected = [(x[axis] - 1) * stride[i] - padding[i] - padding[i + 2] + dilation[i] * (weight[2 + i] - 1) + extra[i] + 1 for i, axis in enumerate((h, w))]
-    need(min(expected) > 0, f"the result would have height and width {expected}")
-    need([y[h], y[w]] == expected, f"expected height and width {expected}, got {[y[h], y[w]]}")
+    flat = _flattened(op)
+    batch, height, width = flat or (x[n], x[h], x[w])
+    _image(flat, (x[2], y[2]), (y[n], y[h], y[w]), (batch, height, width), sizes_of(op, (height, width)))
 
 
 @rule("ttnn.convert_to_hwc")
