@@ -197,6 +197,34 @@ def test_heads_turn_on_their_users_cores(size: int, on_cores: bool) -> None:
         assert names(lowered).count("to_memory_config") == 2
 
 
+@pytest.mark.parametrize(
+    ("users", "heads", "size", "read", "level", "joined"),
+    [
+        (32, 4, 32, (32, 128), 1, True), (32, 4, 64, (1, 1, 32, 256), 2, True), (32, 32, 32, (32, 1024), 1, True), (32, 4, 32, (32, 128), 0, False),
+        (31, 4, 32, (31, 128), 1, False), (32, 4, 48, (32, 192), 1, False), (32, 4, 32, (128, 32), 1, False), (32, 4, 32, (2, 16, 128), 1, False),
+        (32, 4, 32, None, 1, False),
+    ],
+)  # fmt: skip
+def test_heads_of_a_whole_tile_of_users_are_joined_on_cores(users: int, heads: int, size: int, read: tuple[int, ...] | None, level: int, joined: bool) -> None:
+    """read: the shape that the attention's result is read in, None where it is returned as well."""
+
+    def net(g: Graph, query: Any, cache: Any, at: Any) -> Any:
+        made = g("scaled_dot_product_attention_decode", query, cache, cache, None, at, None, of="bf16", is_causal=True, scale=0.5)
+        dims = read or (users, heads * size)
+        rows = g("exp", g("reshape", made, out=dims, of="bf16", shape=list(dims)), of="bf16")
+        return (rows, made) if read is None else rows
+
+    query, cache = ((1, users, heads, size), "bf16", "input"), ((users, 1, 32, size), "bf16", "input")
+    module = build(net, query, cache, ((users,), "i32", "input"))
+    lowered = lower_to_ttnn(module, CompilerOptions(optimization_level=level)).module
+    assert ("nlp_concat_heads_decode" in names(lowered)) == joined
+    attention = next(op for op in lowered.walk() if op.name == "ttnn.scaled_dot_product_attention_decode")
+    last = attention.parent.last_op.operands[0]
+    while joined and last.owner.name != "ttnn.nlp_concat_heads_decode":
+        last = last.owner.operands[0]
+    assert not joined or access.shape(last) == (1, 1, users, heads * size)
+
+
 @pytest.mark.parametrize("users", [1, 2, 3])
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_few_heads_of_keys_on_many_cores(users: int, groups: int) -> None:
