@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +274,41 @@ def test_scores() -> None:
 def test_tables_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no \w+\.train\.csv"):
         calibrate.load(tmp_path, Machine())  # type: ignore[arg-type]
+
+
+def constant(name: str, fitted: str, wormhole: str = "2", blackhole: str = "3") -> dict[str, str]:
+    return {"name": name, "fitted": fitted, "sigma": "0.5", "start_wormhole_b0": wormhole, "start_blackhole": blackhole}
+
+
+def test_fitted_numbers_of_a_table() -> None:
+    rows = [
+        *(constant("fixed", "no"), constant("each", "both"), constant("one", "wormhole_b0"), constant("other", "blackhole"), constant("tile", "shared")),
+        *(
+            constant("twin", "as tile", "7", "6"),
+            constant("half", "as tile", "7", "1.5"),
+            constant("sfpu.exp", "shared"),
+            constant("sfpu.exp2", "as exp", "2", "12"),
+        ),
+    ]
+    assert calibrate.parameters_of(rows) == [
+        Parameter("each", ("wormhole_b0",), 2.0, 0.5),
+        Parameter("each", ("blackhole",), 3.0, 0.5),
+        Parameter("one", ("wormhole_b0",), 2.0, 0.5),
+        Parameter("other", ("blackhole",), 3.0, 0.5),
+        Parameter("tile", ("wormhole_b0", "blackhole"), 3.0, 0.5, (("twin", 2.0), ("half", 0.5))),
+        Parameter("sfpu.exp", ("wormhole_b0", "blackhole"), 3.0, 0.5, (("sfpu.exp2", 4.0),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([constant("tile", "shared"), constant("twin", "as tiles")], "twin: fitted 'as tiles': no row 'tiles' that is fitted as 'shared'"),
+        ([constant("tile", "both"), constant("twin", "as tile")], "twin: fitted 'as tile': no row 'tile' that is fitted as 'shared'"),
+        ([constant("exp", "shared"), constant("sfpu.twin", "as exp")], "sfpu.twin: fitted 'as exp': no row 'sfpu.exp' that is fitted as 'shared'"),
+        ([constant("tile", "maybe")], "constants.csv: tile: fitted must be no, both, shared, a family or 'as NAME', not 'maybe'"),
+    ],
+)
+def test_tables_of_constants_that_are_wrong(rows: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        calibrate.parameters_of(rows)

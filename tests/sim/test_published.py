@@ -11,13 +11,16 @@ from test_estimate import write
 from ttnn_shim.accuracy import other_sections
 from ttnn_shim.calibrate import read_table
 from ttnn_shim.calibrate_calls import group_of, observations
-from ttnn_shim.estimate import MEASURED, estimate_csv, price_csv
+from ttnn_shim.errors import ShimError
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv, tensor
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import END, START, layer_lines, rating_of, with_section
 from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
 from ttnn_shim.simlib import simulator
+
+from ttnn_shim import published
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "hardware"
 ADD = {"op": "ttnn.add", "inputs": [{"dtype": "bfloat16", "layout": "tile", "mem": "dram_interleaved", "shape": [1, 1, 64, 64]}] * 2, "kwargs": {}}
@@ -93,6 +96,27 @@ def test_configurations_of_calls_have_the_price_of_the_calls() -> None:
     for seen in made:
         ns = seen.fixed_ns + sum(simulator().price(arch, config).ns for arch, config in seen.parts)
         assert ns == pytest.approx(answers[seen.row_id]["ns"]), seen.group
+
+
+def test_calls_as_observations() -> None:
+    """One for each call with a price: its truth in ns, and the gaps of its programs as time that no constant changes."""
+    sim = simulator()
+    config = {"op": "unary", "inputs": [tensor([32, 32], "bfloat16")], "outputs": [tensor([32, 32], "bfloat16")], "attrs": {"ops": ["EXP"]}}
+    rows = [{**single("left out", ADD)}, {**single("seen", {**ADD, "M": 7, "program": 3}), "time_us": "2.5", "confidence": "medium", "rebuildable": "yes"}]
+    answers = {"left out": {"why": "no model"}, "seen": {"ns": 9.0, "bytes": 4096, "gap_ns": 11.5, "machine": ["n150", 4, 2], "configs": [config, config]}}
+    (seen,) = observations(rows, answers, sim)
+    part = (sim.arch("n150", (4, 2)), sim.config(config))
+    assert (seen.row_id, seen.table, seen.op, seen.family, seen.trace, seen.truth, seen.size) == ("seen", "singles", "any", "wormhole_b0", "", 2500.0, 4096.0)
+    assert (seen.parts, seen.column, seen.fixed_ns, seen.rating) == ((part, part), 0, 23.0, "medium")
+    assert json.loads(seen.group) == ["ttnn.add", "wormhole_b0", {"M": 7, "inputs": ADD["inputs"]}]
+
+
+def test_tables_whose_calls_cannot_be_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ShimError, match=r"pricing the calls failed: (?s:.*)KeyError"):
+        ask([{}])
+    monkeypatch.setattr(published, "MOST_SECONDS", 0.01)
+    with pytest.raises(EstimateError, match="the calls of the table did not end in 0 s"):
+        ask([])
 
 
 def test_variants_of_one_work_share_a_group() -> None:
