@@ -12,6 +12,7 @@ from ttnn_shim.queries import CallAnswer, Memory, ProgramAnswer, Record, Spec
 
 import ttnn_shim
 from tests.device import simulated_device
+from ttnn_shim import queries
 
 # Families whose calls are one op on device tensors each. Ops of other families are composed in the Python door.
 FAMILIES = ("linear", "matmul", "matmul_batched", "sdpa", "norm", "softmax", "binary", "ternary", "sharded_eltwise", "shard_move", "heads", "concat", "reduce")
@@ -225,3 +226,27 @@ def test_use_multicore_is_no_hint(op: str, layout: str) -> None:
 def test_questions_without_an_answer(op: str, inputs: Any, named: dict[str, Any], match: str) -> None:
     with pytest.raises(ShimError, match=match):
         ttnn_shim.query(op, inputs, **named)
+
+
+def test_tensors_are_asked_about_as_their_specs(device: Any) -> None:
+    import ttnn
+
+    tensor = ttnn.ones((1, 1, 64, 96), dtype=ttnn.bfloat8_b, layout=ttnn.TILE_LAYOUT, device=device, memory_config=ttnn.L1_MEMORY_CONFIG)
+    spec = Spec((1, 1, 64, 96), "bfloat8_b", "tile", Memory("L1"))
+    for op, inputs, options in (
+        ("ttnn.add", lambda x: [x, x], {}),
+        ("ttnn.concat", lambda x: [[x, x]], {"dim": 3}),
+        ("ttnn.matmul", lambda x: [x, x], {"transpose_b": True}),
+    ):
+        answer = ttnn_shim.query(op, inputs(tensor), **options)
+        assert answer.accepted and answer.ns > 0
+        assert answer == ttnn_shim.query(op, inputs(spec), **options)
+
+
+def test_so_many_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "MOST_REMEMBERED", 2)
+    first, second = (ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, width))]) for width in (41, 43))
+    assert ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 41))]) is first
+    ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 47))])
+    assert ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 41))]) is not first
+    assert ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 43))]) == second
