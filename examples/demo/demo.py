@@ -31,7 +31,6 @@ class Row:
     device_ms: float
     host_s: float
     codegen_s: float
-    uncalibrated: bool
 
 
 def run_program(directory: Path, *options: str) -> dict[str, Any]:
@@ -58,7 +57,6 @@ def row(model: str, language: str, result: dict[str, Any], codegen_s: float) -> 
         result["device_ns"] / 1e6,
         result["host_s"],
         codegen_s,
-        bool(result.get("uncalibrated")),
     )
 
 
@@ -129,8 +127,6 @@ def print_table(rows: list[Row]) -> None:
     print(f"{'model':20} {'language':9} {'ops':>5} {'PCC':>9} {'device time':>13} {'host time':>10} {'codegen':>9}")
     for r in rows:
         print(f"{r.model:20} {r.language:9} {r.ops:5} {r.pcc:9.6f} {r.device_ms:10.3f} ms {r.host_s:8.3f} s {r.codegen_s:7.1f} s")
-    if any(r.uncalibrated for r in rows):
-        print("device time is an estimate: uncalibrated")
 
 
 def main() -> int:

@@ -231,7 +231,9 @@ def missing_inputs(directory: Path, stems: list[str], partial: bool) -> str:
     if not lines:
         return ""
     expected = ", ".join(stems) or "none"
-    return "\n".join([f"--inputs {directory}:", *(f"  {line}" for line in lines), f"  expected {expected} (.npy or .tensorbin); found {', '.join(there) or 'none'}"])
+    return "\n".join(
+        [f"--inputs {directory}:", *(f"  {line}" for line in lines), f"  expected {expected} (.npy or .tensorbin); found {', '.join(there) or 'none'}"]
+    )
 
 
 def nearest(name: str, names: list[str]) -> str:
@@ -248,5 +250,3 @@ def _edits(one: str, two: str) -> int:
         for j, other in enumerate(two, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != other))
     return row[-1]
-
-

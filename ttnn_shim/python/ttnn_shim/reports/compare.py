@@ -33,10 +33,6 @@ class Pair:
     after: Call | None
 
     @property
-    def delta_ns(self) -> float:
-        return (self.after.ns if self.after else 0.0) - (self.before.ns if self.before else 0.0)
-
-    @property
     def change(self) -> str:
         """ "added", "removed", "" or what differs in their setup: "input 1: dram -> l1; cores: 4 -> 32"."""
         if self.before is None or self.after is None:
