@@ -6,11 +6,12 @@ import csv
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from ttnn_shim.accuracy import ridge_baseline
+from ttnn_shim.accuracy import price_floor, ridge_baseline
 from ttnn_shim.calibrate import Observation, Parameter, Problem, fold_of
 
 from ttnn_shim import calibrate
@@ -213,6 +214,16 @@ def test_least_squares_predict_rows_that_they_have_not_seen() -> None:
     assert np.flatnonzero(np.isnan(found)).tolist() == [5]
     asked.truth[:] = 0.01 + asked.truth * 0
     assert (ridge_baseline(asked, features)[:5] == 1.0).all()  # no prediction below a nanosecond
+
+
+@pytest.mark.parametrize(
+    ("programs", "floor"), [(((0.5, 0.25, 1000.0), (0.125, 0.25, 4000.0)), 1500.0), (((0.5, 0.25, 240.0),), 120.0), (((0.5, 0.25, 160.0),), 100.0)]
+)
+def test_ideal_times(programs: tuple[tuple[float, float, float], ...], floor: float) -> None:
+    prices = [SimpleNamespace(dram_utilisation=dram, fpu_utilisation=fpu, ns=ns) for dram, fpu, ns in programs]
+    machine: Any = SimpleNamespace(price=lambda arch, config: prices[arch - config])
+    one = observation(0, "a", 1, parts=tuple((7 + index, 7) for index in range(len(prices))))
+    assert price_floor(Problem(machine, [one], ARCHS), one) == pytest.approx(floor)
 
 
 def test_steps_of_a_fit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ from ttnn_shim.errors import ShimError
 from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv, tensor
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_accuracy import END, START, layer_lines, rating_of, with_section
+from ttnn_shim.published_calls import card_of, requested_grid
 from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
@@ -117,6 +118,49 @@ def test_tables_whose_calls_cannot_be_priced(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(published, "MOST_SECONDS", 0.01)
     with pytest.raises(EstimateError, match="the calls of the table did not end in 0 s"):
         ask([])
+
+
+@pytest.mark.parametrize(
+    ("chip", "arch", "wanted"),
+    [
+        ("Galaxy", "wormhole_b0", ("n150", (7, 10))),
+        ("T3000", "wormhole_b0", ("n300", (8, 7))),
+        (" n300", "wormhole_b0", ("n300", (8, 7))),
+        ("n300 of one chip", "wormhole_b0", ("n150", (8, 8))),
+        ("", "wormhole_b0", ("n150", (8, 8))),
+        ("BH restricted to 20 cores", "blackhole", ("p150", (5, 4))),
+        ("p100 restricted to 64 cores", "blackhole", ("p150", (8, 8))),
+        ("BH restricted to 30 cores", "blackhole", "chip: no grid is known for 30 cores"),
+        ("BH Galaxy", "blackhole", ("p150", (12, 10))),
+        ("P100a", "blackhole", ("p100", (11, 10))),
+        ("p300c", "blackhole", ("p150", (11, 10))),
+        ("n150", "grayskull", "arch: unknown 'grayskull'"),
+    ],
+)
+def test_cards_behind_names_of_chips(chip: str, arch: str, wanted: Any) -> None:
+    if isinstance(wanted, str):
+        with pytest.raises(Unreadable, match=wanted):
+            card_of(chip, arch)
+    else:
+        assert card_of(chip, arch) == wanted
+
+
+@pytest.mark.parametrize(
+    ("config", "grid"),
+    [
+        ({}, (0, 0)),
+        ({"core_grid": None, "grid": "any"}, (0, 0)),
+        ({"core_grid": "8x7 (x by y)"}, (8, 7)),
+        ({"grid": "8x8", "core_grid": "4x4"}, (8, 8)),
+        ({"grid": "2x9", "core_grid": "4x4"}, (2, 9)),
+        ({"program": "mcast 2D 10x8, subblock 11x12, per core 3x2"}, (10, 8)),
+        ({"program": "subblock 11x12"}, (0, 0)),
+        ({"program": "subblock of the result: 11x12"}, (11, 12)),
+        ({"core_grid": "subblock 11x12"}, (11, 12)),
+    ],
+)
+def test_grids_that_configurations_name(config: dict[str, Any], grid: tuple[int, int]) -> None:
+    assert requested_grid(config) == grid
 
 
 def test_variants_of_one_work_share_a_group() -> None:

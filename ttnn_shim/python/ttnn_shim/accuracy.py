@@ -98,11 +98,9 @@ def baselines(problem: Problem) -> dict[str, Vector]:
 
 
 def price_floor(problem: Problem, o: Observation) -> float:
-    """Ideal time: the larger of DRAM bytes at peak and FPU work at peak."""
-    peak = 288.0 if o.family == "wormhole_b0" else 512.0
+    """Ideal ns: of each program the larger of DRAM bytes at peak and FPU work at peak."""
     prices = [problem.sim.price(arch, config) for arch, config in o.parts]
-    work = sum(max(price.dram_utilisation, price.fpu_utilisation) * price.ns for price in prices)
-    return max(work, o.size / 1024 / peak, 100.0)
+    return max(sum(max(price.dram_utilisation, price.fpu_utilisation) * price.ns for price in prices), 100.0)
 
 
 def lines(title: str, scores: dict[str, Score]) -> list[str]:
