@@ -27,6 +27,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """For what is recorded of fast tests alone."""
+    os.environ["TEST_IS_SLOW"] = "1" if item.get_closest_marker("slow") else ""
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays until the end: the garbage collector, which would walk all of it a hundred times, is told so."""
     gc.collect()

@@ -167,7 +167,7 @@ def proposals(text: str, dtype: str) -> Iterator[Edit]:
         if "memory_config=DRAM" in words:
             yield Edit("result in L1", number, "", False)
             if site.name in ("linear", "matmul") and "activation" not in words:
-                yield Edit("core grid", number, "", False)
+                yield Edit("core grid", number, dtype, False)
                 yield Edit("compute config", number, "", False)
         if _swapped(text, found, number) is not None:
             yield Edit("statements swapped", number, "", False)
@@ -253,11 +253,15 @@ def apply(text: str, edit: Edit) -> str:
         if swapped is None:
             raise NotApplicable(str(edit))
         return swapped
-    elif edit.kind == "core grid":  # with the fidelity that the call has without a grid: a grid alone drops bfloat16 to LoFi
-        config = "" if "compute_kernel_config" in call else ", compute_kernel_config=ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi2)"
+    elif edit.kind == "core grid":  # with the compute config that the library takes without a grid: a grid alone drops bfloat16 to LoFi
+        exact = edit.detail == "float32"
+        fidelity = "HiFi3" if exact else "HiFi2"
+        words = f"math_fidelity=ttnn.MathFidelity.{fidelity}, fp32_dest_acc_en={exact}, packer_l1_acc={not exact}"
+        config = "" if "compute_kernel_config" in call else f", compute_kernel_config=ttnn.WormholeComputeKernelConfig({words})"
         tail = "memory_config=DRAM", f"memory_config=DRAM, core_grid=ttnn.CoreGrid(y=4, x=4){config}"
         if cpp:  # by position: data type, program config, activation, compute config, core grid
-            config = "ttnn::WormholeComputeKernelConfig{.math_fidelity = MathFidelity::HiFi2}"
+            flag = "fp32_dest_acc_en" if exact else "packer_l1_acc"
+            config = f"ttnn::WormholeComputeKernelConfig{{.math_fidelity = MathFidelity::{fidelity}, .{flag} = true}}"
             tail = "DRAM)", f"DRAM, nullopt, nullopt, nullopt, {config}, ttnn::CoreGrid(4, 4))"
         after = call.replace(*tail) if not cpp or call.endswith("DRAM)") else call
     elif edit.kind == "compute config" and not cpp:

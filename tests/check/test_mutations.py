@@ -38,5 +38,7 @@ def test_edits_are_judged_rightly(name: str, language: str, tmp_path: Path) -> N
     outcomes = list(mutations.run_model(name, [language], wrong=40, harmless=20, root=tmp_path))
     _, changing, caught, harmless, alarms = mutations.counts(outcomes)
     assert changing >= 10 and harmless == 20
-    assert caught >= 0.95 * changing, mutations.table(outcomes)
+    assert caught >= 0.9 * changing, mutations.table(outcomes)
+    # What moves an output by less than twice the unedited error may pass (rule 7 of docs/check.md).
+    assert all((outcome.effect or 0.0) < 2 for outcome in outcomes if outcome.missed), mutations.table(outcomes)
     assert alarms == 0, mutations.table(outcomes)
