@@ -112,6 +112,41 @@ def _conv3d(op: Operation) -> SSAValue:
     return s.permute(made, _back(order))
 
 
+def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
+    """A transposed 2-d convolution as one over the image with zeros between its pixels; (the convolution, what stands for the op's result)."""
+    s = _Steps(op)
+    order = _order(op, ("height", "width"))
+    weight = operand(op, "weight")
+    assert weight is not None
+    groups, of = access.attr(op, "groups"), element_type(op.results[0])
+    stride, dilation = expand(access.attr(op, "stride"), 2), expand(access.attr(op, "dilation"), 2)
+    extra = expand(access.attr(op, "output_padding"), 2)
+    x = s.permute(op.operands[0], order)
+    n, channels, height, width = shape(x)
+    x = s.pad(s.reshape(x, (n * channels, height * width, 1)), [(0, 0), (0, 0), (0, stride[1] - 1)])
+    x = s.pad(s.reshape(x, (n * channels * height, 1, width * stride[1])), [(0, 0), (0, stride[0] - 1), (0, 0)])
+    x = s.reshape(x, (n, channels, height * stride[0], width * stride[1]))
+    kernel, pairs = shape(weight)[2:], padding_pairs(access.attr(op, "padding"), 2)
+    for dim, (low, high) in enumerate(pairs):
+        reach = dilation[dim] * (kernel[dim] - 1)
+        margins = [reach - low, reach - high + extra[dim] - (stride[dim] - 1)]
+        cut = max(0, -margins[0])
+        x = s.slice(x, {2 + dim: (cut, 1, shape(x)[2 + dim] - cut - max(0, -margins[1]))})
+        x = s.pad(x, [(max(0, margins[0]), max(0, margins[1])) if d == 2 + dim else (0, 0) for d in range(4)])
+    per_group = shape(weight)[1]
+    turned = s.make("reverse", [weight], {"dimensions": (2, 3)}, shape(weight), element_type(weight))
+    turned = s.permute(s.reshape(turned, (groups, channels // groups, per_group, math.prod(kernel))), (0, 2, 1, 3))
+    turned = s.reshape(turned, (groups * per_group, channels // groups, *kernel))
+    bias = operand(op, "bias")
+    operands = [x, turned] if bias is None else [x, turned, s.reshape(bias, (1, groups * per_group, 1, 1))]
+    attributes = {
+        "stride": (1, 1), "padding": (0, 0), "dilation": dilation, "groups": groups, "batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3
+    }  # fmt: skip
+    made = s.make("conv2d", operands, attributes, [shape(op.results[0])[i] for i in order], of)
+    assert isinstance(made.owner, Operation)
+    return made.owner, s.permute(made, _back(order))
+
+
 def _as_matmul(op: Operation) -> SSAValue:
     """The windows as columns (or, when there are fewer outputs than taps, as rows) of a matmul."""
     s = _Steps(op)
@@ -193,9 +228,13 @@ class DecomposeConv(Pass):
                 if op.name == "ttir.conv3d":
                     replace(op, [_conv3d(op)])
             for op in list(func.body.block.ops):
-                if op.name not in ("ttir.conv1d", "ttir.conv2d") or "flattened_compat_info" in op.properties:
+                if op.name not in ("ttir.conv1d", "ttir.conv2d", "ttir.conv_transpose2d") or "flattened_compat_info" in op.properties:
                     continue
                 weight = operand(op, "weight")
                 if weight is not None and not _of_parameters(func, weight, known):
-                    replace(op, [_as_matmul(op)])
+                    convolution = op
+                    if op.name == "ttir.conv_transpose2d":
+                        convolution, result = _as_convolution(op)
+                        replace(op, [result])
+                    replace(convolution, [_as_matmul(convolution)])
             erase_dead(func)

@@ -195,6 +195,86 @@ for mode, corners in (("nearest", False), ("nearest-exact", False), ("linear", T
             )
 
 
+square, tall = r(2, 5, 5) + 3 * torch.eye(5), r(2, 5, 3)
+definite = square @ square.mT + torch.eye(5)
+turned = torch.eye(6)[torch.tensor([2, 0, 1, 5, 3, 4])] * torch.linspace(-2.0, 3.0, 6) + 0.01 * r(6, 6)
+case("solve", lambda a, b: (torch.linalg.solve(a, b), torch.linalg.solve(a[0], b[0, :, 0]), torch.linalg.solve(a, b.mT, left=False)), square, tall)
+case("inverse", lambda a, b: (torch.linalg.inv(a), torch.inverse(b), torch.linalg.matrix_power(b, -2), torch.linalg.inv_ex(a[0, :1, :1])[0]), square, turned)
+case("determinants", lambda a, b: (torch.linalg.det(a), torch.det(b), *torch.linalg.slogdet(a), torch.logdet(-b), torch.linalg.det(b[:1, :1])), square, turned)
+case(
+    "cholesky",
+    lambda a, b: (
+        torch.linalg.cholesky(a), torch.linalg.cholesky(a[0], upper=True), torch.cholesky_solve(b, torch.linalg.cholesky(a)),
+        torch.cholesky_inverse(torch.linalg.cholesky(a[1], upper=True), upper=True), a.cholesky(),
+    ),
+    definite,
+    tall,
+)  # fmt: skip
+case(
+    "triangles",
+    lambda a, b: (
+        *(torch.linalg.solve_triangular(a, b, upper=upper, unitriangular=ones) for upper in (True, False) for ones in (True, False)),
+        *(torch.linalg.solve_triangular(a[0], b.mT, upper=upper, left=False) for upper in (True, False)),
+        *(torch.triangular_solve(b, a, upper, transpose).solution for upper in (True, False) for transpose in (True, False)),
+    ),
+    square,
+    tall,
+)  # fmt: skip
+case(
+    "bessel and tails",
+    lambda a, b: (torch.special.i0(a), torch.special.i0e(a), torch.special.i1(a), torch.special.i1e(a), torch.special.erfcx(a), torch.special.ndtri(b)),
+    torch.linspace(-6, 8, 57),
+    torch.linspace(0.01, 0.99, 31),
+)
+case("log_ndtr", torch.special.log_ndtr, torch.linspace(-30, 6, 73))
+with_nan = torch.tensor([[1.0, torch.nan, -3.0, 0.0], [torch.nan, torch.nan, -0.0, 7.0], [torch.nan] * 4])
+case(
+    "numbers before nan",
+    lambda a, b: (torch.fmax(a, b), torch.fmin(a, b), torch.fmax(b, a), a.nanmedian(), a.nanmedian(1, True).values, a.nanmedian(0).values, a.angle()),
+    with_nan,
+    r(3, 4),
+)
+case("mantissas", lambda a: torch.frexp(a), torch.tensor([0.0, 1.0, -2.0, 0.75, 3.9999998, 1e-3, -1e20, 0.5, 0.49999997, 1.0000001]))
+case("distances", lambda a, b: [*(torch.cdist(a, b, p) for p in (0.0, 0.5, 1.0, 2.0, 3.0, torch.inf)), F.pdist(a[0]), F.pdist(a[0], 1.0)], x[:, :4], r(2, 3, 8))
+case(
+    "parts written",
+    lambda a, b, n: (
+        a.diagonal_scatter(b[:4], 1), a.diagonal_scatter(b[:3], -2, 1, 0), a.as_strided_scatter(b[:4].reshape(2, 2), (2, 2), (3, 1), 2),
+        a.put(n[:5] * 2, b[:5]), a.put(n, b[:6], accumulate=True), *(a.index_reduce(1, n[:5], a * 2, how, include_self=own) for how in ("amax", "prod", "mean") for own in (True, False)),
+    ),
+    r(6, 5),
+    r(9),
+    torch.tensor([0, 3, 1, 2, 4, 4]),
+)  # fmt: skip
+case("lines looked up", lambda a, n: (a.take(n), a[2].gather(0, n * 0), torch.take_along_dim(a, n), F.embedding(n, a.unsqueeze(1))), r(9), torch.tensor(4))
+case("a line looked up", lambda a, n: (a.gather(0, n), torch.take_along_dim(a.reshape(3, 3), n), a.take(n)), r(9), i(9, 5))
+case("repeats", lambda a, n: torch.repeat_interleave(a, n, 0, output_size=9), r(4, 3), torch.tensor([3, 0, 4, 2]))
+case(
+    "places between rows",
+    lambda a, b: (torch.searchsorted(a, b), torch.searchsorted(a, b, right=True), torch.searchsorted(a, b, side="right"), torch.searchsorted(a[0], b[0, 0])),
+    torch.tensor([[0.0, 1.0, 1.0, 5.0], [-4.0, -1.0, 0.0, 2.0]]),
+    torch.tensor([[1.0, -9.0, 7.0], [0.0, 2.0, -1.0]]),
+)
+case(
+    "where the largest is",
+    lambda t: [F.max_pool2d(t, *geometry, return_indices=True) for geometry in ((2,), (3, 2, 1), ((2, 3), 1, (0, 1)), (2, 3, 0, 2))],
+    img,
+)
+case("no values", lambda t: (t.sum(1), t.amax(0), F.celu(t), t.log_softmax(1), torch.cat([t, t + 1], 1).prod(1), t.mean(1)), torch.zeros(3, 0))
+case("one value's variance", lambda t: (t[:1].var(0), t[:1].std(0, correction=0)), x)
+case("nothing but masks", lambda t: torch.ops.aten._safe_softmax(t, -1), torch.tensor([[0.0, 1.0, -torch.inf], [-torch.inf] * 3]))
+case("turned round and cut", lambda t: F.pad(t, (-1, 2, 1, -2), "circular"), img)
+case(
+    "windows' sums",
+    lambda t: (
+        F.avg_pool2d(t, 2, padding=1, divisor_override=3), F.avg_pool2d(t, 2, padding=1, count_include_pad=False, divisor_override=5),
+        F.avg_pool3d(t, (1, 2, 2), divisor_override=3), F.max_pool3d(t, (2, 3, 2)), F.avg_pool3d(t, 2, padding=1),
+    ),
+    img,
+)  # fmt: skip
+case("no differences", lambda t: (t.diff(n=0), t.diff(n=2, prepend=t[..., :1])), x)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("function", "inputs", "modules"), CASES)
 def test_rare_op(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], modules: tuple[nn.Module, ...]) -> None:

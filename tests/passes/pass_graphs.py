@@ -231,6 +231,11 @@ def moving(out: tuple[int, ...], **attributes: Any) -> Net:
     return lambda g, x, w: g("conv2d", x, w, out=out, **(CONV | {"batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3} | attributes))
 
 
+def spreading(out: tuple[int, ...], **attributes: Any) -> Net:
+    """A conv_transpose2d whose weights are an input."""
+    return lambda g, x, w: g("conv_transpose2d", x, w, out=out, batch_dim=0, channel_dim=1, height_dim=2, width_dim=3, **attributes)
+
+
 HIDDEN = ((2, 32, 64), F, "input")
 SQUARE = ((64, 64), F, "parameter")
 

@@ -56,7 +56,7 @@ def fake_mode() -> FakeTensorMode:
 
 def along_its_only_dim(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], is_tensor: Callable[[Any], bool]) -> bool:
     """Whether the op names dims of a tensor without dims: torch counts its one value as a dim there."""
-    if op._schema.name == "aten::unsqueeze" or not any(is_tensor(leaf) and not leaf.shape for leaf in args):
+    if op._schema.name == "aten::unsqueeze" or not any(not leaf.shape for leaf in list(filter(is_tensor, args))[:1]):
         return False
     for place, argument in enumerate(op._schema.arguments):
         if argument.name in ("dim", "dims"):

@@ -38,6 +38,7 @@ from alchemist.ir.location import SourceInfo, set_source, sources_of
 DECOMPOSE_DEPTH = 12
 
 SKIPPED = {
+    "aten._linalg_check_errors.default",
     "aten._assert_tensor_metadata.default",
     "aten._assert_scalar.default",
     "aten._assert_async.msg",
@@ -266,13 +267,15 @@ class Lowering(Emitter):
             return None
         if op._schema.name.removeprefix("aten::") in SHAPE_ONLY and isinstance(val, torch.Tensor):
             return self._fold_like(op._schema.name.removeprefix("aten::"), val, args, kwargs)
+        outputs = [val] if isinstance(val, torch.Tensor) else list(val) if isinstance(val, (list, tuple)) else []
+        if outputs and all(isinstance(out, torch.Tensor) and out.numel() == 0 for out in outputs):
+            return fx.node.map_aggregate(val, lambda out: self.constant(torch.empty(out.shape, dtype=out.dtype)))
         leaves = flatten((args, kwargs))
         tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        if any(leaf.const is None for leaf in tensors) or any(isinstance(leaf, Pair) for leaf in leaves):
+        if any(_known(leaf) is None for leaf in tensors) or any(isinstance(leaf, Pair) for leaf in leaves):
             return None
         if torch.Tag.nondeterministic_seeded in op.tags:
             return None
-        outputs = [val] if isinstance(val, torch.Tensor) else list(val) if isinstance(val, (list, tuple)) else []
         big = any(isinstance(out, torch.Tensor) and out.numel() > FOLD_LIMIT for out in outputs)
         if big and not (is_view(op) or op._schema.name in ("aten::zeros", "aten::ones", "aten::full")):
             return None
@@ -282,7 +285,7 @@ class Lowering(Emitter):
                 value: Any = torch.full((), fill, dtype=val.dtype).expand(val.shape)
             else:
                 mutated = mutated_argument(node)
-                plain = fx.node.map_aggregate((tuple(args), kwargs), lambda leaf: leaf.const if isinstance(leaf, Tensor) else leaf)
+                plain = fx.node.map_aggregate((tuple(args), kwargs), lambda leaf: _known(leaf) if isinstance(leaf, Tensor) else leaf)
                 concrete, named = list(plain[0]), dict(plain[1])
                 if mutated is not None:
                     concrete[0] = concrete[0].clone()
@@ -290,7 +293,7 @@ class Lowering(Emitter):
                     named["device"] = torch.device("cpu")
                 value = _call(op, concrete, named)
         remake = None
-        if any(leaf.has_ssa or leaf.remake is not None for leaf in tensors):
+        if any(leaf.has_ssa or leaf.remake is not None for leaf in tensors if leaf.const is not None):
             remake = self._remake(node, args, kwargs)
         if isinstance(value, torch.Tensor):
             folded = Tensor(self, value.shape, value.dtype, const=value, remake=remake)
@@ -405,6 +408,11 @@ class Lowering(Emitter):
             return Tensor(self, val.shape, val.dtype, self.emit("empty", [], shape=tuple(val.shape), dtype=dtype).ssa)
 
         return fx.node.map_aggregate(node.meta.get("val"), stand_in)
+
+
+def _known(x: Tensor) -> torch.Tensor | None:
+    """The values, where they are known: a tensor without elements has no unknown ones."""
+    return torch.empty(x.shape, dtype=x.dtype) if x.const is None and 0 in x.shape else x.const
 
 
 def _call(op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

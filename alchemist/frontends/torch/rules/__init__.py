@@ -1,5 +1,5 @@
 """Rule tables, one file per family. Importing this package registers all of them."""
 
-from alchemist.frontends.torch.rules import attention, conv, eltwise, gradients, index, matmul, norm, recurrent, reduce, sampling, views
+from alchemist.frontends.torch.rules import attention, conv, eltwise, gradients, index, linalg, matmul, norm, recurrent, reduce, sampling, special, views
 
-__all__ = ["attention", "conv", "eltwise", "gradients", "index", "matmul", "norm", "recurrent", "reduce", "sampling", "views"]
+__all__ = ["attention", "conv", "eltwise", "gradients", "index", "linalg", "matmul", "norm", "recurrent", "reduce", "sampling", "special", "views"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +16,9 @@ from alchemist.frontends.torch.dtypes import to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
+
+if TYPE_CHECKING:
+    from alchemist.frontends.torch.lowering import Lowering
 
 Ints = int | Sequence[int]
 
@@ -79,6 +83,75 @@ def transposed_conv(
 # --- pooling ----------------------------------------------------------------------------------------------------------------
 
 
+class Windows:
+    """Windows of a 2-d pool over images [..., height, width]."""
+
+    def __init__(self, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
+        self.kernel, self.padding, self.dilation = spread(kernel, 2), spread(padding, 2), spread(dilation, 2)
+        self.stride = spread(stride, 2) if stride not in ([], (), None) else self.kernel
+
+    def taps(self, x: torch.Tensor, fill: float, out: Sequence[int]) -> list[torch.Tensor]:
+        """Of each place of the kernel what all windows see there, [..., *out], with `fill` around the images."""
+        margins = []
+        for axis in (1, 0):
+            reach = (out[axis] - 1) * self.stride[axis] + self.dilation[axis] * (self.kernel[axis] - 1) + 1
+            margins += [self.padding[axis], max(0, reach - self.padding[axis] - x.shape[axis - 2])]
+        if any(margins):
+            x = F.pad(x, margins, value=fill)
+        return [x[..., *(slice(b, b + (n - 1) * s + 1, s) for b, n, s in zip(begin, out, self.stride, strict=True))] for begin in self._begins()]
+
+    def _begins(self) -> list[tuple[int, int]]:
+        return [(i * self.dilation[0], j * self.dilation[1]) for i in range(self.kernel[0]) for j in range(self.kernel[1])]
+
+    def hits(self, x: torch.Tensor, out: Sequence[int]) -> list[torch.Tensor]:
+        """Of each place of the kernel whether it is the first with its window's largest value."""
+        taps = self.taps(x, -math.inf, out)
+        largest, free, found = functools.reduce(torch.maximum, taps), None, []
+        for tap in taps:
+            hit = tap == largest
+            found.append(hit if free is None else hit & free)
+            free = ~hit if free is None else free & ~hit
+        return found
+
+    def largest(self, x: torch.Tensor, out: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Each window's largest value and where in its flat image it is, the first of equal ones. A pool on the device would round the values."""
+        rows, columns = out
+        values, places = None, None
+        for tap, (top, left) in zip(self.taps(x, -math.inf, out), self._begins(), strict=True):
+            line = torch.arange(rows).unsqueeze(1) * self.stride[0] + (top - self.padding[0])
+            place = line * x.shape[-1] + (torch.arange(columns) * self.stride[1] + (left - self.padding[1]))
+            if values is None or places is None:
+                values, places = tap, place.expand(tap.shape)
+            else:
+                places = torch.where(tap > values, place, places)
+                values = torch.maximum(tap, values)
+        assert values is not None
+        assert places is not None
+        return values, places
+
+    def spread(self, parts: Sequence[torch.Tensor], sizes: Sequence[int]) -> torch.Tensor:
+        """Adds what each place of the kernel has for every window, [..., *out], to where it stands in images of `sizes`."""
+        rows, columns = parts[0].shape[-2:]
+        heights, widths = [max(begin[axis] for begin in self._begins()) // self.stride[axis] + n for axis, n in enumerate((rows, columns))]
+        lines = []
+        for i in range(self.stride[0]):
+            line = []
+            for j in range(self.stride[1]):
+                total = None  # of the places i, i + stride, ... and j, j + stride, ...
+                for part, (top, left) in zip(parts, self._begins(), strict=True):
+                    if top % self.stride[0] == i and left % self.stride[1] == j:
+                        above, before = top // self.stride[0], left // self.stride[1]
+                        part = F.pad(part, [before, widths - columns - before, above, heights - rows - above])
+                        total = part if total is None else total + part
+                line.append(torch.zeros([*parts[0].shape[:-2], heights, widths], dtype=parts[0].dtype) if total is None else total)
+            lines.append(torch.stack(line, -1))
+        images = torch.stack(lines, -3).reshape([*parts[0].shape[:-2], heights * self.stride[0], widths * self.stride[1]])
+        missing = [max(0, self.padding[axis] + sizes[axis] - images.shape[axis - 2]) for axis in (0, 1)]
+        if any(missing):
+            images = F.pad(images, [0, missing[1], 0, missing[0]])
+        return images[..., self.padding[0] : self.padding[0] + sizes[0], self.padding[1] : self.padding[1] + sizes[1]]
+
+
 def pool2d(
     c: Emitter, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
     extra: dict[str, Any],
@@ -98,11 +171,12 @@ def max_pool2d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: 
 
 @rule("aten.max_pool2d_with_indices.default")
 def max_pool2d_with_indices(
-    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
+    c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
 ) -> list[Tensor]:
-    indices = [user for user in c.node.users if len(user.args) > 1 and user.args[1] == 1 and user.users]
-    if indices:
-        raise Unsupported("the indices of max_pool2d are used")
+    if any(len(user.args) > 1 and user.args[1] == 1 and user.users for user in c.node.users):
+        windows, out = Windows(kernel, stride, padding, dilation), tuple(c.out[0].shape[-2:])
+        found: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
+        return found
     return [max_pool2d(c, x, kernel, stride, padding, dilation, ceil_mode)]
 
 
@@ -111,12 +185,12 @@ def avg_pool2d(
     c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    extra = {"count_include_pad": count_include_pad}
+    extra = {"count_include_pad": count_include_pad or divisor_override is not None}
     out = pool2d(c, "avg_pool2d", x, kernel, stride, padding, 1, ceil_mode, extra)
     if divisor_override is None:
         return out
-    if any(spread(padding, 2)) or ceil_mode:
-        raise Unsupported("avg_pool2d with divisor_override and padding")
+    if ceil_mode:
+        raise Unsupported("avg_pool2d with divisor_override and ceil_mode")
     return c.binary("multiply", out, math.prod(spread(kernel, 2)) / divisor_override)
 
 
@@ -206,6 +280,8 @@ def max_pool3d(
     """Separable: maxima over height and width (a 2-d pool), then over depth."""
     kernel, padding, dilation = spread(kernel_size, 3), spread(padding, 3), spread(dilation, 3)
     stride = spread(stride, 3) if stride else kernel
+    if x.dim() == 4:
+        return max_pool3d(x.unsqueeze(0), kernel, stride, padding, dilation, ceil_mode).squeeze(0)
     n, channels, depth, height, width = x.shape
     planes = x.reshape(n, channels * depth, height, width)
     planes = torch.ops.aten.max_pool2d(planes, kernel[1:], stride[1:], padding[1:], dilation[1:], ceil_mode)
@@ -228,8 +304,14 @@ def avg_pool3d(
 ) -> torch.Tensor:  # fmt: skip
     kernel, pad = spread(kernel_size, 3), spread(padding, 3)
     stride = spread(stride, 3) if stride else kernel
-    if divisor_override is not None or (not count_include_pad and any(pad)):
-        raise NotImplementedError("avg_pool3d with divisor_override or count_include_pad=False")
+    if not count_include_pad and any(pad):
+        raise NotImplementedError("avg_pool3d with count_include_pad=False")
+    if divisor_override is not None:
+        if ceil_mode:
+            raise NotImplementedError("avg_pool3d with divisor_override and ceil_mode")
+        return avg_pool3d(x, kernel, stride, pad) * (math.prod(kernel) / divisor_override)
+    if x.dim() == 4:
+        return avg_pool3d(x.unsqueeze(0), kernel, stride, pad, ceil_mode).squeeze(0)
     n, channels, depth, height, width = x.shape
     planes = x.reshape(n, channels * depth, height, width)
     planes = torch.ops.aten.avg_pool2d(planes, kernel[1:], stride[1:], pad[1:], ceil_mode, count_include_pad)
@@ -249,7 +331,9 @@ def resize_matrix(size: int, wanted: int, scale: float | None, mode: str, align_
     mode = mode.removesuffix("-antialias")
     kind = {"nearest": "nearest", "nearest-exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic"}[mode]
     options: dict[str, Any] = {} if mode.startswith("nearest") else {"align_corners": bool(align_corners), "antialias": smooth}
-    if scale is not None and math.floor(size * scale) == wanted:
+    if scale is not None and math.floor(size * scale) != wanted:
+        raise Unsupported(f"a scale of {scale:g} that does not give {wanted} of {size} places")
+    if scale is not None:
         out = F.interpolate(unit, scale_factor=(1.0, scale), mode=kind, recompute_scale_factor=False, **options)
     else:
         out = F.interpolate(unit, size=(1, wanted), mode=kind, **options)

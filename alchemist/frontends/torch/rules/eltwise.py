@@ -272,7 +272,7 @@ def zero(c: Emitter, x: Tensor) -> Tensor:
     return c.full(x.shape, 0, x.dtype)
 
 
-@rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default")
+@rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default", "aten.feature_alpha_dropout.default")
 def dropout(c: Emitter, x: Tensor, p: float, train: bool) -> Tensor:
     if train and p > 0:
         raise Unsupported("dropout in training mode is random: call model.eval() first")

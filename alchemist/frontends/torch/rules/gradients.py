@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import torch
 
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe
+from alchemist.frontends.torch.rules.conv import Windows
 
 _MOST_TAPS = 49
 """Places of a kernel, each of which is a slice of its own in the gradient of the weight."""
@@ -63,32 +65,45 @@ def convolution_backward(
     d: torch.Tensor, x: torch.Tensor, w: torch.Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int],
     dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
 ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:  # fmt: skip
-    """To the input a transposed convolution, to the weight a product with all windows side by side, to the bias a sum."""
+    """To the input the convolution the other way round, to the weight a product with all windows side by side, to the bias a sum."""
     rank = len(stride)
-    if transposed or groups != 1:
-        raise Unsupported("the gradient of a transposed or grouped convolution")
     d_x = d_w = d_b = None
-    kernel, spatial, out = w.shape[2:], x.shape[2:], d.shape[2:]
     if wanted[0]:
-        made = [(out[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel[i] - 1) + 1 for i in range(rank)]
-        d_x = torch.ops.aten.convolution(d, w, None, stride, padding, dilation, True, [spatial[i] - made[i] for i in range(rank)], 1)
+        extra = [0] * rank
+        if not transposed:
+            reach = [(d.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + 1 for i in range(rank)]
+            extra = [x.shape[2 + i] - reach[i] for i in range(rank)]
+        d_x = torch.ops.aten.convolution(d, w, None, stride, padding, dilation, not transposed, extra, groups)
     if wanted[1]:
-        if kernel.numel() > _MOST_TAPS:
-            raise Unsupported(f"the gradient of a kernel of more than {_MOST_TAPS} places")
-        images = x.movedim(1, -1)
-        if any(padding):
-            images = torch.nn.functional.pad(images, [0, 0, *(width for side in reversed(padding) for width in (side, side))])
-        taps = []
-        for place in itertools.product(*map(range, kernel)):
-            begins = [at * step for at, step in zip(place, dilation, strict=True)]
-            ends = [begin + (count - 1) * step + 1 for begin, count, step in zip(begins, out, stride, strict=True)]
-            taps.append(images[(slice(None), *map(slice, begins, ends, stride))])
-        windows = torch.cat(taps, -1)
-        rows = d.movedim(1, -1).flatten(0, -2)
-        d_w = (rows.t() @ windows.flatten(0, -2)).reshape(w.shape[0], *kernel, w.shape[1]).movedim(-1, 1)
+        images, found = (d, x) if transposed else (x, d)
+        d_w = _weight_gradient(images, found, w.shape, stride, padding, dilation, groups)
     if wanted[2]:
         d_b = d.sum([0, *range(2, 2 + rank)])
     return d_x, d_w, d_b
+
+
+def _weight_gradient(
+    images: torch.Tensor, d: torch.Tensor, shape: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int
+) -> torch.Tensor:
+    """Of a convolution from `images` to what `d` is the gradient of. shape: the weight's, [out, in / groups, ...]."""
+    kernel = shape[2:]
+    if math.prod(kernel) > _MOST_TAPS:
+        raise Unsupported(f"the gradient of a kernel of more than {_MOST_TAPS} places")
+    images = images.movedim(1, -1)
+    if any(padding):
+        images = torch.nn.functional.pad(images, [0, 0, *(width for side in reversed(padding) for width in (side, side))])
+    taps = []
+    for place in itertools.product(*map(range, kernel)):
+        begins = [at * step for at, step in zip(place, dilation, strict=True)]
+        ends = [begin + (count - 1) * step + 1 for begin, count, step in zip(begins, d.shape[2:], stride, strict=True)]
+        taps.append(images[(slice(None), *map(slice, begins, ends, stride))])
+    rows = d.movedim(1, -1).flatten(0, -2).t()
+    if groups == 1:
+        made = rows @ torch.cat(taps, -1).flatten(0, -2)
+    else:  # a product of its own for each group
+        windows = torch.stack([tap.flatten(0, -2).reshape(-1, groups, shape[1]) for tap in taps], 2).movedim(1, 0)
+        made = rows.reshape(groups, shape[0] // groups, -1) @ windows.flatten(2)
+    return made.reshape(shape[0], *kernel, shape[1]).movedim(-1, 1)
 
 
 @recipe("aten.max_pool2d_with_indices_backward.default")
@@ -96,23 +111,9 @@ def max_pool2d_backward(
     d: torch.Tensor, x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], ceil_mode: bool,
     indices: torch.Tensor,
 ) -> torch.Tensor:  # fmt: skip
-    """To the first largest value of each window, for windows side by side."""
-    height, width = kernel if len(kernel) == 2 else (kernel[0], kernel[0])
-    if tuple(stride or kernel) != tuple(kernel) or any(padding) or any(n != 1 for n in dilation) or x.shape[-2] % height or x.shape[-1] % width:
-        raise Unsupported("the gradient of a pool whose windows overlap or are padded")
-    rows, columns = x.shape[-2] // height, x.shape[-1] // width
-    places = x.reshape(-1, rows, height, columns, width)
-    largest = places.amax((2, 4))
-    free = torch.ones_like(largest)
-    lines = []
-    for i in range(height):
-        line = []
-        for j in range(width):
-            hit = (places[:, :, i, :, j] == largest).to(d.dtype) * free
-            free = free - hit
-            line.append(hit * d.reshape(largest.shape))
-        lines.append(torch.stack(line, -1))
-    return torch.stack(lines, 2).reshape(x.shape)
+    """To the first largest value of each window."""
+    windows = Windows(kernel, stride, padding, dilation)
+    return windows.spread([torch.where(hit, d, 0.0) for hit in windows.hits(x, d.shape[-2:])], x.shape[-2:])
 
 
 @recipe("aten.avg_pool2d_backward.default")
@@ -120,10 +121,11 @@ def avg_pool2d_backward(
     d: torch.Tensor, x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], ceil_mode: bool, count_include_pad: bool,
     divisor: int | None,
 ) -> torch.Tensor:  # fmt: skip
-    """An equal part to each place of a window, for windows side by side."""
-    height, width = kernel if len(kernel) == 2 else (kernel[0], kernel[0])
-    if tuple(stride or kernel) != tuple(kernel) or any(padding) or x.shape[-2] % height or x.shape[-1] % width:
-        raise Unsupported("the gradient of a pool whose windows overlap or are padded")
-    rows, columns = d.shape[-2:]
-    parts = (d / (divisor or height * width)).reshape(-1, rows, 1, columns, 1)
-    return parts.expand(-1, rows, height, columns, width).reshape(x.shape)
+    """An equal part to each place of a window."""
+    windows = Windows(kernel, stride, padding, 1)
+    ends = [(d.shape[axis - 2] - 1) * windows.stride[axis] + windows.kernel[axis] for axis in (0, 1)]
+    beyond = any(end > x.shape[axis - 2] + 2 * windows.padding[axis] for axis, end in enumerate(ends))
+    if beyond or (not count_include_pad and any(windows.padding)):
+        raise Unsupported("the gradient of a pool whose windows see different numbers of pixels")
+    part = d / (divisor or math.prod(windows.kernel))
+    return windows.spread([part] * math.prod(windows.kernel), x.shape[-2:])

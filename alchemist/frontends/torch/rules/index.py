@@ -20,6 +20,8 @@ REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "a
 
 def take_rows(c: Emitter, table: Tensor, ids: Tensor) -> Tensor:
     """table [rows, ...rest] and ids [...] -> [...ids, ...rest]. Known ids in sequence become a slice, equal ones a broadcast."""
+    if ids.rank == 0:
+        return c.reshape(take_rows(c, table, c.reshape(ids, [1])), table.shape[1:])
     return composites.take(c, table, ids, None if ids.const is None else to_numpy(ids.const))
 
 
@@ -130,17 +132,26 @@ def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple
 
 @rule("aten.gather.default")
 def gather(c: Emitter, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
-    return c.emit("gather", [x, index], {"dim": dim % max(x.rank, 1)})
+    return _gather(c, x, dim % max(x.rank, 1), index)
+
+
+def _gather(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
+    """x at the index along one dim; a line is looked up as the rows of a table."""
+    return take_rows(c, x, index) if x.rank == 1 else c.emit("gather", [x, index], {"dim": dim})
+
+
+@rule("aten.take.default")
+def take(c: Emitter, x: Tensor, index: Tensor) -> Tensor:
+    return take_rows(c, c.reshape(x, [math.prod(x.shape)]), index)
 
 
 @rule("aten.take_along_dim.default")
 def take_along_dim(c: Emitter, x: Tensor, index: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
-        flat, ids = c.reshape(x, [math.prod(x.shape)]), c.reshape(index, [math.prod(index.shape)])
-        return c.emit("gather", [flat, ids], {"dim": 0})
+        return take_rows(c, c.reshape(x, [math.prod(x.shape)]), c.reshape(index, [math.prod(index.shape)]))
     shape = list(c.out_shape)
     wide = c.expand(x, [x.shape[i] if i == dim % x.rank else size for i, size in enumerate(shape)])
-    return c.emit("gather", [wide, c.expand(index, shape)], {"dim": dim % x.rank})
+    return _gather(c, wide, dim % x.rank, c.expand(index, shape))
 
 
 def _scatter(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor | Scalar, reduce: str) -> Tensor:
@@ -200,6 +211,35 @@ def index_copy(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor) -
 def index_add(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     source = source if alpha == 1 else c.binary("multiply", source, alpha)
     return _index_write(c, x, dim, index, source, "sum")
+
+
+@recipe("aten.index_reduce.default")
+def index_reduce(x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, reduce: str, *, include_self: bool = True) -> torch.Tensor:
+    places = index.reshape([-1 if i == dim % x.dim() else 1 for i in range(x.dim())]).expand(source.shape)
+    return torch.scatter_reduce(x, dim, places, source, reduce, include_self=include_self)
+
+
+@recipe("aten.put.default")
+def put(x: torch.Tensor, index: torch.Tensor, source: torch.Tensor, accumulate: bool = False) -> torch.Tensor:
+    return x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate).reshape(x.shape)
+
+
+@recipe("aten.as_strided_scatter.default")
+def as_strided_scatter(x: torch.Tensor, source: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> torch.Tensor:
+    return put(x, _strided_places(size, stride, offset), source)
+
+
+@recipe("aten.diagonal_scatter.default")
+def diagonal_scatter(x: torch.Tensor, source: torch.Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> torch.Tensor:
+    return put(x, torch.arange(x.numel()).reshape(x.shape).diagonal(offset, dim1, dim2), source)
+
+
+@recipe("aten.repeat_interleave.Tensor")
+def repeat_interleave(repeats: torch.Tensor, *, output_size: int | None = None) -> torch.Tensor:
+    """How often each place is repeated -> the place that each of the results comes from; their count must be known."""
+    if output_size is None:
+        raise Unsupported("repeat_interleave without output_size: the result's shape depends on data")
+    return torch.searchsorted(torch.cumsum(repeats, 0), torch.arange(output_size), right=True)
 
 
 @rule("aten.index_fill.int_Scalar")
@@ -276,14 +316,20 @@ _triangle("triu")
 @rule("aten.as_strided.default")
 def as_strided(c: Emitter, x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int | None = None) -> Tensor:
     """A look-up of known positions in the flat tensor (of a contiguous one: others have no such meaning in the graph)."""
-    positions = torch.full(tuple(size), offset or 0, dtype=torch.int64)
-    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
-        positions += (torch.arange(count) * step).reshape([count if i == dim else 1 for i in range(len(size))])
+    positions = _strided_places(size, stride, offset)
     total = math.prod(x.shape)
     if positions.numel() == total and bool((positions.flatten() == torch.arange(total)).all()):
         return c.reshape(x, size)
     flat = c.reshape(x, [total, 1])
     return c.reshape(take_rows(c, flat, c.constant(positions.flatten())), size)
+
+
+def _strided_places(size: Sequence[int], stride: Sequence[int], offset: int | None) -> torch.Tensor:
+    """The place of each element in the flat tensor."""
+    places = torch.full(tuple(size), offset or 0, dtype=torch.int64)
+    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
+        places = places + (torch.arange(count) * step).reshape([count if i == dim else 1 for i in range(len(size))])
+    return places
 
 
 @rule("aten.diagonal.default")
@@ -315,13 +361,16 @@ def im2col(x: torch.Tensor, kernel: Sequence[int], dilation: Sequence[int], padd
 
 
 @rule("aten.bucketize.Tensor", "aten.searchsorted.Tensor")
-def bucketize(c: Emitter, a: Tensor, b: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Number of boundaries below each value."""
+def bucketize(
+    c: Emitter, a: Tensor, b: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Tensor | None = None
+) -> Tensor:
+    """Number of boundaries below each value. Boundaries of several dims go with the values' rows."""
     values, bounds_ = (b, a) if "searchsorted" in str(c.node.target) else (a, b)
-    if bounds_.rank != 1:
-        raise Unsupported("searchsorted with batched boundaries")
-    line = c.reshape(c.cast(bounds_, values.dtype), [*[1] * values.rank, bounds_.shape[0]])
-    hits = c.binary("le" if right else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)
+    if sorter is not None:
+        bounds_ = _gather(c, bounds_, bounds_.rank - 1, sorter)
+    rows = list(bounds_.shape[:-1]) if bounds_.rank > 1 else [1] * max(values.rank - 1, 0)
+    line = c.reshape(c.cast(bounds_, values.dtype), [*rows, *[1] * min(values.rank, 1), bounds_.shape[-1]])
+    hits = c.binary("le" if right or side == "right" else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)
     return c.reduce("sum", c.cast(hits, c.out_dtype), [values.rank], False)
 
 

@@ -9,6 +9,7 @@ import torch
 from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.frontends.torch.rules.reduce import vector_norm
 
 
 @rule("aten.linear.default")
@@ -72,12 +73,14 @@ def bilinear(a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor, bias: torch
 
 @recipe("aten._cdist_forward.default", "aten.cdist.default")
 def cdist(a: torch.Tensor, b: torch.Tensor, p: float = 2.0, compute_mode: int | None = None) -> torch.Tensor:
-    gap = torch.abs(a.unsqueeze(-2) - b.unsqueeze(-3))
-    if p == 1:
-        return gap.sum(-1)
-    if p != 2:
-        raise NotImplementedError(f"cdist with p = {p}")
-    return torch.sqrt((gap * gap).sum(-1))
+    return vector_norm(a.unsqueeze(-2) - b.unsqueeze(-3), p, [-1])
+
+
+@recipe("aten._pdist_forward.default")
+def pdist(x: torch.Tensor, p: float = 2.0) -> torch.Tensor:
+    """Distances of all pairs of rows, line by line."""
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1)
+    return vector_norm(x[first] - x[second], p, [-1])
 
 
 @recipe("aten._grouped_mm.default", "transformers.grouped_mm_fallback.default")

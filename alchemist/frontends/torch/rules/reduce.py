@@ -9,7 +9,6 @@ import torch
 
 from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
-from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 
 Dims = int | Sequence[int] | None
@@ -90,6 +89,8 @@ _scan("cumprod")
 
 @rule("aten.diff.default")
 def diff(c: Emitter, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    if n == 0:
+        return x
     dim %= x.rank
     x = c.concat([part for part in (prepend, x, append) if part is not None], dim)
     for _ in range(n):
@@ -126,7 +127,14 @@ def _sorted(c: Emitter, x: Tensor, dim: int, descending: bool, stable: bool) -> 
     return c.emit_many("sort", [x], attributes, [(x.shape, x.dtype), (x.shape, torch.int64)])
 
 
-@rule("aten.softmax.int", "aten._softmax.default", "aten._safe_softmax.default")
+@recipe("aten._safe_softmax.default")
+def safe_softmax(x: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """Zeros where all values are -inf."""
+    x = x if dtype is None else x.to(dtype)
+    return torch.where(torch.amax(x, dim, keepdim=True) == -math.inf, 0.0, torch.softmax(x, dim))
+
+
+@rule("aten.softmax.int", "aten._softmax.default")
 def softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | None = None) -> Tensor:
     return c.emit("softmax", [c.cast(x, c.out_dtype)], {"dimension": dim, "numericStable": True})
 
@@ -152,9 +160,7 @@ def _variance(c: Emitter, x: Tensor, dim: Dims, keepdim: bool, correction: Scala
     centred = c.binary("subtract", x, mean)
     squares = c.reduce("sum", c.unary("square", centred), dims, True)
     divisor = max(0.0, count - (1 if correction is None else correction))
-    if divisor == 0:
-        raise Unsupported("variance of one value")
-    return c.binary("multiply", squares, 1.0 / divisor), mean
+    return c.binary("multiply", squares, 1.0 / divisor if divisor else math.nan), mean
 
 
 @rule("aten.var.correction")
@@ -192,6 +198,8 @@ def vector_norm(x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = Non
         return torch.sqrt(torch.sum(x * x, dims, keepdim))
     if ord == 1:
         return torch.sum(torch.abs(x), dims, keepdim)
+    if ord == 0:
+        return torch.sum((x != 0).to(x.dtype), dims, keepdim)
     if math.isinf(ord):
         return torch.amax(torch.abs(x), dims, keepdim) if ord > 0 else torch.amin(torch.abs(x), dims, keepdim)
     return torch.sum(torch.abs(x) ** ord, dims, keepdim) ** (1.0 / ord)
@@ -224,6 +232,22 @@ def median_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[t
 @recipe("aten.median.default")
 def median_all(x: torch.Tensor) -> torch.Tensor:
     return median_dim(x.reshape(-1), 0)[0]
+
+
+@recipe("aten.nanmedian.dim")
+def nanmedian_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """The lower of the two in the middle of the values that are numbers; NaN where none is."""
+    number = torch.isnan(x).logical_not()
+    values, indices = torch.sort(torch.where(number, x, math.inf), dim)
+    count = number.to(torch.float32).sum(dim, keepdim=True)
+    middle = torch.floor((count - 1).clamp(min=0.0) / 2).to(torch.int64)
+    picked = torch.where(count > 0, values.gather(dim, middle), math.nan), indices.gather(dim, middle)
+    return picked if keepdim else (picked[0].squeeze(dim), picked[1].squeeze(dim))
+
+
+@recipe("aten.nanmedian.default")
+def nanmedian_all(x: torch.Tensor) -> torch.Tensor:
+    return nanmedian_dim(x.reshape(-1), 0)[0]
 
 
 def _running(name: str, better: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:

@@ -197,6 +197,9 @@ def _edge_pad(c: Emitter, x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     """Padding from the tensor's own values, one dimension after the other."""
     for i in range(len(pad) // 2):
         low, high = pad[2 * i], pad[2 * i + 1]
+        if mode == "circular" and min(low, high) < 0:
+            size = x.shape[x.rank - 1 - i]
+            x, low, high = c.slice(x, x.rank - 1 - i, max(-low, 0), size - max(-high, 0)), max(low, 0), max(high, 0)
         if min(low, high) < 0 or mode not in ("reflect", "replicate", "circular"):
             raise Unsupported(f"negative padding in mode {mode!r}" if min(low, high) < 0 else f"padding mode {mode!r}")
         x = composites.pad_edge(c, x, x.rank - 1 - i, low, high, mode)
