@@ -301,15 +301,15 @@ def _sparse_matmul(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAVa
     """Every expert's product, zero where the token is not the expert's."""
     x, weights, sparsity = op.operands
     _, experts, inner, columns = shape(weights)
-    if a.get("is_input_a_sparse"):
-        product = s.binary("multiply", s.matmul(x, weights), 1.0) if shape(x)[0] == 1 else None
-        return [product] if product is not None else None
-    if len(shape(x)) != 4 or math.prod(shape(sparsity)) != shape(x)[0] * shape(x)[1] * experts:
+    groups, blocks, rows = (shape(x)[0], 1, shape(x)[2]) if a.get("is_input_a_sparse") else shape(x)[:3]
+    if len(shape(x)) != 4 or math.prod(shape(sparsity)) != groups * blocks * experts:
         return None
-    groups, blocks, rows = shape(x)[:3]
-    side = s.reshape(s.permute(weights, (0, 2, 1, 3)), (inner, experts * columns))
-    flat = s.matmul(s.reshape(x, (groups * blocks * rows, inner)), side)
-    split = s.permute(s.reshape(flat, (groups * blocks, rows, experts, columns)), (0, 2, 1, 3))
+    if a.get("is_input_a_sparse"):
+        split = s.matmul(x, weights)
+    else:
+        side = s.reshape(s.permute(weights, (0, 2, 1, 3)), (inner, experts * columns))
+        flat = s.matmul(s.reshape(x, (groups * blocks * rows, inner)), side)
+        split = s.permute(s.reshape(flat, (groups * blocks, rows, experts, columns)), (0, 2, 1, 3))
     chosen = s.op("ne", [sparsity, s.number(0.0, sparsity)], shape(sparsity), "i1")
     mask = s.reshape(s.cast(chosen, element_type(x)), (groups * blocks, experts, 1, 1))
     return [s.reshape(s.binary("multiply", split, mask), shape(op.results[0]))]

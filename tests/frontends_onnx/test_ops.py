@@ -12,7 +12,8 @@ import alchemist.ops
 from alchemist import codegen_py
 from alchemist.frontends.onnx import load
 from alchemist.frontends.onnx import rules as _rules  # noqa: F401 (registers them)
-from alchemist.frontends.onnx.folding import folded_elements
+from alchemist.frontends.onnx.folding import fold, folded_elements
+from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.frontends.onnx.registry import RULES
 from alchemist.frontends.onnx.table import onnx_table
 from alchemist.ops import evaluate
@@ -134,6 +135,14 @@ BOUNDS = [
 @pytest.mark.parametrize(("op", "inputs", "most"), BOUNDS)
 def test_how_large_a_known_value_becomes(op: str, inputs: list[np.ndarray], most: int | None) -> None:
     assert folded_elements(op, inputs, {}) == most
+
+
+@pytest.mark.parametrize(("count", "known"), [(FOLD_LIMIT, True), (FOLD_LIMIT + 1, False)])
+def test_known_values_are_computed_up_to_a_size(count: int, known: bool) -> None:
+    node = onnx.helper.make_node("Range", ["start", "end", "step"], ["out"])
+    found = fold(node, 18, [np.array(0, np.int32), np.array(count, np.int32), np.array(1, np.int32)], {})
+    assert (found is not None) == known
+    assert found is None or (found[0].shape == (count,) and found[0][-1] == count - 1)
 
 
 QUICK = (20, 21)

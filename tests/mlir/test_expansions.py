@@ -10,6 +10,8 @@ import pytest
 
 from alchemist.codegen import codegen_mlir
 from alchemist.frontends.mlir import load
+from alchemist.ops import evaluate
+from alchemist.ops.expand import expand
 from tests.mlir.op_uses import uses
 
 torch = pytest.importorskip("torch")
@@ -89,6 +91,19 @@ def test_sparse_matmul() -> None:
     assert np.allclose(made, wanted, atol=1e-3)
 
 
+@pytest.mark.parametrize(("tokens", "both"), [(1, "true"), (1, "false"), (3, "false")])
+def test_sparse_matmul_of_rows_by_expert(tokens: int, both: str) -> None:
+    types = [f"tensor<{dims}xf32>" for dims in (f"{tokens}x4x32x16", "1x4x16x8", f"1x1x{tokens}x4")]
+    text = f"""func.func @f(%a: {types[0]}, %b: {types[1]}, %s: {types[2]}) -> tensor<{tokens}x4x32x8xf32> {{
+      %0 = "ttir.sparse_matmul"(%a, %b, %s) <{{is_input_a_sparse = true, is_input_b_sparse = {both}}}> : ({", ".join(types)}) -> tensor<{tokens}x4x32x8xf32>
+      return %0 : tensor<{tokens}x4x32x8xf32>
+    }}"""
+    a, b = _random(tokens, 4, 32, 16), _random(1, 4, 16, 8, seed=1)
+    sparsity = torch.tensor([1.0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 1, 1][: 4 * tokens]).reshape(1, 1, tokens, 4)
+    (made,) = _golden(text, **_arguments(a, b, sparsity))
+    assert np.allclose(made, a @ b * sparsity.reshape(tokens, 4, 1, 1), atol=1e-4)
+
+
 def test_router() -> None:
     x, weight, bias = _random(32, 64), _random(64, 128, seed=1), _random(32, 128, seed=2)
     indices, chances = _golden(TEXTS["ttir.topk_router_gpt"], **_arguments(x, weight, bias))
@@ -108,6 +123,26 @@ def test_quantised_along_an_axis() -> None:
     scale, zero = np.array([0.1, 0.2, 0.5]), np.array([0, 3, -4])
     (made,) = _golden(text, arg0=x)
     assert np.allclose(made, (np.rint(x / scale + zero) - zero) * scale, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.parametrize("of", ["f32", "i32"])
+@pytest.mark.parametrize(("dim", "index", "source"), [(0, (3, 4), (3, 4)), (1, (5, 2), (5, 2)), (1, (3, 2), (5, 4)), (0, (2, 3), (2, 3)), (0, (9, 1), (9, 4))])
+def test_scattered_extremes(kind: str, of: str, dim: int, index: tuple[int, ...], source: tuple[int, ...]) -> None:
+    """Only the part of the source that the index covers is read, and places that nothing is scattered to stay."""
+    generator = torch.Generator().manual_seed(0)
+    values = [torch.randint(-50, 50, dims, generator=generator).to(torch.float32 if of == "f32" else torch.int32) for dims in ((5, 4), source)]
+    places = torch.randint(0, (5, 4)[dim], index, generator=generator)
+    types = [f"tensor<{'x'.join(map(str, dims))}x{element}>" for dims, element in (((5, 4), of), (index, "i32"), (source, of))]
+    text = f"""func.func @f(%a: {types[0]}, %i: {types[1]}, %s: {types[2]}) -> {types[0]} {{
+      %0 = "ttir.scatter"(%a, %i, %s) <{{dim = {dim} : i32, scatter_reduce_type = #ttcore.reduce_type<{kind}>}}> : ({", ".join(types)}) -> {types[0]}
+      return %0 : {types[0]}
+    }}"""
+    captured = load(text, values=_arguments(values[0], places.to(torch.int32), values[1]))
+    expand(captured.module)
+    assert "ttir.scatter" not in {op.name for op in captured.module.walk()}
+    (made,) = evaluate.run(captured.module, [argument.value() for argument in captured.arguments])
+    assert np.array_equal(made, values[0].scatter_reduce(dim, places, values[1], f"a{kind}", include_self=True))
 
 
 @pytest.mark.parametrize(

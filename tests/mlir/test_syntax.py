@@ -288,6 +288,16 @@ def test_stablehlo_is_verified(line: str, column: int, message: str) -> None:
     assert mlir_files.all_errors(mlir_files.Chunk(text, "x.mlir"), error.value)
 
 
+@pytest.mark.parametrize(("storage", "taken"), [("i32", True), ("i16", False)])
+def test_wide_quantised_numbers_in_stablehlo(storage: str, taken: bool) -> None:
+    """StableHLO stores them in as few bits as they are given: the device's compiler takes 32, which its own rules know as no quantised type."""
+    pytest.importorskip("jaxlib")
+    of = f"tensor<2x3x!quant.uniform<{storage}:f32, 0.1>>"
+    text = f"func.func @f(%a: tensor<2x3xf32>) -> {of} {{\n%0 = stablehlo.uniform_quantize %a : (tensor<2x3xf32>) -> {of}\n return %0 : {of}\n}}\n"
+    found = foreign.stablehlo_errors(text, "x.mlir")
+    assert bool(found) != taken
+
+
 def test_several_errors_of_a_pretty_file() -> None:
     pytest.importorskip("jaxlib")
     lines = ["%0 = stablehlo.iota dim = 9 : tensor<2x3xf32>", "%1 = stablehlo.slice %a [0:9, 0:3] : (tensor<2x3xf32>) -> tensor<9x3xf32>"]
