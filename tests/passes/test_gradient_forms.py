@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
-from pass_graphs import F, Graph, build, check_change, check_unchanged, reduced
+from pass_graphs import F, Graph, Net, build, check_change, check_unchanged, names, reduced
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
@@ -187,6 +188,52 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
 def test_forms(case: str) -> None:
     name, before, expected = CHANGES[case]
     check_change(before, expected, name)
+
+
+def along(op: str) -> Net:
+    return lambda g, x: g(op, x, out=(4, 1), dim_arg=[1], keep_dim=True)
+
+
+OF_ONE: dict[str, Net] = {
+    "broadcast": lambda g, x: g("broadcast", x, out=(8, 8), broadcast_dimensions=[2, 1]),
+    "permute": lambda g, x: g("permute", x, out=(8, 4), permutation=[1, 0]),
+    "reciprocal": lambda g, x: g("reciprocal", x),
+    "reshape": lambda g, x: g("reshape", x, out=(32,), shape=[32]),
+    "slice_static": lambda g, x: g("slice_static", x, out=(2, 8), begins=[1, 0], ends=[3, 8], step=[1, 1]),
+    **{op: along(op) for op in ("max", "mean", "min", "sum")},
+}
+OF_TWO: dict[str, Net] = {
+    "concat": lambda g, x, y: g("concat", x, y, out=(4, 16), dim=1),
+    **{op: lambda g, x, y, op=op: g(op, x, y) for op in ("add", "div", "minimum", "multiply")},
+}
+POSITIVE: dict[str, tuple[Net, bool]] = {
+    **{op: (lambda g, x, op=op: g(op, x), True) for op in ("abs", "exp", "relu", "relu6", "rsqrt", "sigmoid", "sqrt", "square")},
+    "softmax": (lambda g, x: g("softmax", x, dimension=1), True),
+    **{op: (lambda g, x, op=op: g(op, x), False) for op in ("neg", "tanh", "log", "sin")},
+    **{f"a constant {value}": (lambda g, x, value=value: g.number(value, (4, 8)), value >= 0) for value in (0.0, 0.5, -0.5)},
+    "constants": (lambda g, x: g("constant", out=(2,), value=np.array([1.0, 0.0], np.float32)), True),
+    "constants, one below zero": (lambda g, x: g("constant", out=(2,), value=np.array([1.0, -1.0], np.float32)), False),
+    "zeros": (lambda g, x: g("zeros", out=(2,), shape=[2]), True),
+    "ones": (lambda g, x: g("ones", out=(2,), shape=[2]), True),
+    **{f"{op} of positive ones": (lambda g, x, net=net: net(g, g("exp", x)), True) for op, net in OF_ONE.items()},
+    **{f"{op} of any": (lambda g, x, net=net: net(g, x), False) for op, net in OF_ONE.items()},
+    **{f"{op} of two positive ones": (lambda g, x, net=net: net(g, g("exp", x), g("sigmoid", x)), True) for op, net in OF_TWO.items()},
+    **{f"{op} of a positive one and any": (lambda g, x, net=net: net(g, g("exp", x), x), False) for op, net in OF_TWO.items()},
+    "maximum of two positive ones": (lambda g, x: g("maximum", g("exp", x), g("sigmoid", x)), True),
+    "maximum of a positive one and any": (lambda g, x: g("maximum", g("exp", x), x), True),
+    "maximum of any": (lambda g, x: g("maximum", g("sin", x), x), False),
+    "product with itself": (lambda g, x: g("multiply", x, x), True),
+    "sum with itself": (lambda g, x: g("add", x, x), False),
+}
+
+
+@pytest.mark.parametrize("case", POSITIVE)
+def test_what_is_never_negative(case: str) -> None:
+    net, positive = POSITIVE[case]
+    before = build(lambda g, x: g("tanh", g("abs", net(g, x))), ROWS)
+    module = before.clone()
+    run_pipeline(module, "known-signs")
+    assert names(module).count("abs") == names(before).count("abs") - positive
 
 
 def test_what_goes_around_a_module_is_added_last() -> None:
