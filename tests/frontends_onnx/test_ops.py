@@ -13,9 +13,9 @@ from alchemist import codegen_py
 from alchemist.frontends.onnx import load
 from alchemist.frontends.onnx import rules as _rules  # noqa: F401 (registers them)
 from alchemist.frontends.onnx.folding import fold, folded_elements
-from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.frontends.onnx.registry import RULES
 from alchemist.frontends.onnx.table import onnx_table
+from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.ops import evaluate
 from tests.captured import same_as_recorded
 from tests.frontends_onnx.cases import CASES, Case, i64, model_of
