@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -70,8 +71,8 @@ def total_error(parts: Iterable[tuple[float, str, str, bool]]) -> float:
     The errors of one operation go together (the same equations are wrong in the same way), those of different operations are independent. 0.0 for nothing.
     """
     total = 0.0
-    by_op: dict[tuple[str, bool], float] = {}
+    by_op: dict[tuple[str, bool], float] = defaultdict(float)
     for ns, op, chip, modelled in parts:
         total += ns
-        by_op[op, modelled] = by_op.get((op, modelled), 0.0) + ns * relative_error(op, chip, modelled)
-    return math.sqrt(sum(value * value for value in by_op.values())) / total if total > 0 else 0.0
+        by_op[op, modelled] += ns * relative_error(op, chip, modelled)
+    return math.hypot(*by_op.values()) / total if total > 0 else 0.0
