@@ -1,6 +1,10 @@
 // The emitted check.cpp and files.cpp on the command line, one JSON line for each answer:
 //   judge                         the cases of manifest.json
 //   judge npy FILE ...            what an array holds, or why it cannot be read
+//   judge copy FROM TO ...        arrays read and written
+//   judge json FILE ...           what a text holds, or why it is no JSON
+//   judge facts FILE KEY ...      entries as text, as whole number and as extents
+//   judge unwritable KIND PATH ...  why a "file" or "directory" could not be written
 //   judge inputs DIR STEM ...     what is wrong with the files of --inputs
 //   judge changed                 functions that differ from golden/unedited
 //   judge instructions            of this processor
@@ -69,12 +73,77 @@ void print_array(const char* path) {
     }
 }
 
+void print_json(const utils::Json& value) {
+    using Kind = utils::Json::Kind;
+    const char* before = "";
+    switch (value.kind) {
+        case Kind::Null: std::cout << "null"; break;
+        case Kind::Bool: std::cout << (value.boolean ? "true" : "false"); break;
+        case Kind::Number: std::cout << value.number; break;
+        case Kind::String: std::cout << utils::escaped(value.text); break;
+        case Kind::List:
+            std::cout << '[';
+            for (const auto& item : value.items) {
+                std::cout << before;
+                print_json(item);
+                before = ", ";
+            }
+            std::cout << ']';
+            break;
+        case Kind::Object:
+            std::cout << '{';
+            for (const auto& [key, item] : value.fields) {
+                std::cout << before << utils::escaped(key) << ": ";
+                print_json(item);
+                before = ", ";
+            }
+            std::cout << '}';
+    }
+}
+
+// What `read` prints, or the error as {"error": ...}.
+template <typename Read>
+void attempt(Read read) {
+    try {
+        read();
+    } catch (const std::runtime_error& error) {
+        std::cout << "{\"error\": " << utils::escaped(error.what()) << "}";
+    }
+}
+
 int main(int argc, char** argv) {
     std::cout.precision(17);
     const std::vector<std::string> words(argv + 1, argv + argc);
     const std::string what = words.empty() ? "" : words[0];
     if (what == "npy") {
         for (int index = 2; index < argc; ++index) print_array(argv[index]);
+    } else if (what == "copy") {
+        for (std::size_t index = 1; index + 1 < words.size(); index += 2)
+            utils::write_npy(words[index + 1], utils::read_npy(words[index]));
+    } else if (what == "json") {
+        for (int index = 2; index < argc; ++index) {
+            attempt([&] {
+                const utils::Json value = utils::parse_json(utils::read_file(argv[index]));
+                std::cout << "[";
+                print_json(value);
+                std::cout << "]";
+            });
+            std::cout << '\n';
+        }
+    } else if (what == "facts") {
+        const utils::Json value = utils::parse_json(utils::read_file(words[1]));
+        for (int index = 3; index < argc; ++index) {
+            std::cout << "[";
+            attempt([&] { std::cout << utils::escaped(value.word(argv[index])); });
+            std::cout << ", ";
+            attempt([&] { std::cout << value.count(argv[index]); });
+            std::cout << ", ";
+            attempt([&] { std::cout << utils::spelled(value.extents(argv[index])); });
+            std::cout << "]\n";
+        }
+    } else if (what == "unwritable") {
+        for (int index = 3; index < argc; ++index)
+            std::cout << utils::escaped(utils::unwritable(argv[index], words[1] == "directory")) << '\n';
     } else if (what == "inputs") {
         std::cout << utils::escaped(utils::missing_inputs(words[1], {words.begin() + 2, words.end()}, false)) << '\n';
     } else if (what == "changed") {

@@ -138,6 +138,134 @@ def test_cpp_refuses_arrays_that_it_cannot_read(judge: Path, tmp_path: Path) -> 
         assert text in row.get("error", ""), (name, row)
 
 
+def test_cpp_writes_what_it_reads(judge: Path, tmp_path: Path) -> None:
+    """float32 for floats, int64 else; headers of any length and version; every half."""
+    arrays = {
+        "halves": np.arange(65536, dtype=np.uint16).view(np.float16),
+        "scalar": np.float64(-0.1),
+        "empty": np.zeros((2, 0, 3), np.float32),
+        "bytes": np.arange(-128, 128, dtype=np.int8).reshape(2, 128),
+        "large": np.array([2**53, -(2**53), 255], np.int64),
+        "fortran": np.asfortranarray(np.arange(60, dtype=np.uint8).reshape(3, 1, 4, 5)),
+        **{f"rank {rank}": np.ones((1,) * rank, np.float32) for rank in (2, 5, 7, 12, 30)},
+    }
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for version, header_bytes in ((2, 118), (2, 70_000), (2, 17_000_000), (3, 118)):
+        name = f"version {version}, {header_bytes}"
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(header_bytes - 1).encode() + b"\n"
+        (tmp_path / f"{name}.npy").write_bytes(b"\x93NUMPY" + bytes([version, 0]) + len(header).to_bytes(4, "little") + header + values.tobytes())
+        arrays[name] = values
+    answers(judge, "copy", *(str(tmp_path / f"{name}{more}.npy") for name in arrays for more in ("", " again")))
+    for name, array in arrays.items():
+        again = np.load(tmp_path / f"{name} again.npy")
+        assert (again.dtype, again.shape, again.flags.c_contiguous) == (np.float32 if array.dtype.kind == "f" else np.int64, array.shape, True), name
+        np.testing.assert_array_equal(again, array.astype(again.dtype), err_msg=name)
+        data = (tmp_path / f"{name} again.npy").read_bytes()
+        assert (10 + int.from_bytes(data[8:10], "little")) % 64 == 0 == (len(data) - again.nbytes) % 64 and data[len(data) - again.nbytes - 1] == 10, name
+
+
+JSON = [
+    *("null", " true", "false ", "[]", "{}", "\t[ 1 ,\r\n2.5e-3 , -4E2]", '{"a" : [null,{"b":""}], "" : true}', "12345678901", "-0.5", '{"a":1,"a":2}'),
+    *(
+        f'"{text}"'
+        for text in (
+            r"\b\f\n\r\t\/\"\\",
+            "é€😀",
+            r"\u0041\u00e9\u20ac\uD83D\ude00",
+            r"\u007f\u0080\u07ff\u0800\uffff",
+            r"\ud800\udc00\udbff\udfff",
+            r"\u0001\u001f a",
+            r"\uabcd\uEF01",
+        )
+    ),
+    "[" * 64 + "]" * 64,
+]
+LONE_HALVES = {
+    r'"\ud800"': "\ufffd",
+    r'"\udfffx"': "\ufffdx",
+    r'"\ud800\u0041"': "\ufffd",
+    r'"\udbff\ue000."': "\ufffd.",
+    r'"\ud800\n"': "\ufffd\n",
+    r'"\ud83d\ud83d\ude00"': "\ufffd\ufffd",
+}
+NO_JSON = {
+    "": "ends too early", " ": "ends too early", "[1": "ends too early", "[": "ends too early", '{"a":': "ends too early", '"abc': "ends too early", '"abc\\': "ends too early",
+    '{"a" 1}': "expected :", "{1:2}": 'expected "', "[1 2]": "expected ,", "[tru]": "'tru' is no value", "[1x]": "'1x' is no value", "[1,]": "'' is no value", "{,}": 'expected "', "[é]": "'??' is no value",
+    "[" + "9x" * 40 + "]": f"'{'9x' * 20}' is no value", "[] x": "more behind its end", "1 2": "more behind its end", r'"\u12g4"': "four digits", r'"\u123': "four digits", r'"\u 123"': "four digits", "[" * 65 + "]" * 65: "nested too deeply",
+}  # fmt: skip
+
+
+def test_cpp_reads_json_as_python_does(judge: Path, tmp_path: Path) -> None:
+    texts = [*JSON, *LONE_HALVES, *NO_JSON]
+    files = [tmp_path / f"{number}.json" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_bytes(text.encode())
+    rows = answers(judge, "json", *map(str, files), str(tmp_path), str(tmp_path / "missing"))
+    for text, row in zip(texts, rows, strict=False):
+        if text in NO_JSON:
+            assert NO_JSON[text] in row["error"] and "manifest.json" in row["error"], (text, row)
+        else:
+            assert row == [LONE_HALVES[text] if text in LONE_HALVES else json.loads(text)], text
+    assert [row["error"] for row in rows[len(texts) :]] == [
+        f"cannot read {tmp_path}: it is no file",
+        f"cannot read {tmp_path / 'missing'}: there is no such file",
+    ]
+
+
+def test_cpp_takes_entries_of_a_manifest_as_what_they_are(judge: Path, tmp_path: Path) -> None:
+    facts: dict[str, Any] = {
+        "text": "x", "none": None, "on": True, "object": {}, "zero": 0, "most": 4294967295, "more": 4294967296, "negative": -1, "half": 1.5, "list": [1, 2], "empty": [],
+        "32": [0] * 32, "33": [0] * 33, "mixed": [1, "a"], "below": [1, -1],
+    }  # fmt: skip
+    (tmp_path / "facts.json").write_text(json.dumps(facts))
+    rows = answers(judge, "facts", str(tmp_path / "facts.json"), *facts, "absent")
+    for (name, value), row in zip(facts.items(), rows, strict=False):
+        whole = type(value) is int and 0 <= value < 2**32
+        extents = isinstance(value, list) and len(value) <= 32
+        assert row == [
+            value if isinstance(value, str) else {"error": f"manifest.json: '{name}' is no text"},
+            value if whole else {"error": f"manifest.json: '{name}' is no whole number from 0"},
+            {"error": f"manifest.json: '{name}' is no {'whole number from 0' if extents else 'list of extents'}"}
+            if name in ("mixed", "below") or not extents
+            else value,
+        ], name
+    assert rows[-1] == [{"error": "manifest.json has no entry 'absent'"}] * 3
+
+
+def test_cpp_says_what_cannot_be_written(judge: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for kind, wanted in (
+        (
+            "file",
+            {
+                "file": "",
+                "new": "",
+                "folder": "{}/folder is a directory",
+                "folder/new": "",
+                "missing/new": "no directory {}/missing",
+                "file/new": "no directory {}/file",
+                "n" * 300: "{}/" + "n" * 300 + ": File name too long",
+            },
+        ),
+        (
+            "directory",
+            {
+                "folder": "",
+                "new": "",
+                "new/deep/er": "",
+                "file": "no directory {}/file",
+                "file/new": "no directory {}/file",
+                "n" * 300: "{}/" + "n" * 300 + ": File name too long",
+            },
+        ),
+    ):
+        found = answers(judge, "unwritable", kind, *(str(tmp_path / name) for name in wanted))
+        assert dict(zip(wanted, found, strict=True)) == {name: text.format(tmp_path) for name, text in wanted.items()}, kind
+
+
 @pytest.mark.parametrize(
     ("files", "wanted"),
     [
