@@ -92,6 +92,19 @@ def test_function(name: str, api: dict[str, Any]) -> None:
         assert not differs, f"real {real_rows(api[name]['ov'])}\nours {live_rows(function)}"
 
 
+def test_functions_of_the_door_take_what_is_left_out_for_the_tables_default() -> None:
+    """Their own defaults are what runs: those of the table, or None and () where they look the value up."""
+    compared = 0
+    for name in names("functions"):
+        function = live(name)
+        own = inspect.signature(getattr(function, "__wrapped__", test_function)).parameters
+        for param in (param for overload in getattr(getattr(function, "__overloads__", None), "overloads", ()) for param in overload.params):
+            if param.name in own and param.default is not _facts.REQUIRED and own[param.name].default not in (None, ()):
+                assert str(own[param.name].default) == str(default_value(param.default, param.type)), (name, param.name)
+                compared += 1
+    assert compared > 20
+
+
 @pytest.mark.parametrize("name", names("functions"))
 def test_call_is_bound_by_that_signature(name: str, api: dict[str, Any]) -> None:
     """An unknown keyword and a surplus positional argument are TypeErrors, before anything else is looked at."""

@@ -233,6 +233,7 @@ def api_function(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
         bound.__module__ = name.rsplit(".", 1)[0]
         bound.__doc__ = (implementation.__doc__ or "") + "\n\n" + overloads.doc()
         bound.__overloads__ = overloads  # type: ignore[attr-defined]
+        bound.__wrapped__ = implementation  # type: ignore[attr-defined]
         signature = overloads.signature()
         if signature is not None:
             bound.__signature__ = signature  # type: ignore[attr-defined]
