@@ -1,5 +1,6 @@
 // The emitted check.cpp and files.cpp on the command line, one JSON line for each answer:
 //   judge                         the cases of manifest.json
+//   judge cases FILE              those of another file
 //   judge npy FILE ...            what an array holds, or why it cannot be read
 //   judge copy FROM TO ...        arrays read and written
 //   judge json FILE ...           what a text holds, or why it is no JSON
@@ -38,8 +39,8 @@ void field(const char* name, const std::optional<double>& value) {
 
 }  // namespace
 
-void judge_cases() {
-    for (const auto& entry : utils::manifest().at("cases").items) {
+void judge_cases(const utils::Json& cases) {
+    for (const auto& entry : cases.at("cases").items) {
         const bool integer = entry.at("dtype").text != "float";
         const utils::Array expected = array_of(entry.at("expected"), integer), actual = array_of(entry.at("actual"), integer);
         const utils::Array unedited = entry.has("unedited") ? array_of(entry.at("unedited"), integer) : utils::Array();
@@ -153,6 +154,6 @@ int main(int argc, char** argv) {
     } else if (what == "instructions") {
         std::cout << utils::escaped(utils::instructions()) << '\n';
     } else {
-        judge_cases();
+        judge_cases(what == "cases" ? utils::parse_json(utils::read_file(words[1])) : utils::manifest());
     }
 }

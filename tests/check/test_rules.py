@@ -76,14 +76,63 @@ def answers(judge: Path, *arguments: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_cpp_judges_as_python_does(check: ModuleType, judge: Path) -> None:
-    rows = answers(judge)
-    assert len(rows) == len(CASES)
-    for case, row in zip(CASES, rows, strict=True):
+def same_verdicts(check: ModuleType, cases: list[dict[str, Any]], rows: list[Any]) -> list[dict[str, Any]]:
+    found = []
+    for case, row in zip(cases, rows, strict=True):
         expected = judged(check, case)
-        assert (row["passed"], row["why"]) == (case["passed"], expected["why"]), case["name"]
+        found.append(expected)
+        assert (row["passed"], row["why"]) == (expected["passed"], expected["why"]), case["name"]
         for key in ("pcc", "rel_l2", "max_abs_err"):
-            assert row[key] == (None if expected[key] is None else pytest.approx(expected[key], rel=1e-9, abs=1e-15)), (case["name"], key)
+            assert row[key] == (None if expected[key] is None else pytest.approx(expected[key], rel=1e-9, abs=1e-12)), (case["name"], key)
+    return found
+
+
+def test_cpp_judges_as_python_does(check: ModuleType, judge: Path) -> None:
+    assert [row["passed"] for row in same_verdicts(check, CASES, answers(judge))] == [case["passed"] for case in CASES]
+
+
+def drawn_case(rng: np.random.Generator, number: int) -> dict[str, Any]:
+    """Errors on both sides of every bound: some tenths to some times what the unedited program's error allows."""
+    count, noise = int(rng.choice([1, 2, 8, 33])), float(rng.choice([2.0**-8, 1e-5]))
+    expected = rng.normal(rng.choice([0.0, 3.0, 40.0]), rng.choice([0.0, 1e-3, 1.0, 1.0]), count) * rng.choice([0.0, 1.0, 1.0, 1.0, 1.0])
+    size = float(np.linalg.norm(expected)) / np.sqrt(count) or 1.0
+    before = noise * float(10 ** rng.uniform(-1, 1.5))
+    off, moved = (rng.normal(size=count) * size * before * 10 ** rng.uniform(-1.5, 1.2) for _ in "ab")
+    if rng.random() < 0.2:
+        moved[:] = 0.0
+        moved[0] = size * before * 10 ** rng.uniform(0, 1)
+    actual = expected + off
+    unedited = actual - moved
+    if rng.random() < 0.1:
+        actual[0] = expected[-1] = rng.choice([np.nan, np.inf, -np.inf])
+    case = {"name": f"drawn {number}", "dtype": "float", "limits": {"pcc": 0.99, "rel_l2": 0.15, "noise": noise}}
+    if rng.random() < 0.9:
+        case["limits"] |= {"unedited_rel_l2": before, "unedited_max_abs_err": before * size * 10 ** rng.uniform(-0.5, 1)}
+    for key, value, share in (("tolerance", float(rng.choice([1.0, 8.0])), 0.3), ("on_card", True, 0.1), ("same_ops", True, 0.3)):
+        if rng.random() < share:
+            case[key] = value
+    arrays = {"expected": expected, "actual": actual, **({"unedited": unedited} if rng.random() < 0.9 else {})}
+    return case | {key: [value if np.isfinite(value) else str(value) for value in array.tolist()] for key, array in arrays.items()}
+
+
+def test_drawn_outputs_are_judged_alike(check: ModuleType, judge: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(16)
+    cases = [drawn_case(rng, number) for number in range(2400)]
+    (tmp_path / "cases.json").write_text(json.dumps({"cases": cases}))
+    rows = same_verdicts(check, cases, answers(judge, "cases", str(tmp_path / "cases.json")))
+    why = [row["why"] for row in rows]
+    for reason in (
+        "is below 0.99",
+        ", above 0.15",
+        "all expected values are 0",
+        "from the unedited program, whose error",
+        "in the same ops",
+        "other rounding explains",
+        "a value moved by",
+        "NaN or infinite",
+    ):
+        assert sum(reason in text for text in why) >= 5, reason
+    assert 400 < sum(row["passed"] for row in rows) < 2000
 
 
 # ---------------------------------------------------------------------------------------------------------- own inputs
