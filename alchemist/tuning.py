@@ -186,7 +186,6 @@ def _tune_script(path: Path, more: Mapping[str, Any]) -> Tuning:
         raise _Captured(tune(model_or_fn, *args, **{name: value for name, value in kwargs.items() if name not in given}, **given))
 
     names = ("codegen_py", "codegen_cpp", "tune")
-    before = {name: alchemist.__dict__.get(name) for name in names}
     words, places = sys.argv, sys.path
     try:
         for name in names:
@@ -197,11 +196,8 @@ def _tune_script(path: Path, more: Mapping[str, Any]) -> Tuning:
         return captured.found
     finally:
         sys.argv, sys.path = words, places
-        for name, value in before.items():
-            if value is None:
-                delattr(alchemist, name)
-            else:
-                setattr(alchemist, name, value)
+        for name in names:
+            delattr(alchemist, name)  # the module loads its own at the next use
     raise InputError(f"{path.name} calls none of {', '.join(names)}", location=str(path), hint="give the script that exports the model")
 
 

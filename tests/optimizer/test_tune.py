@@ -11,7 +11,8 @@ import pytest
 import torch
 from modules import mlp
 
-from alchemist import cli, codegen_py, tune
+import alchemist
+from alchemist import cli, codegen_cpp, codegen_py, tune
 from alchemist.errors import FileError, FrontendError, InputError, OptionError
 from alchemist.generation import text_generation
 from alchemist.tuning import Tuned, Tuning, tune_source
@@ -66,6 +67,7 @@ def sources(tmp_path: Path) -> dict[str, Path]:
 def test_the_command(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, result = sources(tmp_path)[kind], tmp_path / "result.json"
     assert cli.main(["tune", str(source), "--levels", "0,1", "--precisions", "model", "--json", str(result), "--max-pcc-loss", "0.01"]) == 0
+    assert (alchemist.codegen_py, alchemist.codegen_cpp, alchemist.tune) == (codegen_py, codegen_cpp, tune), "a script runs with others"
     shown = capsys.readouterr().out
     assert "PCC" in shown and "n150" in shown and "optimization_level" in shown
     rows: list[dict[str, Any]] = json.loads(result.read_text())
