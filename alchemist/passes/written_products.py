@@ -127,8 +127,7 @@ class Writing:
                 above[0] = self._step("neg", above[0])
             elif below and self._size(below[0]) < count:
                 below[0] = self._step("div", factor, below[0])
-                above.insert(0, below.pop())
-                above.sort(key=self._size)
+                above.insert(0, below.pop())  # the smallest
             else:
                 above[0] = self._step("div", above[0], round(inverse)) if whole else self._step("multiply", above[0], factor)
         elif not above:
