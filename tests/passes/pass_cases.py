@@ -270,6 +270,11 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         build(volume((2, 6, 3, 6, 3), stride=[2, 1, 2], padding=[1, 1, 0]), VOLUME, ((6, 4, 3, 3, 3), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
         ["pad", *["slice_static"] * 3, *["reshape"] * 3, "concat", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
     ),
+    "volume of single images": (
+        "decompose-conv",
+        build(volume((2, 6, 3, 4, 5), stride=[2, 1, 1], padding=[0, 0, 0]), VOLUME, ((6, 4, 1, 3, 3), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),
+        ["slice_static", "permute", "reshape", "reshape", "reshape", "conv2d", "reshape", "permute"],
+    ),
     "volume tubelets": (
         "decompose-conv",
         build(volume((2, 6, 2, 3, 3), stride=[2, 2, 2], padding=[0, 0, 0]), VOLUME, ((6, 4, 2, 2, 2), F, "parameter"), ((1, 6, 1, 1, 1), F, "parameter")),

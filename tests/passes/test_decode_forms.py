@@ -107,6 +107,21 @@ def step(
     return out, keys, values
 
 
+def seen_from(g: Graph, *x: Any, view: Any) -> Any:
+    """view: the position that the mask shows, made of that which is written."""
+    return step(g, *x, view(g, x[3]))
+
+
+PLACES: dict[str, tuple[Any, bool]] = {
+    "in another type": (lambda g, at: g("typecast", g("typecast", at, of="i32"), of="i64"), True),
+    "through floats": (lambda g, at: g("typecast", g("typecast", at, of="f32"), of="i64"), False),
+    "and nothing": (lambda g, at: g("add", at, g.number(0, (1,), "i64"), of="i64"), True),
+    "behind nothing": (lambda g, at: g("add", g.number(0, (1,), "i64"), at, of="i64"), True),
+    "and one": (lambda g, at: g("add", at, g.number(1, (1,), "i64"), of="i64"), False),
+    "twice": (lambda g, at: g("add", at, at, of="i64"), False),
+    "as a scalar": (lambda g, at: g("reshape", at, out=(), of="i64", shape=[]), True),
+    "below zero": (lambda g, at: g("neg", at, of="i64"), False),
+}
 STEP = (QUERY, CACHE, CACHE, AT, ROWS)
 STEPS: dict[str, tuple[ModuleOp, bool]] = {
     "arange <= position": (build(step, *STEP), True),
@@ -117,6 +132,7 @@ STEPS: dict[str, tuple[ModuleOp, bool]] = {
     "a weak mask": (build(lambda g, *x: step(g, *x, low=-2.0), *STEP), False),
     "another position": (build(step, *STEP, AT), False),
     "causal": (build(lambda g, *x: step(g, *x, causal=True), *STEP), False),
+    **{f"the position {how}": (build(partial(seen_from, view=view), *STEP), found) for how, (view, found) in PLACES.items()},
 }
 
 

@@ -243,6 +243,16 @@ def _cases() -> list[Case]:
             (((2, 5, 7, 16), "f32"),),
             {"num_groups": 4, "epsilon": 1e-5},
         ),
+        *(
+            Case(
+                "group_norm",
+                ((dims, "f32", "input"), *((((dims[channel],), "f32", "parameter"),) * 2)),
+                ((dims, "f32"),),
+                {"num_groups": 4, "epsilon": 1e-5, "channel_dim": channel},
+                note=f"channels {channel}",
+            )
+            for dims, channel in (((2, 33, 32), 2), ((2, 16, 33), 1), ((2, 5, 16, 7), 2), ((1, 2, 3, 4, 16), 4))
+        ),
         one("reshape", (2, 31, 33), (62, 33), shape=[62, 33]),
         one("reshape", (2, 31, 33), (2, 31, 3, 11), shape=[2, 31, 3, 11]),
         one("permute", (2, 31, 33), (31, 2, 33), permutation=[1, 0, 2]),
