@@ -177,13 +177,49 @@ def _answers(card: str) -> Iterator[tuple[str, str, str]]:
                 yield from computed(way, most)
 
 
-def answers(card: str) -> Answers:
-    """(call, way) -> answer, by a process of its own: the card is chosen once per process."""
-    code = f"import sys, json; sys.path.insert(0, {str(HERE)!r}); import recorded_calls as r; print(json.dumps([*r._answers({card!r})]))"
+def _priced_otherwise(step: int) -> Iterator[str]:
+    """Programs of every `step`-th call whose price changes when what ran is written down as a configuration and read back."""
+    from ttnn_shim.simlib import simulator
+
+    import ttnn_shim
+    from ttnn_shim import session
+
+    session.settings.estimate = True
+    ttnn_shim.activate(explicit=True)
+    scope, sim = _scope("as written"), simulator()
+    device, arch = scope["d"], sim.arch("n150")
+    device.events_enable(True)
+    device.configs_keep(True)
+    for call in list(_calls("as written", further=False).values())[::step]:
+        device.clock_reset()
+        device.configs_take()
+        try:
+            eval(call, scope)
+        except (RuntimeError, TypeError, ValueError):
+            continue
+        for event, config in zip(device.events(), device.configs_take(), strict=True):
+            ns = sim.price(arch, sim.config(config)).ns
+            if abs(ns - event["ns"]) > 1e-6 * ns and event["factory"] != "Empty":
+                yield f"{event['op']}: {event['ns']} ns, {ns} ns of its configuration: {call}"
+
+
+def _in_a_process(expression: str) -> list[Any]:
+    """What an expression of this module, `r`, yields there: the card is chosen once per process."""
+    code = f"import sys, json; sys.path.insert(0, {str(HERE)!r}); import recorded_calls as r; print(json.dumps([*{expression}]))"
     environment = os.environ | {"OMP_NUM_THREADS": "1"}  # which of several wrong indexes is told is up to the threads
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
-    return {(call, column): answer for column, call, answer in json.loads(done.stdout)}
+    found: list[Any] = json.loads(done.stdout)
+    return found
+
+
+def priced_otherwise(step: int) -> list[str]:
+    return _in_a_process(f"r._priced_otherwise({step})")
+
+
+def answers(card: str) -> Answers:
+    """(call, way) -> answer."""
+    return {(call, column): answer for column, call, answer in _in_a_process(f"r._answers({card!r})")}
 
 
 def recorded() -> Answers:

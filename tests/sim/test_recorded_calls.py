@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.recorded_calls import answers, difference, recorded, same
+from tests.sim.recorded_calls import answers, difference, priced_otherwise, recorded, same
 
 
 def _moved(card: str, *columns: str) -> str:
@@ -18,6 +18,10 @@ def test_calls_on_n150_are_as_recorded() -> None:
 
 def test_calls_on_p150_are_as_recorded() -> None:
     assert _moved("p150", "p150") == ""
+
+
+def test_programs_have_the_price_of_what_is_written_down_of_them() -> None:
+    assert priced_otherwise(9) == []
 
 
 @pytest.mark.parametrize(
