@@ -25,6 +25,7 @@ from alchemist.ops.spec import NOTE
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import L1, Step
 from alchemist.optimizer.machine import Machine
+from alchemist.optimizer.movement import unless_refused
 from alchemist.optimizer.stream import maker_of_constant, maker_of_weight
 
 SPLIT, DEALT = "ttnn.split_query_key_value_and_split_heads", "ttnn.create_qkv_heads"
@@ -87,6 +88,7 @@ def _shards(op: Operation, machine: Machine) -> Iterator[tuple[Memory, Memory]]:
             yield whole, Memory("L1", "HEIGHT_SHARDED", ((rows * heads // across, size), corners, "ROW_MAJOR"))
 
 
+@unless_refused
 def _gains(op: Operation, machine: Machine) -> bool:
     batch, rows, columns = shape(op.operands[0])
     heads, size = shape(op.results[0])[1], shape(op.results[0])[-1]
@@ -94,11 +96,8 @@ def _gains(op: Operation, machine: Machine) -> bool:
     assert layout is not None
     name = DTYPES[layout.dtype]
     least_ns = math.inf
-    try:
-        plain = query(SPLIT.replace("ttnn.", "ttnn.transformer."), [Spec((batch, rows, columns), name, "tile", L1)], card=machine.card,
-                      num_heads=heads, transpose_key=False, memory_config=L1)  # fmt: skip
-    except ShimError:
-        return False
+    plain = query(SPLIT.replace("ttnn.", "ttnn.transformer."), [Spec((batch, rows, columns), name, "tile", L1)], card=machine.card,
+                  num_heads=heads, transpose_key=False, memory_config=L1)  # fmt: skip
     for at, cut in _shards(op, machine):
         dealt, part = Spec((batch, 1, rows, columns), name, "tile", at), Spec((batch, heads, rows, size), name, "tile", cut)
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec
 
 from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory, Spec, query
@@ -21,6 +22,7 @@ from alchemist.optimizer.graph import L1
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 
+P = ParamSpec("P")
 CARDS = ("n150", "p150")
 """A rewrite at every level has to be faster on both: an export runs on either."""
 
@@ -31,6 +33,20 @@ MOST_HITS = 1 << 22
 """Comparisons of columns' numbers with an index: what they make must lie in DRAM beside the model's tensors."""
 
 
+def unless_refused(asks: Callable[P, bool]) -> Callable[P, bool]:
+    """The question with the answer False where the library refuses a call that it is about."""
+
+    @functools.wraps(asks)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> bool:
+        try:
+            return asks(*args, **kwargs)
+        except ShimError:
+            return False
+
+    return answered
+
+
+@unless_refused
 def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card: str) -> bool:
     """Whether a product with ones takes less time than moving the rows of each image into tiles of their own and adding them there.
 
@@ -41,14 +57,12 @@ def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card:
     name = DTYPES[dtype]
     flat, ones = Spec((1, 1, images * pixels, channels), name, "tile"), Spec((1, 1, images, images * pixels), name, "tile")
     split, means = Spec((images, 1, pixels, channels), name, "tile"), Spec((1, 1, images, channels), name, "tile")
-    try:
-        moved = query("ttnn.reshape", [flat], card=card, shape=split.shape).device_ns + query("ttnn.mean", [split], card=card, dim=2, keepdim=True).device_ns
-        collected = query("ttnn.matmul", [ones, flat], card=card).device_ns + query("ttnn.multiply", [means, 1.0 / pixels], card=card).device_ns
-    except ShimError:
-        return False
+    moved = query("ttnn.reshape", [flat], card=card, shape=split.shape).device_ns + query("ttnn.mean", [split], card=card, dim=2, keepdim=True).device_ns
+    collected = query("ttnn.matmul", [ones, flat], card=card).device_ns + query("ttnn.multiply", [means, 1.0 / pixels], card=card).device_ns
     return 0 < collected < moved
 
 
+@unless_refused
 def ones_gather_columns(dims: Sequence[int], count: int, dtype: str, card: str) -> bool:
     """Whether a product with ones in their places takes less time than gathering `count` columns of an x [B, R, K], the same for all rows of a batch."""
     batch, rows, columns = dims
@@ -57,15 +71,13 @@ def ones_gather_columns(dims: Sequence[int], count: int, dtype: str, card: str) 
     name = DTYPES[dtype]
     x, made = Spec((batch, rows, columns), name, "tile"), Spec((batch, columns, count), name, "tile")
     asked, spread = Spec((batch, 1, count), "int32", "tile"), Spec((batch, rows, count), "uint32", "tile")
-    try:
-        gathered = query("ttnn.repeat", [asked, [1, rows, 1]], card=card).device_ns + query("ttnn.gather", [x], card=card, dim=2, index=spread).device_ns
-        hits = query("ttnn.eq", [Spec((1, columns, 1), "int32", "tile"), asked], card=card, dtype=name).device_ns
-        product = query("ttnn.matmul", [x, made], card=card).device_ns
-    except ShimError:
-        return False
+    gathered = query("ttnn.repeat", [asked, [1, rows, 1]], card=card).device_ns + query("ttnn.gather", [x], card=card, dim=2, index=spread).device_ns
+    hits = query("ttnn.eq", [Spec((1, columns, 1), "int32", "tile"), asked], card=card, dtype=name).device_ns
+    product = query("ttnn.matmul", [x, made], card=card).device_ns
     return 0 < hits and 0 < product and hits + product < gathered
 
 
+@unless_refused
 def steps_go_in_front(dims: Sequence[int], dim: int, count: int, read: Sequence[int], dtype: str, card: str) -> bool:
     """Whether moving a dim in front of all others takes less time than slicing `count` single steps of it out of tiles.
 
@@ -79,12 +91,9 @@ def steps_go_in_front(dims: Sequence[int], dim: int, count: int, read: Sequence[
     whole, name = tuple(dims), DTYPES[dtype]
     order = [dim, *(each for each in range(len(whole)) if each != dim)]
     front = tuple(whole[each] for each in order)
-    try:
-        within = _step_ns(whole, dim, read, name, card) * count
-        moved = query("ttnn.permute", [Spec(whole, name, "tile"), order], card=card).device_ns
-        return 0 < moved and moved + _step_ns(front, 0, read, name, card) * count < within
-    except ShimError:
-        return False
+    within = _step_ns(whole, dim, read, name, card) * count
+    moved = query("ttnn.permute", [Spec(whole, name, "tile"), order], card=card).device_ns
+    return 0 < moved and moved + _step_ns(front, 0, read, name, card) * count < within
 
 
 def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, card: str) -> float:
@@ -96,19 +105,17 @@ def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, c
     return cut + query("ttnn.reshape", [step, tuple(read)], card=card).device_ns
 
 
+@unless_refused
 def resize_is_faster_by_product(rows: int, columns: int, channels: int, dtype: str, replaced: Sequence[Operation]) -> bool:
     """Whether a constant [rows, columns] times the pixels [columns, channels] takes less time than TTIR ops that resize an image, on both cards.
 
     The moves between those do not count: embeddings of bfloat16 rows, products, and upsampling with the way of its operand out of tiles.
     """
     name = DTYPES[dtype]
-    try:
-        for card in CARDS:
-            product = query("ttnn.matmul", [Spec((rows, columns), name, "tile"), Spec((columns, channels), name, "tile")], card=card).device_ns
-            if not 0 < product < sum(_resize_ns(op, name, card) for op in replaced):
-                return False
-    except ShimError:
-        return False
+    for card in CARDS:
+        product = query("ttnn.matmul", [Spec((rows, columns), name, "tile"), Spec((columns, channels), name, "tile")], card=card).device_ns
+        if not 0 < product < sum(_resize_ns(op, name, card) for op in replaced):
+            return False
     return True
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from alchemist import codegen_py
-from alchemist.optimizer.movement import ones_collect_rows, ones_gather_columns
+from alchemist.optimizer.movement import ones_collect_rows, ones_gather_columns, steps_go_in_front
 
 # Each with calls that must and must not be in the program.
 MODELS = {
@@ -123,3 +123,15 @@ def test_ones_that_collect_rows_are_few(images: int, pixels: int, taken: bool) -
 def test_hits_that_gather_columns_are_few(count: int, taken: bool) -> None:
     """At most 2^22 comparisons of 4 x 256 columns with an index."""
     assert ones_gather_columns((4, 64, 256), count, "bf16", "n150") == taken
+
+
+@pytest.mark.parametrize(
+    ("dims", "dim", "count", "read", "taken"),
+    [
+        ((4, 64, 64), 1, 8, (4, 64), True), ((4, 64, 64), 1, 2, (4, 64), True), ((4, 64, 64), 1, 1, (4, 64), False), ((2, 8, 32, 64), 2, 32, (2, 8, 64), True),
+        ((2, 8, 32, 64), 1, 8, (2, 32, 64), False), ((4, 64, 64), 1, 8, (3, 3), False),
+    ],
+)  # fmt: skip
+def test_steps_out_of_tiles(dims: tuple[int, ...], dim: int, count: int, read: tuple[int, ...], taken: bool) -> None:
+    """From two steps within tiles on; not where they are whole tiles, nor in a shape that the library refuses."""
+    assert steps_go_in_front(dims, dim, count, read, "bf16", "n150") == taken
