@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import torch
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import OptionError
 from tests.e2e.test_codegen import check, copy_of, run
-from tests.e2e.test_generate import Writer
+from tests.e2e.test_generate import Writer, greedy
 
 TRACE = {"enable_trace": True}
 
@@ -99,10 +100,25 @@ def test_both_languages_show_the_same_times(tmp_path: Path) -> None:
 def test_state(language: str, tmp_path: Path) -> None:
     """Caches that a step writes in place: the warm-up and the capture leave no mark on them."""
     torch.manual_seed(1)
-    CODEGEN[language](Writer(1).eval(), torch.ones(1, 1, dtype=torch.int64), torch.tensor([4]), export_path=tmp_path / "out", compiler_options=TRACE)
+    model = Writer(2).eval()
+    CODEGEN[language](model, torch.ones(2, 1, dtype=torch.int64), torch.tensor([4]), export_path=tmp_path / "out", compiler_options=TRACE)
     main = next((tmp_path / "out").glob("main.*")).read_text()
     assert "state=utils.caches(weights)" in main or "utils::Traced step(device, forward, inputs, utils::caches(weights));" in main
     assert len(check(tmp_path / "out", "--loops", "2")["outputs"]) == 3
+    done = run(tmp_path / "out", "--generate", "6", "--prompt-ids", "3,14,15;9,26,5", "--json", str(tmp_path / "text.json"))
+    found = json.loads((tmp_path / "text.json").read_text())
+    assert found["generated"] == greedy(model, [[3, 14, 15], [9, 26, 5]], 6) and not found["ties"]
+    assert found["steps"] == 8 and found["device_ns"] > 8000 and not found["prompt_device_ns"]
+    *lines, last = done.stdout.splitlines()
+    assert lines == [f"user {user}: {' '.join(map(str, row))}" for user, row in enumerate(found["generated"])]
+    assert re.sub(r"[(),]", "", last) == f"Writer: 6 tokens device {found['device_ns'] / 1e6:.3f} ms 8 steps of {found['device_ns'] / 8e6:.3f} ms"
+    for count, prompt, message in (
+        ("4", "1,2;3,x", "--prompt-ids takes whole numbers, got '1,2;3,x'"),
+        ("4", "1,2;3", "--prompt-ids takes one prompt, or 2 of one length, with ids from 0"),
+        ("30", "1,2,39", "the caches hold 32 positions and ids are below 40: 3 and 30 tokens do not fit"),
+    ):
+        refused = run(tmp_path / "out", "--generate", count, "--prompt-ids", prompt)
+        assert refused.returncode == 1 and message in refused.stderr, refused.stderr
 
 
 class Counter(torch.nn.Module):

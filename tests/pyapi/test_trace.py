@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 import ttnn
 from ttnn import _trace
 
@@ -222,6 +223,30 @@ def test_program_cache(device: Any) -> None:
         assert device.num_program_cache_entries() == 0
     finally:
         device.enable_program_cache()
+
+
+def test_programs_that_read_positions_are_cached_once(device: Any) -> None:
+    """They are priced by where the positions point; the real cache does not look there, and a capture has no values to look at."""
+    q = ttnn.ones((1, 2, 8, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    k = ttnn.ones((2, 1, 2048, 64), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+
+    def attention(positions: Any) -> tuple[Any, float]:
+        device.clock_reset()
+        result = ttnn.transformer.scaled_dot_product_attention_decode(q, k, k, cur_pos_tensor=positions)
+        return result, device.clock_read()["device_ns"]
+
+    places = [ttnn.from_torch(torch.tensor([place, place], dtype=torch.int32), device=device) for place in (3, 2000)]
+    device.clear_program_cache()
+    (_, near), (_, far) = map(attention, places)
+    assert near < far and device.num_program_cache_entries() == 1
+    ttnn.clone(places[0])
+    trace = ttnn.begin_trace_capture(device)
+    result, _ = attention(ttnn.clone(places[0]))
+    ttnn.end_trace_capture(device, trace)
+    assert result.shape == q.shape and device.num_program_cache_entries() == 2
+    ttnn.release_trace(device, trace)
+    ttnn.transformer.scaled_dot_product_attention_decode(q, k, k, cur_pos=[3, 2000])
+    assert device.num_program_cache_entries() == 3
 
 
 def test_wall_times_of_a_call(device: Any) -> None:

@@ -157,7 +157,7 @@ void clear_program_cache(Device& device) {
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(device);
     for (auto& [key, priced] : clock.memo) priced.cached = false;
-    clock.programs_in_l1.clear();
+    clock.general_programs.clear();
     clock.cached_programs = 0;
 }
 

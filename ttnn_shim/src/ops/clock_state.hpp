@@ -65,7 +65,7 @@ struct ClockState final : DeviceState {
     std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
 
     size_t cached_programs = 0;
-    std::unordered_set<std::string> programs_in_l1;  ///< keys, without the room in L1, of cached programs whose plan depends on it
+    std::unordered_set<std::string> general_programs;  ///< keys, without the room in L1 and positions, of cached programs priced by these
     bool caches_programs = true;
     bool misses_allowed = true;
     std::optional<TracedPrograms> capture;  ///< while a trace is captured

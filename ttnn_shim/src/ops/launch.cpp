@@ -111,11 +111,12 @@ void put_attribute(KeyWriter& key, const T& item) {
 
 /// Unambiguous: every part's length is fixed, or written before it.
 void make_key(
-    KeyWriter& key, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs, const Room& room) {
+    KeyWriter& key, const Program& program, const strategy::Operation& operation, const std::vector<Tensor>& inputs,
+    const std::vector<TensorSpec>& outputs, const Room& room) {
     const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
     key.clear();
     key.value(std::array{
-        static_cast<uint32_t>(program.op.index()), static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(program.released.size()),
+        static_cast<uint32_t>(operation.index()), static_cast<uint32_t>(inputs.size()), static_cast<uint32_t>(program.released.size()),
         static_cast<uint32_t>(outputs.size())});
     key.value(std::array{
         byte(program.compute ? 1 + byte(program.compute->math_fidelity) : 0),
@@ -137,7 +138,7 @@ void make_key(
             if constexpr (requires { op.name; }) key.text(op.name);
             strategy::each_field(op, [&](std::string_view, const auto& member) { put_attribute(key, member); });
         },
-        program.op);
+        operation);
     put_attribute(key, room.sub_core_grid);
     put_attribute(key, room.l1_free_bytes);
 }
@@ -272,19 +273,22 @@ void account(
     const std::vector<Tensor>& outputs, const Room& room) {
     const auto begin = std::chrono::steady_clock::now();
     thread_local KeyWriter key;
-    make_key(key, program, inputs, output_specs, room);
+    make_key(key, program, program.op, inputs, output_specs, room);
     const std::lock_guard lock(clock_mutex());
     ClockState& clock = clock_of(machine);
     const HostTimer timer(clock.log, begin);
     auto found = clock.memo.find(key.view());
     bool cached = found != clock.memo.end() && found->second.cached;
-    if (!cached && room.l1_free_bytes) {  // the real cache does not ask what tensors leave of L1
+    const auto* decode = std::get_if<strategy::SdpaDecode>(&program.op);
+    if (!cached && (room.l1_free_bytes || decode)) {  // the real cache asks neither what tensors leave of L1 nor for positions in tensors
         Room whole = room;
         whole.l1_free_bytes.reset();
+        strategy::Operation anywhere = program.op;
+        if (decode) std::get<strategy::SdpaDecode>(anywhere).position.reset();
         thread_local KeyWriter plain;
-        make_key(plain, program, inputs, output_specs, whole);
-        cached = clock.programs_in_l1.contains(std::string(plain.view()));
-        if (!cached && !clock.capture && clock.caches_programs) clock.programs_in_l1.emplace(plain.view());
+        make_key(plain, program, anywhere, inputs, output_specs, whole);
+        cached = clock.general_programs.contains(std::string(plain.view()));
+        if (!cached && !clock.capture && clock.caches_programs) clock.general_programs.emplace(plain.view());
     }
     check_cache(clock, cached);
     if (found == clock.memo.end()) {
