@@ -13,7 +13,8 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))
-from ttir_cases import CASES
+from recorded_ir import numbered
+from ttir_cases import CASES, Case
 
 NOT_ASKABLE = {
     "ttnn.get_device": "makes no tensor",
@@ -26,9 +27,9 @@ NOT_ASKABLE = {
 }
 
 
-@pytest.mark.parametrize("number", range(len(CASES)))
-def test_every_lowered_op_is_accepted_with_its_own_result(number: int) -> None:
-    module = lower_to_ttnn(CASES[number].module(), CompilerOptions.parse({})).module
+@pytest.mark.parametrize("case", dict(zip(numbered(case.name for case in CASES), CASES, strict=True)).items(), ids=lambda case: case[0])
+def test_every_lowered_op_is_accepted_with_its_own_result(case: tuple[str, Case]) -> None:
+    module = lower_to_ttnn(case[1].module(), CompilerOptions.parse({})).module
     for func in functions(module):
         for op in func.body.block.ops:
             if op.name in NOT_ASKABLE or not op.name.startswith("ttnn."):
