@@ -142,16 +142,7 @@ def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | 
 
     changed: attributes instead of the ops' own. elsewhere: memories and taken L1, as `ask` has them.
     """
-    total = 0.0
-    for op in ops:
-        try:
-            answer = ask(op, card, changed, **elsewhere)
-        except (NotAskable, ShimError):
-            return math.inf
-        if not answer.accepted or not all(program.modelled for program in answer.programs):
-            return math.inf
-        total += answer.device_ns
-    return total
+    return sum((_price(op, card, changed, **elsewhere).ns for op in ops), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +159,13 @@ FREE = Price(0.0)
 def price_of(op: Operation, options: CompilerOptions) -> Price:
     """As the op stands; from level 2 on with its tensors in L1, if that is faster."""
     everywhere: list[Memory | None] = [None, L1] if options.optimization_level > 1 else [None]
-    return min((_price_in(op, options.card, memory) for memory in everywhere), key=lambda price: price.ns)
+    places = [{} if memory is None else {"operands": dict.fromkeys(range(len(op.operands)), memory), "results": memory} for memory in everywhere]
+    return min((_price(op, options.card, None, **place) for place in places), key=lambda price: price.ns)
 
 
-def _price_in(op: Operation, card: str, memory: Memory | None) -> Price:
+def _price(op: Operation, card: str, changed: Mapping[str, Any] | None, **elsewhere: Any) -> Price:
     try:
-        answer = ask(op, card, None, {} if memory is None else dict.fromkeys(range(len(op.operands)), memory), memory)
+        answer = ask(op, card, changed, **elsewhere)
     except (NotAskable, ShimError):
         return Price(math.inf)
     known = answer.accepted and all(program.modelled for program in answer.programs)
