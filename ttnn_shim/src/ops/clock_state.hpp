@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -65,7 +64,8 @@ struct ClockState final : DeviceState {
     std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
 
     size_t cached_programs = 0;
-    std::unordered_set<std::string> general_programs;  ///< keys, without the room in L1 and positions, of cached programs priced by these
+    /// Of cached programs that are priced by their room in L1 or by positions: keys without these -> the key of the latest.
+    std::unordered_map<std::string, std::string> general_programs;
     bool caches_programs = true;
     bool misses_allowed = true;
     std::optional<TracedPrograms> capture;  ///< while a trace is captured

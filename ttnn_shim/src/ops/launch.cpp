@@ -280,17 +280,23 @@ void account(
     auto found = clock.memo.find(key.view());
     bool cached = found != clock.memo.end() && found->second.cached;
     const auto* decode = std::get_if<strategy::SdpaDecode>(&program.op);
-    if (!cached && (room.l1_free_bytes || decode)) {  // the real cache asks neither what tensors leave of L1 nor for positions in tensors
+    std::string general;
+    if (decode || (!cached && room.l1_free_bytes)) {  // the real cache asks neither what tensors leave of L1 nor for positions in tensors
         Room whole = room;
         whole.l1_free_bytes.reset();
         strategy::Operation anywhere = program.op;
         if (decode) std::get<strategy::SdpaDecode>(anywhere).position.reset();
         thread_local KeyWriter plain;
         make_key(plain, program, anywhere, inputs, output_specs, whole);
-        cached = clock.general_programs.contains(std::string(plain.view()));
-        if (!cached && !clock.capture && clock.caches_programs) clock.general_programs.emplace(plain.view());
+        general = plain.view();
+        if (const auto known = clock.general_programs.find(general); known != clock.general_programs.end()) {
+            cached = true;
+            if (clock.capture && decode && !decode->position) found = clock.memo.find(known->second);  // without values: as the latest call
+        }
     }
     check_cache(clock, cached);
+    if (!general.empty() && !clock.capture && clock.caches_programs)
+        clock.general_programs.insert_or_assign(general, std::string(key.view()));
     if (found == clock.memo.end()) {
         found = clock.memo.emplace(key.view(), price(clock, program, inputs, output_specs, room)).first;
     }
