@@ -153,6 +153,14 @@ def test_match(calls: list[WatchedCall], places: list[int | None]) -> None:
     assert [place for _, place in match(calls, entries)] == places
 
 
+def test_match_of_many_equal_calls() -> None:
+    """Layers of a large model: the same few ops over and over."""
+    ops = ["ttnn.embedding", *["ttnn.linear", "ttnn.add"] * 150, "ttnn.argmax"]
+    entries = [{"op": op, "shape": list(VALUES["right"].shape)} for op in ops]
+    calls = [call(number, op=op) for number, op in enumerate([*ops[:100], "ttnn.relu", *ops[100:200], "ttnn.relu", *ops[200:]])]
+    assert [place for _, place in match(calls, entries)] == [*range(100), None, *range(100, 200), None, *range(200, 302)]
+
+
 @pytest.mark.parametrize(
     ("shape", "order"), [((2, 3), (1, 0)), ((2, 3, 4), (0, 2, 1)), ((2, 3, 4), (1, 0, 2)), *(((2, 3, 4, 5), order) for order in check_ops._ORDERS[4]),
                          *(((1, 2, 3, 4, 5), order) for order in check_ops._ORDERS[5])]
