@@ -445,17 +445,14 @@ class BuiltinParser(Cursor):
 
     def affine_map(self) -> AffineMap:
         """`(d0, d1)[s0] -> (d0 * 32 + d1, 0)`."""
-        seen = _MAP.match(self.source, self.skip())
-        if seen is None:
-            return self._affine_map()
-        known = self._maps.get(seen[0])
-        if known is None:
-            known = self._affine_map()
-            if self.at != seen.end():
-                return known
-            self._maps[seen[0]] = known
-        self.at = seen.end()
-        return known
+        start = self.skip()
+        seen = _MAP.match(self.source, start)
+        if seen is not None and seen[0] in self._maps:
+            self.at = seen.end()
+            return self._maps[seen[0]]
+        made = self._affine_map()
+        self._maps[self.source[start : self.at]] = made
+        return made
 
     def _affine_map(self) -> AffineMap:
         self.expect("(")

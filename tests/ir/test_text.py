@@ -99,6 +99,12 @@ def test_attribute_round_trip(text: str) -> None:
         assert once == text
 
 
+def test_maps_that_repeat_are_read_where_they_stand() -> None:
+    text = "[affine_map<(d0) -> (d0)>, 3 : i32, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (0)>, affine_map<(d0) -> (d0)>, 4 : i32]"
+    assert attribute(text) == text
+    assert attribute(text.replace("(d0)>, 4", "(d0 // the (last) one\n)>, 4")) == text
+
+
 def test_accepts_short_and_aliased_forms() -> None:
     long = attribute("#ttnn.shard_spec<#ttnn.core_range_set<[#ttnn.core_range<(0, 0), (7, 0)>]>, <32x32>, <row_major>>")
     assert attribute("#ttnn.shard_spec<<[<(0,0), (7,0)>]>, <32x32>, <row_major>>") == long
