@@ -97,7 +97,8 @@ def test_stand_in_kernel_is_an_executable(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert said in told, f"{said}\n{done.stdout}"
     (headers,) = re.findall(r"Start of section headers: (\d+)", told)
-    assert int(headers) % 4 == 0, "aligned as its fields are"
+    assert int(headers) == 0xD4, "aligned as its fields are, behind the names"
+    assert file.stat().st_size == 0xD4 + 6 * 40
     code = file.read_bytes()[0x60:0x70]
     assert struct.unpack("<4I", code) == (0x00008067,) * 4, "jalr zero, 0(ra): return"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -184,3 +185,38 @@ def test_long_texts_lose_their_middle(most: int) -> None:
     found = bounded(text, most)
     assert len(found) == most
     assert found == text[:front] + mark[: most - kept] + text[100 - back :]
+
+
+PROGRAMS = {  # name -> (text, code, how the error begins)
+    "ends": ("import sys\nassert sys.argv[1:] == ['--a', 'b']\n", 0, ""),
+    "exits": ("raise SystemExit\n", 0, ""),
+    "fails": ("import sys\nsys.exit(3)\n", 3, ""),
+    "says": ("raise SystemExit('run: no such thing')\n", 1, "run: no such thing"),
+    "lists": ("raise SystemExit(['odd'])\n", 1, ""),
+    "raises": ("import beside\nraise KeyError(beside.NAME)\n", 1, "KeyError: 'lost'"),
+    "is refused": ("import ttnn\nttnn.open_device(device_id=0)\nttnn.relu(3)\n", 1, "CallMismatch: ttnn.relu(): "),
+    "is refused by the core": (
+        "import ttnn\nx = ttnn.ones([2, 2], device=ttnn.open_device(device_id=0))\nttnn.matmul(x, x)\n",
+        1,
+        "error[SHIM-0001] ttnn.matmul: ",
+    ),
+    "ends again": ("import sys\nassert 'beside' not in sys.modules\nprint('to nobody')\n", 0, ""),
+}
+
+
+def test_programs_of_a_worker(tmp_path: Path) -> None:
+    """One after the other in one process, each with its own folder, modules and devices."""
+    requests = []
+    for name, (text, _, _) in PROGRAMS.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.py").write_text(text)
+        (tmp_path / name / "beside.py").write_text("NAME = 'lost'\n")
+        requests.append(json.dumps({"program": str(tmp_path / name / "main.py"), "arguments": ["--a", "b"] if name == "ends" else [], "card": "n150"}))
+    done = subprocess.run([sys.executable, "-m", "ttnn_shim", "worker"], input="\n".join(requests) + "\n", capture_output=True, text=True, check=True)
+    folder, *lines = done.stdout.splitlines()
+    assert not Path(folder).exists() and done.stderr == ""
+    for (name, (_, code, error)), line in zip(PROGRAMS.items(), lines, strict=True):
+        answer = json.loads(line)
+        assert answer["code"] == code and answer["error"].startswith(error) and bool(answer["error"]) == bool(error), (name, answer)
+        assert answer["rss_bytes"] > 10_000_000
+        assert bool(answer["report"]) == bool(error) and (name in ("says", "ends") or not error or "main.py:" in answer["report"]), (name, answer)
