@@ -281,7 +281,7 @@ class Lowering(Emitter):
             return None
         with torch.no_grad():
             if op._schema.name in ("aten::zeros", "aten::ones", "aten::full") and isinstance(val, torch.Tensor):
-                fill = {"aten::zeros": 0, "aten::ones": 1}.get(op._schema.name, args[1] if len(args) > 1 else 0)
+                fill = args[1] if op._schema.name == "aten::full" else int(op._schema.name == "aten::ones")
                 value: Any = torch.full((), fill, dtype=val.dtype).expand(val.shape)
             else:
                 mutated = mutated_argument(node)
