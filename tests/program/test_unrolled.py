@@ -184,3 +184,23 @@ def test_kept_values_in_another_form(tmp_path: Path) -> None:
     text = (tmp_path / "made" / "main.py").read_text()
     assert f"for i in range(1, {STEPS}):" in text
     assert text.count("ttnn.argmax(") == text.count(".append(") == 1
+
+
+class Shared(nn.Module):
+    """Every turn reads a weight of its own and that of one of them."""
+
+    def __init__(self, shared: int) -> None:
+        super().__init__()
+        self.shared, self.w = shared, nn.ParameterList(nn.Parameter(torch.randn(32, 32) / 6) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for w in self.w:
+            x = torch.sin(x @ w) * self.w[self.shared]
+        return x
+
+
+@pytest.mark.parametrize(("shared", "turns"), [(0, "1, 4"), (1, "4"), (3, "4")])
+def test_a_weight_that_every_turn_reads(shared: int, turns: str, tmp_path: Path) -> None:
+    text = made(Shared(shared), torch.randn(32, 32), tmp_path / "made")
+    assert f"for i in range({turns}):" in text
+    assert text.count('weights[f"w.{i}"]') == 1
