@@ -87,8 +87,7 @@ class Windows:
     """Windows of a 2-d pool over images [..., height, width]."""
 
     def __init__(self, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
-        self.kernel, self.padding, self.dilation = spread(kernel, 2), spread(padding, 2), spread(dilation, 2)
-        self.stride = spread(stride, 2) if stride not in ([], (), None) else self.kernel
+        self.kernel, self.stride, self.padding, self.dilation = (spread(each, 2) for each in (kernel, stride or kernel, padding, dilation))
 
     def taps(self, x: torch.Tensor, fill: float, out: Sequence[int]) -> list[torch.Tensor]:
         """Of each place of the kernel what all windows see there, [..., *out], with `fill` around the images."""
