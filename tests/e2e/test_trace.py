@@ -112,11 +112,12 @@ def test_state(language: str, tmp_path: Path) -> None:
     *lines, last = done.stdout.splitlines()
     assert lines == [f"user {user}: {' '.join(map(str, row))}" for user, row in enumerate(found["generated"])]
     assert re.sub(r"[(),]", "", last) == f"Writer: 6 tokens device {found['device_ns'] / 1e6:.3f} ms 8 steps of {found['device_ns'] / 8e6:.3f} ms"
-    for count, prompt, message in (
+    refusals = (  # of the Python program: test_bad_prompts
         ("4", "1,2;3,x", "--prompt-ids takes whole numbers, got '1,2;3,x'"),
         ("4", "1,2;3", "--prompt-ids takes one prompt, or 2 of one length, with ids from 0"),
         ("30", "1,2,39", "the caches hold 32 positions and ids are below 40: 3 and 30 tokens do not fit"),
-    ):
+    )
+    for count, prompt, message in refusals if language == "cpp" else ():
         refused = run(tmp_path / "out", "--generate", count, "--prompt-ids", prompt)
         assert refused.returncode == 1 and message in refused.stderr, refused.stderr
 
