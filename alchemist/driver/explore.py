@@ -85,12 +85,10 @@ def _graph(func: FuncOp) -> dict[str, Any]:
         ]
         if isinstance(op, ReturnOp):
             node = _node("outputs", "outputs", "", edges, [])
-            for position, described in enumerate(outputs):
-                node["attrs"].append({"key": f"output {position}", "value": str(described.get("ttir.name", ""))})
-            nodes.append(node)
-            continue
-        node = _node(str(index), op.name, namespace(sources_of(op)), edges, list(op.results))
-        node["attrs"] += _attributes(op)
+            node["attrs"] += [{"key": f"output {position}", "value": str(described.get("ttir.name", ""))} for position, described in enumerate(outputs)]
+        else:
+            node = _node(str(index), op.name, namespace(sources_of(op)), edges, list(op.results))
+            node["attrs"] += _attributes(op)
         nodes.append(node)
         for position, result in enumerate(op.results):
             made_by[result] = (node["id"], str(position))
