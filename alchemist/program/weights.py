@@ -39,7 +39,7 @@ _SUFFIXES = {
 def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEval]:
     """Sets `key` of every const-eval result, unique in the program. Returns result -> its const-eval function."""
     forward_frames = {info.frames[-1] for node in graph.nodes for info in node.sources if info.frames}
-    taken = {value.key for node in graph.nodes for value in node.inputs() if value.key}
+    taken = {value.key for values in (graph.outputs, *(node.inputs() for node in graph.nodes)) for value in values if value.key}
     owners: dict[Value, ConstEval] = {}
     bases: dict[Value, str] = {}
     for const_eval in graph.const_evals:

@@ -436,7 +436,8 @@ def acosh(x: torch.Tensor) -> torch.Tensor:
 
 @recipe("aten.logaddexp.default")
 def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return torch.maximum(a, b) + torch.log1p(torch.exp(-torch.abs(a - b)))
+    most = torch.finfo(a.dtype).max  # equal infinities have no distance
+    return torch.maximum(a, b) + torch.log1p(torch.exp(-torch.abs(a.clamp(-most, most) - b.clamp(-most, most))))
 
 
 @recipe("aten.nan_to_num.default")

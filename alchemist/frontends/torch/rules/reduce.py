@@ -147,7 +147,7 @@ def log_softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | Non
 @rule("aten.logsumexp.default")
 def logsumexp(c: Emitter, x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     x = c.cast(x, c.out_dtype)
-    peak = c.reduce("max", x, as_list(dim), True)
+    peak = c.binary("maximum", c.reduce("max", x, as_list(dim), True), torch.finfo(x.dtype).min)  # -inf - -inf would be NaN
     total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), as_list(dim), True)
     return c.reshape(c.binary("add", c.unary("log", total), peak), c.out_shape)
 
