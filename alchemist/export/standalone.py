@@ -36,8 +36,9 @@ def bundle(directory: Path, language: Language) -> None:
         shutil.copytree(installed / "lib" / "cmake", target / "lib" / "cmake")
     shutil.copytree(installed / "licenses", target / "licenses")
     (target / "lib").mkdir(parents=True, exist_ok=True)
-    for library in sorted((installed / "lib").glob("*.so*")):
-        shutil.copy2(library, target / "lib" / library.name)
+    for pattern in ("*.so*",) if language == "python" else ("*.so*", "*.a"):
+        for library in sorted((installed / "lib").glob(pattern)):
+            shutil.copy2(library, target / "lib" / library.name)
 
 
 def _sources() -> tuple[Path, Path, Path]:

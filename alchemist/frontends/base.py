@@ -97,7 +97,10 @@ def python_value(value: Any) -> str:
 
     Of objects that print their address only the type remains; long texts are shortened to a hash.
     """
-    text = _ADDRESS.sub("", repr(value))
+    try:
+        text = _ADDRESS.sub("", repr(value))
+    except Exception:  # noqa: BLE001 (an object of a user's class may raise anything)
+        text = "without text"
     if len(text) > _TEXT_LIMIT:
         text = f"{text[:60]}... sha256 {hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}"
     return f"{type(value).__name__} {text}"

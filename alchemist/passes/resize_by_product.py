@@ -115,7 +115,7 @@ def _replace(resize: Resize, matrix: Array) -> None:
     (rows, columns, channels), element = resize.sizes(), element_type(resize.source)
     b = Builder.in_place_of(resize.ops[-1])
     pixels = reshaped(b, permuted(b, resize.source, resize.order), (columns, channels))
-    constant = {"value": elements(matrix, element), LIFTED_NAME: "resize"}
+    constant = {"value": elements(matrix, element), LIFTED_NAME: f"resize_{columns}_to_{rows}_pixels"}
     weights = b.value("ttir.constant", [], constant, [tensor(matrix.shape, element)])
     product = b.make("ttir.matmul", [weights, pixels], {"transpose_a": False, "transpose_b": False}, [tensor((rows, channels), element)])
     add_sources(product, *resize.ops)

@@ -85,6 +85,14 @@ def test_standalone_exports_hold_licence_texts(language: str, tmp_path: Path) ->
         assert (shipped / "licenses" / name).read_bytes() == source.read_bytes()
 
 
+def test_standalone_exports_hold_the_libraries_that_their_cmake_package_names(tmp_path: Path) -> None:
+    bundle(tmp_path, "cpp")
+    package = "".join(path.read_text() for path in tmp_path.rglob("*.cmake"))
+    named = set(re.findall(r"lib/(lib[\w.]+)", package))
+    assert {"libttnn_shim.so", "libttnn_program.a"} <= named
+    assert named <= {path.name for path in (tmp_path / "shim/ttnn_shim/lib").iterdir()}
+
+
 def test_verify_installs_by_hash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     commands: list[list[str]] = []
     monkeypatch.setattr(environment, "available_python", lambda: Path("python3"))

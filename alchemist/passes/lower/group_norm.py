@@ -127,9 +127,9 @@ def _matrices(c: Lowering, rows: tuple[int, int], columns: tuple[int, int], dtyp
     (images, pixels), (channels, groups) = rows, columns
     width = channels // groups
     of_pixel, of_channel = mean_factors(pixels, width)
-    shares = c.matrix(np.full((images, 1, 1, pixels), of_pixel, np.float32), dtype, "pixel_shares")
+    shares = c.matrix(np.full((images, 1, 1, pixels), of_pixel, np.float32), dtype, f"shares_of_{pixels}_pixels")
     blocks = np.kron(np.eye(groups, dtype=np.float32), np.full((width, width), of_channel, np.float32))
-    return shares, c.matrix(blocks, dtype, "group_shares")
+    return shares, c.matrix(blocks, dtype, f"shares_of_{channels}_channels")
 
 
 def mean_factors(pixels: int, channels: int) -> tuple[float, float]:
