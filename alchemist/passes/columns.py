@@ -41,7 +41,9 @@ class Columns:
     def reshape(self, dims: Sequence[int]) -> Columns | None:
         wanted = math.prod(self.rows)
         ahead = next((count for count in range(len(dims) + 1) if math.prod(dims[:count]) == wanted), None)
-        return None if ahead is None else replace(self, rows=tuple(dims[:ahead]), picked=self.picked.reshape(tuple(dims[ahead:])))
+        if ahead is None or math.prod(dims[ahead:]) != self.picked.size:  # without elements anything fits
+            return None
+        return replace(self, rows=tuple(dims[:ahead]), picked=self.picked.reshape(tuple(dims[ahead:])))
 
     def permute(self, order: Sequence[int]) -> Columns | None:
         ahead = len(self.rows)

@@ -131,7 +131,8 @@ def _statistic(node: Node, op: str) -> str:
             return "variance"
         dims = len(inputs[0].type.shape)
         return "pooled" if dims >= 3 and result.type.shape[-1:] == inputs[0].type.shape[-1:] else "mean"
-    return "squared" if op == "pow_scalar" else ""
+    exponents = [raw.value for _, raw in node.arguments if isinstance(raw, model.Literal)] if op == "pow_scalar" else []
+    return "squared" if exponents == [2] else ""
 
 
 def _is_named(value: Value, names: Mapping[int, str], *words: str) -> bool:

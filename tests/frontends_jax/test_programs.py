@@ -84,6 +84,8 @@ SORTS: list[Case] = [
     ("descending", lambda x: jnp.sort(x, axis=1, descending=True), (X,)),
     ("permutation", lambda x: jax.random.permutation(jax.random.key(0), x), (V,)),
     ("approximate", lambda x: lax.approx_max_k(x, 2), (T,)),
+    ("approximate smallest", lambda x: lax.approx_min_k(x, 2), (T,)),
+    ("approximate smallest of a column", lambda x: lax.approx_min_k(x, 1, reduction_dimension=0), (X,)),
     ("rows with rows", lambda x, y: lax.sort((x, y), num_keys=1), (X, Y)),
     ("rows with what is the same everywhere", lambda x: lax.sort((x, jnp.full((3, 4), 2.0), lax.broadcasted_iota(jnp.int32, (3, 4), 1)), num_keys=1), (X,)),
     ("by keys of the program", lambda x: lax.sort((np.array([[2, 0, 1, 0], [3, 2, 1, 0], [0, 1, 2, 3]], np.int32), x), num_keys=1)[1], (X,)),
@@ -110,6 +112,10 @@ NUMBERS: list[Case] = [
     ("atanh", jnp.arctanh, (X * 0.9,)),
     ("acosh", jnp.arccosh, (P + 1.0,)),
     ("erf_inv", lax.erf_inv, (X * 0.9,)),
+    ("ends of erf_inv", lax.erf_inv, (jnp.array([-1.0, 1.0, 0.0, -0.999, 1.5]),)),
+    ("lgamma", lax.lgamma, (jnp.linspace(-2.65, 9.0, 40),)),
+    ("digamma", lax.digamma, (jnp.linspace(-2.65, 9.0, 40),)),
+    ("bessel_i1e", lax.bessel_i1e, (jnp.linspace(-6.0, 9.0, 40),)),
     ("piecewise", lambda x: jnp.piecewise(x, [x < 0, x >= 0], [lambda v: -v, lambda v: v * 2]), (X,)),
 ]
 RANDOM: list[Case] = [

@@ -18,7 +18,7 @@ F32 = np.dtype(np.float32)
 
 @dataclass(frozen=True)
 class Values:
-    """A model input. kind: "normal", "unit" (inside -1 and 1), "positive" (above 1), "index" (below `high`), "bool", "grid" (halves)."""
+    """A model input. kind: "normal", "unit" (inside -1 and 1), "positive" (above 1), "index" (below `high`), "bool", "one or zero", "grid" (halves)."""
 
     shape: tuple[int, ...]
     kind: str = "normal"
@@ -36,6 +36,8 @@ class Values:
                 return rng.integers(0, self.high, self.shape).astype(self.dtype if self.dtype != "float32" else "int64")
             case "bool":
                 return rng.integers(0, 2, self.shape).astype(np.bool_)
+            case "one or zero":
+                return rng.integers(0, 2, self.shape).astype(self.dtype)
             case "grid":
                 return (rng.integers(-6, 7, self.shape) / 2).astype(self.dtype)
             case _:
@@ -103,11 +105,13 @@ def weight(*shape: int) -> np.ndarray[Any, Any]:
     return (np.random.default_rng(len(shape)).standard_normal(shape) / 3).astype(np.float32)
 
 
+ARC = np.random.default_rng(7).uniform(0, 6, (1, 5, 4)).astype(np.float32)
+
 # --- elementwise --------------------------------------------------------------------------------------------------------------
 
 SHAPES = ((1, 31), (2, 3, 33), (32,), (33, 1))
 for _i, _op in enumerate("Abs Ceil Cos Erf Exp Floor Neg Relu Sigmoid Sign Sin Tanh Softplus Softsign Sinh Cosh HardSwish Identity Atan Asinh".split()):
-    case(_op, SHAPES[_i % 4], opset=(14, 18, 21)[_i % 3])
+    case(_op, SHAPES[_i % 4], opset=(14, 18, 21, 24, 28)[_i % 5])
 for _i, _op in enumerate("Acos Asin Atanh Tan".split()):
     case(_op, unit(*SHAPES[_i]), opset=13 + _i)
 for _op in ("Log", "Sqrt", "Reciprocal", "Acosh"):
@@ -266,6 +270,14 @@ case("GroupNormalization", (2, 8, 4, 4), weight(8), weight(8), opset=21, num_gro
 case("LRN", (1, 6, 4, 4), size=3)
 case("LpNormalization", (3, 33), axis=1)
 case("LpNormalization", (3, 33), axis=1, p=1)
+case("LpNormalization", Values((2, 33), "one or zero"), axis=0, opset=22)
+case("RMSNormalization", (2, 5, 33), weight(33), opset=23, epsilon=1e-5)
+case("RotaryEmbedding", (1, 2, 5, 8), np.cos(ARC), np.sin(ARC), opset=23)
+case("Attention", (1, 2, 5, 8), (1, 2, 7, 8), (1, 2, 7, 8), opset=23)
+case("Attention", (1, 4, 5, 8), (1, 2, 7, 8), (1, 2, 7, 8), opset=24, is_causal=1, scale=0.2)
+case("Swish", (3, 33), opset=24, alpha=1.5)
+case("CumProd", (3, 5), np.array(1), opset=26)
+case("CumProd", (3, 5), np.array(0), opset=26, exclusive=1, reverse=1)
 case("MeanVarianceNormalization", (2, 3, 4, 5), opset=13, axes=[0, 2, 3])
 
 # --- look-ups -----------------------------------------------------------------------------------------------------------------

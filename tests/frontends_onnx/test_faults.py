@@ -56,8 +56,8 @@ def _loop(path: Path) -> None:
 
 
 BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
-    "opset_12": (lambda path: one_node(path, "Relu", opset=12), FrontendError, "opset 13 to 21"),
-    "opset_22": (lambda path: one_node(path, "Relu", opset=22), FrontendError, "convert"),
+    "opset_12": (lambda path: one_node(path, "Relu", opset=12), FrontendError, "opset 13 to 28"),
+    "opset_29": (lambda path: one_node(path, "Relu", opset=29), FrontendError, "convert"),
     "no_such_op": (lambda path: one_node(path, "Frobnicate"), VerifyError, "Frobnicate"),
     "other_domain": (lambda path: one_node(path, "FusedGelu", domain="com.microsoft"), UnsupportedOpError, "com.microsoft"),
     "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it makes random numbers"),
@@ -122,6 +122,7 @@ FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any]
     ("Pad", (1, 2, 8, 8), 4, 18, {"p": np.array([0, 0, 0, -1, 0, 0, 0, 2])}, {"mode": "edge"}, "padding of -1 and 2 in mode 'edge'"),
     ("Det", (4, 4), 0, 17, {}, {}, "no rule for opset 17"),
     ("Det", (4, 4), 0, 21, {}, {}, "no rule for opset 21"),
+    ("SpaceToDepth", (1, 2, 4, 6), 4, 28, {}, {"blocksize": 2, "mode": "CRD"}, "attribute mode, which came after opset 21"),
     ("Resize", (1, 2, 8, 8), 4, 19, {"": np.zeros(0), "s": np.array([1, 1, 0.01, 1], np.float32)}, {}, "resizing to [1, 2, 0, 8]"),
     ("Reshape", (1, 2, 8, 8), 2, 17, {"p": np.array([3, 5])}, {}, "a reshape of [1, 2, 8, 8] to [3, 5]"),
     ("ReverseSequence", (3, 4, 5), 3, 17, {"l": np.array([1, 2, 3])}, {"batch_axis": 2, "time_axis": 0}, "time and batch axes other than the first two"),

@@ -283,6 +283,7 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
         (IMAGES, *BY_CHANNEL[:2]), lambda x, scale, offset: np.abs(normal(x, scale, offset, x.mean((0, 2)), x.var((0, 2)))),
     ),
     "the largest values": (function(TOP, "tensor<4x2xf32>", PLAIN), (X,), lambda x: -np.sort(-x)[:, :2] - np.argsort(-x)[:, :2]),
+    "the smallest values": (function(TOP.replace("largest = true", "largest = false"), "tensor<4x2xf32>", PLAIN), (X,), lambda x: np.sort(x)[:, :2] - np.argsort(x)[:, :2]),
     "the largest and its place": (function(EXTREME.format(start="0xFF800000", body=COMPARED.format("GT")), "tensor<4xf32>", PLAIN), (X,),
                                   lambda x: x.max(1) - x.argmax(1)),
     "the smallest and its place": (function(EXTREME.format(start="0x7F800000", body=COMPARED.format("LE")), "tensor<4xf32>", PLAIN), (X,),
@@ -370,15 +371,6 @@ REFUSED = {
         "reversed windows",
     ),
     "shards": (called("Sharding", "tensor<2x6xf32>", PLAIN), "one chip"),
-    "the smallest": (
-        function(
-            f"%0:2 = stablehlo.custom_call @mhlo.topk(%arg0) {{mhlo.attributes = {{k = 2 : i64, largest = false}}}} : ({PLAIN}) -> "
-            "(tensor<4x2xf32>, tensor<4x2xi32>)\n%1 = stablehlo.abs %0#0 : tensor<4x2xf32>",
-            "tensor<4x2xf32>",
-            PLAIN,
-        ).replace("return %0", "return %1"),
-        "smallest",
-    ),
     "a factorisation": (called("lapack_sgeqrf_ffi", PLAIN, PLAIN), "factorisation"),
     "an unknown name": (called("somebodys.kernel", PLAIN, PLAIN), "somebodys.kernel"),
     "groups of two chips": (over("dense<[[0, 1]]> : tensor<1x2xi64>"), "one chip"),

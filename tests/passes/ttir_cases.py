@@ -97,6 +97,7 @@ def _cases() -> list[Case]:
     cases += [
         Case("div", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=1, high=9),
         Case("pow", (((3, 8), "f32", "input"), ((3, 8), "f32", "input")), (((3, 8), "f32"),), low=0.5),
+        Case("pow", (((3, 8), "si32", "input"), ((3, 8), "si32", "input")), (((3, 8), "si32"),), low=0, high=6),
         Case(
             "right_shift",
             (((3, 8), "i32", "input"), ((3, 8), "i32", "input")),

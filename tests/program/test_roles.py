@@ -29,7 +29,8 @@ def roles(lines: str) -> str:
         arguments: list[tuple[Arg, Raw]] = []
         for arg in spec.args:
             if arg.name in given:
-                arguments.append((arg, model.Items(tuple(model.Literal(int(number)) for number in given.pop(arg.name).split(",")))))
+                numbers = [model.Literal(int(number)) for number in given.pop(arg.name).split(",")]
+                arguments.append((arg, numbers[0] if op == "pow_scalar" else model.Items(tuple(numbers))))
             elif arg.source.startswith("operand:") and (operand := given.pop(arg.source.removeprefix("operand:"), None) or next(tensors, None)) is not None:
                 uses = [Use(values.setdefault(one, _outside(one))) for one in operand.split("+")]
                 if arg.kind is Kind.TENSOR_LIST:
@@ -110,7 +111,7 @@ CASES = {
         "m mean, c centered, q squared, v variance, n normalized",
     ),
     "norms, the other way round": (
-        "m [2,32,1] = mean x; c [2,32,64] = subtract x m; q [2,32,64] = pow_scalar c; v [2,32,1] = mean q; r [2,32,1] = rsqrt v; n [2,32,64] = multiply r c",
+        "m [2,32,1] = mean x; c [2,32,64] = subtract x m; q [2,32,64] = pow_scalar c exponent=2; v [2,32,1] = mean q; r [2,32,1] = rsqrt v; n [2,32,64] = multiply r c",
         "m mean, c centered, q squared, v variance, n normalized",
     ),
     "softmax written out": (
@@ -135,7 +136,10 @@ CASES = {
         "a [2,32,64] = subtract mask_2 mask; b [2,32,64] = subtract mask zeros; c [2,32,64] = subtract mask x; d [2,32,64] = subtract x mask",
         "a segments, b segments",
     ),
-    "others": ("a [2,32,64] = embedding x w; b [2,32,96] = pad x; c [2,32,64] = pow_scalar x; d [2,32,64] = relu x", "a embedded, b padded, c squared"),
+    "others": (
+        "a [2,32,64] = embedding x w; b [2,32,96] = pad x; c [2,32,64] = pow_scalar x exponent=2; e [2,32,64] = pow_scalar x exponent=3; d [2,32,64] = relu x",
+        "a embedded, b padded, c squared",
+    ),
 }
 
 

@@ -38,7 +38,7 @@ def load(
     path: str | Path, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, dims: Mapping[str, int] | None = None,
     values: Mapping[str, Array] | None = None, init: Init = "randn", seed: int = 0,
 ) -> FrontendResult:  # fmt: skip
-    """An ONNX file with standard ops of opset 13 to 21.
+    """An ONNX file with standard ops of opset 13 to 28.
 
     Args:
         args, kwargs: example inputs, by position and by name (numpy arrays or tensors); they fix the open dimensions.

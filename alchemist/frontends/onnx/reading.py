@@ -54,7 +54,7 @@ def read_model(path: Path) -> onnx.ModelProto:
 
 
 def opset_of(model: onnx.ModelProto, where: str) -> int:
-    """The version of the standard ops. Raises: FrontendError outside 13 to 21."""
+    """The version of the standard ops. Raises: FrontendError outside 13 to 28."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     version = max(versions, default=1)
     if not FIRST_OPSET <= version <= LAST_OPSET:

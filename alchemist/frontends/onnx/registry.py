@@ -11,7 +11,9 @@ from alchemist.errors import InternalError
 Rule = Callable[..., Any]
 F = TypeVar("F", bound=Rule)
 
-FIRST_OPSET, LAST_OPSET = 13, 21
+FIRST_OPSET, LAST_OPSET = 13, 28
+READ_OPSET = 21
+"""Rules know the attributes of this opset; one that came later is refused, unless the rule says that it is of a later one."""
 RULES: dict[str, dict[int, Rule]] = {}
 
 
@@ -28,10 +30,10 @@ def rule(*names: str, since: int = 1) -> Callable[[F], F]:
     return add
 
 
-def find(name: str, opset: int) -> Rule | None:
-    """The rule of an op in a model of this opset."""
+def find(name: str, opset: int) -> tuple[Rule, int] | None:
+    """The rule of an op in a model of this opset, and the opset whose attributes it knows."""
     versions = [since for since in RULES.get(name, {}) if since <= opset]
-    return RULES[name][max(versions)] if versions else None
+    return (RULES[name][max(versions)], max(READ_OPSET, *versions)) if versions else None
 
 
 @dataclass(slots=True)

@@ -125,8 +125,12 @@ class Walk:
             folded = fold(resolved, scope.opset, known, attributes)
             if folded is not None:
                 return [self.c.constant(value) for value in folded]
-        rule = find(node.op_type, scope.opset)
-        if rule is not None:
+        found = find(node.op_type, scope.opset)
+        if found is not None:
+            rule, known_opset = found
+            later = _later(attributes, node.op_type, known_opset) if scope.opset > known_opset else []
+            if later:
+                raise Unsupported(f"attribute {later[0]}, which came after opset {known_opset}")
             described = Node(node.op_type, scope.opset, node.name, attributes, wanted)
             return self._ruled(rule, described, inputs)
         function = self._standard_function(resolved, inputs, scope)
@@ -207,7 +211,9 @@ class Walk:
                 copy.input[:] = ["" if name in values and name not in present else name for name in inner.input]
                 inner = copy
             body.append(inner)
-        return self._inside(lambda: self.graph(body, Scope(values, opset, attributes), list(function.output)))
+        wanted = [name for name, given in zip(function.output, node.output, strict=False) if given]  # others the body need not make
+        made = iter(self._inside(lambda: self.graph(body, Scope(values, opset, attributes), wanted)))
+        return [next(made, None) if given else None for given in node.output]
 
     def _standard_function(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> onnx.FunctionProto | None:
         """What the standard defines the op by."""
@@ -290,3 +296,11 @@ class Walk:
 
 
 __all__ = ["Scope", "Walk"]
+
+
+def _later(attributes: Mapping[str, Any], op: str, opset: int) -> list[str]:
+    """Of the node's attributes those that the op does not have in this opset. A rule for an op that came later was written for what it has."""
+    try:
+        return sorted(attributes.keys() - defs.get_schema(op, opset, "").attributes.keys())
+    except defs.SchemaError:
+        return []

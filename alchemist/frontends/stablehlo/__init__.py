@@ -1,6 +1,16 @@
 """StableHLO -> TTIR, shared by the JAX and the text front end. Imports neither jax nor torch."""
 
-from alchemist.frontends.stablehlo import rules_calls, rules_control, rules_eltwise, rules_index, rules_linalg, rules_norm, rules_reduce, rules_shape
+from alchemist.frontends.stablehlo import (
+    rules_calls,
+    rules_control,
+    rules_eltwise,
+    rules_index,
+    rules_linalg,
+    rules_norm,
+    rules_reduce,
+    rules_shape,
+    rules_special,
+)
 from alchemist.frontends.stablehlo.convert import Converted, Input, convert
 from alchemist.frontends.stablehlo.jax_locations import ENTRY, Sources, scope_mark
 
@@ -18,5 +28,6 @@ __all__ = [
     "rules_norm",
     "rules_reduce",
     "rules_shape",
+    "rules_special",
     "scope_mark",
 ]

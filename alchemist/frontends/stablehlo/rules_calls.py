@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.attention_calls import WRITTEN_OUT
@@ -30,6 +31,22 @@ _CALLED = {  # custom call -> TTIR op with the same operands in the same order
 _ONE_CHIP = "programs are for one chip"
 
 
+def _smallest_first(c: Converter, op: Operation) -> bool:
+    """Whether the comparison that a call names says so."""
+    named = op.properties.get("called_computations")
+    names = [one.root_reference.data for one in named.data if isinstance(one, SymbolRefAttr)] if isinstance(named, ArrayAttr) else []
+    found = [
+        str(prop(inner, "comparison_direction"))
+        for name in names
+        if name in c.functions
+        for inner in c.functions[name].walk()
+        if inner.name == "stablehlo.compare"
+    ]
+    if not found:
+        raise Unsupported("a choice of values without a comparison")
+    return any(direction.rstrip(">").split()[-1].startswith("L") for direction in found)
+
+
 @rule("stablehlo.custom_call")
 def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     target = str(prop(op, "call_target_name", ""))
@@ -48,15 +65,13 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     if target in ("tenstorrent.gather_dim", "mhlo.topk"):
         attributes: Mapping[str, Any] = prop(op, "tt.composite_attributes") or prop(op, "mhlo.attributes") or {}
         if target == "mhlo.topk":
-            if not attributes.get("largest", True):
-                raise Unsupported("the smallest values")
-            return list(top_values(c, op, vals[0], len(vals[0].shape) - 1))
+            return list(top_values(c, op, vals[0], len(vals[0].shape) - 1, bool(attributes.get("largest", True))))
         axis = int(attributes.get("dim", 0)) % max(len(vals[0].shape), 1)
         return [c.e.make("ttir.gather", [c.e.full(val) for val in vals], {"dim": axis}, *type_of(op.results[0]))]
     if target == "ApproxTopK" and len(op.results) == 2:
         shape, _ = type_of(op.results[0])
         differing = [i for i, (a, b) in enumerate(zip(shape, vals[0].shape, strict=True)) if a != b]
-        return list(top_values(c, op, vals[0], differing[0] if differing else len(shape) - 1))
+        return list(top_values(c, op, vals[0], differing[0] if differing else len(shape) - 1, not _smallest_first(c, op)))
     if target.startswith("lapack_") or "cusolver" in target or "Eigh" in target:
         raise Unsupported(f"a matrix factorisation ({target})", hint="there is none on the device: factorise on the host and pass the result as input")
     raise Unsupported(f"custom call {target}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -115,38 +114,6 @@ def _sign(c: Converter, x: Val) -> Val:
     """Of floats, as which integers are taken."""
     made = elementwise(c, "sign", [x if x.of.startswith(("f", "bf")) else c.e.typecast(x, "f32")], x.shape, x.of if x.of.startswith(("f", "bf")) else "f32")
     return c.e.typecast(made, x.of)
-
-
-_ERF_INV_CENTRE = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)
-_ERF_INV_TAILS = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)
-"""Coefficients of M. Giles, "Approximating the erfinv function" (2010), single precision."""
-
-
-@rule("chlo.erf_inv")
-def erf_inv(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """x * polynomial(-log(1 - x^2)): what `jax.random.normal` comes down to; of constants, computed now."""
-    quantile = NormalDist().inv_cdf
-    function = np.vectorize(lambda x: quantile((x + 1) / 2) / math.sqrt(2) if abs(x) < 1 else x * math.inf)
-    shape, of = type_of(op.results[0])
-    folded = fold(function, vals, shape, of)
-    if folded is not None:
-        return folded
-
-    def make(name: str, *operands: Val | float) -> Val:
-        return elementwise(c, name, [c.e.scalar(v, shape, of) if isinstance(v, float) else v for v in operands], shape, of)
-
-    def polynomial(coefficients: Sequence[float], at: Val) -> Val:
-        total = make("multiply", at, coefficients[0])
-        for value in coefficients[1:-1]:
-            total = make("multiply", make("add", total, value), at)
-        return make("add", total, coefficients[-1])
-
-    x = vals[0]
-    w = make("neg", make("log1p", make("neg", make("square", x))))
-    centre = polynomial(_ERF_INV_CENTRE, make("subtract", w, 2.5))
-    tails = polynomial(_ERF_INV_TAILS, make("subtract", make("sqrt", w), 3.0))
-    near = elementwise(c, "lt", [w, c.e.scalar(5.0, shape, of)], shape, "i1")
-    return make("multiply", make("where", near, centre, tails), x)
 
 
 @rule("chlo.atanh", "chlo.acosh")

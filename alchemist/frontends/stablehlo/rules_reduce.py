@@ -312,11 +312,11 @@ def top_k(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return top_values(c, op, vals[0], len(vals[0].shape) - 1)
 
 
-def top_values(c: Converter, op: Operation, x: Val, axis: int) -> Sequence[Val]:
-    """The largest values along an axis and their places: as many as the results have."""
+def top_values(c: Converter, op: Operation, x: Val, axis: int, largest: bool = True) -> Sequence[Val]:
+    """The largest (or smallest) values along an axis and their places: as many as the results have."""
     (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
     dim = -1 if axis == len(shape) - 1 else axis
-    attributes = {"k": shape[axis], "dim": dim, "largest": True, "sorted": True}
+    attributes = {"k": shape[axis], "dim": dim, "largest": largest, "sorted": True}
     values, indices = c.e.b.op("ttir.topk", [c.e.full(x)], attributes, [tensor(shape, of), tensor(shape, index_of)])
     return [Val(shape, of, values), Val(shape, index_of, indices)]
 

@@ -201,6 +201,11 @@ def pow_(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
+    if dtype in INTEGERS and number != 2:  # the library has powers of floats alone
+        power = c.emit("pow_tensor", [c.get(base, TILE, "f32"), c.get(exponent, TILE, "f32")], None, shape(result), "f32")
+        nearest = c.like("floor", c.emit("add", [power, c.scalar(0.5, "f32")], None, shape(result), "f32"))
+        c.set(result, c.convert(nearest, TILE, dtype))
+        return
     if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # the IR's pow_scalar takes no other negative number
         order = c.is_image(base)
         value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)

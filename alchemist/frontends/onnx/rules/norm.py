@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from alchemist.frontends import composites
 from alchemist.frontends.onnx.emitter import Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
@@ -45,10 +47,11 @@ def group_norm(c: Emitter, node: Node, x: Tensor, scale: Tensor, bias: Tensor) -
 
 @rule("LpNormalization")
 def lp_norm(c: Emitter, node: Node, x: Tensor) -> Tensor:
+    """Zero where the norm is."""
     dims = [node.get("axis", -1)]
-    if node.get("p", 2) == 1:
-        return c.binary("div", x, c.reduce("sum", c.unary("abs", x), dims, True))
-    return c.binary("div", x, c.unary("sqrt", c.reduce("sum", c.unary("square", x), dims, True)))
+    total = c.reduce("sum", c.unary("abs" if node.get("p", 2) == 1 else "square", x), dims, True)
+    norm = total if node.get("p", 2) == 1 else c.unary("sqrt", total)
+    return c.binary("div", x, c.binary("maximum", norm, float(np.finfo(np.float32).tiny)))
 
 
 @rule("MeanVarianceNormalization")

@@ -22,18 +22,6 @@ UNARY: dict[str, str] = {
     ).split()
 } | {"absolute": "abs", "negative": "neg", "arccos": "acos", "fix": "trunc", "special_expm1": "expm1"}
 """aten name -> TTIR name; the operand is cast to the result's dtype (an integer `exp` gives floats)."""
-LANCZOS = (
-    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
-    12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7,
-)  # fmt: skip
-ERFINV_MIDDLE = (
-    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503, -0.00417768164,
-    0.246640727, 1.50140941,
-)  # fmt: skip
-ERFINV_TAIL = (
-    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
-    1.00167406, 2.83297682,
-)  # fmt: skip
 PREDICATES = {"isfinite", "logical_not", "signbit"}
 
 ARITHMETIC: dict[str, str] = {
@@ -445,48 +433,6 @@ def nan_to_num(x: torch.Tensor, nan: float | None = None, posinf: float | None =
     info = torch.finfo(x.dtype)
     x = torch.where(torch.isnan(x), 0.0 if nan is None else nan, x)
     return torch.clamp(x, info.min if neginf is None else neginf, info.max if posinf is None else posinf)
-
-
-@recipe("aten.lgamma.default", "prims.lgamma.default")
-def lgamma(x: torch.Tensor) -> torch.Tensor:
-    """Lanczos' series (g = 7), reflected for arguments below one half."""
-    low = x < 0.5
-    z = torch.where(low, 1 - x, x) - 1
-    series = torch.full_like(z, LANCZOS[0])
-    for step, factor in enumerate(LANCZOS[1:], 1):
-        series = series + factor / (z + step)
-    t = z + 7.5
-    value = (z + 0.5) * torch.log(t) - t + torch.log(series) + 0.5 * math.log(2 * math.pi)
-    return torch.where(low, math.log(math.pi) - torch.log(torch.abs(torch.sin(math.pi * x))) - value, value)
-
-
-@recipe("aten.digamma.default", "prims.digamma.default")
-def digamma(x: torch.Tensor) -> torch.Tensor:
-    """Six steps of the recurrence, then the asymptotic series; reflected for arguments below one half."""
-    low = x < 0.5
-    z = torch.where(low, 1 - x, x)
-    below = torch.zeros_like(z)
-    for step in range(6):
-        below = below + 1.0 / (z + step)
-    z = z + 6
-    w = 1.0 / (z * z)
-    value = torch.log(z) - 0.5 / z - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w / 240))) - below
-    return torch.where(low, value - math.pi / torch.tan(math.pi * x), value)
-
-
-@recipe("aten.erfinv.default", "aten.special_erfinv.default", "prims.erf_inv.default")
-def erfinv(x: torch.Tensor) -> torch.Tensor:
-    """Giles' polynomials in -log(1 - x^2), one for the middle and one for the tails."""
-    w = -torch.log1p(-x * x)
-    middle, tail = w - 2.5, torch.sqrt(w.clamp(min=5.0)) - 3.0
-
-    def polynomial(t: torch.Tensor, factors: tuple[float, ...]) -> torch.Tensor:
-        total = torch.full_like(t, factors[0])
-        for factor in factors[1:]:
-            total = total * t + factor
-        return total
-
-    return torch.where(w < 5.0, polynomial(middle, ERFINV_MIDDLE), polynomial(tail, ERFINV_TAIL)) * x
 
 
 @rule("aten.rrelu.default")

@@ -104,22 +104,22 @@ class _Elimination:
         used = None
         self.rows: list[torch.Tensor] = []
         self.pivots: list[torch.Tensor] = []
-        for _ in range(count):
-            column = matrix[..., :, :1]
+        for j in range(count):  # columns that are done stay where they are: to cut them off would be a product for each step
+            column = matrix[..., :, j : j + 1]
             size = torch.abs(column)
             if used is not None:
                 size = torch.where(used, -1.0, size)
             place = torch.argmax(size, -2, keepdim=True)
             here = numbers == place
             row = torch.gather(matrix, -2, place.expand(*dims, 1, matrix.shape[-1]))
-            pivot = row[..., :1]
-            if matrix.shape[-1] > 1:  # what is right of the column: the column itself is done
-                row = row[..., 1:] / pivot
-                matrix = torch.where(here, row, matrix[..., 1:] - column * row)
+            pivot = row[..., j : j + 1]
+            if right is not None or j + 1 < count:
+                row = row / pivot
+                matrix = torch.where(here, row, matrix - column * row)
             used = here if used is None else used | here
             self.rows.append(place)
             self.pivots.append(pivot)
-        self.left = matrix
+        self.left = matrix[..., :, count:]
 
     def solution(self) -> torch.Tensor:
         """The right side's rows in the order of the columns."""

@@ -1,4 +1,4 @@
-"""Functions of torch.special and odd elementwise ops, in terms of simpler ones. Coefficients are those of the tables named."""
+"""Functions of torch.special and odd elementwise ops, in terms of simpler ones."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+from alchemist.frontends.coefficients import ERFC, ERFINV_MIDDLE, ERFINV_TAIL, I0_LARGE, I0_SMALL, I1_LARGE, I1_SMALL, LANCZOS
 from alchemist.frontends.torch.registry import recipe
-
-I0_SMALL = (1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813)
-"""Abramowitz and Stegun 9.8.1: I0 up to 3.75 in (x / 3.75)^2."""
-I0_LARGE = (0.39894228, 0.01328592, 0.00225319, -0.00157565, 0.00916281, -0.02057706, 0.02635537, -0.01647633, 0.00392377)
-"""9.8.2: sqrt(x) exp(-x) I0 from 3.75 on, in 3.75 / x."""
-I1_SMALL = (0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411)
-"""9.8.3: I1 / x up to 3.75."""
-I1_LARGE = (0.39894228, -0.03988024, -0.00362018, 0.00163801, -0.01031555, 0.02282967, -0.02895312, 0.01787654, -0.00420059)
-"""9.8.4: sqrt(x) exp(-x) I1 from 3.75 on."""
-ERFC = (-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277)
-"""Chebyshev fit of log(erfc(z) exp(z^2) / t) in t = 1 / (1 + z / 2) for z from 0 on (Numerical Recipes, erfcc), to 1.2e-7 of the value."""
 
 
 def _polynomial(x: torch.Tensor, factors: Sequence[float]) -> torch.Tensor:
@@ -114,3 +104,40 @@ def frexp(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         exponent = torch.where(wrong, exponent + step, exponent)
         mantissa = torch.where(wrong, mantissa * 2.0**-step, mantissa)
     return mantissa, exponent.to(torch.int32)
+
+
+@recipe("aten.lgamma.default", "prims.lgamma.default")
+def lgamma(x: torch.Tensor) -> torch.Tensor:
+    """Lanczos' series (g = 7), reflected for arguments below one half."""
+    low = x < 0.5
+    z = torch.where(low, 1 - x, x) - 1
+    series = torch.full_like(z, LANCZOS[0])
+    for step, factor in enumerate(LANCZOS[1:], 1):
+        series = series + factor / (z + step)
+    t = z + 7.5
+    value = (z + 0.5) * torch.log(t) - t + torch.log(series) + 0.5 * math.log(2 * math.pi)
+    return torch.where(low, math.log(math.pi) - torch.log(torch.abs(torch.sin(math.pi * x))) - value, value)
+
+
+@recipe("aten.digamma.default", "prims.digamma.default")
+def digamma(x: torch.Tensor) -> torch.Tensor:
+    """Six steps of the recurrence, then the asymptotic series; reflected for arguments below one half."""
+    low = x < 0.5
+    z = torch.where(low, 1 - x, x)
+    below = torch.zeros_like(z)
+    for step in range(6):
+        below = below + 1.0 / (z + step)
+    z = z + 6
+    w = 1.0 / (z * z)
+    value = torch.log(z) - 0.5 / z - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w / 240))) - below
+    return torch.where(low, value - math.pi / torch.tan(math.pi * x), value)
+
+
+@recipe("aten.erfinv.default", "aten.special_erfinv.default", "prims.erf_inv.default")
+def erfinv(x: torch.Tensor) -> torch.Tensor:
+    """Giles' polynomials in -log(1 - x^2), one for the middle and one for the tails."""
+    w = -torch.log1p(-x * x)
+    middle, tail = w - 2.5, torch.sqrt(w.clamp(min=5.0)) - 3.0
+
+    value = torch.where(w < 5.0, _polynomial(middle, ERFINV_MIDDLE), _polynomial(tail, ERFINV_TAIL))
+    return torch.abs(value) * x  # at the ends the tail's polynomial is -inf
