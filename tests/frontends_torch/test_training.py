@@ -64,7 +64,7 @@ POOLS: list[nn.Module] = [
         kind(window, stride, padding)
         for kind in (nn.MaxPool2d, nn.AvgPool2d)
         for window, stride, padding in (
-            (2, 1, 0), (2, 2, 1), (2, (2, 1), 0), (2, 2, (0, 1)), ((3, 2), None, 0), ((2, 3), None, 0), (3, 2, 1), (1, 3, 0), (4, None, 0), (3, (1, 2), (1, 0)),
+            (2, 1, 0), (2, 2, (0, 1)), ((3, 2), None, 0), (3, 2, 1), (1, 3, 0), (3, (1, 2), (1, 0)),
         )
     ),
     nn.MaxPool2d(2, dilation=2), nn.MaxPool2d(3, 2, 1, (1, 2)), nn.MaxPool2d(3, 2, ceil_mode=True), nn.MaxPool2d(2, 3, 1, ceil_mode=True),

@@ -71,7 +71,7 @@ def test_places(path: str, text: str, changes: set[str]) -> None:
 
 
 def test_python_mutants_of_the_project_parse() -> None:
-    for mutant in draw(sources(None, [], []), 120, 1):
+    for mutant in draw(sources(None, [], []), 60, 1):
         if mutant.path.endswith(".py"):
             text = (ROOT / mutant.path).read_text()
             assert ast.dump(ast.parse(mutant.edit.apply(text))) != ast.dump(ast.parse(text)), str(mutant)
