@@ -212,8 +212,9 @@ def test_a_larger_batch_costs_what_is_told(build: Callable[[], Built], tmp_path:
         codegen_py(model, *larger[: len(args)], export_path=tmp_path / f"batch_{size}", export_golden="none", **named)
         exported_ns = estimate(tmp_path / f"batch_{size}")
         print(f"batch {size}: told {row['device_ns'] / 1e3:.1f} us, exported {exported_ns / 1e3:.1f} us")
-        # The program as it is, with more rows. An export at that batch chooses anew: rows of all samples as one matrix (BERT), images in L1 or not (ResNet).
-        assert row["device_ns"] == pytest.approx(exported_ns, rel=0.1 if build is torch_mlp else 0.25)
+        # The program as it is, with more rows. An export at that batch chooses anew: rows of all samples as one matrix (BERT), images in L1 or not (ResNet);
+        # docs/make_it_faster.md says by how much.
+        assert 0.75 * exported_ns < row["device_ns"] < (1.1 if build is torch_mlp else 2.0) * exported_ns
 
 
 def estimate(folder: Path) -> float:
