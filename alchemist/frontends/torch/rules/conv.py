@@ -172,11 +172,12 @@ def max_pool2d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: 
 def max_pool2d_with_indices(
     c: Lowering, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False
 ) -> list[Tensor]:
-    if any(len(user.args) > 1 and user.args[1] == 1 and user.users for user in c.node.users):
-        windows, out = Windows(kernel, stride, padding, dilation), tuple(c.out[0].shape[-2:])
-        found: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
-        return found
-    return [max_pool2d(c, x, kernel, stride, padding, dilation, ceil_mode)]
+    readers = {str(reader.target) for user in c.node.users if len(user.args) > 1 and user.args[1] == 1 for reader in user.users}
+    if readers <= {"aten.max_pool2d_with_indices_backward.default"}:  # its recipe finds the places itself
+        return [max_pool2d(c, x, kernel, stride, padding, dilation, ceil_mode), c.full(c.out[1].shape, 0, c.out[1].dtype)]
+    windows, out = Windows(kernel, stride, padding, dilation), tuple(c.out[0].shape[-2:])
+    found: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
+    return found
 
 
 @rule("aten.avg_pool2d.default")
