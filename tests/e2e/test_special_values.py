@@ -40,7 +40,7 @@ def test_a_mask_of_one_column(codegen: object, tmp_path: Path) -> None:
 class AtTheEdge(torch.nn.Module):
     def forward(self, x: torch.Tensor, i: torch.Tensor, nothing: torch.Tensor) -> tuple[torch.Tensor, ...]:
         rows = x.repeat(1, 0)
-        whole = (i**3, i ** (i.abs() % 5), 2 ** i.abs(), i**0, (i - 1) ** 2)
+        whole = (i**3, i ** (i.abs() % 5), 2 ** i.abs(), i**0, (i - 1) ** 2, i[:1] ** torch.full((4, 6), 2))
         return *whole, rows, torch.cat([rows, x], 1) + 1, nothing.sum(0), torch.nn.functional.celu(nothing), x.logsumexp(1), torch.logaddexp(x, x)
 
 

@@ -301,22 +301,9 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
             ((2, 4, 4, 6), F, "input"),
             ((4, 3, 3, 3), F, "input"),
         ),
-        [
-            "reshape",
-            *["reshape", "pad"] * 2,
-            "pad",
-            "reverse",
-            "reshape",
-            "permute",
-            "reshape",
-            *["slice_static", "reshape"] * 9,
-            "concat",
-            "reshape",
-            "broadcast",
-            "reshape",
-            "matmul",
-            "reshape",
-        ],
+        "reshape reshape pad reshape pad pad reverse reshape permute reshape".split()
+        + ["slice_static", "reshape"] * 9
+        + "concat reshape broadcast reshape matmul reshape".split(),
     ),
     "spread windows that are cut": (
         "decompose-conv",
@@ -325,23 +312,9 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
             ((1, 3, 7, 3), F, "input"),
             ((3, 2, 3, 1), F, "input"),
         ),
-        [
-            "reshape",
-            "pad",
-            "reshape",
-            "reshape",
-            "slice_static",
-            "reverse",
-            "reshape",
-            "permute",
-            "reshape",
-            *["slice_static", "reshape"] * 3,
-            "concat",
-            "reshape",
-            "reshape",
-            "matmul",
-            "reshape",
-        ],
+        "reshape pad reshape reshape slice_static reverse reshape permute reshape".split()
+        + ["slice_static", "reshape"] * 3
+        + "concat reshape reshape matmul reshape".split(),
     ),
     "places of a weight gradient": (
         "decompose-conv",

@@ -201,7 +201,8 @@ def pow_(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
-    if dtype in INTEGERS and number != 2:  # the library has powers of floats alone
+    square = number == 2 and shape(base) == shape(result)
+    if dtype in INTEGERS and not square:  # the library has powers of floats alone; exact up to 2^24
         power = c.emit("pow_tensor", [c.get(base, TILE, "f32"), c.get(exponent, TILE, "f32")], None, shape(result), "f32")
         nearest = c.like("floor", c.emit("add", [power, c.scalar(0.5, "f32")], None, shape(result), "f32"))
         c.set(result, c.convert(nearest, TILE, dtype))
@@ -209,7 +210,7 @@ def pow_(c: Lowering, op: Operation) -> None:
     if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # the IR's pow_scalar takes no other negative number
         order = c.is_image(base)
         value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)
-        if number == 2:
+        if square:
             c.set(result, c.emit("multiply", [value, value], None, shape(value), dtype), order)
         elif number == 0.5:
             c.set(result, c.like("sqrt", value), order)

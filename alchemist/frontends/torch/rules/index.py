@@ -13,6 +13,7 @@ from alchemist.frontends.torch.dtypes import to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progression
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.frontends.torch.rules.conv import Windows
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
 """torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
@@ -347,17 +348,9 @@ def diagonal(c: Emitter, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 
 
 @recipe("aten.im2col.default")
 def im2col(x: torch.Tensor, kernel: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> torch.Tensor:
-    x = torch.nn.functional.pad(x, [padding[1], padding[1], padding[0], padding[0]])
-    n, channels, height, width = x.shape
-    rows = (height - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
-    columns = (width - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
-    patches = []
-    for i in range(kernel[0]):
-        for j in range(kernel[1]):
-            top, left = i * dilation[0], j * dilation[1]
-            down, right = top + (rows - 1) * stride[0] + 1, left + (columns - 1) * stride[1] + 1
-            patches.append(x[:, :, top : down : stride[0], left : right : stride[1]])
-    return torch.stack(patches, 2).reshape(n, channels * kernel[0] * kernel[1], rows * columns)
+    windows, (n, channels, *sizes) = Windows(kernel, stride, padding, dilation), x.shape
+    out = [(size + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i, size in enumerate(sizes)]
+    return torch.stack(windows.taps(x, 0.0, out), 2).reshape(n, channels * math.prod(kernel), math.prod(out))
 
 
 @rule("aten.bucketize.Tensor", "aten.searchsorted.Tensor")
