@@ -185,7 +185,7 @@ RESHARD = "reshard: "
 """Beginning of the remark of a move that the optimizer put in."""
 
 LIFTED_NAME = "alchemist.lifted_name"
-"""String attribute on a `ttnn.constant`: what the argument that it becomes is called, instead of constant_<n>."""
+"""String attribute on a `ttnn.constant`: what it, or the argument that it becomes, is called instead of `constant`."""
 PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 """Products of a tensor and a matrix: what has program configs of matmul."""
 COLUMN_MATRICES = ("half_turn", "pair_turn", "chosen_columns")

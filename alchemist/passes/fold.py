@@ -222,8 +222,11 @@ def _canonical(op: Operation) -> Operation | None:
 
 
 def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
-    """A constant op before `op`."""
-    b = Builder.in_place_of(op)
+    """A constant op before `op`, with the sources of what made the values: a reshape says nothing of them."""
+    b, made_by = Builder.before(op), op
+    while made_by.name in ("ttir.reshape", "ttir.permute") and isinstance(owner := made_by.operands[0].owner, Operation):
+        made_by = owner
+    b.source = sources_of(made_by) or None
     element = access.element_type(value)
     single = uniform(array)
     number = None if single is None else float(single) if element.startswith(("f", "bf")) else int(single)

@@ -16,7 +16,7 @@ from alchemist.ir import access
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
 from alchemist.ops.library_names import DEFAULTS, DTYPES, FIDELITIES, class_name, field_name, looked_up
-from alchemist.ops.spec import INLINE, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
+from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE, REQUIRED, TTNN_OPS, WHY, Arg, EnumRef, Kind, inline_scalar
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Raw, TensorType, Use, Value
 
@@ -143,7 +143,7 @@ class _Extraction:
                 arguments.append((arg, raw))
             elif arg.default is REQUIRED:
                 raise EmitError(f"required argument {arg.name} has no value", op=op.name, expected=arg.source)
-        return Node(spec, tuple(arguments), results, sources_of(op), str(access.attr(op, NOTE, "")))
+        return Node(spec, tuple(arguments), results, sources_of(op), str(access.attr(op, NOTE, "")), called=str(access.attr(op, LIFTED_NAME, "")))
 
     def _argument(self, op: Operation, arg: Arg, environment: dict[SSAValue, Value]) -> Raw | None:
         """The argument's value, None when it is absent or the library's default."""

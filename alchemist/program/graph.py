@@ -96,6 +96,7 @@ class Node:
     """One call. position: index in the graph's order. frees: values whose life ends behind it. kept: of what it reads or makes.
 
     helper: name of the program's own function that is called instead of the op, "" for none; parts: the ops that it calls.
+    called: what a pass says that the result is called, "" for none.
     """
 
     spec: OpSpec
@@ -108,6 +109,7 @@ class Node:
     kept: list[Kept] = field(default_factory=list)
     helper: str = ""
     parts: tuple[Node, ...] = ()
+    called: str = ""
 
     def __post_init__(self) -> None:
         for value in self.results:

@@ -238,7 +238,7 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
         return "causal_mask" if names & _COMPARISONS else "attention_mask"
     what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
     if what == "Tensor":
-        return name_of_values(_values(computing[0]))
+        return computing[0].called or name_of_values(_values(computing[0]))
     return {"where": "mask", "arange": "positions", "full": "constant", "zeros": "zeros", "ones": "ones"}.get(what, what)
 
 

@@ -129,3 +129,23 @@ def test_what_most_calls_give_is_a_default(rows: list[tuple[int, int, int]], by_
     assert [one.name + default for one, default in zip(made[0].parameters, shown, strict=True)] == parameters
     calls = [one for one in made[1].body if isinstance(one, model.CallFunction)]
     assert [" ".join(one.name for one in call.arguments if isinstance(one, model.NumberArgument)) for call in calls] == given
+
+
+class _Normalized(nn.Module):
+    """Constants of a variable, reshaped where they are used, and a group norm of 16 pixels with a constant that lowering adds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(2, 32)
+        self.conv = nn.Conv2d(32, 32, 1)
+
+    def forward(self, image: torch.Tensor, offsets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        level_sizes = torch.stack([torch.tensor([4.0, 2.0]), torch.tensor([2.0, 1.0])], -1)
+        return self.norm(self.conv(image)), offsets / level_sizes[None, :, None, :]
+
+
+def test_constants_are_called_after_their_variable_or_purpose(tmp_path: Path) -> None:
+    made = codegen_py(_Normalized().eval(), torch.zeros(1, 32, 4, 4), torch.zeros(3, 2, 5, 2), export_path=tmp_path / "x", export_golden="none")
+    text = (made.path / "main.py").read_text()
+    assert 'weights["level_sizes"]' in text
+    assert 'weights["norm.shares_of_16_pixels"]' in text or 'weights["shares_of_16_pixels"]' in text

@@ -297,7 +297,9 @@ class Lowering(Emitter):
             remake = self._remake(node, args, kwargs)
         if isinstance(value, torch.Tensor):
             folded = Tensor(self, value.shape, value.dtype, const=value, remake=remake)
-            if self.outer is not None:
+            if is_view(op) and tensors and tensors[0].origin is not None:  # `sizes[None, :]` is still what `sizes = ...` made
+                folded.origin = tensors[0].origin
+            elif self.outer is not None:
                 folded.origin = (self.outer, self.info)
             return folded
         if isinstance(value, (list, tuple)):
