@@ -231,6 +231,20 @@ def test_ops_without_a_golden_function_and_attached_ones() -> None:
         operation.golden_function = None
 
 
+def test_fallback_functions_compute_on_the_host(device: Any) -> None:
+    """A golden function on an op's own tensors; its results are placed like the first of them."""
+    x = torch.randn(2, 4, 32).bfloat16()
+    rows = ttnn.from_torch(x, device=device)
+    turned = ttnn.get_fallback_function(ttnn.reshape)(rows, (2, 2, 64))
+    assert (list(turned.shape), turned.dtype, turned.layout, turned.device()) == ([2, 2, 64], ttnn.bfloat16, ttnn.ROW_MAJOR_LAYOUT, rows.device())
+    assert torch.equal(ttnn.to_torch(turned), x.reshape(2, 2, 64))
+    parts = ttnn.get_fallback_function(ttnn.split)(ttnn.from_torch(x), 2, dim=1)
+    assert [ttnn.to_torch(part).tolist() for part in parts] == [part.tolist() for part in x.split(2, 1)]
+    assert parts[0].device() is None
+    with pytest.raises(RuntimeError, match="does not have a golden function"):
+        ttnn.get_fallback_function(ttnn.sharded_to_interleaved_partial)
+
+
 IMAGE = {"batch_size": 2, "input_h": 8, "input_w": 6, "channels": 32}
 WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
     "max": ("max_pool2d", IMAGE | {"kernel_size": [3, 3], "stride": [2, 2], "padding": [1, 1], "dilation": [1, 1]}),

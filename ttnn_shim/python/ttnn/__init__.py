@@ -31,7 +31,7 @@ _HOME = {
               "ConcatMeshToTensor", "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper", "concat_mesh_to_tensor_composer",
               "from_host_shards", "combine_device_tensors", "aggregate_tensor", "distribute"),
     "_configs": ("UnaryWithParam",),
-    "_golden": ("attach_golden_function", "decorators.get_golden_function"),
+    "_golden": ("attach_golden_function", "decorators.get_golden_function", "decorators.get_fallback_function"),
     "_hooks": ("decorators.register_pre_operation_hook", "decorators.register_post_operation_hook"),
     "_graph": tuple(f"graph.{name}" for name in (
         "begin_graph_capture", "end_graph_capture", "end_graph_capture_to_file", "full_graph_capture", "is_graph_capture_active", "extract_calltrace",

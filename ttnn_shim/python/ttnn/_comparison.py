@@ -14,14 +14,14 @@ from typing import Any
 from ttnn_shim.errors import ShimError
 
 
-def _mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     """Tensors in arguments or results through `function`, in lists and tuples as well."""
     from ttnn._tensor import Tensor
 
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, list | tuple):
-        items = [_mapped(item, function) for item in value]
+        items = [mapped(item, function) for item in value]
         return items if isinstance(value, list) else tuple(items)
     return value
 
@@ -49,8 +49,7 @@ def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     if golden is None:
         return call(args, kwargs)
     try:  # before the call: an op may work in place
-        inputs = getattr(operation, "preprocess_golden_function_inputs", None) or _as_torch
-        golden_args, golden_kwargs = inputs(args, kwargs)
+        golden_args, golden_kwargs = golden_inputs(operation, args, kwargs)
         expected = golden(*golden_args, **golden_kwargs)
     except Exception as error:  # a golden function is anybody's code
         if CONFIG.comparison_mode_should_raise_exception:
@@ -74,12 +73,17 @@ def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
     return result
 
 
+def golden_inputs(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """A call's arguments as the op's golden function takes them: torch tensors for tensors, unless one was attached with its own preparation."""
+    return (getattr(operation, "preprocess_golden_function_inputs", None) or _as_torch)(args, kwargs)
+
+
 def _as_torch(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     def read(tensor: Any) -> Any:
         values = tensor.to_torch()
         return values.float() if values.is_floating_point() else values
 
-    return _mapped(args, read), {key: _mapped(value, read) for key, value in kwargs.items()}
+    return mapped(args, read), {key: mapped(value, read) for key, value in kwargs.items()}
 
 
 def _not_compared(name: str, error: Exception) -> None:

@@ -25,6 +25,41 @@ def get_golden_function(operation: Any) -> Golden:
     return golden
 
 
+@api_function("ttnn.decorators.get_fallback_function")
+def get_fallback_function(operation: Any) -> Golden:
+    """The op on the host: a function of the op's own call that computes its golden function. Results have dtype, layout and device of the first tensor."""
+    golden = get_golden_function(operation)
+
+    def fallback_function(*args: Any, **kwargs: Any) -> Any:
+        from ttnn._comparison import golden_inputs
+
+        golden_args, golden_kwargs = golden_inputs(operation, args, kwargs)
+        outputs = getattr(operation, "postprocess_golden_function_outputs", None) or _like_first_tensor
+        return outputs(golden(*golden_args, **golden_kwargs), args, kwargs)
+
+    return fallback_function
+
+
+def _like_first_tensor(output: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import torch
+
+    from ttnn._comparison import mapped
+    from ttnn._host import from_torch
+
+    inputs: list[Any] = []
+    mapped([*args, *kwargs.values()], inputs.append)
+    placed = {} if not inputs else {"dtype": inputs[0].dtype, "layout": inputs[0].layout, "device": inputs[0].device()}
+
+    def placed_like(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(placed_like(item) for item in value)
+        if not isinstance(value, torch.Tensor):
+            raise RuntimeError(f"Unsupported output type: {type(value)}")
+        return from_torch(value, **placed)
+
+    return placed_like(output)
+
+
 @api_function("ttnn.attach_golden_function")
 def attach_golden_function(operation: Any, golden_function: Golden, **processing: Any) -> None:
     """Gives an op a golden function. processing: what prepares inputs and outputs for it, kept beside it."""
