@@ -312,10 +312,13 @@ TEST(tensorbin_what_a_header_says) {
         config_of({.memory_layout = 4, .buffer_type = 1, .cores = {1, 2, 3, 2}, .core_ranges = 1, .shard = {1, 3}, .orientation = 1});
     CHECK(block == MemoryConfig(TensorMemoryLayout::BLOCK_SHARDED, BufferType::L1, ShardSpec(cores, {1, 3}, ShardOrientation::COL_MAJOR)));
     const MemoryConfig many =
-        config_of({.memory_layout = 5, .buffer_type = 0, .cores = {1, 2, 3, 2}, .core_ranges = 1, .nd_shard = {1, 3}, .orientation = 1});
+        config_of({.memory_layout = 5, .buffer_type = 0, .cores = {1, 2, 3, 2}, .core_ranges = 1, .nd_shard = {1, 2}, .orientation = 1});
     CHECK(many.buffer_type() == BufferType::DRAM && !many.shard_spec());
-    CHECK(many.nd_shard_spec()->shard_shape == Shape({1, 3}) && many.nd_shard_spec()->grid == cores);
+    CHECK(many.nd_shard_spec()->shard_shape == Shape({1, 2}) && many.nd_shard_spec()->grid == cores);
     CHECK(many.nd_shard_spec()->orientation == ShardOrientation::COL_MAJOR);
+    const MemoryConfig rows = config_of({.memory_layout = 5, .cores = {1, 2, 3, 2}, .core_ranges = 1, .nd_shard = {1, 3}});
+    CHECK(
+        rows == MemoryConfig(TensorMemoryLayout::HEIGHT_SHARDED, BufferType::DRAM, ShardSpec(cores, {1, 3}, ShardOrientation::ROW_MAJOR)));
 }
 
 TEST(tensorbin_lengths_of_headers) {

@@ -192,6 +192,10 @@ SPREAD: list[tuple[tuple[list[int], str, str, list[int]], tuple[str, list[int]]]
     (([3, 160, 160], "TILE", "sharded", [1, 40, 50]), (ND, [1, 64, 64])),
     (([3, 160, 160], "ROW_MAJOR", "sharded", [1, 40, 50]), (ND, [1, 40, 64])),
     (([5, 7, 33], "TILE", "sharded", [64, 64]), ("HEIGHT_SHARDED", [64, 64])),
+    (([64, 128], "TILE", "sharded", [32, 32]), ("BLOCK_SHARDED", [32, 32])),
+    (([128, 128], "TILE", "sharded", [64, 64]), (ND, [64, 64])),  # a row of two shards does not fill a row of four cores
+    (([20, 30], "TILE", "sharded", [32, 32]), ("WIDTH_SHARDED", [32, 32])),
+    (([2, 64, 64], "TILE", "sharded", [2, 32, 64]), (ND, [2, 32, 64])),  # its rows do not follow one another
 ]
 
 
@@ -202,10 +206,12 @@ def test_sharded_specs(given: tuple[list[int], str, str, list[int]], expected: t
     cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 1))])
     spec = getattr(ttnn.TensorSpec(ttnn.Shape(shape), ttnn.bfloat16, getattr(ttnn.Layout, layout), ttnn.BufferType.L1), method)(argument, cores)
     config = spec.memory_config
-    shard = config.shard_spec.shape if config.nd_shard_spec is None else list(config.nd_shard_spec.shard_shape)
+    shard = list(config.nd_shard_spec.shard_shape) if config.shard_spec is None else config.shard_spec.shape
     assert (config.memory_layout.name, shard) == expected
     values = torch.randn(shape).bfloat16()
-    assert torch.equal(ttnn.to_torch(ttnn.from_torch(values, spec=spec, device=device)), values)
+    tensor = ttnn.from_torch(values, spec=spec, device=device)
+    assert torch.equal(ttnn.to_torch(tensor), values)
+    assert tensor.memory_config() == config and str(tensor.memory_config()) == str(config) and tensor.memory_config().nd_shard_spec is not None
 
 
 def test_padding_that_an_op_filled_is_read_back(device: Any) -> None:

@@ -86,7 +86,7 @@ def test_sharded_operands(options: str, device: Any) -> None:
         ttnn_jit.jit()(fusion_test)(a, other)
 
 
-ND = ttnn.NdShardSpec(ttnn.Shape([32, 64]), ttnn.CoreRangeSet([cores(2, 2)]), ttnn.ShardOrientation.ROW_MAJOR, ttnn.ShardDistributionStrategy.GRID_2D)
+ND = ttnn.NdShardSpec(ttnn.Shape([32, 64]), ttnn.CoreRangeSet([cores(4, 1)]), ttnn.ShardOrientation.ROW_MAJOR, ttnn.ShardDistributionStrategy.GRID_2D)
 LAYOUT_ERRORS: dict[str, tuple[dict[str, Any], str]] = {
     "row major": ({"layout": ttnn.ROW_MAJOR_LAYOUT}, "Only Layout.Tile tensors are supported. Found layout: Layout.ROW_MAJOR"),
     "sharded DRAM": ({"memory": sharded(HEIGHTS, [cores(2, 1)], [32, 128], buffer=ttnn.BufferType.DRAM)}, "Sharded DRAM tensors are not supported."),

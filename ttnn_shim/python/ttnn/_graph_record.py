@@ -84,7 +84,8 @@ def _config_text(tensor: dict[str, Any]) -> str:
     from ttnn._tensor import _ranges
 
     grid = _ranges(tensor["shard_corners"])
-    return str(MemoryConfig(layout, kind, ShardSpec(grid, tensor["shard_shape"], ShardOrientation[tensor["shard_orientation"]])))
+    shard = ShardSpec(grid, tensor["shard_shape"], ShardOrientation[tensor["shard_orientation"]])
+    return str(MemoryConfig(layout, kind, shard).as_of_tensor())
 
 
 def facts_of(tensor: Any) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -143,7 +142,7 @@ register_class("NdShardSpec", NdShardSpec)
 class MemoryConfig(Keyed):
     """Buffer type, memory layout and shards of a tensor. Immutable but for the shard spec, whose fields can be assigned as in the real package."""
 
-    __slots__ = ("_blob", "_buffer_type", "_lockstep", "_memory_layout", "_nd_shard_spec", "_per_core", "_shard_spec")
+    __slots__ = ("_blob", "_buffer_type", "_lockstep", "_memory_layout", "_nd_shard_spec", "_of_tensor", "_per_core", "_shard_spec")
 
     def __init__(
         self,
@@ -157,7 +156,7 @@ class MemoryConfig(Keyed):
         self._buffer_type = buffer_type
         self._shard_spec = _copy_spec(shard_spec)
         self._nd_shard_spec = _copy_nd(nd_shard_spec)
-        self._per_core = self._lockstep = False
+        self._per_core = self._lockstep = self._of_tensor = False
         self._blob: bytes | None = None
 
     @property
@@ -174,7 +173,17 @@ class MemoryConfig(Keyed):
 
     @property
     def nd_shard_spec(self) -> NdShardSpec | None:
+        if self._of_tensor and self._nd_shard_spec is None and self._shard_spec is not None:
+            shard, dealt = self._shard_spec, ShardDistributionStrategy.ROUND_ROBIN_1D
+            if self._memory_layout is TensorMemoryLayout.BLOCK_SHARDED:
+                dealt = ShardDistributionStrategy.GRID_2D
+            return NdShardSpec(Shape(shard.shape), shard.grid, shard.orientation, dealt)
         return _copy_nd(self._nd_shard_spec)
+
+    def as_of_tensor(self) -> MemoryConfig:
+        """This config as a tensor's: its shards are given as n-dimensional ones as well."""
+        self._of_tensor = True
+        return self
 
     @property
     def interleaved(self) -> bool:
@@ -195,7 +204,7 @@ class MemoryConfig(Keyed):
     def __repr__(self) -> str:
         return (
             f"MemoryConfig(memory_layout=TensorMemoryLayout::{self._memory_layout.name},buffer_type=BufferType::{self._buffer_type.name},"
-            f"shard_spec={self._shard_spec or 'std::nullopt'},nd_shard_spec={self._nd_shard_spec or 'std::nullopt'},"
+            f"shard_spec={self._shard_spec or 'std::nullopt'},nd_shard_spec={self.nd_shard_spec or 'std::nullopt'},"
             f"created_with_nd_shard_spec={int(self._nd_shard_spec is not None)},per_core_allocation=0,range_lockstep_allocation=0)"
         )
 
@@ -333,9 +342,10 @@ class TensorSpec(Keyed):
         self._shape, self._dtype, self._layout = shape, dtype, layout
         self._tile = tile or Tile([TILE_SIDE, TILE_SIDE])
         if nd_shard_spec is not None:
-            self._memory_config = MemoryConfig(buffer_type=buffer_type, nd_shard_spec=nd_shard_spec)
+            config = MemoryConfig(buffer_type=buffer_type, nd_shard_spec=nd_shard_spec)
         else:
-            self._memory_config = MemoryConfig(memory_layout or TensorMemoryLayout.INTERLEAVED, buffer_type, shard_spec)
+            config = MemoryConfig(memory_layout or TensorMemoryLayout.INTERLEAVED, buffer_type, shard_spec)
+        self._memory_config = self._placed(config)
 
     @classmethod
     def _of(cls, shape: Shape, dtype: Any, layout: Any, memory_config: MemoryConfig, tile: Tile) -> TensorSpec:
@@ -349,6 +359,12 @@ class TensorSpec(Keyed):
     memory_config = property(lambda self: self._memory_config)
     tile = property(lambda self: self._tile)
 
+    def _placed(self, config: MemoryConfig) -> MemoryConfig:
+        """The config as tensors of this spec have it: shards of any rank are two-dimensional where those are the same pieces on the same cores."""
+        from ttnn._tensor import memory_config_of
+
+        return config if config.interleaved else memory_config_of(list(self._shape), self._dtype, self._layout, config, self._tile)
+
     def _with(self, strategy: str, grid: CoreRangeSet, orientation: Any, divide: Callable[[int, int], tuple[int, int]]) -> TensorSpec:
         """A two-dimensional sharding over `grid`; `divide(height, width)` gives the shard shape before rounding to tiles."""
         dims = list(self._shape) or [1]
@@ -360,7 +376,7 @@ class TensorSpec(Keyed):
         height *= -(-rows // align) * align
         shard = [-(-side // align) * align for side in divide(height, dims[-1])]
         spec = ShardSpec(grid, shard, orientation)
-        config = MemoryConfig(TensorMemoryLayout[strategy], self._memory_config.buffer_type, spec)
+        config = self._placed(MemoryConfig(TensorMemoryLayout[strategy], self._memory_config.buffer_type, spec))
         return TensorSpec._of(self._shape, self._dtype, self._layout, config, self._tile)
 
     def height_sharded(self, grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
@@ -407,21 +423,8 @@ class TensorSpec(Keyed):
             values = max(1, 64 * 1024 // tile_bytes(self._dtype))
             sides[-1] = -(-sides[-1] // values) * values
         spec = NdShardSpec(sides, grid, orientation, *([] if shard_distribution_strategy is None else [shard_distribution_strategy]))
-        return TensorSpec._of(self._shape, self._dtype, self._layout, self._two_dimensional(spec), self._tile)
-
-    def _two_dimensional(self, spec: NdShardSpec) -> MemoryConfig:
-        """Shards that are whole rows, or columns of all rows, one on a core, are height or width shards."""
-        whole, sides = self._padded(), list(spec.shard_shape)
-        kind = self._memory_config.buffer_type
-        whole, sides = [1] * (len(sides) - len(whole)) + whole, [1] * (len(whole) - len(sides)) + sides
-        split = [place for place, (side, dim) in enumerate(zip(sides, whole, strict=True)) if side < dim]
-        shards = math.prod(-(-dim // side) for side, dim in zip(sides, whole, strict=True))
-        rows, last = math.prod(sides[:-1]), len(whole) - 1
-        if shards <= spec.grid.num_cores() and sides[-1] >= whole[-1] and all(side == 1 for side in sides[: split[-1] if split else 0]):
-            return MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, kind, ShardSpec(spec.grid, [rows, sides[-1]], spec.orientation))
-        if shards <= spec.grid.num_cores() and split == [last]:
-            return MemoryConfig(TensorMemoryLayout.WIDTH_SHARDED, kind, ShardSpec(spec.grid, [rows, sides[-1]], spec.orientation))
-        return MemoryConfig(buffer_type=kind, nd_shard_spec=spec)
+        config = self._placed(MemoryConfig(buffer_type=self._memory_config.buffer_type, nd_shard_spec=spec))
+        return TensorSpec._of(self._shape, self._dtype, self._layout, config, self._tile)
 
     def sharded_across_dims(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
         """The smallest shards along `dims`, whole ones along the others."""

@@ -491,7 +491,13 @@ def _read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:
         spec = NdShardSpec(nd["shard_shape"], _ranges(nd["grid"]), ShardOrientation[nd["orientation"]], strategy)
         return MemoryConfig(buffer_type=buffer_type, nd_shard_spec=spec)
     shard = record["shard_spec"]
-    return MemoryConfig(layout, buffer_type, ShardSpec(_ranges(shard["grid"]), shard["shape"], ShardOrientation[shard["orientation"]]))
+    pieces = ShardSpec(_ranges(shard["grid"]), shard["shape"], ShardOrientation[shard["orientation"]])
+    return MemoryConfig(layout, buffer_type, pieces).as_of_tensor()
+
+
+def memory_config_of(shape: Sequence[int], dtype: Any, layout: Any, memory_config: MemoryConfig, tile: Tile) -> MemoryConfig:
+    """The memory config of a tensor of this spec."""
+    return _read_memory_config(_new_handle(None, dtype, layout, shape, memory_config, None, dtype, tile), memory_config.buffer_type)
 
 
 def _ranges(corners: Sequence[int]) -> CoreRangeSet:

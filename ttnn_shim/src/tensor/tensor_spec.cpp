@@ -1,5 +1,8 @@
 #include "ttnn/tensor/tensor_spec.hpp"
 
+#include <array>
+#include <vector>
+
 #include "tensor/check.hpp"
 #include "tensor/dtype.hpp"
 
@@ -24,6 +27,57 @@ Shape pad_shape(const Shape& logical, const TensorLayout& layout) {
     padded[-2] = round_up(padded[-2], tile.get_height());
     padded[-1] = round_up(padded[-1], tile.get_width());
     return padded;
+}
+
+/// Pieces of n-dimensional shards that two-dimensional ones give as well, to the same cores, are described by those: whole columns,
+/// whole rows, or a grid of blocks. Other layouts of shards stay as they are.
+TensorLayout in_two_dimensions(const Shape& logical, TensorLayout layout) {
+    const MemoryConfig& config = layout.get_memory_config();
+    const auto& given = config.nd_shard_spec();
+    if (!given || logical.rank() == 0) return layout;
+    const Shape padded = pad_shape(logical, layout);
+    const size_t rank = given->shard_shape.rank();
+    if (layout.get_layout() == Layout::TILE) {
+        const Tile tile = layout.get_tile();
+        const Shape sides = rank < 2 ? given->shard_shape.to_rank(2) : given->shard_shape;
+        SHIM_CHECK(
+            sides[-2] % tile.get_height() == 0 && sides[-1] % tile.get_width() == 0, "physical shard shape {} must be tile {} sized",
+            given->shard_shape, to_string(Shape{tile.get_height(), tile.get_width()}));
+    }
+    std::vector<uint64_t> whole(rank, 1);  // dimensions before those of a shard count as its first
+    for (size_t dim = 0; dim < padded.rank(); ++dim)
+        whole[dim + rank < padded.rank() ? 0 : dim + rank - padded.rank()] *= padded.view()[dim];
+    const std::vector<uint64_t> shard(given->shard_shape.begin(), given->shard_shape.end());
+    if (layout.get_layout() == Layout::ROW_MAJOR) whole.back() = (whole.back() + shard.back() - 1) / shard.back() * shard.back();
+    uint64_t height = 1, shard_height = 1, down = 1, before = 1;
+    bool split = false, flat = true;  // flat: a shard's rows follow one another
+    for (size_t dim = 0; dim + 1 < rank; ++dim) {
+        flat = flat && (!split || shard[dim] == whole[dim]);
+        if (!split && shard[dim] != 1) {
+            split = true;
+            flat = before == 1 || whole[dim] % shard[dim] == 0;
+        }
+        before *= whole[dim];
+        height *= whole[dim];
+        shard_height *= shard[dim];
+        down *= (whole[dim] + shard[dim] - 1) / shard[dim];
+    }
+    const uint64_t across = (whole.back() + shard.back() - 1) / shard.back();
+    const bool one_row = logical.rank() == 1 && layout.get_layout() == Layout::ROW_MAJOR;
+    if (!flat || (one_row && shard_height != 1) || down * across > given->grid.num_cores()) return layout;
+    const CoreCoord box = given->grid.bounding_box().grid_size();
+    const bool in_turn = given->shard_distribution_strategy == ShardDistributionStrategy::ROUND_ROBIN_1D;
+    const bool by_rows = given->orientation == ShardOrientation::ROW_MAJOR;
+    const uint64_t along_x = by_rows ? across : down, along_y = by_rows ? down : across;
+    TensorMemoryLayout kind = TensorMemoryLayout::BLOCK_SHARDED;
+    if (in_turn && shard_height == height)
+        kind = TensorMemoryLayout::WIDTH_SHARDED;
+    else if (in_turn && shard.back() == whole.back())
+        kind = TensorMemoryLayout::HEIGHT_SHARDED;
+    else if (given->grid.ranges().size() != 1 || along_x > box.x || along_y > box.y || (in_turn && along_x != box.x))
+        return layout;
+    const std::array sides{static_cast<uint32_t>(shard_height), static_cast<uint32_t>(shard.back())};
+    return layout.with_memory_config(MemoryConfig(kind, config.buffer_type(), ShardSpec(given->grid, sides, given->orientation)));
 }
 
 void validate(const TensorLayout& layout) {
@@ -89,7 +143,7 @@ void check_shards_fit(const Shape& logical, const Shape& padded, Layout layout, 
 }  // namespace
 
 TensorSpec::TensorSpec(Shape logical_shape, TensorLayout tensor_layout)
-    : logical_shape_(std::move(logical_shape)), tensor_layout_(std::move(tensor_layout)) {
+    : logical_shape_(std::move(logical_shape)), tensor_layout_(in_two_dimensions(logical_shape_, std::move(tensor_layout))) {
     validate(tensor_layout_);
     padded_shape_ = pad_shape(logical_shape_, tensor_layout_);
     check_shards_fit(logical_shape_, padded_shape_, tensor_layout_.get_layout(), tensor_layout_.get_memory_config());
