@@ -148,6 +148,9 @@ def test_running_sums_into_a_tensor(name: str, device: Any) -> None:
     close(target, getattr(torch, name)(x, 2))
     with pytest.raises(InvalidArgument, match="out: expected shape"):
         op(on_device(x, device), 2, out=on_device(torch.zeros(32, 32), device))
+    other = op(on_device(x, device), 2, dtype=ttnn.bfloat16, out=target)  # a tensor of its own
+    assert other.dtype is ttnn.bfloat16
+    torch.testing.assert_close(ttnn.to_torch(other).float(), getattr(torch, name)(x, 2), rtol=1e-2, atol=1e-2)
     single = ttnn.from_torch(torch.tensor(3.0), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
     number = ttnn.from_torch(torch.tensor(0.0), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=device)
     op(single, 0, out=number)

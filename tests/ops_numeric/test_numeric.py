@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -215,6 +216,7 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, flo
     "matmul": ([(2, 33, 65), (2, 65, 31)], ttnn.matmul, torch.matmul, 1e-2),
     "matmul weight": ([(2, 3, 33, 65), (65, 31)], ttnn.matmul, torch.matmul, 1e-2),
     "matmul transposed": ([(65, 33), (31, 65)], lambda a, b: ttnn.matmul(a, b, transpose_a=True, transpose_b=True), lambda a, b: a.T @ b.T, 1e-2),
+    "matmul on a core": ([(640, 64), (64, 640)], lambda a, b: ttnn.matmul(a, b, core_grid=ttnn.CoreGrid(x=1, y=1), compute_kernel_config=HIFI4), torch.matmul, 1e-2),  # in parts that fit L1
     "linear": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b), lambda x, w, b: x @ w + b, 1e-2),
     "linear fused": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b, activation="gelu", core_grid=ttnn.CoreGrid(x=8, y=8), compute_kernel_config=HIFI4), lambda x, w, b: F.gelu(x @ w + b), 1e-2),
     "linear other activation": ([(3, 33, 64), (64, 96), (1, 96)], lambda x, w, b: ttnn.linear(x, w, bias=b, activation="hardswish", core_grid=ttnn.CoreGrid(x=8, y=8), compute_kernel_config=HIFI4), lambda x, w, b: F.hardswish(x @ w + b), 1e-2),
@@ -232,6 +234,7 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], Reference, flo
     "transpose": ([X], lambda x: ttnn.transpose(x, -1, -2), lambda x: x.transpose(-1, -2), 0),
     "reshape": ([X], lambda x: ttnn.reshape(x, (6, -1)), lambda x: x.reshape(6, -1), 0),
     "concat": ([(2, 33, 31), (2, 5, 31)], lambda a, b: ttnn.concat([a, b], dim=1), lambda a, b: torch.cat([a, b], 1), 0),
+    "concat of many": ([(33, 63), (33, 129)], lambda a, b: ttnn.concat([a, b] * 32, dim=-1), lambda a, b: torch.cat([a, b] * 32, -1), 0),  # too many for L1
     "slice": ([X], lambda x: ttnn.slice(x, [0, 1, 3, 5], [2, 3, 40, 49]), lambda x: x[:, 1:3, 3:40, 5:49], 0),
     "slice steps": ([X], lambda x: ttnn.slice(x, [0, 0, 1, 0], [2, 3, 40, 50], [1, 2, 3, 7]), lambda x: x[:, ::2, 1::3, ::7], 0),
     "pad": ([X], lambda x: ttnn.pad(x, [(0, 1), (0, 0), (0, 3), (0, 5)], 2.0), lambda x: F.pad(x, (0, 5, 0, 3, 0, 0, 0, 1), value=2.0), 0),
@@ -352,6 +355,31 @@ def test_cache_then_decode(paged: bool, device: Any) -> None:
     assert error <= 1e-2
 
 
+def test_matmul_beside_tensors_in_l1(device: Any) -> None:
+    """Blocks are as small as what tensors leave of L1 asks for."""
+    left, right = torch.randn(2048, 64).bfloat16(), torch.randn(64, 2048).bfloat16()
+    a, b = put(left, device), put(right, device)
+    alone = ttnn.matmul(a, b)
+    held = ttnn.empty([64, 40000 * 8], ttnn.float32, ttnn.ROW_MAJOR_LAYOUT, device, ttnn.L1_MEMORY_CONFIG)
+    assert torch.equal(ttnn.to_torch(ttnn.matmul(a, b)), ttnn.to_torch(alone))
+    held.deallocate()
+
+
+def test_sums_of_like_signs_are_nearly_exact(device: Any) -> None:
+    """A sum is a product with ones, which cut no low bits of values of about one size."""
+    x = (torch.rand(64, 1024) + 0.1).bfloat16().float()
+    exact = x.double().sum(-1, keepdim=True)
+    error = (get(ttnn.sum(put(x, device), dim=-1, keepdim=True)).double() - exact) / exact
+    assert error.abs().max() < 2e-5
+
+
+def test_expm1_keeps_two_units_of_the_last_place(device: Any) -> None:
+    x = torch.linspace(-3, 3, 20001)
+    exact = torch.expm1(x.double()).reshape(1, -1)
+    unit = torch.nextafter(exact.float().abs(), torch.tensor(math.inf)).double() - exact.float().abs().double()
+    assert ((get(ttnn.expm1(put(x.reshape(1, -1), device))).double() - exact).abs() <= 2 * unit).all()
+
+
 @pytest.mark.parametrize("fidelity", ["LoFi", "HiFi2", "HiFi3", "HiFi4"])
 def test_math_fidelity_shows_in_matmul(fidelity: str, device: Any) -> None:
     """Each fidelity multiplies the bits that its phases see, and no others."""
@@ -408,6 +436,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "reshape volume": lambda d: ttnn.reshape(put(torch.ones(3, 4).bfloat16(), d), (5, 3)),
     "permute twice": lambda d: ttnn.permute(put(torch.ones(3, 4).bfloat16(), d), (0, 0)),
     "concat shapes": lambda d: ttnn.concat([put(torch.ones(3, 4).bfloat16(), d), put(torch.ones(4, 5).bfloat16(), d)], dim=0),
+    "broadcast_to rank": lambda d: ttnn.experimental.broadcast_to(put(torch.ones(3, 4).bfloat16(), d), [1, 1, 1, 3, 4]),
     "slice range": lambda d: ttnn.slice(put(torch.ones(3, 4).bfloat16(), d), [0, 0], [3, 40]),  # tiles hold 32 columns
     "gather range": lambda d: ttnn.gather(put(torch.ones(3, 4).bfloat16(), d), 1, put(torch.full((3, 4), 4).int(), d, ttnn.uint32)),
     "huge": lambda d: ttnn.repeat(put(torch.ones(3, 4).bfloat16(), d), (100000, 100000)),

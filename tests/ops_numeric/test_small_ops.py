@@ -132,9 +132,17 @@ def test_tosa(device: Any) -> None:
     assert torch.equal(got(ttnn.tosa_scatter(put(device, x, RM), rows, put(device, source, RM))), expected)
 
 
-def test_integral_image(device: Any) -> None:
+@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32])
+def test_integral_image(dtype: Any, device: Any) -> None:
     x = torch.from_numpy(np.random.default_rng(0).integers(-3, 4, (1, 5, 7, 32))).float()
-    assert torch.equal(got(ttnn.experimental.intimg(put(device, x))), x.cumsum(1).cumsum(2))
+    assert torch.equal(got(ttnn.experimental.intimg(put(device, x, dtype=dtype))), x.cumsum(1).cumsum(2))
+
+
+@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32])
+def test_bytes_of_floats_do_not_saturate(dtype: Any, device: Any) -> None:
+    x = torch.tensor([[-256.0, -200.5, -1.5, -0.5, 0.0, 0.5, 1.5, 255.0, 256.0, 258.0]])
+    found = ttnn.to_torch(ttnn.typecast(put(device, x, dtype=dtype), ttnn.uint8))
+    assert found.flatten().tolist() == [0, 56, 255, 0, 0, 0, 1, 255, 0, 2]
 
 
 def test_sampling_takes_the_best_of_one_and_only_candidates_of_k(device: Any) -> None:

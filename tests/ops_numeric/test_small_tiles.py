@@ -46,6 +46,13 @@ def test_products(device: Any, height: int, width: int, given: bool) -> None:
     torch.testing.assert_close(added, a @ b + bias, rtol=1e-2, atol=1e-2)
 
 
+def test_product_of_transposed_tiles(device: Any) -> None:
+    """Of tiles of full width transposition is how they lie in memory, not what is multiplied."""
+    a, b = whole(64, 64), whole(64, 96)
+    product = ttnn.matmul(put(device, a, (16, 32)), put(device, b, (32, 32), transpose_tile=True), compute_kernel_config=WIDE)
+    assert torch.equal(ttnn.to_torch(product).float(), (a @ b).bfloat16().float())
+
+
 def test_product_of_shards(device: Any) -> None:
     """A program config counts in tiles of the operands, and shards of the result are of its tiles."""
     a, b = whole(2, 3, 64, 64), whole(2, 3, 64, 64)

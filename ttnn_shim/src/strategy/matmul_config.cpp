@@ -18,9 +18,9 @@ std::int64_t fit_bytes(const OpConfig& c, std::int64_t h, std::int64_t w, std::i
     return 2 * h * k * t0 + 2 * w * k * t1 + h * w * to + h * w * interm;
 }
 
-/// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what the allocator hands out.
+/// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what tensors leave of it.
 std::int64_t l1_limit(const Arch& arch, const OpConfig& c) {
-    return c.table_era ? arch.l1_core_bytes - arch.l1_reserved_bytes : arch.l1_bytes;
+    return c.table_era ? arch.l1_core_bytes - arch.l1_reserved_bytes : c.l1_free_bytes.value_or(arch.l1_bytes);
 }
 bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) {
     return fit_bytes(c, h, w, k) < l1_limit(arch, c);
@@ -105,7 +105,8 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op,
     } else {
         p.kind = MatmulKind::Reuse;
         const std::int64_t blocks = s.batch * my * nx;
-        p.cores = static_cast<int>(std::min<std::int64_t>(blocks, arch.cores()));
+        const std::int64_t grid = op.core_grid ? (*op.core_grid)[0] * (*op.core_grid)[1] : arch.cores();
+        p.cores = static_cast<int>(std::min(blocks, grid));
         p.batch = ceil_div(blocks, p.cores);
     }
     return p;

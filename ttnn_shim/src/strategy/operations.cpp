@@ -33,6 +33,7 @@ std::string_view name_of(const Operation& op) {
 }
 
 bool plan_depends_on_l1(const Operation& op) {
+    if (const auto* matmul = std::get_if<Matmul>(&op)) return !matmul->program_config;
     return std::visit([]<class Op>(const Op&) { return requires { Op::PLAN_DEPENDS_ON_L1; }; }, op);
 }
 

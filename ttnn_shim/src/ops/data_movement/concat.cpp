@@ -86,6 +86,14 @@ bool any_ragged_rows(const std::vector<Tensor>& tensors) {
     });
 }
 
+/// Whether a core has room for the rows of tiles, of all tensors and of the result, that the program for padded rows keeps three deep.
+bool padded_rows_fit(const std::vector<Tensor>& tensors, uint64_t total) {
+    constexpr uint64_t DEEP = 3, TILE = 32;
+    uint64_t tiles = (total + TILE - 1) / TILE;
+    for (const Tensor& tensor : tensors) tiles += tensor.padded_shape()[-1] / TILE;
+    return DEEP * tiles * tile_bytes(tensors[0].dtype()) <= device_of(tensors[0])->shim().allocator().circular_buffer_space();
+}
+
 }  // namespace
 
 namespace ttnn {
@@ -119,7 +127,8 @@ Tensor concat(
     const bool last = axis + 1 == shape.rank(), rows = first.layout() == Layout::ROW_MAJOR;
     // Tiles of two dtypes are joined inside the padding of rows by one program.
     const bool known = first.dtype() == DataType::BFLOAT16 || first.dtype() == DataType::FLOAT32;
-    const bool native = last && shape.rank() > 1 && known && !own.is_sharded() && !memory.is_sharded();
+    const bool native = joined.by_sticks && last && shape.rank() > 1 && known && !own.is_sharded() && !memory.is_sharded() &&
+                        padded_rows_fit(tensors, total);
     for (const Tensor& tensor : tensors) {
         const TensorMemoryLayout kind = tensor.memory_config().memory_layout();
         const bool split = kind == TensorMemoryLayout::WIDTH_SHARDED || kind == TensorMemoryLayout::BLOCK_SHARDED;

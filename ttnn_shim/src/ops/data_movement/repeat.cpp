@@ -235,12 +235,24 @@ Tensor expand(const Tensor& input, ttsl::Span<const int32_t> output_shape, const
     }
     return repeat(input, times, memory_config);
 }
+}  // namespace ttnn
+
+static Tensor broadcast(const arguments::experimental::broadcast_to& args) {
+    check_device_tensor(args.input, "input", Layout::TILE);
+    SHIM_CHECK(
+        args.input.logical_shape().rank() <= 4 && args.output_shape.size() <= 4,
+        "input and output_shape: expected at most 4 dimensions, got {} and {}", args.input.logical_shape().rank(),
+        args.output_shape.size());
+    const Tensor result = ttnn::expand(args.input, std::span<const int32_t>(args.output_shape), args.memory_config);
+    return args.output ? ttnn::copy(result, *args.output) : result;
+}
+
+namespace ttnn {
+
 Tensor experimental::broadcast_to(
     const Tensor& input, const Shape& output_shape, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
-    check_device_tensor(input, "input", Layout::TILE);
     const std::vector<int32_t> extents(output_shape.begin(), output_shape.end());
-    const Tensor result = expand(input, std::span<const int32_t>(extents), memory_config);
-    return output ? copy(result, *output) : result;
+    return broadcast({.input = input, .output_shape = extents, .memory_config = memory_config, .output = output});
 }
 
 }  // namespace ttnn
@@ -257,9 +269,4 @@ SHIM_OP("ttnn.expand", [](const arguments::expand& args) {
     const auto extents = args.output_shape;
     return ttnn::expand(args.input_tensor, std::span<const int32_t>(extents), args.memory_config);
 });
-SHIM_OP("ttnn.experimental.broadcast_to", [](const arguments::experimental::broadcast_to& args) {
-    const auto extents = args.output_shape;
-    check_device_tensor(args.input, "input", Layout::TILE);
-    const Tensor result = ttnn::expand(args.input, std::span<const int32_t>(extents), args.memory_config);
-    return args.output.has_value() ? ttnn::copy(result, (*args.output)) : result;
-});
+SHIM_OP("ttnn.experimental.broadcast_to", broadcast);

@@ -181,7 +181,9 @@ Tensor integral_image(const arguments::experimental::intimg& args) {
     check_device_tensor(input, "input_tensor", Layout::TILE);
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4 && shape[0] == 1, "input_tensor: expected shape [1, W, H, C], got {}", shape);
-    SHIM_CHECK(input.dtype() == DataType::BFLOAT16, "input_tensor: expected BFLOAT16, got {}", input.dtype());
+    SHIM_CHECK(
+        input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
+        input.dtype());
     return launch(
         {.op = strategy::Accumulation{.dim = 1, .op = "SUM"}, .name = "IntImgDeviceOperation"}, {input}, {spec_like(input)},
         [=](std::span<const Tensor> outputs) {

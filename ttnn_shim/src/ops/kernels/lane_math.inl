@@ -189,8 +189,9 @@ LANE float mish_lane(float x) {
 }
 LANE float expm1_lane(float x) {
   const float s = x * x;
-  const float small = x + s * (0.5f + x * (0.16666667f + x * (0.041666668f + x * (0.0083333333f + x * (0.0013888889f + x * 0.00019841270f)))));
-  return abs_lane(x) < 0.35f ? small : exp_lane(x) - 1.0f;
+  const float high = 0.00019841270f + x * (2.4801587e-5f + x * (2.7557319e-6f + x * 2.7557319e-7f));
+  const float small = x + s * (0.5f + x * (0.16666667f + x * (0.041666668f + x * (0.0083333333f + x * (0.0013888889f + x * high)))));
+  return abs_lane(x) < 0.7f ? small : exp_lane(x) - 1.0f;
 }
 
 constexpr float SIN_LIMIT = 8000.0f;

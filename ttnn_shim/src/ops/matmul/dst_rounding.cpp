@@ -27,19 +27,25 @@ constexpr double LOST_OF_BLOCK_FLOAT = 0.5;  // bfloat8_b has one low bit less t
 constexpr double LOST_HALF_STEPS = 23;       // steps after which half of `lost` is lost
 constexpr double BF16_ERROR = 1.66e-3;       // standard deviation of one rounding to nearest
 // With a 32-bit Dst what is left is the alignment of 8 products to their largest: 10 bits below it.
-constexpr double ALIGN_SPREAD = 3.1e-4, ALIGN_DRIFT = 4.5e-5, ALIGN_SPREAD_ALIKE = 1.2e-4, ALIGN_DRIFT_ALIKE = 1.1e-4;
+struct AlignErrors {
+    double spread, drift, spread_alike, drift_alike;  // as of a step
+};
+constexpr AlignErrors PRODUCTS{3.1e-4, 4.5e-5, 1.2e-4, 1.1e-4};
+// Of products with a power of two, whose terms are 5 bits of a value: only those of values 2^5 below the largest lose some.
+constexpr AlignErrors SHIFTED{8.4e-5, 1.6e-6, 4.1e-6, 1.4e-6};
 
 }  // namespace
 
-DstRounding dst_rounding(const TensixMath& math, DataType weights, int64_t depth) {
+DstRounding dst_rounding(const TensixMath& math, DataType weights, int64_t depth, bool by_power_of_two) {
     constexpr int64_t TILE = 32, STEPS_PER_TILE = 2;
     const int64_t tiles = std::max<int64_t>(1, (depth + TILE - 1) / TILE);
     DstRounding law;
     if (math.fp32_dest) {
-        law.spread = static_cast<float>(ALIGN_SPREAD);
-        law.drift = static_cast<float>(ALIGN_DRIFT);
-        law.spread_alike = static_cast<float>(ALIGN_SPREAD_ALIKE / std::sqrt(static_cast<double>(tiles)));
-        law.drift_alike = static_cast<float>(ALIGN_DRIFT_ALIKE);
+        const AlignErrors& e = by_power_of_two ? SHIFTED : PRODUCTS;
+        law.spread = static_cast<float>(e.spread);
+        law.drift = static_cast<float>(e.drift);
+        law.spread_alike = static_cast<float>(e.spread_alike / std::sqrt(static_cast<double>(tiles)));
+        law.drift_alike = static_cast<float>(e.drift_alike);
         law.inexact = 0x00000fffU;
         return law;
     }

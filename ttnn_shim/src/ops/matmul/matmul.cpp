@@ -238,9 +238,9 @@ Tensor ttnn_shim::multiply_tensors(
     const bool adds_bias = row_bias && takes_bias(a, b, memory, one_program);
     std::optional<MatmulProgramConfig> config = options.program_config;
     const bool on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
-    if (!config && on_shards) {
+    if (!config && (on_shards || options.core_grid)) {
         SHIM_CHECK(
-            !b_batched || (shape_a.rank() == shape_b.rank() && g.batch_a == g.batch),
+            !b_batched || ((!on_shards || shape_a.rank() == shape_b.rank()) && g.batch_a == g.batch),
             "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
         config = automatic_config(
             {.a = a,
@@ -345,8 +345,8 @@ Tensor multiply_tiles(
     const ttnn::Tile tile_a = a.tensor_spec().tile(), tile_b = b.tensor_spec().tile();
     SHIM_SUPPORTED(!options.transpose_a && !options.transpose_b, "transpose_a and transpose_b: not with tiles smaller than 32 x 32");
     SHIM_CHECK(
-        !tile_b.get_transpose_of_faces(), "input_tensor_b: a tile with transpose_tile needs transpose_b, got {} x {} tiles",
-        tile_b.get_height(), tile_b.get_width());
+        !tile_b.get_transpose_of_faces() || tile_b.get_width() == full.get_width(),
+        "input_tensor_b: a narrow tile with transpose_tile needs transpose_b, got {} x {} tiles", tile_b.get_height(), tile_b.get_width());
     SHIM_CHECK(
         tile_a.get_width() == tile_b.get_height(), "tiles of input_tensor_a are {} values wide, those of input_tensor_b {} high",
         tile_a.get_width(), tile_b.get_height());

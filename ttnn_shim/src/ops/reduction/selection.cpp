@@ -174,7 +174,9 @@ Tensor accumulated(
     check_device_tensor(input, "input", Layout::TILE);
     SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
     const Shape& shape = input.logical_shape();
-    const DataType result = dtype.value_or(out ? out->dtype() : input.dtype());
+    const DataType result = dtype.value_or(input.dtype());
+    if (out && out->dtype() != result)  // the library returns a tensor of its own, and what it leaves in `out` cannot be read as its dtype
+        return accumulated(op_name, input, dim, dtype, reverse, std::nullopt, memory_config, product);
     const uint32_t axis = normalize_dim(dim, shape.rank());
     // The program walks the first of four dimensions; bfloat16 sums also know the last two.
     const bool direct = !product && input.dtype() == DataType::BFLOAT16 && result == input.dtype() && axis + 2 >= shape.rank();

@@ -77,7 +77,8 @@ void sum_block(DataType dtype, const std::byte* source, const Middle& m, float f
     }
     plain_sums(dtype, source, m, Matrix{source, dtype, nullptr, source_a_bits(math)}, sums);
     const float multiplied = std::bit_cast<float>(std::bit_cast<uint32_t>(scaler) & source_b_bits(math));
-    const DstRounding law = dst_rounding(math, dtype, static_cast<int64_t>(m.size));
+    const bool power_of_two = (std::bit_cast<uint32_t>(scaler) & 0x007fffffU) == 0;
+    const DstRounding law = dst_rounding(math, dtype, static_cast<int64_t>(m.size), power_of_two);
     constexpr size_t RUN = 4096;  // sums that are looked at together
     parallel_for((count + RUN - 1) / RUN, 4, [&](size_t begin, size_t end) {
         for (size_t run = begin; run < end; ++run) {
