@@ -23,14 +23,34 @@ ANY_RESULT_TYPE = ("add", "subtract", "multiply", "eq", "ne", "gt", "ge", "lt", 
 _FUSED = "activations=alchemist.activations input_tensor_a_activations=alchemist.lhs_activations input_tensor_b_activations=alchemist.rhs_activations"
 
 
-def _shift_left(a: Array, b: Array) -> Array:
-    wide = a.astype(np.int64) << np.clip(b, 0, 63).astype(np.int64)
-    return np.where((b < 0) | (b > 31), 0, wide).astype(np.uint32).astype(a.dtype)
+def _shift(a: Array, b: Array, logical: bool, left: bool = False) -> Array:
+    """By counts of any size: all bits leave a number that is shifted by its width or further, as by a count below 0; the sign stays if not `logical`."""
+    bits = 8 * a.dtype.itemsize
+    counts = b.astype(np.int64)
+    beyond = (counts < 0) | (counts >= bits)
+    held = a.astype(np.dtype(f"uint{bits}")) if logical else a
+    counts = np.where(beyond, bits - 1, counts).astype(held.dtype)
+    shifted = np.left_shift(held, counts) if left else np.right_shift(held, counts)
+    return np.asarray(np.where(beyond & logical, 0, shifted).astype(a.dtype))
 
 
-def _shift_right_logical(a: Array, b: Array) -> Array:
-    wide = a.astype(np.uint32).astype(np.int64) >> np.clip(b, 0, 63).astype(np.int64)
-    return np.where((b < 0) | (b > 31), 0, wide).astype(np.uint32).astype(a.dtype)
+def shift_left(a: Array, b: Array) -> Array:
+    return _shift(a, b, logical=True, left=True)
+
+
+def shift_right_logical(a: Array, b: Array) -> Array:
+    return _shift(a, b, logical=True)
+
+
+def shift_right_arithmetic(a: Array, b: Array) -> Array:
+    return _shift(a, b, logical=False)
+
+
+def power(a: Array, b: Array) -> Array:
+    """Of integers to negative powers, what is in front of the point."""
+    if b.dtype.kind not in "iu" or a.dtype.kind not in "iu":
+        return np.asarray(np.power(a, b))
+    return np.asarray(np.where(b < 0, np.trunc(np.power(np.where(a == 0, 1, a), b, dtype=np.float64)).astype(a.dtype), np.power(a, np.maximum(b, 0))))
 
 
 BINARY: tuple[tuple[str, str, Function], ...] = (
@@ -48,8 +68,8 @@ BINARY: tuple[tuple[str, str, Function], ...] = (
     ("logical_or", "bfloat16", np.logical_or),
     ("logical_xor", "bfloat16", np.logical_xor),
     ("remainder", "bfloat16", np.mod),
-    ("logical_right_shift", "int32", _shift_right_logical),
-    ("logical_left_shift", "int32", _shift_left),
+    ("logical_right_shift", "int32", shift_right_logical),
+    ("logical_left_shift", "int32", shift_left),
     ("bitwise_and", "int32", np.bitwise_and),
     ("bitwise_or", "int32", np.bitwise_or),
     ("bitwise_xor", "int32", np.bitwise_xor),
@@ -135,7 +155,7 @@ for _name, _function, _result, _operands in IN_PLACE:
         reference=elementwise(_function),
         doc=f"the {_result} overwrites the first operand's memory; chosen at optimization level 2",
     )
-ttir("right_shift", elementwise(lambda a, b: np.asarray(np.right_shift(a, np.clip(b, 0, 31)))))
+ttir("right_shift", elementwise(shift_right_arithmetic))
 
 
 def _pow_scalar(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -159,7 +179,7 @@ op(
     samples=tuple(Sample(((a, "bfloat16"),), {"rhs": 3.0}, (a,)) for a, _, _ in BROADCASTS),
     reference=_pow_scalar,
 )
-ttir("pow", elementwise(np.power))
+ttir("pow", elementwise(power))
 
 
 def _where(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:

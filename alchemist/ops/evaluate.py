@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.errors import UnsupportedOpError
+from alchemist.errors import InputError, UnsupportedOpError
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.dialects import TTOp
+from alchemist.ir.location import place_of
 from alchemist.ops.spec import TTIR_OPS
 
 Array = np.ndarray[Any, Any]
@@ -54,6 +55,7 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
 
     Raises:
         UnsupportedOpError: the op has no reference (collective, random, paged caches).
+        InputError: the op has no result for these values, such as an index outside its dimension.
     """
     spec = TTIR_OPS.get(op.name)
     if spec is None or spec.reference is None:
@@ -69,7 +71,10 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
         "operand_elements": tuple(access.element_type(value) for value in op.operands),
         "result_elements": tuple(access.element_type(value) for value in op.results),
     }
-    outputs = spec.reference(inputs, access.attrs(op) | elements, [access.shape(result) for result in op.results])
+    try:
+        outputs = spec.reference(inputs, access.attrs(op) | elements, [access.shape(result) for result in op.results])
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise InputError("the op has no result for these values", op=op.name, location=place_of(op), got=f"{type(error).__name__}: {error}") from error
     if not op.results:  # an operand is changed in place
         return [hold(output, operand) for output, operand in zip(outputs, op.operands, strict=False)]
     return [hold(output, result) for output, result in zip(outputs, op.results, strict=False)]

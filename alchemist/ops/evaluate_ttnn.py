@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import InternalError
 from alchemist.ir import access
+from alchemist.ir.attributes import DTYPE_ELEMENTS, numpy_dtype
 from alchemist.ir.layout import layout_of
 from alchemist.ops.conv import flat_padding
 from alchemist.ops.eltwise_unary import applied
@@ -125,7 +126,8 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
         for fused in attributes.get(f"alchemist.{side}_activations", ()):
             inputs[place] = applied(fused, inputs[place])
     outputs = [np.asarray(out) for out in reference(inputs, attributes, shapes)]
-    outputs = [out.astype(np.float32) if out.dtype.kind in "fb" else out for out in outputs]
+    outputs = [out.astype(np.float32) if out.dtype.kind == "f" else out for out in outputs]
+    outputs = [_cast(out, result) if out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
     activation = (attributes.get("conv2d_config") or {}).get("activation")
     for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
         if fused:
@@ -143,9 +145,11 @@ def _dtype_of(value: SSAValue) -> str:
 
 def _cast(array: Array, result: SSAValue) -> Array:
     of = _dtype_of(result)
-    if of in ("si32", "u32", "u16", "u8", "i32", "ui32", "ui16", "ui8"):
-        return np.trunc(array).astype(np.int64)
-    return array.astype(np.float32)
+    of = DTYPE_ELEMENTS.get(of, of)
+    if of not in ("si32", "i32", "ui32", "ui16", "ui8"):
+        return array.astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        return np.trunc(array).astype(np.int64).astype(numpy_dtype(of))
 
 
 def _conv_transpose(inputs: Sequence[Array], a: Mapping[str, Any]) -> Array:

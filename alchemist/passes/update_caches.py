@@ -46,7 +46,7 @@ class UpdateCaches(Pass):
 def position_of(value: SSAValue) -> SSAValue:
     """The value with one element behind the reshapes, copies and sums with nothing that lead to `value`; `value` itself without any.
 
-    What jax adds for places counted from the end, where(p < 0, p + size, p), is p: a cache is written from its start.
+    What jax adds for places counted from the end, where(p < 0, p + size, p), is p: a cache is written from its start. So is what keeps a window inside.
     """
     while True:
         if (op := defining(value, "ttir.reshape", "ttir.broadcast")) is not None and math.prod(shape(op.operands[0])) == 1:
@@ -57,6 +57,8 @@ def position_of(value: SSAValue) -> SSAValue:
             value = pair[1] if number(pair[0]) == 0.0 else pair[0]
         elif (chosen := defining(value, "ttir.where")) is not None and _is_wrapped(chosen):
             value = chosen.operands[2]
+        elif (kept := defining(value, "ttir.clamp_scalar")) is not None and attr(kept, "min") == 0 and element_type(value) in _INTEGERS:
+            value = kept.operands[0]
         else:
             return value
 

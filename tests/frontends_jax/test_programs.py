@@ -27,6 +27,9 @@ def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> ja
 X, Y, P, V, T = rand(3, 4), rand(3, 4, seed=1), rand(3, 4, low=0.1, high=2.0), rand(8), rand(2, 5, 6)
 IMAGE, KERNEL = rand(2, 8, 8, 4), rand(3, 3, 4, 8)
 I = jnp.array([[1, 0, 3], [2, 2, 1]])  # noqa: E741
+SHIFTS = jnp.array([[0, 1, 2], [31, 32, 40]])
+BYTES = jnp.array([0, 1, 5, 127, 128, 200, 254, 255], jnp.uint8)
+VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
 EDGES = jnp.array([0, 0, 1, 2, 3, 3])
 Case = tuple[str, Callable[..., Any], tuple[Any, ...]]
 
@@ -50,6 +53,8 @@ LOOK_UPS: list[Case] = [
     ("integer rows", lambda t, i: t[i], (jnp.arange(300, 320).reshape(5, 4), I)),
     ("windows per row", lambda t, i: jax.vmap(lambda a, j: lax.dynamic_slice_in_dim(a, j, 2, 0))(t, i), (T, jnp.array([1, 3]))),
     ("window on two axes", lambda t, i: lax.dynamic_slice(t, (i, i, 0), (1, 2, 6)), (T, jnp.int32(1))),
+    ("window beyond the end", lambda x, i: lax.dynamic_slice(x, (i,), (4,)), (V, jnp.int32(7))),
+    ("windows beyond the ends", lambda t, i: jax.vmap(lambda a, j: lax.dynamic_slice_in_dim(a, j, 2, 0))(t, i), (T, jnp.array([-9, 4]))),
     ("search", lambda x: jnp.searchsorted(jnp.array([-0.5, 0.0, 0.5]), x), (V,)),
     ("interpolate", lambda x: jnp.interp(x, jnp.linspace(-1, 1, 5), jnp.arange(5.0) ** 2), (X,)),
 ]
@@ -74,6 +79,11 @@ UPDATES: list[Case] = [
     ("outside is dropped", lambda x: jax.ops.segment_sum(x, jnp.array([0, 5, 1]), 2), (X,)),
     ("maximum of integers", lambda t, u, i: t.at[i].max(u), (I - 2, I[:1] * 0 - 1, jnp.array([1]))),
     ("minimum of integers", lambda t, u, i: t.at[i].min(u), (I - 2, I[:1] * 0 - 1, jnp.array([1]))),
+    ("maximum of bytes", lambda t, u, i: (t.at[i].max(u), t.at[i].min(u)), (BYTES.astype(jnp.int8), BYTES[:1].astype(jnp.int8), jnp.array([1]))),
+    ("maximum of unsigned", lambda t, u, i: t.at[i].max(u), (I.astype(jnp.uint32), I[:1].astype(jnp.uint32), jnp.array([1]))),
+    ("add to large integers", lambda t, i: t.at[i].add(jnp.int32(7654321)), (I * 1234567, jnp.array([1, 1]))),
+    ("a row beyond the end", lambda t, u, i: lax.dynamic_update_slice(t, u, (i, 0)), (X, Y[:1], jnp.int32(9))),
+    ("nothing", lambda t, i: t.at[i, 5:5].set(1.0), (X, jnp.int32(1))),
     ("beyond the end", lambda t, u: t.at[7].set(u) + t.at[3].add(u) + t.at[2].multiply(u), (X, Y[0])),
     ("unique", lambda i: jnp.unique(i, size=4), (jnp.array([1, 2, 2, 3]),)),
     ("non-zero", lambda x: jnp.nonzero(x > 0, size=4)[0], (V,)),
@@ -107,6 +117,14 @@ NUMBERS: list[Case] = [
     ("hash", lambda i: i.astype(jnp.uint32) * np.uint32(0x9E3779B9) >> np.uint32(16), (I,)),
     ("divmod", lambda x: jnp.divmod(x * 5, 2.0), (X,)),
     ("floor of integers", lambda i: (i - 2) // 2, (I,)),
+    ("quotient of integers", lambda i, j: (lax.div(i - 2, j), lax.div(i - 2, -2)), (I * 5, I - 4)),
+    ("shifted integers", lambda i, j: (lax.shift_right_arithmetic(i - 2, j), lax.shift_right_logical(i - 2, j), lax.shift_left(i - 2, j)), (I, SHIFTS)),
+    ("bytes", lambda b: (b + b, b - 200, b * 3, -b, ~b, b // 7, b.reshape(2, 4), b[1:5], jnp.sort(b), b.max(), lax.shift_right_logical(b, b % 3)), (BYTES,)),
+    ("signed bytes", lambda b: (b + b, b * 3, -b, jnp.abs(b), lax.shift_right_logical(b, b & 3), lax.shift_left(b, b & 3)), (BYTES.astype(jnp.int8),)),
+    ("16 bits", lambda b: (b * b, -b, jnp.minimum(b, 9), b.reshape(2, 4).T, jnp.sum(b), b ^ b[::-1]), (BYTES.astype(jnp.uint16) * 250,)),
+    ("narrower integers", lambda i: (i.astype(jnp.int8), i.astype(jnp.uint8), i.astype(jnp.uint16).astype(jnp.float32)), (I * 250 - 300,)),
+    ("floats as bytes", lambda x: ((x * 300).astype(jnp.int8), (x * 300).astype(jnp.uint8)), (X,)),
+    ("the smallest", lambda b: (jnp.argmin(b), jnp.argmin(b.astype(jnp.uint32)), jnp.argmin(b > 3)), (BYTES,)),
     ("sign of integers", lambda i: jnp.sign(i - 2), (I,)),
     ("integer matmul", lambda a: a @ a.T, (I,)),
     ("atanh", jnp.arctanh, (X * 0.9,)),
@@ -135,6 +153,20 @@ WINDOWS: list[Case] = [
     ("transposed with dilation", lambda x: conv(x, KERNEL, (1, 1), ((3, 4), (4, 4)), lhs_dilation=(2, 3), rhs_dilation=(2, 2)), (IMAGE,)),
     ("batch groups", lambda x, w: conv(x, w, (1, 1), "VALID", batch_group_count=2), (IMAGE, KERNEL)),
     ("computed transposed weights", lambda x, w: lax.conv_transpose(x, w, (2, 2), "SAME"), (IMAGE, KERNEL)),
+    ("own start", lambda x: pool(x, 3.0, lax.add, (1, 3, 2, 1), (1, 2, 2, 1), "VALID"), (IMAGE,)),
+    ("between values", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID", base_dilation=(1, 2, 1, 1)), (IMAGE,)),
+    ("transposed with more padding", lambda x: conv(x, KERNEL, (1, 1), ((5, 5), (5, 5)), lhs_dilation=(2, 2)), (IMAGE,)),
+    ("transposed with strides", lambda x: conv(x, KERNEL, (2, 3), ((1, 1), (1, 1)), lhs_dilation=(2, 2)), (IMAGE,)),
+    (
+        "dilated 3d",
+        lambda x: lax.conv_general_dilated(
+            VOLUME, jnp.ones((1, 2, 2, 1, 1)) * x[0, 0], (1, 1, 1), "VALID", rhs_dilation=(1, 1, 2), dimension_numbers=("NDHWC", "DHWIO", "NDHWC")
+        ),
+        (X,),
+    ),
+    ("of integers", lambda x, w: conv(x, w, (1, 1), "SAME"), (jnp.arange(48).reshape(1, 6, 8, 1) % 7 - 3, jnp.arange(9).reshape(3, 3, 1, 1) - 4)),
+    ("padded with a computed number", lambda x: lax.pad(x, x[0, 1], ((1, 1, 0), (0, 0, 0))), (X,)),
+    ("computed numbers between", lambda x: lax.pad(x, x[0, 1], ((1, -1, 1), (0, 2, 2))), (X,)),
     (
         "conv 3d strided",
         lambda x, w: lax.conv_general_dilated(x, w, (2, 2, 2), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC")),
@@ -281,6 +313,10 @@ ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number"
     "update: set per batch",
     "update: count",
     "update: segment max",
+    "update: maximum of bytes",
+    "update: maximum of unsigned",
+    "update: add to large integers",
+    "window: of integers",
     "sort: two keys",
     "sort: permutation",
     "scan: associative",
@@ -308,9 +344,6 @@ def test_program(name: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=1e-2)
 
 
-VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
-
-
 @pytest.mark.parametrize(
     ("function", "op", "reason", "hint"),
     [
@@ -321,16 +354,11 @@ VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
         (lambda x: lax.reduce(x, 0.0, lambda a, b: a * b + a, (0,)), "stablehlo.reduce", "a reduction with an own function", ""),
         (lambda x: lax.reduce((x, x), (0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (0,))[0], "stablehlo.reduce", "a reduction of several tensors", ""),
         (lambda x: lax.reduce_window(x, 0.0, lambda a, b: a * b + a, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own function", ""),
-        (lambda x: lax.reduce_window(x, 3.0, lax.add, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own start value", ""),
+        (lambda x: lax.reduce_window(x, 3.0, lax.add, (2, 2), (2, 2), "SAME"), "stablehlo.reduce_window", "windows with an own start value, and padding", ""),
         (lambda x: lax.reduce_window((x, x), (0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] + b[1]), (2, 2), (2, 2), "VALID")[0],
          "stablehlo.reduce_window", "windows over several tensors", ""),
-        (lambda x: lax.conv_general_dilated(VOLUME, jnp.ones((1, 2, 2, 1, 1)) * x[0, 0], (1, 1, 1), "VALID", rhs_dilation=(1, 1, 2),
-                                            dimension_numbers=("NDHWC", "DHWIO", "NDHWC")), "stablehlo.convolution", "3-d convolution with dilation", ""),
         (lambda x: lax.conv_general_dilated(VOLUME[None], jnp.ones((1,) * 6) * x[0, 0], (1, 1, 1, 1), "VALID"),
          "stablehlo.convolution", "convolution over 4 spatial dimensions", ""),
-        (lambda x: lax.conv_general_dilated(x.reshape(1, 3, 4, 1), jnp.ones((2, 2, 1, 1)), (1, 1), ((5, 5), (5, 5)), lhs_dilation=(2, 2),
-                                            dimension_numbers=("NHWC", "HWIO", "NHWC")),
-         "stablehlo.convolution", "transposed convolution that pads more than its window", ""),
         (lambda x: x + jax.random.uniform(jax.random.key(0, impl="rbg"), x.shape), "stablehlo.rng_bit_generator", "random numbers", "pass them as input"),
         (lambda x: lax.reduce_window(x, 1.0, lax.mul, (2, 2), (2, 2), "VALID"), "stablehlo.reduce_window", "windows with an own function", ""),
         (jax.grad(lambda x: jnp.sum(pool(x, jnp.inf, lax.min, (1, 2), (1, 2), "VALID"))), "stablehlo.select_and_scatter", "of this kind", ""),
@@ -338,10 +366,7 @@ VOLUME = jnp.arange(48.0).reshape(1, 2, 3, 8, 1)
          "a pool with a large window", ""),
         (lambda x: jax.ops.segment_max(jnp.zeros((2100, 1000)) + x[0, 0], jnp.int32(x[0, 0]) + jnp.arange(2100), 3), "stablehlo.scatter",
          "the maximum of many values", ""),
-        (lambda x: lax.conv_general_dilated(x.reshape(1, 3, 4, 1), jnp.ones((2, 2, 1, 1)), (2, 2), ((1, 1), (1, 1)), lhs_dilation=(2, 2),
-                                            dimension_numbers=("NHWC", "HWIO", "NHWC")), "stablehlo.convolution", "transposed convolution of this kind", ""),
         (lambda x: lax.bitcast_convert_type(x, jnp.int16), "stablehlo.bitcast_convert", "reinterpreting bits of other widths", ""),
-        (lambda x: lax.pad(x, x[0, 0], ((1, 1, 0), (0, 0, 0))), "stablehlo.pad", "padding with a computed value", ""),
     ],
 )  # fmt: skip
 def test_refused_with_a_hint(function: Callable[..., Any], op: str, reason: str, hint: str) -> None:

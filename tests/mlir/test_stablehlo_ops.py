@@ -55,6 +55,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None = None, scale: fl
 HEADS, MASK = "tensor<1x2x4x8xf32>", "tensor<1x1x4x4xf32>"
 Q, K, V = (values(1, 2, 4, 8, seed=seed) for seed in range(3))
 SHOWN = np.where(np.arange(4) <= 2, 0, -1e9).astype(np.float32) * np.ones((1, 1, 4, 4), np.float32)
+TRUTH, OTHER = np.array([[True, False], [False, True]]), np.array([[True, True], [False, False]])
+KERNEL = values(3, 2, 2, seed=8)
 X, PLACES = values(4, 6), np.array([[3, 0, 1, 1, 2, 3], [0, 0, 2, 1, 3, 1]], np.int32)
 WEIGHTS = ", ".join(f"{value:.1f}" for value in range(1, 7))
 WINDOWS = """%c = stablehlo.constant dense<1.0> : tensor<4x6xf32>
@@ -313,6 +315,32 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
         gathered("tensor<2x4x2xf32>", "tensor<2x1xi32>", "4, 2", "offset_dims = [1, 2], start_index_map = [1], index_vector_dim = 1"),
         (X, np.array([[3], [0]], np.int32)), lambda x, i: np.stack([x[:, 3:5], x[:, 0:2]]),
     ),
+    "a window that a place would put beyond the end": (
+        gathered("tensor<2x6xf32>", "tensor<1xi32>", "2, 6", "offset_dims = [0, 1], start_index_map = [0], index_vector_dim = 0"),
+        (X, np.array([9], np.int32)), lambda x, i: x[2:4],
+    ),
+    "windows that places would put beyond the ends": (
+        gathered("tensor<2x3xf32>", "tensor<2x2xi32>", "1, 3", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1"),
+        (X, np.array([[3, 5], [1, -4]], np.int32)), lambda x, i: np.stack([x[3, 3:6], x[1, 0:3]]),
+    ),
+    "a reversed window": (
+        function('%0 = "stablehlo.convolution"(%arg0, %arg1) <{dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, '
+                 "feature_group_count = 1 : i64, batch_group_count = 1 : i64, window_reversal = array<i1: true>}> : "
+                 "(tensor<1x2x6xf32>, tensor<3x2x2xf32>) -> tensor<1x3x5xf32>", "tensor<1x3x5xf32>", "tensor<1x2x6xf32>", "tensor<3x2x2xf32>"),
+        (X[None, :2], KERNEL), lambda x, w: np.einsum("bitk,oik->bot", np.lib.stride_tricks.sliding_window_view(x, 2, 2), w[:, :, ::-1]),
+    ),
+    "rows of no window": (
+        function(f"%0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0] : ({PLAIN}, tensor<6x0xf32>) -> tensor<4x0xf32>",
+                 "tensor<4x0xf32>", PLAIN, "tensor<6x0xf32>"),
+        (X, np.zeros((6, 0), np.float32)), lambda x, y: x @ y,
+    ),
+    "truth that is added": (
+        function("%0 = stablehlo.add %arg0, %arg1 : tensor<2x2xi1>", "tensor<2x2xi1>", "tensor<2x2xi1>", "tensor<2x2xi1>"), (TRUTH, OTHER), np.logical_or,
+    ),
+    "truth that is multiplied": (
+        function("%0 = stablehlo.multiply %arg0, %arg1 : tensor<2x2xi1>", "tensor<2x2xi1>", "tensor<2x2xi1>", "tensor<2x2xi1>"), (TRUTH, OTHER), np.logical_and,
+    ),
+    "a number": (function("%0 = stablehlo.abs %arg0 : tensor<f32>", "tensor<f32>", "tensor<f32>"), (np.float32(-2),), np.abs),
     "a window beyond the end": (beyond("%arg0"), (X,), lambda x: x + written(x)),
     "a window beyond the end of a constant": (beyond("%c"), (X,), lambda x: x + written(np.full_like(x, 2))),
     "latent attention with a mask": (
@@ -364,12 +392,6 @@ REFUSED = {
         scattered("tensor<2x1xi32>", "tensor<2x6xi1>", ROWS, "%s = stablehlo.add %a, %b : tensor<i1>\n  stablehlo.return %s : tensor<i1>", "i1"),
         "scatter that adds booleans",
     ),
-    "a reversed window": (
-        function('%0 = "stablehlo.convolution"(%arg0, %arg1) <{dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, '
-                 "feature_group_count = 1 : i64, batch_group_count = 1 : i64, window_reversal = array<i1: true>}> : "
-                 "(tensor<1x2x6xf32>, tensor<3x2x2xf32>) -> tensor<1x3x5xf32>", "tensor<1x3x5xf32>", "tensor<1x2x6xf32>", "tensor<3x2x2xf32>"),
-        "reversed windows",
-    ),
     "shards": (called("Sharding", "tensor<2x6xf32>", PLAIN), "one chip"),
     "a factorisation": (called("lapack_sgeqrf_ffi", PLAIN, PLAIN), "factorisation"),
     "an unknown name": (called("somebodys.kernel", PLAIN, PLAIN), "somebodys.kernel"),
@@ -384,6 +406,7 @@ REFUSED = {
 def test_computed(case: str) -> None:
     text, arrays, wanted = COMPUTED[case]
     (made,) = golden(text, *arrays)
+    assert made.shape == np.shape(wanted(*arrays))
     np.testing.assert_allclose(made, wanted(*arrays), rtol=1e-4, atol=1e-5)
 
 
@@ -438,7 +461,6 @@ def literal(array: Array) -> str:
 
 POSITIVE = values(4, 6, seed=3) + 1.5
 INTEGERS, SHIFTS = np.array([[-7, 5, 0], [3, -2, 9]], np.int32), np.array([[2, 3, 1], [-2, 1, 4]], np.int32)
-TRUTH, OTHER = np.array([[True, False], [False, True]]), np.array([[True, True], [False, False]])
 OFFSETS = np.array([2, 1], np.int32)
 
 
@@ -493,8 +515,10 @@ FOLDED: dict[str, tuple[str, tuple[Array, ...]]] = {
     "power": plain("stablehlo.power", POSITIVE, X),
     **{f"{name} of integers": plain(f"stablehlo.{name}", INTEGERS, SHIFTS) for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum",
                                                                                        "remainder")},
-    **{name: plain(f"stablehlo.{name}", INTEGERS, np.abs(SHIFTS)) for name in ("shift_left", "shift_right_arithmetic")},
-    "shift_right_logical": plain("stablehlo.shift_right_logical", np.abs(INTEGERS), np.abs(SHIFTS)),
+    **{name: plain(f"stablehlo.{name}", INTEGERS, counts) for name in ("shift_left", "shift_right_arithmetic", "shift_right_logical")
+       for counts in [np.array([[2, 31, 1], [32, 1, 40]], np.int32)]},
+    "power of integers": plain("stablehlo.power", np.array([[-7, 1, -1], [3, 2, 0]], np.int32), np.array([[2, -3, -3], [0, -1, -1]], np.int32)),
+    "bits of a number": plain("stablehlo.bitcast_convert", np.array(0.5, np.float32), result=np.array(1, np.int32)),
     **{f"{name} of truth": plain(f"stablehlo.{name}", TRUTH, OTHER) for name in ("and", "or", "xor")},
     **{f"{name} of bits": plain(f"stablehlo.{name}", INTEGERS, SHIFTS) for name in ("and", "or", "xor")},
     "not of truth": plain("stablehlo.not", TRUTH), "not of bits": plain("stablehlo.not", INTEGERS),
@@ -537,6 +561,7 @@ def test_of_constants_it_is_computed_at_export(case: str) -> None:
     captured = load(function(f"{constants}\n{body}", result), "x.mlir")
     assert captured.golden is not None
     (made,) = captured.golden()
+    assert made.shape == wanted.shape
     assert np.isfinite(wanted).all()
     np.testing.assert_allclose(made, wanted, rtol=2e-5, atol=2e-6)
     names = {op.name for op in captured.module.walk() if op.name.startswith("ttir.")}

@@ -68,8 +68,9 @@ def _run(ttnn: Any, device: Any, module: ModuleOp, arguments: list[np.ndarray[An
         layout = layout_of(argument.type)
         assert layout is not None
         array = np.ascontiguousarray(value).astype(NUMPY[layout.dtype])
-        tensor = ttnn.to_device(ttnn.Tensor(array, getattr(ttnn, NAMES[layout.dtype])), device)
-        names[program.names[argument]] = ttnn.to_layout(tensor, ttnn.TILE_LAYOUT) if layout.page == "tile" else tensor
+        tensor = ttnn.Tensor(array, getattr(ttnn, NAMES[layout.dtype]))
+        tensor = ttnn.to_layout(tensor, ttnn.TILE_LAYOUT) if layout.page == "tile" else tensor
+        names[program.names[argument]] = ttnn.to_device(tensor, device)
     exec("\n".join(text), names)
     last = forward.body.block.last_op
     assert last is not None

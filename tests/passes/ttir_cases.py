@@ -52,7 +52,9 @@ class Case:
             if dtype == np.bool_:
                 found.append(rng.integers(0, 2, dims).astype(bool))
             elif dtype.kind in "iu":
-                found.append(rng.integers(max(0, int(self.low)), max(2, int(self.high)), dims).astype(dtype))
+                least = int(self.low) if self.low < -2 else max(0, int(self.low))  # most ops that read integers want indices
+                whole = rng.integers(least, max(2, int(self.high)), dims)
+                found.append((whole + (whole == 0) if least < 0 else whole).astype(dtype))
             else:
                 found.append(rng.uniform(self.low, self.high, dims).astype(np.float32))
         return found
@@ -95,16 +97,23 @@ def _cases() -> list[Case]:
         out = "i1" if name in COMPARISONS else "i64"
         cases.append(Case(name, (((3, 8), "i64", "input"), ((3, 8), "i64", "input")), (((3, 8), out),), low=0, high=9))
     cases += [
-        Case("div", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=1, high=9),
+        Case("div", (((3, 8), "i32", "input"), ((3, 8), "i32", "input")), (((3, 8), "i32"),), low=-9, high=9),
+        Case("div", (((3, 8), "ui16", "input"), ((3, 8), "ui16", "input")), (((3, 8), "ui16"),), low=1, high=9),
         Case("pow", (((3, 8), "f32", "input"), ((3, 8), "f32", "input")), (((3, 8), "f32"),), low=0.5),
         Case("pow", (((3, 8), "si32", "input"), ((3, 8), "si32", "input")), (((3, 8), "si32"),), low=0, high=6),
         Case(
             "right_shift",
             (((3, 8), "i32", "input"), ((3, 8), "i32", "input")),
             (((3, 8), "i32"),),
-            low=1,
-            high=5,
+            low=-9,
+            high=40,
         ),
+        *(
+            Case(name, (((3, 8), element, "input"), ((3, 8), element, "input")), (((3, 8), element),), low=-128 if element == "i8" else 1, high=128)
+            for element in ("i8", "ui8", "ui16")
+            for name in ("add", "multiply", "logical_right_shift", "maximum")
+        ),
+        *(Case("neg", (((3, 8), element, "input"),), (((3, 8), element),), high=99) for element in ("ui8", "ui16", "ui32")),
         Case("logical_and", (((3, 8), "i1", "input"), ((3, 8), "i1", "input")), (((3, 8), "i1"),)),
         Case(
             "where",
@@ -141,8 +150,12 @@ def _cases() -> list[Case]:
         ("i64", "i32"),
         ("i1", "i64"),
         ("i64", "i1"),
+        ("ui8", "f32"),
+        ("ui8", "i16"),
     ):
         cases.append(Case("typecast", (((3, 40), source, "input"),), (((3, 40), target),), high=5))
+    for source, target in (("i32", "i8"), ("i32", "ui16"), ("f32", "ui8"), ("i8", "ui16")):
+        cases.append(Case("typecast", (((3, 40), source, "input"),), (((3, 40), target),), low=-300, high=300))
     for source, target, low, high in (
         ("f32", "i32", -2, 2),
         ("f32", "ui32", 0.5, 2),
@@ -267,6 +280,8 @@ def _cases() -> list[Case]:
         many("concat", [(2, 31), (2, 33)], (2, 64), dim=1),
         many("concat", [(5,), (7,)], (12,), dim=0),
         many("concat", [(2, 3), (2, 4)], (2, 7), "i32", dim=1),
+        one("reshape", (2, 31, 33), (62, 33), "ui8", shape=[62, 33]),
+        one("slice_static", (4, 31, 33), (2, 5, 33), "ui16", begins=[1, 3, 0], ends=[3, 13, 33], step=[1, 2, 1]),
         one("slice_static", (4, 31, 33), (2, 5, 33), begins=[1, 3, 0], ends=[3, 13, 33], step=[1, 2, 1]),
         one("slice_static", (4, 40), (4, 3), begins=[0, -3], ends=[4, 40], step=[1, 1]),
         one("index", (4, 40), (4, 8), dim=1, begin=2, end=18, step=2),

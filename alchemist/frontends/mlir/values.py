@@ -53,7 +53,7 @@ class Values:
             given = np.asarray(self.values[name])
             if given.shape != dims:
                 raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape)))
-            value: Callable[[], Array] = partial(np.ascontiguousarray, given.astype(dtype))
+            value: Callable[[], Array] = partial(np.array, given, dtype, order="C")
         else:
             value = partial(make_value, dims, dtype, self.init, self.seed + index, _index_bound(arg), _range(arg))
         return Argument(name, kind, dims, dtype.name, value)

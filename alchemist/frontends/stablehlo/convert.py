@@ -189,7 +189,8 @@ class Converter:
         try:
             if found is None:
                 raise Unsupported("no conversion to TTIR")
-            made = found(self, op, operands)
+            empty = self._empty(op)
+            made = empty or found(self, op, operands)
             results = [made] if isinstance(made, Val) else list(made)
         except Unsupported as error:
             where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
@@ -213,6 +214,13 @@ class Converter:
             if (val.shape, val.of) != (shape, of):
                 raise InternalError("conversion made another type", op=op.name, expected=f"{shape} {of}", got=f"{val.shape} {val.of}")
         return results
+
+    def _empty(self, op: Operation) -> list[Val]:
+        """The results of an op all of which have no elements, if it computes nothing else."""
+        types = [type_of(result) for result in op.results]
+        if op.regions or not types or not all(0 in shape for shape, _ in types):
+            return []
+        return [self.e.const(np.zeros(shape), shape, of) for shape, of in types]
 
     def _labelled(self, op: Operation, info: SourceInfo) -> SourceInfo:
         """`info` with the name of the recorded value: the op's own, or that of the operation for which its function stands."""

@@ -13,7 +13,9 @@ from alchemist.frontends.stablehlo.convert import Converter, constant_value, pro
 from alchemist.frontends.stablehlo.matching import number, op_of, pairs
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, shrink
 from alchemist.ir import access
+from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.verify import broadcast_shapes
+from alchemist.ops.eltwise_binary import power, shift_left, shift_right_arithmetic, shift_right_logical
 
 Numpy = Callable[..., Any]
 
@@ -55,13 +57,14 @@ _ARITHMETIC: dict[str, tuple[str, Numpy]] = {
     "stablehlo.divide": ("div", np.divide),
     "stablehlo.maximum": ("maximum", np.maximum),
     "stablehlo.minimum": ("minimum", np.minimum),
-    "stablehlo.power": ("pow", np.power),
+    "stablehlo.power": ("pow", power),
     "stablehlo.remainder": ("remainder", np.fmod),
     "stablehlo.atan2": ("atan2", np.arctan2),
-    "stablehlo.shift_left": ("logical_left_shift", np.left_shift),
-    "stablehlo.shift_right_logical": ("logical_right_shift", np.right_shift),
-    "stablehlo.shift_right_arithmetic": ("right_shift", np.right_shift),
+    "stablehlo.shift_left": ("logical_left_shift", shift_left),
+    "stablehlo.shift_right_logical": ("logical_right_shift", shift_right_logical),
+    "stablehlo.shift_right_arithmetic": ("right_shift", shift_right_arithmetic),
 }
+_OF_BOOLEANS: dict[str, tuple[str, Numpy]] = {"add": ("logical_or", np.logical_or), "multiply": ("logical_and", np.logical_and)}
 _LOGICAL = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 _BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 _COMPARE: dict[str, tuple[str, Numpy]] = {
@@ -88,8 +91,6 @@ def fold(function: Numpy, vals: Sequence[Val], shape: tuple[int, ...], of: str) 
         result = np.asarray(function(*wide))
     if of.startswith(("f", "bf")):
         result = result.astype(np.float32) if of != "f64" else result
-    from alchemist.ir.attributes import numpy_dtype
-
     return Val(shape, of, const=result.astype(numpy_dtype(of)).reshape(compact))
 
 
@@ -148,6 +149,8 @@ def _divide(of: str) -> Numpy:
 def arithmetic(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name, function = _ARITHMETIC[op.name]
     shape, of = type_of(op.results[0])
+    if of == "i1" and name in _OF_BOOLEANS:
+        name, function = _OF_BOOLEANS[name]
     folded = fold(_divide(of) if name == "div" else function, vals, shape, of)
     if name == "remainder" and folded is None:
         return _remainder(c, vals, shape, of)
@@ -314,7 +317,16 @@ def clamp(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 @rule("stablehlo.convert")
 def convert_type(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    return c.e.typecast(vals[0], type_of(op.results[0])[1])
+    """Of floats, what an integer of 8 or 16 bits cannot be becomes its nearest number, as in XLA; the device would keep the lowest bits."""
+    x, of = vals[0], type_of(op.results[0])[1]
+    if of.lstrip("sui") in ("8", "16") and x.of.startswith(("f", "bf")):
+        limits = np.iinfo(numpy_dtype(of))
+        low, high = int(limits.min), int(limits.max)
+        if x.const is not None:
+            x = c.e.const(np.clip(np.nan_to_num(x.const.astype(np.float32)), low, high), x.shape, "f32")
+        elif (known := op_of(x.ssa, "ttir.clamp_scalar")) is None or access.attr(known, "min") < low or access.attr(known, "max") > high:
+            x = Val(x.shape, x.of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": float(low), "max": float(high)}, x.compact, x.of))
+    return c.e.typecast(x, of)
 
 
 @rule("stablehlo.reduce_precision")
@@ -331,12 +343,11 @@ _ONE_BITS = 0x3F800000
 @rule("stablehlo.bitcast_convert")
 def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
     """Random bits become the fraction of a number in [1, 2), as `jax.random.uniform` makes it; other bits are kept."""
-    from alchemist.ir.attributes import numpy_dtype
     from alchemist.ops.layout import can_reinterpret
 
     shape, of = type_of(op.results[0])
     if vals[0].const is not None and shape == vals[0].shape:
-        return Val(shape, of, const=np.ascontiguousarray(vals[0].const).view(numpy_dtype(of)))
+        return Val(shape, of, const=np.array(vals[0].const, order="C").view(numpy_dtype(of)))
     fraction = op_of(vals[0].ssa, "ttir.bitwise_or") if of == "f32" and shape == vals[0].shape else None
     for bits, one in pairs(fraction):
         shifted = op_of(bits, "ttir.logical_right_shift")
@@ -344,6 +355,9 @@ def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
             count = c.e.typecast(Val(shape, "ui32", bits), of)
             scaled = elementwise(c, "multiply", [count, c.e.scalar(2.0**-23, shape, of)], shape, of)
             return elementwise(c, "add", [scaled, c.e.scalar(1.0, shape, of)], shape, of)
+    widths = {of.lstrip("sui"), vals[0].of.lstrip("sui")}
+    if shape == vals[0].shape and widths <= {"8", "16"} and len(widths) == 1:  # integers with and without a sign
+        return c.e.typecast(vals[0], of)
     if shape == vals[0].shape and can_reinterpret(vals[0].of, of):
         return elementwise(c, "bitcast_convert", vals, shape, of)
     raise Unsupported("reinterpreting bits of other widths")

@@ -14,6 +14,7 @@ from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise, f
 from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
+from alchemist.ir.attributes import numpy_dtype
 
 ONE_HOT_LIMIT = 1 << 22
 """Largest comparison matrix, in elements, of a sum that is written as a product with it."""
@@ -29,6 +30,14 @@ _COMBINE = {
 def calculate(c: Converter, name: str, function: Any, vals: Sequence[Val], shape: Shape, of: str) -> Val:
     """An elementwise op, computed now where everything is constant."""
     return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
+
+
+def within(c: Converter, start: Val, most: int) -> Val:
+    """Starts of windows as StableHLO has them: moved so that the windows lie inside, from 0 to `most`."""
+    folded = fold(lambda x: np.clip(x, 0, most), [start], start.shape, start.of) if most else c.e.scalar(0, start.shape, start.of)
+    if folded is not None:
+        return folded
+    return Val(start.shape, start.of, c.e.emit("ttir.clamp_scalar", [c.e.small(start)], {"min": 0, "max": most}, start.compact, start.of))
 
 
 # --- look-ups -----------------------------------------------------------------------------------------------------------
@@ -118,11 +127,10 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
             ends[axis] = begins[axis] + size
             x = slice_val(c, x, begins, ends)
         else:
-            index = (
-                elementwise(c, "add", [c.e.reshape(start, (1,)), c.e.const(np.arange(size), (size,), start.of)], (size,), start.of)
-                if size > 1
-                else c.e.reshape(start, (1,))
-            )
+            index = c.e.reshape(start, (1,))
+            if size > 1:
+                line = c.e.const(np.arange(size), (size,), start.of)
+                index = elementwise(c, "add", [within(c, index, x.shape[axis] - size), line], (size,), start.of)
             x = take(c, x, axis, index)
     return x
 
@@ -136,11 +144,14 @@ def dynamic_update_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
                 raise Unsupported("a loop that writes its results at computed places")
             stack.pieces[int(place)] = vals[1]
             return vals[0]
-    return update_slice(c, vals[0], vals[1], vals[2:])
+    rooms = [a - b for a, b in zip(vals[0].shape, vals[1].shape, strict=True)]
+    return update_slice(c, vals[0], vals[1], [within(c, start, room) for start, room in zip(vals[2:], rooms, strict=True)])
 
 
 def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Val:
     """`x` with the window at `starts` replaced."""
+    if 0 in update.shape:
+        return x
     if x.shape == update.shape:
         return update
     known = [start.scalar() for start in starts]
@@ -271,6 +282,8 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         if along is not None:
             return along
     parts, batch_shape = _index_parts(c, indices, vector_dim, len(start_map))
+    # single rows of computed places are not moved: they have to be in range, as in the device's look-ups
+    parts = [within(c, part, x.shape[i] - sizes[i]) if part.const is not None or sizes[i] > 1 else part for i, part in zip(start_map, parts, strict=True)]
     if batching:
         return _gather_at(c, x, parts, batch_shape, d, sizes, shape)
     # axes that are cut to a window starting at the same constant everywhere are slices
@@ -394,18 +407,19 @@ def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: 
 def _one_hot_sum(c: Converter, x: Val, linear: Val, values: Val, count: int) -> Val:
     """x [places, rest] + one_hot(linear)^T @ values [count, rest]; places out of range are left out."""
     size, rest = x.shape
-    of = x.of if x.of.startswith(("f", "bf")) else "f32"
     ids = c.e.reshape(linear, (1, count))
     line = c.e.const(np.arange(size).reshape(size, 1), (size, 1), ids.of)
     same = calculate(c, "eq", np.equal, [line, ids], (size, count), "i1")
-    picked = c.e.full(c.e.typecast(same, of))
-    given = c.e.full(c.e.typecast(values, of))
-    summed = c.e.typecast(c.e.make("ttir.matmul", [picked, given], None, (size, rest), of), x.of)
+    picked = c.e.full(c.e.typecast(same, x.of))
+    summed = c.e.make("ttir.matmul", [picked, c.e.full(values)], None, (size, rest), x.of)
     return summed if x.scalar() == 0 else elementwise(c, "add", [x, summed], x.shape, x.of)
 
 
-def _one_hot_extreme(c: Converter, x: Val, linear: Val, values: Val, count: int, kind: str) -> Val:
-    """max(x, the largest of the values at each place): TT-NN's scatter adds and multiplies only."""
+def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: int, kind: str) -> Val:
+    """x combined with the sum, or the largest or smallest, of the values at each place.
+
+    TT-NN's scatter has no extremes, and its products would round integers.
+    """
     size, rest = x.shape
     if size * count * rest > ONE_HOT_LIMIT:
         raise Unsupported(f"scatter that takes the {kind}imum of many values")
@@ -414,14 +428,19 @@ def _one_hot_extreme(c: Converter, x: Val, linear: Val, values: Val, count: int,
     shape = (size, count, rest)
     same = calculate(c, "eq", np.equal, [line, ids], (size, count, 1), "i1")
     given = c.e.reshape(values, (1, count, rest))
-    if x.of.startswith(("f", "bf")):
-        outside: Any = -math.inf if kind == "max" else math.inf
+    if kind == "sum":
+        outside: Any = 0
+    elif x.of.startswith(("f", "bf")):
+        outside = -math.inf if kind == "max" else math.inf
     else:
-        outside = -(1 << 24) if kind == "max" else 1 << 24
+        limits = np.iinfo(numpy_dtype(x.of.replace("64", "32")))
+        outside = limits.min if kind == "max" else limits.max
     spread = [Val(shape, "i1", same.ssa, same.const), Val(shape, x.of, given.ssa, given.const), c.e.scalar(outside, shape, x.of)]
     masked = c.e.full(elementwise(c, "where", spread, shape, x.of))
     best = c.e.make(f"ttir.{kind}", [masked], {"dim_arg": [1], "keep_dim": False}, (size, rest), x.of)
-    return elementwise(c, f"{kind}imum", [x, best], x.shape, x.of)
+    if kind == "sum" and x.scalar() == 0:
+        return best
+    return elementwise(c, "add" if kind == "sum" else f"{kind}imum", [x, best], x.shape, x.of)
 
 
 def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) -> Val:
@@ -438,10 +457,11 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
     values = c.e.reshape(update, (*places.batch, *(update.shape[batch + i] for i in kept)))
     values = c.e.permute(values, [*range(batch), *(batch + kept.index(i) for i in order)])
     values = c.e.reshape(values, (count, rest))
-    if kind == "sum" and size * count <= ONE_HOT_LIMIT:
+    is_float = x.of.startswith(("f", "bf"))
+    if kind == "sum" and is_float and size * count <= ONE_HOT_LIMIT:
         made = _one_hot_sum(c, flat, places.linear, values, count)
-    elif kind in ("max", "min"):
-        made = _one_hot_extreme(c, flat, places.linear, values, count, kind)
+    elif kind in ("max", "min") or (kind == "sum" and not is_float and size * count * rest <= ONE_HOT_LIMIT):
+        made = _one_hot_reduction(c, flat, places.linear, values, count, kind)
     else:
         ids = unwrap_index(c.e.full(places.linear))
         if rest == 1:
@@ -461,6 +481,8 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if len(vals) != 3:
         raise Unsupported("scatter of several tensors")
     x, indices, update = vals
+    if 0 in update.shape:
+        return x
     d = numbers(prop(op, "scatter_dimension_numbers"))
     body = [inner.name for inner in op.regions[0].blocks[0].ops]
     returned = op.regions[0].blocks[0].last_op

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
-from alchemist.frontends.stablehlo.rules_shape import numbers, pad_val, slice_val, spread_val
+from alchemist.frontends.stablehlo.rules_shape import flip, numbers, pad_val, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Unsupported, Val
 
 
@@ -96,16 +96,23 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     before, after = [int(v) for v in padding[:, 0]], [int(v) for v in padding[:, 1]]
     if batch_groups != 1:
         x, groups = _batch_as_channels(c, x, lhs, batch_groups), batch_groups
-    if any(prop(op, "window_reversal", (False,))):
-        raise Unsupported("reversed windows")
     if rank not in (1, 2, 3):
         raise Unsupported(f"convolution over {rank} spatial dimensions")
-    shape, of = type_of(op.results[0])
+    shape, given_of = type_of(op.results[0])
+    of = given_of if given_of.startswith(("f", "bf")) else "f32"  # the device multiplies floats only
+    x, weight = c.e.typecast(x, of), c.e.typecast(weight, of)
     spatial = [str(i) for i in range(rank)]
-    if any(n != 1 for n in spread) and not c.is_fixed(weight):
+    weight = flip(c, weight, [kernel.index(name) for name, turned in zip(spatial, prop(op, "window_reversal", ()), strict=False) if turned])
+    room = [(weight.shape[kernel.index(name)] - 1) * step for name, step in zip(spatial, dilation, strict=True)]
+    kept = c.is_fixed(weight) and rank != 3 and all(n == 1 for n in stride) and all(size >= n for size, n in zip(room, before, strict=True))
+    if any(n != 1 for n in spread) and not kept:  # not as a transposed convolution
         for name, step in zip(spatial, spread, strict=True):
             x = spread_val(c, x, lhs.index(name), step - 1, c.e.scalar(0.0, (), x.of))
         spread = [1] * rank
+    if rank == 3:
+        for name, step in zip(spatial, dilation, strict=True):
+            weight = spread_val(c, weight, kernel.index(name), step - 1, c.e.scalar(0.0, (), of))
+        dilation = [1] * rank
     transposed = any(n != 1 for n in spread)
     # weights as the ops want them: [O, I, ...], transposed convolutions [I, O, ...] with flipped windows
     w = c.e.permute(weight, [kernel.index(name) for name in ["o", "i", *spatial]])
@@ -125,8 +132,6 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     result = tuple(shape[out.index(name)] for name in lhs)
     attributes: dict[str, Any] = {"stride": stride, "groups": groups, **dims}
     if transposed:
-        if len(spatial) != 2 or any(n != 1 for n in stride):
-            raise Unsupported("transposed convolution of this kind")
         found, cut = _transposed(sizes, spread, dilation, before, after)
         axes = [lhs.index(name) for name in spatial]
         whole = list(result)
@@ -139,8 +144,6 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
         attributes |= {"padding": [*before, *after], "dilation": dilation}
         made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
     else:
-        if any(n != 1 for n in dilation):
-            raise Unsupported("3-d convolution with dilation")
         if before != after:
             low, high = [0] * len(x.shape), [0] * len(x.shape)
             for axis, a, b in zip((lhs.index(name) for name in spatial), before, after, strict=True):
@@ -149,7 +152,7 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
         attributes |= {"padding": before}
         made = c.e.make("ttir.conv3d", [c.e.full(x), c.e.full(w)], attributes, result, of)
     made = c.e.permute(made, [lhs.index(name) for name in out])
-    return c.e.reshape(made, shape[:-1]) if lifted else made
+    return c.e.typecast(c.e.reshape(made, shape[:-1]) if lifted else made, given_of)
 
 
 def _batch_as_channels(c: Converter, x: Val, lhs: list[str], groups: int) -> Val:
@@ -184,8 +187,6 @@ def _transposed(
     extents = [(k - 1) * d for k, d in zip(sizes, dilation, strict=True)]
     low = [extent - n for extent, n in zip(extents, before, strict=True)]
     high = [extent - n for extent, n in zip(extents, after, strict=True)]
-    if min(low) < 0:
-        raise Unsupported("transposed convolution that pads more than its window")
     extra = [max(0, a - b) for a, b in zip(low, high, strict=True)]
     cut = [max(0, b - a) for a, b in zip(low, high, strict=True)]
     attributes = {"stride": list(spread), "padding": low + low, "output_padding": extra, "dilation": list(dilation)}
@@ -200,4 +201,4 @@ def _flip_weights(c: Converter, w: Val, groups: int) -> Val:
         w = c.e.reshape(c.e.permute(split, [0, 2, 1, 3, 4]), (groups * ins, outs // groups, height, width))
     else:
         w = c.e.permute(w, [1, 0, 2, 3])
-    return c.e.make("ttir.reverse", [c.e.full(w)], {"dimensions": [2, 3]}, w.shape, w.of)
+    return flip(c, w, [2, 3])

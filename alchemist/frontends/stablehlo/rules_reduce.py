@@ -11,9 +11,9 @@ from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
-from alchemist.frontends.stablehlo.rules_shape import pad_val, slice_val, spread_val
+from alchemist.frontends.stablehlo.rules_shape import pad_val, padded, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
-from alchemist.ir.attributes import tensor, to_python
+from alchemist.ir.attributes import numpy_dtype, tensor, to_python
 
 _REDUCE = {
     "stablehlo.add": ("sum", np.sum, 0),
@@ -100,7 +100,10 @@ def _arg_extreme(c: Converter, op: Operation, vals: list[Val], dims: Sequence[in
     source = c.e.full(x)
     attributes = {"dim_arg": list(dims), "keep_dim": False}
     best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, shape, of)
-    keys = source if largest else c.e.emit("ttir.neg", [source], None, x.shape, x.of)
+    keys = source
+    if not largest:  # in floats, as which the device compares: unsigned numbers and booleans have no negatives
+        of_keys = x.of if x.of.startswith(("f", "bf")) else "f32"
+        keys = c.e.emit("ttir.neg", [c.e.full(c.e.typecast(x, of_keys))], None, x.shape, of_keys)
     return [best, c.e.make("ttir.argmax", [keys], attributes, shape, index_of)]
 
 
@@ -124,13 +127,23 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name = _REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
     if "stablehlo.log_plus_one" in body and "stablehlo.exponential" in body:
         name = "logsumexp"
-    if any(n != 1 for n in prop(op, "base_dilations") or ones) or name not in ("sum", "max", "min", "prod", "logsumexp"):
+    if name not in ("sum", "max", "min", "prod", "logsumexp"):
         raise Unsupported("windows with an own function")
-    if not _is_neutral("max" if name == "logsumexp" else name, init):
-        raise Unsupported("windows with an own start value")
-    shape, of = type_of(op.results[0])
+    for axis, step in enumerate(prop(op, "base_dilations") or ones):
+        x = padded(c, x, [0] * rank, [0] * rank, init, [step - 1 if i == axis else 0 for i in range(rank)]) if step > 1 else x
+    shape, _ = type_of(op.results[0])
+    neutral = _is_neutral("max" if name == "logsumexp" else name, init)
+    if not neutral and (name == "logsumexp" or padding.any() or x.shape != vals[0].shape):  # StableHLO reads it there, XLA does not
+        raise Unsupported("windows with an own start value, and padding or holes")
+    made = _reduced_windows(c, x, (window, strides, dilation, padding), name, shape)
+    return made if neutral else _joined(c, name, made, init)
+
+
+def _reduced_windows(c: Converter, x: Val, how: Window, name: str, shape: tuple[int, ...]) -> Val:
+    window, strides, _, padding = how
+    rank, of = len(x.shape), x.of
     if x.const is not None:
-        return _fold_window(c, x, (window, strides, dilation, padding), name, shape, of)
+        return _fold_window(c, x, how, name, shape, of)
     axes = [i for i in range(rank) if window[i] != 1 or strides[i] != 1 or padding[i].any()]
     if not axes:
         return x
@@ -142,8 +155,8 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if name in ("prod", "logsumexp"):
         raise Unsupported("windows with an own function")
     if not of.startswith(("f", "bf")):
-        return c.e.typecast(_windows(c, c.e.typecast(x, "f32"), axes, (window, strides, dilation, padding), name), of)
-    return _windows(c, x, axes, (window, strides, dilation, padding), name)
+        return c.e.typecast(_windows(c, c.e.typecast(x, "f32"), axes, how, name), of)
+    return _windows(c, x, axes, how, name)
 
 
 def _windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) -> Val:
@@ -277,7 +290,7 @@ def select_and_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
         raise Unsupported("select_and_scatter of this kind")
     if math.prod(window) > 64:
         raise Unsupported("the gradient of a pool with a large window")
-    lowest = float(np.finfo(np.float32).min)
+    lowest = float(np.finfo(np.float32).min) if x.of.startswith(("f", "bf")) else int(np.iinfo(numpy_dtype(x.of)).min) if x.of != "i1" else False
     low, high = [int(n) for n in padding[:, 0]], [int(n) for n in padding[:, 1]]
     padded = pad_val(c, x, low, high, lowest)
     places = list(np.ndindex(*window))

@@ -10,8 +10,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of
-from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
+from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
+from alchemist.frontends.stablehlo.values import Val, shrink
 
 
 def numbers(text: str) -> dict[str, Any]:
@@ -79,7 +79,11 @@ def concatenate(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 @rule("stablehlo.reverse")
 def reverse(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    x, dims = vals[0], prop(op, "dimensions")
+    return flip(c, vals[0], prop(op, "dimensions"))
+
+
+def flip(c: Converter, x: Val, dims: Sequence[int]) -> Val:
+    """The elements in opposite order along `dims`."""
     real = [d for d in dims if x.compact[d] != 1]
     if x.const is not None:
         return Val(x.shape, x.of, const=np.flip(x.const, tuple(real)))
@@ -105,12 +109,26 @@ def spread_val(c: Converter, x: Val, axis: int, gap: int, fill: Val) -> Val:
 def pad(c: Converter, op: Operation, vals: list[Val]) -> Val:
     x, fill = vals
     low, high, interior = (prop(op, "edge_padding_low"), prop(op, "edge_padding_high"), prop(op, "interior_padding"))
-    value = fill.scalar()
-    if value is None:
-        raise Unsupported("padding with a computed value")
-    for axis, gap in enumerate(interior):
-        x = spread_val(c, x, axis, gap, fill)
-    return pad_val(c, x, low, high, value)
+    return padded(c, x, low, high, fill, interior)
+
+
+def padded(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], fill: Val, interior: Sequence[int] | None = None) -> Val:
+    """As `pad_val`, with `interior` elements between neighbours; `fill` may be computed, which a mask then chooses."""
+    gaps = interior or [0] * len(x.shape)
+    value, zero = fill.scalar(), c.e.scalar(0, (), x.of)
+    for axis, gap in enumerate(gaps):
+        x = spread_val(c, x, axis, gap, zero if value is None else fill)
+    whole = pad_val(c, x, low, high, 0 if value is None else value)
+    if value is not None or not any(n > 0 for n in (*low, *high, *gaps)):
+        return whole
+    inside = np.ones((1,) * len(x.shape), bool)
+    for axis, (before, behind, gap, size) in enumerate(zip(low, high, gaps, whole.shape, strict=True)):
+        line = np.arange(size)
+        along = (line >= before) & (line < size - behind) & ((line - before) % (gap + 1) == 0)
+        inside = inside & along.reshape([-1 if i == axis else 1 for i in range(len(x.shape))])
+    spread = c.e.reshape(fill, (1,) * len(x.shape))
+    mask, outside = c.e.const(shrink(inside), whole.shape, "i1"), Val(whole.shape, x.of, spread.ssa)
+    return elementwise(c, "where", [mask, whole, outside], whole.shape, x.of)
 
 
 def pad_val(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], value: Any) -> Val:

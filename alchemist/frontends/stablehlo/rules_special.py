@@ -1,4 +1,7 @@
-"""Functions of chlo that have no op: what they are in simpler ones. Of constants they are not computed, but for `erf_inv` (random numbers)."""
+"""Functions of chlo that have no op: what they are in simpler ones, most in float32.
+
+Of constants they are not computed, but for `erf_inv` (random numbers).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,10 @@ from alchemist.frontends.stablehlo.values import Val
 class _Formula:
     """Elementwise ops on values of one shape and type; numbers are splats."""
 
-    def __init__(self, c: Converter, op: Operation) -> None:
+    def __init__(self, c: Converter, op: Operation, of: str = "") -> None:
         self.c = c
-        self.shape, self.of = type_of(op.results[0])
+        self.shape, self.result = type_of(op.results[0])
+        self.of = of or self.result
 
     def __call__(self, name: str, *operands: Val | float, of: str | None = None) -> Val:
         values = [self.c.e.scalar(value, self.shape, self.of) if isinstance(value, (int, float)) else value for value in operands]
@@ -55,7 +59,7 @@ def erf_inv(c: Converter, op: Operation, vals: list[Val]) -> Val:
 @rule("chlo.lgamma")
 def lgamma(c: Converter, op: Operation, vals: list[Val]) -> Val:
     """Lanczos' series, reflected for arguments below one half."""
-    f, x = _Formula(c, op), vals[0]
+    f, x = _Formula(c, op, "f32"), c.e.typecast(vals[0], "f32")
     z = f("subtract", f.where("lt", x, 0.5, f("subtract", 1.0, x), x), 1.0)
     series: Val | float = LANCZOS[0]
     for step, factor in enumerate(LANCZOS[1:], 1):
@@ -64,13 +68,13 @@ def lgamma(c: Converter, op: Operation, vals: list[Val]) -> Val:
     value = f("subtract", f("multiply", f("add", z, 0.5), f("log", t)), t)
     value = f("add", f("add", value, f("log", series)), 0.5 * math.log(2 * math.pi))
     turned = f("log", f("abs", f("sin", f("multiply", x, math.pi))))
-    return f.where("lt", x, 0.5, f("subtract", f("subtract", math.log(math.pi), turned), value), value)
+    return c.e.typecast(f.where("lt", x, 0.5, f("subtract", f("subtract", math.log(math.pi), turned), value), value), f.result)
 
 
 @rule("chlo.digamma")
 def digamma(c: Converter, op: Operation, vals: list[Val]) -> Val:
     """Six steps of the recurrence, then the asymptotic series; reflected for arguments below one half."""
-    f, x = _Formula(c, op), vals[0]
+    f, x = _Formula(c, op, "f32"), c.e.typecast(vals[0], "f32")
     z = f.where("lt", x, 0.5, f("subtract", 1.0, x), x)
     below = f("reciprocal", z)
     for step in range(1, 6):
@@ -80,16 +84,16 @@ def digamma(c: Converter, op: Operation, vals: list[Val]) -> Val:
     series = f("multiply", w, f.polynomial((1 / 12, -1 / 120, 1 / 252, -1 / 240), w))
     value = f("subtract", f("subtract", f("log", z), f("multiply", f("reciprocal", z), 0.5)), f("add", series, below))
     turned = f("multiply", f("reciprocal", f("tan", f("multiply", x, math.pi))), math.pi)
-    return f.where("lt", x, 0.5, f("subtract", value, turned), value)
+    return c.e.typecast(f.where("lt", x, 0.5, f("subtract", value, turned), value), f.result)
 
 
 @rule("chlo.bessel_i1e")
 def bessel_i1e(c: Converter, op: Operation, vals: list[Val]) -> Val:
     """exp(-|x|) I1(x)."""
-    f, x = _Formula(c, op), vals[0]
+    f, x = _Formula(c, op, "f32"), c.e.typecast(vals[0], "f32")
     size = f("abs", x)
     small = f("minimum", size, 3.75)
     low = f("multiply", f.polynomial(I1_SMALL, f("square", f("multiply", small, 1 / 3.75))), f("exp", f("neg", small)))
     large = f("maximum", size, 3.75)
     high = f("multiply", f.polynomial(I1_LARGE, f("div", 3.75, large)), f("rsqrt", large))
-    return f.where("le", size, 3.75, f("multiply", low, x), f("multiply", high, f("sign", x)))
+    return c.e.typecast(f.where("le", size, 3.75, f("multiply", low, x), f("multiply", high, f("sign", x))), f.result)

@@ -38,6 +38,8 @@ Rule = Callable[["Lowering", Operation], None]
 RULES: dict[str, Rule] = {}
 
 INTEGERS = ("si32", "u32", "u16", "u8")
+_WIDER = {"u8": "si32", "u16": "si32"}
+"""The library moves and counts with 8 and 16 bits in few of its ops: as arguments, values have them, computed ones are wider."""
 WINDOWS = frozenset(f"ttir.{name}" for name in ("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"))
 """Ops that read images."""
 TILE = "tile"
@@ -84,7 +86,11 @@ class Lowering:
     # --- values ---------------------------------------------------------------------------------------------------------
 
     def dtype(self, value: SSAValue) -> str:
-        """Device data type that the model's element type asks for."""
+        """Device data type that the model's element type asks for; integers of 8 and 16 bits are computed in 32."""
+        return _WIDER.get(found := self.stored_dtype(value), found)
+
+    def stored_dtype(self, value: SSAValue) -> str:
+        """Device data type in which a tensor of the caller comes, and whose bits `ttir.bitcast_convert` reads."""
         element = access.element_type(value)
         found = HELD_AS.get(element)
         if found is None:
@@ -92,9 +98,9 @@ class Lowering:
         return found
 
     def actual(self, value: SSAValue) -> str:
-        """Device data type that the value has by now (booleans have their maker's)."""
+        """Device data type in which `get` has the value by now (booleans have their maker's)."""
         entry = self._entries.get(value)
-        return layout(entry.value).dtype if entry is not None else self.dtype(value)
+        return _WIDER.get(found := layout(entry.value).dtype, found) if entry is not None else self.dtype(value)
 
     def is_image(self, value: SSAValue) -> tuple[int, ...] | None:
         """The dim order of a value held in flat image form, else None."""
@@ -137,7 +143,7 @@ class Lowering:
             entry = self._argument(value, page, dtype)
         if entry.order is not None:
             entry = self._logical(value, entry)
-        return self.convert(entry.value, page, dtype, host=host, note=note)
+        return self.convert(entry.value, page, dtype or _WIDER.get(layout(entry.value).dtype), host=host, note=note)
 
     def flat(self, value: SSAValue, order: Sequence[int], page: str | None = None, dtype: str | None = None) -> SSAValue:
         """The value as [1, 1, N*H*W, C], where [N, H, W, C] are its dims in `order`."""
@@ -206,8 +212,10 @@ class Lowering:
         """
         if not isinstance(value, BlockArgument):
             raise LoweringError("used before it was lowered", op=self.name, location=self.where)
-        own = self.dtype(value)
+        own = self.stored_dtype(value)
         element = access.element_type(value)
+        if own in _WIDER and dtype != own:
+            page = TILE  # in which the library casts them
         if dtype is not None and own in INTEGERS and dtype in ("si32", "u32") and not element.startswith("ui"):
             own = dtype
         return self.declare(value, page, own)
@@ -227,7 +235,7 @@ class Lowering:
     def declare_unused(self) -> None:
         for argument in self.func.body.blocks[0].args:
             if argument.index not in self._arguments:
-                self.declare(argument, ROW_MAJOR, self.dtype(argument))
+                self.declare(argument, ROW_MAJOR, self.stored_dtype(argument))
 
     # --- emission -------------------------------------------------------------------------------------------------------
 

@@ -64,11 +64,14 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
         value = c.convert(value, TILE, "f32")
-    byte = layout(value).dtype == "u8"
-    if byte or (name == "clamp_scalar" and layout(value).dtype in ("u32", "u16")):
+    unsigned = layout(value).dtype == "u32" and name in ("clamp_scalar", "neg")
+    if unsigned:
         value = c.convert(value, TILE, "si32")  # not for unsigned integers
     value = c.like(name, value, attributes)
-    return (_low_byte(c, value) if byte and name in ("neg", "bitwise_not") else value), order
+    if name in ("neg", "bitwise_not", "abs"):
+        value = within_width(c, value, access.element_type(operand))
+        value = c.convert(value, TILE, "u32") if unsigned else value
+    return value, order
 
 
 for _name in _UNARY_NAMES:
@@ -123,13 +126,27 @@ def operand_for(c: Lowering, value: SSAValue, dims: tuple[int, ...], order: tupl
     return c.reshape(c.get(value, TILE, dtype), (1, 1, 1, size))
 
 
-_BEYOND_A_BYTE = ("add", "subtract", "multiply", "logical_left_shift")
+_BEYOND_ITS_WIDTH = ("add", "subtract", "multiply", "logical_left_shift", "logical_right_shift")
 
 
-def _low_byte(c: Lowering, value: SSAValue) -> SSAValue:
-    """int32 values as uint8 has them: modulo 256."""
-    kept = c.emit("bitwise_and", [value, c.scalar(255, "si32")], None, shape(value), "si32")
-    return c.convert(kept, TILE, "u8")
+def _low_bits(element: str) -> tuple[int, bool] | None:
+    """(mask, whether there is a sign) of integers of 8 and 16 bits; None for other types."""
+    bits = {"8": 8, "16": 16}.get(element.lstrip("sui"))
+    return None if bits is None or element[0] not in "sui" else ((1 << bits) - 1, not element.startswith("u"))
+
+
+def within_width(c: Lowering, value: SSAValue, element: str) -> SSAValue:
+    """int32 values as integers of an element type of 8 or 16 bits have them: modulo 256 or 65536. Others stay."""
+    low = _low_bits(element)
+    if low is None or layout(value).dtype != "si32":
+        return value
+
+    def step(name: str, value: SSAValue, number: int) -> SSAValue:
+        return c.emit(name, [value, c.scalar(number, "si32")], None, shape(value), "si32")
+
+    mask, signed = low
+    half = (mask + 1) // 2
+    return step("subtract", step("bitwise_and", step("add", value, half), mask), half) if signed else step("bitwise_and", value, mask)
 
 
 def _is_float(dtype: str) -> bool:
@@ -148,8 +165,6 @@ def binary(c: Lowering, op: Operation) -> None:
     else:
         dtype = c.dtype(result)
     work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
-    if work == "u8" and name not in COMPARISONS:
-        work = "si32"  # no arithmetic on bytes in the library
     swap = constant_of(lhs) is not None and constant_of(rhs) is None and name in _SWAPPED and name in ACCEPTS_SCALAR
     if swap:
         lhs, rhs, name = rhs, lhs, _SWAPPED[name]
@@ -159,15 +174,19 @@ def binary(c: Lowering, op: Operation) -> None:
     if literal is None and name in ("subtract", "divide") and shape(rhs) == dims:
         first_literal = scalar_of(c, lhs, work)
     a = first_literal or operand_for(c, lhs, dims, order, work)
+    if name == "logical_right_shift" and (low := _low_bits(access.element_type(lhs))) is not None and low[1]:
+        a = c.emit("bitwise_and", [a, c.scalar(low[0], "si32")], None, shape(a), "si32")  # the bits that are shifted in are zeros
     b = literal or operand_for(c, rhs, dims, order, work)
     out = dims if order is None else (1, 1, int(np.prod([dims[i] for i in order[:3]])), dims[order[3]])
     fused = access.attr(op, ACTIVATION)
     attributes = {"alchemist.activations": (fused,)} if fused else None
     value = c.emit(name, [a, b], attributes, out, work)
-    if work == "si32" and dtype == "u8" and name in _BEYOND_A_BYTE:
-        value = _low_byte(c, value)
+    if name in _BEYOND_ITS_WIDTH:
+        value = within_width(c, value, access.element_type(result))
     elif work != dtype:
-        value = c.convert(c.like("floor", value) if name == "divide" else value, TILE, dtype)
+        if name == "divide":  # integers without the part behind the point
+            value = c.like("floor", value) if access.element_type(result).startswith("ui") else _truncated(c, value, work)
+        value = c.convert(value, TILE, dtype)
     c.set(result, value, order)
 
 
@@ -338,13 +357,18 @@ def selu(c: Lowering, op: Operation) -> None:
 
 @rule("right_shift")
 def right_shift(c: Lowering, op: Operation) -> None:
-    """Arithmetic shift as floor division by a power of two (exact below 2**24)."""
-    a, b = (c.get(value, TILE, "f32") for value in op.operands)
-    dims = shape(op.results[0])
-    two = c.emit("full", [c.device], {"shape": shape(b), "fill_value": 2.0}, shape(b), "f32")
-    power = c.emit("pow_tensor", [two, b], None, shape(b), "f32")
-    value = c.like("floor", c.emit("divide", [a, power], None, dims, "f32"))
-    c.set(op.results[0], c.convert(value, TILE, c.dtype(op.results[0])))
+    """Arithmetic shift: of a negative number, the complement is shifted, which has zeros where it has the sign's ones."""
+    result = op.results[0]
+    dims, dtype = shape(result), c.dtype(result)
+    x = c.get(op.operands[0], TILE, dtype)
+    count = scalar_of(c, op.operands[1], dtype) if shape(x) == dims else None
+    count = count or c.get(op.operands[1], TILE, dtype)
+    if dtype != "si32":
+        c.set(result, c.emit("logical_right_shift", [x, count], None, dims, dtype))
+        return
+    ones = c.like("neg", c.emit("lt", [x, c.scalar(0, dtype)], None, shape(x), dtype))
+    shifted = c.emit("logical_right_shift", [c.emit("bitwise_xor", [x, ones], None, shape(x), dtype), count], None, dims, dtype)
+    c.set(result, c.emit("bitwise_xor", [shifted, ones], None, dims, dtype))
 
 
 # --- casts --------------------------------------------------------------------------------------------------------------
@@ -365,13 +389,31 @@ def typecast(c: Lowering, op: Operation) -> None:
         c.set(result, c.emit("ne", [value, zero], None, shape(value), layout(value).dtype))
         return
     want = c.actual(source) if to_bool else c.dtype(result)
-    if c.actual(source) in INTEGERS and want in INTEGERS:
+    element, given = access.element_type(result), access.element_type(source)
+    narrower = _low_bits(element) is not None and not _holds(element, source)
+    if c.actual(source) in INTEGERS and want in INTEGERS and not narrower:
         c.set(result, c.get(source, ROW_MAJOR if not _needs_tile(result) else TILE, None))
         return
-    value = c.get(source)
-    if layout(value).dtype not in INTEGERS and want in INTEGERS and access.element_type(source) != "i1":
+    value = c.get(source, TILE, None if want in INTEGERS or given not in ("ui8", "ui16") else want)
+    if layout(value).dtype not in INTEGERS and want in INTEGERS and given != "i1":
         value = _truncated(c, value, layout(value).dtype)
-    c.set(result, c.convert(value, TILE, want))
+    value = c.convert(value, TILE, want)
+    c.set(result, within_width(c, value, element) if narrower else value)
+
+
+def _holds(element: str, source: SSAValue) -> bool:
+    """Whether an integer type has every number that `source` can be."""
+    low = _low_bits(element)
+    assert low is not None
+    mask, signed = low
+    least, most = (-(mask + 1) // 2, mask // 2) if signed else (0, mask)
+    given = access.element_type(source)
+    inner = _low_bits(given)
+    if inner is not None and (inner[0] // 2 if inner[1] else inner[0]) <= most and (signed or not inner[1]):
+        return True
+    maker = source.owner
+    clamped = isinstance(maker, Operation) and maker.name == "ttir.clamp_scalar" and access.attr(maker, "min") >= least and access.attr(maker, "max") <= most
+    return given == "i1" or clamped
 
 
 def _needs_tile(value: SSAValue) -> bool:
@@ -473,6 +515,7 @@ def quantization(c: Lowering, op: Operation) -> None:
 def bitcast(c: Lowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     elements = access.element_type(source), access.element_type(result)
-    if not can_reinterpret(*elements) or not can_reinterpret(c.dtype(source), c.dtype(result)) or not can_reinterpret(elements[0], c.dtype(source)):
+    have, want = c.stored_dtype(source), c.stored_dtype(result)
+    if not can_reinterpret(*elements) or not can_reinterpret(have, want) or not can_reinterpret(elements[0], have):
         raise c.error("the device does not hold these bits", got=f"{elements[0]} as {elements[1]}", hint="32-bit types, bf16 and ui16, 8-bit integers")
-    c.set(result, c.emit("bitcast_convert", [c.get(source, TILE, c.dtype(source))], None, shape(result), c.dtype(result)))
+    c.set(result, c.emit("bitcast_convert", [c.get(source, TILE, have)], None, shape(result), want))

@@ -226,9 +226,8 @@ def concat(c: Lowering, op: Operation) -> None:
     pages = {natural_page(c, value) for value in op.operands}
     page = ROW_MAJOR if pages == {ROW_MAJOR} or len(shape(result)) == 1 else TILE
     dtype = c.dtype(result) if access.element_type(result) != "i1" else c.actual(op.operands[0])
-    work = "si32" if dtype == "u8" and page == TILE else dtype  # the library cannot fill the padding of bytes
-    values = [c.get(value, page, work) for value in op.operands]
-    c.set(result, c.convert(c.emit("concat", [values], {"dim": dim}, shape(result), work, page), page, dtype))
+    values = [c.get(value, page, dtype) for value in op.operands]
+    c.set(result, c.emit("concat", [values], {"dim": dim}, shape(result), dtype, page))
 
 
 @rule("slice_static")

@@ -27,9 +27,7 @@ def reduction(c: Lowering, op: Operation) -> None:
     if image is not None and set(axes) == {image[1], image[2]}:
         _image_reduction(c, op, name, image)
         return
-    work = "si32" if dtype == "u8" else dtype  # the library cannot fill the padding of bytes
-    made = reduce_to(c, name, c.get(source, TILE, work), axes, shape(result), bool(access.attr(op, "keep_dim")))
-    c.set(result, c.convert(made, TILE, dtype))
+    c.set(result, reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim"))))
 
 
 def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
