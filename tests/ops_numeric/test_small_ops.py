@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import ttnn
+from ttnn_shim.errors import InvalidArgument
 
 BF16_EPSILON = 2.0**-8
 RM, TILE = ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT
@@ -160,6 +161,35 @@ def test_sampling_takes_the_best_of_one_and_only_candidates_of_k(device: Any) ->
     draws = [sample(4, 1.0, seed) for seed in range(1, 20)]
     assert all((draw[:, None] == best).any(-1).all() for draw in draws)
     assert len({tuple(draw.tolist()) for draw in draws}) > 1 and torch.equal(draws[0], sample(4, 1.0, 1))
+
+
+def test_seeds_of_the_users_of_sampling(device: Any) -> None:
+    """A user's random numbers start where its seed says and go on from call to call."""
+    scores, labels = put(device, torch.zeros(1, 1, 32, 64)), put(device, torch.arange(64).expand(1, 1, 32, 64).int(), RM, ttnn.int32)
+    users = [put(device, torch.full((32,), 32).int(), RM, ttnn.uint32), *(put(device, torch.ones(32), RM) for _ in range(2))]
+
+    def draw() -> torch.Tensor:
+        return ttnn.to_torch(ttnn.sampling(scores, labels, *users)).flatten().long()
+
+    def numbers(*of: int) -> Any:
+        return put(device, torch.tensor(of).int(), RM, ttnn.uint32)
+
+    ttnn.manual_seed(42, device=device)
+    first, second = draw(), draw()
+    assert not torch.equal(first, second)
+    ttnn.manual_seed(seeds=42, device=device)
+    ttnn.manual_seed(2**32 - 1, device=device)  # leaves them as they are
+    assert torch.equal(draw(), first)
+    ttnn.manual_seed(42, device=device, user_ids=3)
+    ttnn.manual_seed(numbers(42, 2**32 - 1), user_ids=numbers(5, 6))
+    mixed = draw()
+    assert all(mixed[user] == (first if user in (3, 5) else second)[user] for user in range(32))
+    for seeds, options, said in (
+        (1, {}, "device: expected one"), (1, {"device": device, "user_ids": 32}, "expected a number below 32"),
+        (numbers(1), {"device": device, "user_ids": 0}, "users in a tensor"), (numbers(1, 2), {"user_ids": numbers(1)}, "as many of both"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidArgument, match=said):
+            ttnn.manual_seed(seeds, **options)
 
 
 def test_joint_attention(device: Any) -> None:

@@ -29,7 +29,7 @@ ABSENT = re.compile(
     r"indexer|topk_router|fft|_msa|matmul_1d|generic_op|composite_example|^ttnn\.tools\.|graph_report|operation_tracer|"
     r"stack_trace_source|config_serialization|\.reload\.|layer_completion|comparison|experimental_loader|reflection|profiler|"
     r"gated_delta|mla|adamw|l1_loss|mse_loss|dram_prefetcher|apply_twiddles|gdn|GDN|[sS]ocket|D2D|D2H|H2D|Mcast|Gdn|ComplexTensor|"
-    r"complex|conj$|ttnn\.(real|imag|is_real|is_imag|angle|polar|broadcast|from_buffer|manual_seed|ema|bernoulli)$|"
+    r"complex|conj$|ttnn\.(real|imag|is_real|is_imag|angle|polar|broadcast|from_buffer|ema|bernoulli)$|"
     r"distributed_context|Distributed|Replay|light_metal|create_mesh_composer|create_mesh_mapper|distribute|attach_|register_|program_desc|"
     r"DeviceOperation|ProgramFactory|Inputs$|Params$|Descriptor|ttnn\.(operations\.ccl|graph)\.|decorators\.|fused_rms_minimal|hc_sum|"
     r"selective_reduce|pearson|device_delay|mgd|Fabric|prefix_scan|attn_matmul|yuv|YUV|rgb|RGB|SemaphoreDesc|semaphore|"

@@ -2023,6 +2023,20 @@ struct mac {
     }
 };
 
+/// ttnn.manual_seed
+struct manual_seed {
+    std::variant<Tensor, uint32_t> seeds = uint32_t{0};
+    ttnn::MeshDevice* device = nullptr;
+    std::optional<std::variant<Tensor, uint32_t>> user_ids = {};
+    std::optional<CoreRangeSet> sub_core_grids = {};
+    void visit([[maybe_unused]] auto& v) {
+        v.optional("seeds", seeds);
+        v.optional("device", device);
+        v.optional("user_ids", user_ids);
+        v.optional("sub_core_grids", sub_core_grids);
+    }
+};
+
 /// ttnn.matmul
 struct matmul {
     Tensor input_tensor_a;

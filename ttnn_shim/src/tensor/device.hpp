@@ -68,7 +68,8 @@ public:
     tt::tt_metal::distributed::MeshDevice* handle() const { return handle_; }
     void set_handle(tt::tt_metal::distributed::MeshDevice* handle) { handle_ = handle; }
 
-    std::unique_ptr<DeviceState> state;  ///< owned by ops/launch.cpp
+    std::unique_ptr<DeviceState> state;         ///< owned by ops/launch.cpp
+    std::unique_ptr<DeviceState> user_streams;  ///< owned by ops/reduction/sampling.cpp
 
 private:
     MachineMemory machine_;
