@@ -129,29 +129,22 @@ Tensor normalised(
     })[0];
 }
 
-/// The sharded program is refused by name: sharded inputs are not supported.
-void check_config(const std::optional<ttnn::prim::LayerNormProgramConfig>& config) {
-    SHIM_CHECK(
-        !config || std::holds_alternative<ttnn::prim::LayerNormDefaultProgramConfig>(*config),
-        "program_config: LayerNormShardedMultiCoreProgramConfig needs a sharded input_tensor");
-}
 void check_grid(const std::optional<bool>& use_2d_core_grid) {
     SHIM_SUPPORTED(!use_2d_core_grid.value_or(false), "use_2d_core_grid: only False is supported");
 }
 Tensor call_statistics(const auto& args, const char* op, bool rms) {
     const OpScope scope(op);
-    check_config(args.program_config);
     if constexpr (requires { args.use_2d_core_grid; }) check_grid(args.use_2d_core_grid);
     return statistics(
-        op, rms, args.input_tensor, args.dtype, args.residual_input_tensor, args.compute_kernel_config, std::nullopt, args.memory_config);
+        op, rms, args.input_tensor, args.dtype, args.residual_input_tensor, args.compute_kernel_config, args.program_config,
+        args.memory_config);
 }
 Tensor call_normalised(const auto& args, const char* op, bool rms) {
     const OpScope scope(op);
-    check_config(args.program_config);
     if constexpr (requires { args.use_2d_core_grid; }) check_grid(args.use_2d_core_grid);
     return normalised(
         op, rms, args.input_tensor, args.stats, args.epsilon, args.weight, args.bias, args.memory_config, args.compute_kernel_config,
-        std::nullopt, args.dtype);
+        args.program_config, args.dtype);
 }
 
 }  // namespace
