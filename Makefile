@@ -35,7 +35,7 @@ $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/t
 	$(BIN)/python -m pip install -q -r requirements/torch.txt
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
+$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim tests/cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist emit_py emit_cpp  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
 	@touch $@
