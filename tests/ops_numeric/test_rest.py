@@ -214,6 +214,48 @@ def test_casts(source: str, to: str, device: Any) -> None:
     assert got.double().tolist() == values.to(torch.bfloat16 if "bfloat16" in (source, to) else torch.float32).double().tolist()
 
 
+ODD = [
+    0.0,
+    0.4999999701976776,
+    0.5,
+    1.5,
+    2.5,
+    -0.5,
+    -1.5,
+    -2.9,
+    255.5,
+    300.0,
+    -1.0,
+    -300.0,
+    65534.5,
+    65535.5,
+    70000.0,
+    2.0**31,
+    -(2.0**31),
+    2.0**32,
+    1e30,
+    math.inf,
+    -math.inf,
+]
+CAST = {
+    "uint16": [0, 0, 1, 2, 3, 0, 0, 0, 256, 300, 0, 0, 65535, 65535, 65535, 65535, 0, 65535, 65535, 65535, 0],
+    "uint8": [0, 0, 0, 1, 2, 0, 255, 254, 255, 44, 255, 212, 254, 255, 112, 0, 0, 0, 0, 0, 0],
+    "int32": [0, 0, 0, 1, 2, 0, -1, -2, 255, 300, -1, -300, 65534, 65535, 70000, 2**31 - 1, -(2**31), 2**31 - 1, 2**31 - 1, 2**31 - 1, -(2**31)],
+    "uint32": [0, 0, 0, 1, 2, 0, 0, 0, 255, 300, 0, 0, 65534, 65535, 70000, 2**31, 0, 2**32 - 1, 2**32 - 1, 2**32 - 1, 0],
+}
+"""What the library's kernels make of `ODD`: uint16 rounds half away from zero, the others cut off; bytes keep the low 8 bits."""
+
+
+@pytest.mark.parametrize("to", CAST)
+def test_casts_of_what_does_not_fit(to: str, device: Any) -> None:
+    made = get(ttnn.typecast(put(torch.tensor([[*ODD, math.nan, -math.nan]]), device, ttnn.float32), getattr(ttnn, to)))
+    nan = {"uint16": [65535, 0], "uint8": [0, 0], "int32": [2**31 - 1, -(2**31)], "uint32": [2**32 - 1, 0]}[to]
+    assert made.to(torch.int64).tolist() == [CAST[to] + nan]
+    if to == "uint16":
+        whole = put(torch.tensor([[-5, 7, 65535, 65536, 2**31 - 1]], dtype=torch.int32), device)
+        assert get(ttnn.typecast(whole, ttnn.uint16)).to(torch.int64).tolist() == [[0, 7, 65535, 65535, 65535]]
+
+
 @pytest.mark.parametrize("to", ["bfloat8_b", "bfloat4_b"])
 def test_casts_to_block_floats(to: str, device: Any) -> None:
     x = random((33, 64), -2, 2, torch.float32)

@@ -70,7 +70,23 @@ Integer host_integer_tail(float value) {
     }
 }
 
-enum class Rule { Device, Host };
+float infinity_for_nan(float value) { return std::isnan(value) ? std::copysign(std::numeric_limits<float>::infinity(), value) : value; }
+
+/// As the typecast kernels of the device compute it (ckernel_sfpu_typecast.h of the real package): uint16 rounds half away from zero and
+/// clamps, uint32 and int32 cut off and clamp (NaN as the infinity of its sign), 8-bit types keep the low byte of what is cut off, 0 from
+/// 2^31 on.
+template <typename Integer>
+Integer kernel_integer(float value) {
+    if constexpr (std::is_same_v<Integer, uint16_t>) {
+        return static_cast<uint16_t>(std::clamp(std::round(infinity_for_nan(value)), 0.0F, 65535.0F));
+    } else if constexpr (sizeof(Integer) == 1) {
+        return std::abs(value) < 0x1p31F ? static_cast<Integer>(static_cast<int32_t>(value)) : 0;
+    } else {
+        return saturate<Integer>(infinity_for_nan(value));
+    }
+}
+
+enum class Rule { Store, Kernel, Host };
 
 template <Rule Conversion, typename From, typename To>
 void convert_loop(const From* source, To* target, size_t count) {
@@ -84,11 +100,15 @@ void convert_loop(const From* source, To* target, size_t count) {
         constexpr size_t vector = std::is_same_v<From, float> && std::is_same_v<To, uint16_t> ? HOST_VECTOR / 2 : HOST_VECTOR;
         [[maybe_unused]] const size_t vectors_end = count / vector * vector;
         for (size_t i = 0; i < count; ++i) {
-            if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
+            if constexpr (std::is_integral_v<From> && std::is_same_v<To, uint16_t> && Conversion == Rule::Kernel) {
+                target[i] = static_cast<uint16_t>(std::clamp<int64_t>(source[i], 0, std::numeric_limits<uint16_t>::max()));
+            } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
                 target[i] = static_cast<To>(source[i]);
             } else if constexpr (std::is_integral_v<To> && Conversion == Rule::Host) {
                 const auto value = static_cast<float>(source[i]);
                 target[i] = i < vectors_end ? host_integer<To>(value) : host_integer_tail<To>(value);
+            } else if constexpr (std::is_integral_v<To> && Conversion == Rule::Kernel) {
+                target[i] = kernel_integer<To>(static_cast<float>(source[i]));
             } else if constexpr (std::is_integral_v<To>) {
                 target[i] = saturate<To>(static_cast<float>(source[i]));
             } else {
@@ -101,11 +121,11 @@ void convert_loop(const From* source, To* target, size_t count) {
 }  // namespace
 
 void load_f32(DataType dtype, const void* source, float* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Device>(static_cast<const T*>(source), target, count); });
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Store>(static_cast<const T*>(source), target, count); });
 }
 
 void store_f32(DataType dtype, const float* source, void* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Device>(source, static_cast<T*>(target), count); });
+    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Store>(source, static_cast<T*>(target), count); });
 }
 
 namespace {
@@ -121,7 +141,7 @@ void convert_by(DataType from, const void* source, DataType to, void* target, si
 }  // namespace
 
 void convert(DataType from, const void* source, DataType to, void* target, size_t count) {
-    convert_by<Rule::Device>(from, source, to, target, count);
+    convert_by<Rule::Kernel>(from, source, to, target, count);
 }
 
 void convert_on_host(DataType from, const void* source, DataType to, void* target, size_t count) {

@@ -18,7 +18,8 @@ void load_f32(DataType dtype, const void* source, float* target, size_t count);
 /// float32 values into the storage of `dtype`: floats round to nearest even, integers truncate and saturate.
 /// Block floats are stored as bfloat16 only: block rounding is a second step (round_blocks), done by launch().
 void store_f32(DataType dtype, const float* source, void* target, size_t count);
-/// Any dtype to any dtype, value by value (int to int wraps modulo 2^n, float to int truncates and saturates).
+/// Any dtype to any dtype, value by value, as the device's typecast does it: float to uint16 rounds, other integers cut off; what does not
+/// fit is clamped, in 8 bits its low byte is kept.
 void convert(DataType from, const void* source, DataType to, void* target, size_t count);
 /// Values that the real package's host conversions take at once; the last, fewer ones are converted by other rules.
 constexpr size_t HOST_VECTOR = 8;

@@ -43,7 +43,7 @@ void copy_values(const Tensor& input, const Tensor& output) {
         output.shim().buffer->set_values(input.shim().buffer->values());
         return;
     }
-    if (!is_floating_point(to)) {  // saturates, unlike the host's conversion
+    if (!is_floating_point(to)) {  // other rules than the host's
         const auto* source = raw_data(input);
         auto* target = mutable_raw_data(output);
         parallel_for(input.logical_volume(), 65536, [&](size_t begin, size_t end) {
