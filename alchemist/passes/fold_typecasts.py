@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from alchemist.ir.access import attr
 from alchemist.ir.layout import layout_of
 from alchemist.passes.registry import Pass, defining, erase, ops_named, register
 
@@ -15,21 +16,37 @@ _INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
 """Ops whose result of this number is an index: small and not negative."""
 _COMPARING = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not")
 _WHOLE = frozenset(f"ttnn.{name}" for name in ("floor", "ceil", "sign", *_COMPARING))
-_KEEPING_WHOLE = frozenset(f"ttnn.{name}" for name in ("sum", "cumsum", "max", "min", "abs", "neg", "relu", "reshape", "permute", "to_layout", "sort", "topk"))
+_MOVES = ("reshape", "permute", "to_layout", "slice_static", "concat", "repeat")
+_KEEPING_WHOLE = frozenset(
+    f"ttnn.{name}"
+    for name in ("sum", "cumsum", "max", "min", "abs", "neg", "relu", "sort", "topk", "add", "subtract", "multiply", "maximum", "minimum", *_MOVES)
+)
+"""Ops whose result is whole where all their operands are."""
+_NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
+"""Ops with numbers that have to be whole as well."""
 
 
 def is_whole(value: SSAValue) -> bool:
-    """Whether the op that made a value gives whole numbers only."""
-    while isinstance(value, OpResult):
+    """Whether the ops that made a value give whole numbers only."""
+    seen, todo = {value}, [value]
+    while todo:
+        value = todo.pop()
+        if not isinstance(value, OpResult):
+            return False
         op = value.op
-        if op.name in _INDICES and value.index == _INDICES[op.name]:
-            return True
-        if op.name == "ttnn.typecast" and _dtype(op.operands[0]) in _INTEGERS:
-            return True
-        if op.name not in _KEEPING_WHOLE:
-            return op.name in _WHOLE
-        value = op.operands[0]
-    return False
+        if op.name in _WHOLE or (op.name in _INDICES and value.index == _INDICES[op.name]) or (op.name == "ttnn.typecast" and _is_integer(op.operands[0])):
+            continue
+        numbers = [attr(op, name) for name in _NUMBERS.get(op.name, ())]
+        if op.name not in _KEEPING_WHOLE and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
+            return False
+        operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
+        todo += [operand for operand in operands if operand not in seen]
+        seen.update(operands)
+    return True
+
+
+def _is_integer(value: SSAValue) -> bool:
+    return _dtype(value) in _INTEGERS
 
 
 def _dtype(value: SSAValue) -> str:
