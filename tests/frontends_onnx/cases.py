@@ -257,6 +257,11 @@ case("Resize", (1, 3, 4, 5), NO, None, i64(1, 3, 8, 10), opset=18, mode="linear"
 case("Resize", (1, 3, 8, 8), None, None, i64(5, 11), opset=18, mode="cubic", axes=[2, 3], cubic_coeff_a=-0.5)
 case("Resize", (1, 3, 4, 5), None, f32(1, 1, 1.5, 3), opset=19, mode="linear", coordinate_transformation_mode="align_corners")
 case("Resize", (1, 3, 8, 8), None, f32(1, 1, 0.5, 0.5), opset=19, mode="linear", antialias=1)
+case("GridSample", (1, 3, 6, 7), Values((1, 4, 5, 2), "unit"), opset=16, mode="bilinear")
+case("GridSample", (2, 3, 6, 7), (2, 4, 5, 2), opset=20, mode="linear", padding_mode="border", align_corners=1)
+case("GridSample", (1, 3, 6, 7), (1, 4, 5, 2), opset=20, mode="nearest", padding_mode="reflection")
+case("GridSample", (1, 2, 6, 7), (1, 3, 3, 2), opset=20, mode="cubic", padding_mode="zeros")
+case("GridSample", (1, 2, 3, 4, 5), (1, 2, 2, 3, 3), opset=20, mode="linear", padding_mode="reflection", align_corners=1)
 
 # --- normalisations -----------------------------------------------------------------------------------------------------------
 
@@ -302,6 +307,39 @@ case("ReverseSequence", (5, 2, 3), i64(3, 5))
 case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), np.array(128, np.uint8), opset=13)
 case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), opset=13)
 case("DequantizeLinear", Values((3, 4), "index", 200, "uint8"), weight(4), np.array([1, 2, 3, 4], np.uint8), opset=19, axis=1)
+BYTES = Values((4, 33), "index", 12, "uint8")  # sums below 2048: the matrix engine makes them exactly
+WHOLE = np.random.default_rng(7).integers(-7, 8, (33, 5)).astype(np.int8)
+case("MatMulInteger", BYTES, WHOLE, opset=13)
+case("MatMulInteger", BYTES, WHOLE, np.array([[3], [0], [9], [7]], np.uint8), np.arange(5).astype(np.int8), opset=13)
+case(
+    "QLinearMatMul",
+    BYTES,
+    f32(0.02),
+    np.array(5, np.uint8),
+    WHOLE,
+    f32(*[0.01, 0.02, 0.005, 0.01, 0.03]),
+    np.array([0, 1, 0, -3, 0], np.int8),
+    np.array(0.05, np.float32),
+    np.array(3, np.uint8),
+    opset=21,
+)
+PIXELS, KERNEL = Values((1, 3, 6, 6), "index", 12, "uint8"), WHOLE[:, :4].reshape(-1)[:108].reshape(4, 3, 3, 3)
+case("ConvInteger", PIXELS, KERNEL, np.array(5, np.uint8), np.array([0], np.int8), opset=13, pads=[1, 1, 1, 1])
+case(
+    "QLinearConv",
+    PIXELS,
+    f32(0.02),
+    np.array(5, np.uint8),
+    KERNEL,
+    f32(0.01, 0.02, 0.005, 0.03),
+    np.array([0, 1, 0, -3], np.int8),
+    np.array(0.05, np.float32),
+    np.array(3, np.int8),
+    np.array([10, -10, 300, 0], np.int32),
+    opset=13,
+    pads=[1, 1, 1, 1],
+    strides=[2, 2],
+)
 for _op, _gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
     for _way, _count in (("forward", 1), ("bidirectional", 2)):
         _parts = (weight(_count, 8 * _gates, 5), weight(_count, 8 * _gates, 8), weight(_count, 16 * _gates))

@@ -9,6 +9,7 @@ import onnx
 from onnx import inliner
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_grid_sample import GridSample as PackagesGridSample
 
 Array = np.ndarray[Any, Any]
 
@@ -48,9 +49,17 @@ class DequantizeLinear(OpRun):
         return (((x.astype(np.float32) - shift) * scale.reshape(shape)).astype(scale.dtype),)
 
 
+class GridSample(PackagesGridSample):
+    """The package has the names of opset 20 and later, also for models of 16."""
+
+    def _run(self, x: Array, grid: Array, mode: str = "linear", padding_mode: str = "zeros", align_corners: int = 0) -> tuple[Array]:
+        made = super()._run(x, grid, mode.removeprefix("bi"), padding_mode, align_corners)  # type: ignore[no-untyped-call]
+        return (made[0],)
+
+
 def corrected(opset: int) -> list[type[OpRun]]:
     """The ops to use instead of the package's own."""
-    return [LRN, LpNormalization, GlobalLpPool, *([DequantizeLinear] if opset < 19 else [])]
+    return [LRN, LpNormalization, GlobalLpPool, GridSample, *([DequantizeLinear] if opset < 19 else [])]
 
 
 def evaluate(model: onnx.ModelProto, opset: int, feeds: dict[str, Array]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Resize: `upsample2d` where TTIR's means the same, else one matrix per dimension, read off the standard's reference implementation."""
+"""Resize and GridSample. Resize: `upsample2d` where TTIR's means the same, else one matrix per dimension, read off the standard's reference implementation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from alchemist.frontends import composites
 from alchemist.frontends.onnx.emitter import Array, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
+from alchemist.frontends.sampling import Interpolation, Sampling, sampled
 
 SETTINGS = (
     "antialias", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "mode", "nearest_mode"
 )  # fmt: skip
 MOST_ELEMENTS_OF_MATRIX = 1 << 24
+INTERPOLATIONS: dict[str, Interpolation] = {"bilinear": "linear", "linear": "linear", "nearest": "nearest", "bicubic": "cubic", "cubic": "cubic"}
 
 
 @rule("Resize")
@@ -76,3 +78,9 @@ def _matrix(node: Node, size: int, wanted: int, factor: float | None) -> Array:
     out = ReferenceEvaluator(model).run(None, {"x": np.eye(size, dtype=np.float32), inputs[-1]: last})
     columns: Array = np.asarray(out[0], np.float32)  # type: ignore[index]
     return np.ascontiguousarray(columns.T)
+
+
+@rule("GridSample")
+def grid_sample(c: Emitter, node: Node, x: Tensor, grid: Tensor) -> Tensor:
+    how = Sampling(INTERPOLATIONS[node.get("mode", "linear")], node.get("padding_mode", "zeros"), bool(node.get("align_corners", 0)))
+    return sampled(c, x, c.cast(grid, x.dtype), how)
