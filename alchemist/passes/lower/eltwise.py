@@ -380,10 +380,8 @@ def typecast(c: Lowering, op: Operation) -> None:
     to_bool = access.element_type(result) == "i1"
     order = c.is_image(source)
     if order is not None:
-        value, want = c.flat(source, order), None if to_bool else c.dtype(result)
-        if _rounds(value, want):
-            value = _truncated(c, c.convert(value, TILE), layout(value).dtype)
-        c.set(result, c.convert(value, layout(value).page, want), order)
+        value = c.flat(source, order)
+        c.set(result, c.convert(value, layout(value).page, None if to_bool else c.dtype(result)), order)
         return
     if to_bool and access.element_type(source) != "i1":
         value = c.get(source)
@@ -397,9 +395,7 @@ def typecast(c: Lowering, op: Operation) -> None:
         c.set(result, c.get(source, ROW_MAJOR if not _needs_tile(result) else TILE, None))
         return
     value = c.get(source, TILE, None if want in INTEGERS or given not in ("ui8", "ui16") else want)
-    if given != "i1" and _rounds(value, want):
-        value = _truncated(c, value, layout(value).dtype)
-    value = c.convert(value, TILE, want)
+    value = c.convert(value, TILE, want)  # floats are cut off by the library's cast to 32 bits
     c.set(result, within_width(c, value, element) if narrower else value)
 
 
@@ -416,11 +412,6 @@ def _holds(element: str, source: SSAValue) -> bool:
     maker = source.owner
     clamped = isinstance(maker, Operation) and maker.name == "ttir.clamp_scalar" and access.attr(maker, "min") >= least and access.attr(maker, "max") <= most
     return given == "i1" or clamped
-
-
-def _rounds(value: SSAValue, want: str | None) -> bool:
-    """Whether ttnn.typecast rounds where the model cuts off: to uint16 alone (ckernel_sfpu_typecast.h of the library)."""
-    return want == "u16" and layout(value).dtype not in INTEGERS
 
 
 def _needs_tile(value: SSAValue) -> bool:

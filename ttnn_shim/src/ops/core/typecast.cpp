@@ -1,33 +1,12 @@
 // ttnn::typecast (device) and ttnn::to_dtype (host).
-#include <algorithm>
-#include <cmath>
-
 #include "ops/arguments.hpp"
 #include "ops/core/core_programs.hpp"
-#include "ops/eltwise/engine.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_dtype/to_dtype_op.hpp"
 
 using namespace ttnn_shim;
-
-namespace {
-
-/// Values cut to whole numbers, of which the low 8 bits stay: the program does not saturate.
-void low_bytes(const Tensor& input, const Tensor& output) {
-    constexpr float LIMIT = 2147483520.0F;  // the largest float below 2^31
-    const F32Values values(input);
-    auto bytes = mutable_data<uint8_t>(output);
-    parallel_for(values.size(), 8192, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) {
-            const float value = std::isnan(values[i]) ? 0.0F : std::clamp(values[i], -LIMIT, LIMIT);
-            bytes[i] = static_cast<uint8_t>(static_cast<int32_t>(value));
-        }
-    });
-}
-
-}  // namespace
 
 namespace ttnn {
 
@@ -56,11 +35,7 @@ Tensor typecast(
     }
     return launch(
         {.op = strategy::Typecast{}, .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
-        [=](std::span<const Tensor> outputs) {
-            if (output_dtype == DataType::UINT8 && is_floating_point(input.dtype())) return low_bytes(input, outputs[0]);
-            copy_values(input, outputs[0]);
-        },
-        {optional_output_tensor})[0];
+        [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
 }
 
 Tensor typecast(
