@@ -73,11 +73,10 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
     }
     try:
         outputs = spec.reference(inputs, access.attrs(op) | elements, [access.shape(result) for result in op.results])
+        # without results, an operand is changed in place
+        return [hold(output, value) for output, value in zip(outputs, op.results or op.operands, strict=False)]
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise InputError("the op has no result for these values", op=op.name, location=place_of(op), got=f"{type(error).__name__}: {error}") from error
-    if not op.results:  # an operand is changed in place
-        return [hold(output, operand) for output, operand in zip(outputs, op.operands, strict=False)]
-    return [hold(output, result) for output, result in zip(outputs, op.results, strict=False)]
 
 
 def run(module: ModuleOp, arguments: Sequence[Array], entry: str = "forward") -> list[Array]:

@@ -54,7 +54,8 @@ def _nodes(items: Sequence[object], run: range) -> list[Node]:
 
 def _makes_tensors(items: Sequence[object], run: range) -> bool:
     """Whether the run does not only sum up to numbers, as the norm of all gradients does."""
-    return not _is_number(_nodes(items, run)[-1].results[0])
+    made = _nodes(items, run)[-1].results
+    return bool(made) and not _is_number(made[0])
 
 
 def _is_elementwise(items: Sequence[object], run: range) -> bool:

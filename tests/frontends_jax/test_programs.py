@@ -144,6 +144,7 @@ RANDOM: list[Case] = [
 ]
 WINDOWS: list[Case] = [
     ("pool 3d", lambda x: pool(x, -jnp.inf, lax.max, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID"), (rand(1, 4, 4, 4, 3),)),
+    ("pool 3d, channels first", lambda x: pool(x, -jnp.inf, lax.max, (1, 1, 2, 2, 2), (1, 1, 2, 2, 2), "VALID"), (rand(1, 3, 4, 4, 4),)),
     ("mean pool 3d", lambda x: pool(x, 0.0, lax.add, (1, 2, 2, 2, 1), (1, 2, 2, 2, 1), "VALID") / 8, (rand(1, 4, 4, 4, 3),)),
     ("integers", lambda x: pool(x, 0, lax.add, (2,), (1,), "VALID"), (jnp.arange(8),)),
     ("of one place", lambda x: pool(x, 0.0, lax.add, (1, 1, 1, 1), (1, 1, 1, 1), "VALID"), (IMAGE,)),
@@ -320,7 +321,7 @@ ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number"
     "sort: two keys",
     "sort: permutation",
     "scan: associative",
-    "window: pool 3d",
+    "window: pool 3d, channels first",
     "gradient: max pool",
     "gradient: cross entropy",
     "gradient: one place per row",

@@ -103,6 +103,13 @@ def test_stablehlo_functions_keep_their_names() -> None:
         ),
         (
             "(%a: tensor<4xf32>) -> tensor<4xf32>",
+            '%d = "ttnn.get_device"() : () -> !ttnn.device\n%s = "ttnn.create_global_semaphore"(%d) <{core_range_set = #ttnn.core_range_set<'
+            "[#ttnn.core_range<(0,0), (7,7)>]>, initial_value = 0 : ui32}> : (!ttnn.device) -> !ttnn.global_semaphore\nreturn %a : tensor<4xf32>",
+            "values must be tensors",
+            3,
+        ),
+        (
+            "(%a: tensor<4xf32>) -> tensor<4xf32>",
             '%0 = "tosa.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
             "tosa ops are kept as they are",
             2,
@@ -128,7 +135,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
             1,
         ),
     ],
-    ids=["dynamic", "scalar", "complex", "resource", "tosa", "mesh", "shards", "no layout"],
+    ids=["dynamic", "scalar", "complex", "resource", "semaphore", "tosa", "mesh", "shards", "no layout"],
 )
 def test_refused_at_its_line(signature: str, body: str, message: str, line: int) -> None:
     text = f"func.func @f{signature} {{\n{body}\n}}\n"

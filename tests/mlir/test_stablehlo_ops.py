@@ -54,6 +54,7 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None = None, scale: fl
 
 HEADS, MASK = "tensor<1x2x4x8xf32>", "tensor<1x1x4x4xf32>"
 Q, K, V = (values(1, 2, 4, 8, seed=seed) for seed in range(3))
+STEP, CACHE, BIAS = values(1, 2, 4, 8, seed=9), values(2, 4, 4, 8, seed=10), values(2, 1, 4, 4, seed=11)
 SHOWN = np.where(np.arange(4) <= 2, 0, -1e9).astype(np.float32) * np.ones((1, 1, 4, 4), np.float32)
 TRUTH, OTHER = np.array([[True, False], [False, True]]), np.array([[True, True], [False, False]])
 KERNEL = values(3, 2, 2, seed=8)
@@ -246,6 +247,12 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
         (Q, K, V, SHOWN),
         attention,
     ),
+    "a step of attention with a mask": (
+        called("tt.scaled_dot_product_attention_decode", "tensor<1x2x4x8xf32>", "tensor<1x2x4x8xf32>", "tensor<2x4x4x8xf32>", "tensor<2x4x4x8xf32>", "tensor<2xi32>", "tensor<2x1x4x4xf32>",
+               has_attention_mask="True", has_attention_sink="False", is_causal="False", scale="0.25"),
+        (STEP, CACHE, CACHE + 1, np.array([3, 3], np.int32), BIAS),
+        lambda q, k, v, _, mask: attention(q[0, :, :, None], k, v, mask.swapaxes(1, 2))[None, :, :, 0],
+    ),
     "gather along a dim": (
         function(
             "%0 = stablehlo.custom_call @tenstorrent.gather_dim(%arg0, %arg1) {tt.composite_attributes = {dim = 0 : i64}} : "
@@ -323,6 +330,9 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
         gathered("tensor<2x3xf32>", "tensor<2x2xi32>", "1, 3", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1"),
         (X, np.array([[3, 5], [1, -4]], np.int32)), lambda x, i: np.stack([x[3, 3:6], x[1, 0:3]]),
     ),
+    "a scatter that keeps": (
+        scattered("tensor<2x1xi32>", "tensor<2x6xf32>", ROWS, "stablehlo.return %a : tensor<f32>"), (X, np.zeros((2, 1), np.int32), X[:2]), lambda x, *_: x,
+    ),
     "a reversed window": (
         function('%0 = "stablehlo.convolution"(%arg0, %arg1) <{dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, '
                  "feature_group_count = 1 : i64, batch_group_count = 1 : i64, window_reversal = array<i1: true>}> : "
@@ -385,9 +395,6 @@ REFUSED = {
     ),
     "truth that is turned": (function(TRUE.format("false", "true"), "tensor<4xf32>", PLAIN), "a reduction with an own function"),
     "truth that is one": (function(TRUE.format("true", "true"), "tensor<4xf32>", PLAIN), "a reduction with an own function"),
-    "a scatter that keeps": (
-        scattered("tensor<2x1xi32>", "tensor<2x6xf32>", ROWS, "stablehlo.return %a : tensor<f32>"), "scatter with an own function",
-    ),
     "a scatter that adds booleans": (
         scattered("tensor<2x1xi32>", "tensor<2x6xi1>", ROWS, "%s = stablehlo.add %a, %b : tensor<i1>\n  stablehlo.return %s : tensor<i1>", "i1"),
         "scatter that adds booleans",
@@ -613,3 +620,24 @@ def test_places_in_text(location: str, frames: list[tuple[str, int]]) -> None:
     (made,) = [op for op in load(text, "x.mlir").module.walk() if op.name == "ttir.abs"]
     (info,) = sources_of(made)
     assert [(frame.file, frame.line) for frame in info.frames] == frames
+
+
+@pytest.mark.parametrize(
+    ("text", "below"),
+    [
+        (scattered("tensor<50x1xi32>", "tensor<50x6xf32>", ROWS, "stablehlo.return %b : tensor<f32>"), 4),
+        (gathered("tensor<50x6xf32>", "tensor<50x1xi32>", "1, 6", "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1"), 4),
+        (function(f'%0 = "ttir.scatter"(%arg0, %arg1, %arg2) <{{dim = 1 : i32, scatter_reduce_type = #ttcore.reduce_type<invalid>}}> : '
+                  f"({PLAIN}, tensor<4x50xi32>, tensor<4x50xf32>) -> {PLAIN}", PLAIN, PLAIN, "tensor<4x50xi32>", "tensor<4x50xf32>"), 6),
+    ],
+)  # fmt: skip
+def test_made_places_are_in_range(text: str, below: int) -> None:
+    captured = load(text, "x.mlir")
+    places = captured.arguments[1].value()
+    assert (places.min(), places.max()) == (0, below - 1)
+    assert captured.golden is not None
+    captured.golden()
+    beyond_it = load(text, "x.mlir", values={"arg1": np.full_like(places, below + 90)})
+    assert beyond_it.golden is not None
+    with pytest.raises(AlchemistError, match="no result for these values"):
+        beyond_it.golden()

@@ -81,7 +81,9 @@ REFUSED: dict[str, tuple[ModuleOp, str, str]] = {
     "dilation": (build(pool("avg_pool2d", (4, 4), dilation=[2, 2], count_include_pad=True), x(1, 6, 6, 32, of="bf16")), "a dilated average pool", "[2, 2]"),
     "padding that counts not": (build(pool("avg_pool2d", (8, 8), padding=[2, 2, 2, 2], count_include_pad=False), x(1, 6, 6, 32, of="bf16")), "a avg_pool2d whose padding is larger than half of its window", "2"),
     "padding of indices": (build(lambda g, a: indices(g, a, [2, 0, 0, 2]), x(1, 6, 6, 32, of="bf16")), "a max_pool2d_with_indices whose padding is larger", "2"),
-    "no image": (build(lambda g, a, k: turned_pool(g, a, k, (0, 1, 2, 3)), CONV_IN, ((32, 8, 3, 3), "f32", "parameter")), "a pool over dims that are no image", "(0, 2, 3, 1)"),
+    "a mean of volumes": (
+        build(lambda g, a: g("global_avg_pool2d", a, out=(1, 2, 1, 1, 8)), x(1, 2, 4, 4, 8)), "a mean over an image of another rank", "[1, 2, 4, 4, 8]",
+    ),
     "heads": (build(lambda g, a: heads(g, a, 16), x(2, 4, 96, of="bf16")), "heads that are no whole tiles", "16"),
     "weights": (build(conv, CONV_IN, x(16, 8, 3, 3)), "a convolution whose weights are not parameters", ""),
     "weights of a wave": (build(wave, x(1, 8, 6), x(16, 8, 3)), "a convolution whose weights are not parameters", ""),
@@ -105,6 +107,7 @@ TAKEN: dict[str, ModuleOp] = {
     "all dims": build(lambda g, a: g("argmax", a, out=(), of="i32", dim_arg=[0, 1, 2], keep_dim=False), x(2, 3, 4)),
     "a negative dim": build(lambda g, a: g("argmax", a, out=(2, 3, 1), of="i32", dim_arg=[-1], keep_dim=True), x(2, 3, 4)),
     "half of the window": build(pool("avg_pool2d", count_include_pad=False), x(1, 6, 6, 32, of="bf16")),
+    "a pool of what is no image": build(lambda g, a, k: turned_pool(g, a, k, (0, 1, 2, 3)), CONV_IN, ((32, 8, 3, 3), "f32", "parameter")),
     "a pool of pixels": build(lambda g, a, k: turned_pool(g, a, k, (0, 2, 3, 1)), CONV_IN, ((32, 8, 3, 3), "f32", "parameter")),
     "bits": build(lambda g, a: g("bitcast_convert", a, of="f32"), x(4, 32, of="i32")),
 }

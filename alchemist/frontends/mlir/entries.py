@@ -108,5 +108,5 @@ def _refusal(type_: Attribute, role: str) -> str:
         return "unranked tensors are not supported"
     if role and not isinstance(type_, TensorType):
         return f"{role} must be tensors"
-    scalar = isinstance(type_, TupleType | IntegerType | IndexType | AnyFloat | FunctionType)
+    scalar = isinstance(type_, TupleType | IntegerType | IndexType | AnyFloat | FunctionType | OpaqueType)
     return "values must be tensors" if scalar else ""

@@ -18,7 +18,7 @@ from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Out
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
-from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, is_prepared
+from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, index_bound, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attribute_classes import enum
@@ -89,6 +89,7 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict
         for arg, facts in zip(entry.args, argument_attrs(entry), strict=True)
     ]
     results = _result_names(entry)
+    bounds = {name: index_bound(arg) for name, arg in zip(names, entry.args, strict=True)}
     if _is_stablehlo(module):
         stages["shlo"] = lambda: text
         module = _converted(module, entry)
@@ -100,7 +101,10 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict
         _describe(entry, names, kinds, results)
         entry.properties["sym_name"] = StringAttr("forward")
     described = zip(entry.args, argument_attrs(entry), strict=True)
-    arguments = [values.argument(arg, facts, _kind(str(facts["ttcore.argument_type"])), index) for index, (arg, facts) in enumerate(described)]
+    arguments = [
+        values.argument(arg, facts, _kind(str(facts["ttcore.argument_type"])), index, bounds.get(str(facts["ttir.name"])))
+        for index, (arg, facts) in enumerate(described)
+    ]
     unknown = set(values.values or ()) - {argument.name for argument in arguments}
     if unknown and strict:
         raise InputError(f"no argument is called {', '.join(sorted(unknown))}", expected=", ".join(a.name for a in arguments))

@@ -8,13 +8,15 @@ from functools import partial
 from typing import Any, Literal, TypedDict
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.errors import InputError
 from alchemist.frontends.base import Argument, ArgumentKind
-from alchemist.ir.access import element_type, operands, shape
+from alchemist.frontends.stablehlo.convert import prop
+from alchemist.frontends.stablehlo.rules_shape import numbers
+from alchemist.ir.access import attr, element_type, operands, shape
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.dialects import TTOp
 
@@ -45,8 +47,8 @@ class Values:
     seed: int = 0
     values: Mapping[str, Array] | None = None
 
-    def argument(self, arg: BlockArgument, facts: Mapping[str, Any], kind: ArgumentKind, index: int) -> Argument:
-        """Raises InputError for a given value of another shape."""
+    def argument(self, arg: BlockArgument, facts: Mapping[str, Any], kind: ArgumentKind, index: int, bound: int | None = None) -> Argument:
+        """bound: `index_bound` of the argument before conversion. Raises InputError for a given value of another shape."""
         name, dims = str(facts["ttir.name"]), shape(arg)
         dtype = numpy_dtype(element_type(arg))
         if self.values is not None and name in self.values:
@@ -55,7 +57,7 @@ class Values:
                 raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape)))
             value: Callable[[], Array] = partial(np.array, given, dtype, order="C")
         else:
-            value = partial(make_value, dims, dtype, self.init, self.seed + index, _index_bound(arg), _range(arg))
+            value = partial(make_value, dims, dtype, self.init, self.seed + index, bound or index_bound(arg), _range(arg))
         return Argument(name, kind, dims, dtype.name, value)
 
 
@@ -163,20 +165,24 @@ def _callee(op: Operation) -> FuncOp | None:
     return next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == name and f.body.blocks), None)
 
 
-_INDEXED = {"embedding": ("input", "weight", 0), "gather": ("index", "input", None)}
-
-
-def _index_bound(value: SSAValue, depth: int = 4) -> int | None:
-    """Rows of the table that an integer argument looks up, through casts and moves."""
+def index_bound(value: SSAValue, depth: int = 4) -> int | None:
+    """Below which number an integer argument is a place in everything that it looks up or writes, through casts and moves."""
+    bounds: list[int] = []
     for use in value.uses:
         op = use.operation
         short = op.name.partition(".")[2]
-        if short in _INDEXED and use.index == 0 and short == "embedding":
-            return shape(op.operands[1])[0]
-        if short == "gather" and use.index == 1:
-            return min(shape(op.operands[0]))
-        if depth and op.results and short in ("typecast", "reshape", "to_layout", "to_device", "permute", "unsqueeze"):
-            found = _index_bound(op.results[0], depth - 1)
-            if found is not None:
-                return found
-    return None
+        dims = shape(op.operands[0]) if op.operands and isinstance(op.operands[0].type, TensorType) else ()
+        if (short, use.index) == ("embedding", 0):
+            bounds.append(shape(op.operands[1])[0])
+        elif op.name == "stablehlo.gather" and use.index == 1:
+            sizes, places = prop(op, "slice_sizes", ()), numbers(prop(op, "dimension_numbers", ""))
+            bounds += [dims[axis] - sizes[axis] + 1 for axis in places.get("start_index_map", ()) if axis < min(len(dims), len(sizes))]
+        elif op.name == "stablehlo.scatter" and use.index == 1:
+            places = numbers(prop(op, "scatter_dimension_numbers", ""))
+            inserted = places.get("inserted_window_dims", ())
+            bounds += [dims[axis] if axis in inserted else 1 for axis in places.get("scatter_dims_to_operand_dims", ()) if axis < len(dims)]
+        elif short in ("gather", "scatter") and use.index == 1 and isinstance(op, TTOp):
+            bounds.append(dims[attr(op, "dim") or 0])
+        elif depth and op.results and short in _MOVES | {"convert", "slice"}:
+            bounds += [found for result in op.results if (found := index_bound(result, depth - 1)) is not None]
+    return max(min(bounds), 1) if bounds else None

@@ -84,15 +84,16 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
     present = {group.name: _flag(given.get(f"has_{group.name}")) for group in info.operands if group.optional}
     undecided = [group for group, known in present.items() if known is None]
     free = len(vals) - sum(not group.optional or bool(present[group.name]) for group in info.operands if group.name != "output")
-    operands: list[Any] = []
+    taken: dict[str, Any] = {}
     left = list(vals)
     shape, of = type_of(op.results[0])
-    for group in info.operands:
+    for group in sorted(info.operands, key=lambda group: group.optional):  # calls have those in front that are always there
         if group.name == "output":  # where the result was written to in older files
-            operands.append(c.e.emit("ttir.empty", [], {}, shape, of))
+            taken[group.name] = c.e.emit("ttir.empty", [], {}, shape, of)
             continue
         there = not group.optional or present[group.name] or (present[group.name] is None and undecided.index(group.name) < free)
-        operands.append(c.e.full(left.pop(0)) if there and left else None)
+        taken[group.name] = c.e.full(left.pop(0)) if there and left else None
+    operands = [taken[group.name] for group in info.operands]
     if left:
         raise Unsupported(f"{len(vals)} operands of {name}")
     attributes: dict[str, Any] = {}

@@ -488,7 +488,10 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     returned = op.regions[0].blocks[0].last_op
     if body == ["stablehlo.return"]:
         kind, name = "", ""
-        if returned is None or returned.operands[0] is not op.regions[0].blocks[0].args[1]:
+        kept, given = op.regions[0].blocks[0].args
+        if returned is not None and returned.operands[0] is kept:
+            return x
+        if returned is None or returned.operands[0] is not given:
             raise Unsupported("scatter with an own function")
     elif len(body) == 2 and body[0] in _COMBINE:
         kind, name, _ = _COMBINE[body[0]]

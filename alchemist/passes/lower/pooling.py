@@ -34,8 +34,7 @@ def pool(c: Lowering, op: Operation) -> None:
         mean = image_means(c, c.flat(source, order, TILE, dtype), dims[0], dims[1] * dims[2], dims[3])
         c.set(result, c.reshape(mean, (1, 1, dims[0], dims[3])), order)
         return
-    if order != NHWC:
-        raise c.error("a pool over dims that are no image", expected="N, H, W, C", got=str(order))
+    order = NHWC  # an image that lies otherwise is flattened anew
     note = "" if dtype == "bf16" else f"ttnn.{name} takes bfloat16 only"
     if any(max(pair) > size // 2 for pair, size in zip(pairs, kernel, strict=True)):
         x, dims, pairs = _padded_image(c, op, dims, pairs, note), (dims[0], dims[1] + sum(pairs[0]), dims[2] + sum(pairs[1]), dims[3]), ((0, 0), (0, 0))
@@ -89,6 +88,8 @@ def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequen
 def global_avg_pool2d(c: Lowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     dims = shape(source)
+    if len(dims) != 4:
+        raise c.error("a mean over an image of another rank", expected="[N, H, W, C]", got=str(list(dims)))
     order = c.is_image(source) or NHWC
     n, h, w, ch = (dims[i] for i in order)
     mean = image_means(c, c.flat(source, order, TILE, c.dtype(result)), n, h * w, ch)
