@@ -184,9 +184,7 @@ def binary(c: Lowering, op: Operation) -> None:
     if name in _BEYOND_ITS_WIDTH:
         value = within_width(c, value, access.element_type(result))
     elif work != dtype:
-        if name == "divide":  # integers without the part behind the point
-            value = c.like("floor", value) if access.element_type(result).startswith("ui") else _truncated(c, value, work)
-        value = c.convert(value, TILE, dtype)
+        value = c.convert(value, TILE, dtype)  # a quotient of integers loses the part behind the point
     c.set(result, value, order)
 
 
