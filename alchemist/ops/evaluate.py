@@ -75,7 +75,7 @@ def evaluate(op: Operation, environment: dict[SSAValue, Array]) -> list[Array]:
         outputs = spec.reference(inputs, access.attrs(op) | elements, [access.shape(result) for result in op.results])
         # without results, an operand is changed in place
         return [hold(output, value) for output, value in zip(outputs, op.results or op.operands, strict=False)]
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, ValueError) as error:
         raise InputError("the op has no result for these values", op=op.name, location=place_of(op), got=f"{type(error).__name__}: {error}") from error
 
 

@@ -88,8 +88,7 @@ def conv_integer(c: Emitter, node: Node, x: Tensor, weight: Tensor, x_zero: Tens
 
 
 def _convolved(c: Emitter, node: Node, x: Tensor, x_zero: Tensor | None, weight: Tensor, weight_zero: Tensor | None) -> Tensor:
-    made: Tensor = conv(c, node, _shifted(c, x, x_zero, 1), _shifted(c, weight, weight_zero, 0))
-    return made
+    return conv(c, node, _shifted(c, x, x_zero, 1), _shifted(c, weight, weight_zero, 0))
 
 
 @rule("QLinearConv")
