@@ -80,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
 
     verify = commands.add_parser("verify", help="run emitted Python programs on the real ttnn wheel (mock device)")
     verify.add_argument("directories", type=Path, nargs="*", metavar="DIR", help="none: only install the wheel")
-    verify.add_argument("--arch", choices=("wormhole_b0", "blackhole"), default="wormhole_b0")
+    verify.add_argument("--arch", choices=("wormhole_b0", "blackhole"), help="chip to check for (default: the one that DIR was emitted for)")
     verify.add_argument("--json", type=Path, metavar="FILE")
     verify.set_defaults(run=_verify)
 

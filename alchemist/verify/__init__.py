@@ -22,6 +22,8 @@ from alchemist.verify.environment import MockRuntime
 
 _RECORDER = Path(__file__).with_name("recorder.py")
 _TIMEOUT_S = 3600
+CHIPS = ("wormhole_b0", "blackhole")
+DEFAULT_CHIP = CHIPS[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class RealTtnn:
         ToolchainError: no suitable Python, or the wheel cannot be installed.
     """
 
-    def __init__(self, arch: str = "wormhole_b0") -> None:
+    def __init__(self, arch: str = DEFAULT_CHIP) -> None:
         runtime = MockRuntime.prepare()
         self.arch = arch
         self._scratch = tempfile.TemporaryDirectory()
@@ -104,6 +106,16 @@ class RealTtnn:
         self._scratch.cleanup()
 
 
+def chip_of(directory: Path) -> str:
+    """The chip that a program was emitted for, as its manifest says; a program without one may be for any."""
+    try:
+        device = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))["device"]
+        found = device["arch"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return DEFAULT_CHIP
+    return found if found in CHIPS else DEFAULT_CHIP
+
+
 def _verdict(report: Path, arch: str) -> Verdict:
     lines = [json.loads(line) for line in report.read_text().splitlines() if line]
     # A call is written when it starts and again when it ends: the last record of an index counts.
@@ -118,18 +130,26 @@ def _verdict(report: Path, arch: str) -> Verdict:
     return Verdict(calls, fatal, crash, arch, rejected)
 
 
-def verify_directories(directories: Sequence[Path], *, arch: str, json_path: Path | None = None) -> int:
+def verify_directories(directories: Sequence[Path], *, arch: str | None = None, json_path: Path | None = None) -> int:
     """The command: prints rejections and a summary; returns 0 when the real package accepts every call.
 
-    Without directories it only makes the environment.
+    Without directories it only makes the environment. arch: of the chip; each directory is run on the one that it was emitted for where None.
     """
     results: list[dict[str, Any]] = []
-    with RealTtnn(arch) as real:
+    with contextlib.ExitStack() as open_packages:
+        packages: dict[str, RealTtnn] = {}
+
+        def package(chip: str) -> RealTtnn:
+            return packages.get(chip) or packages.setdefault(chip, open_packages.enter_context(RealTtnn(chip)))
+
+        if not directories:
+            package(arch or DEFAULT_CHIP)
         for directory in directories:
-            with Progress().stage("verify", f"{directory} on the real ttnn, {arch}"):
-                verdict = real.run(directory)
+            chip = arch or chip_of(directory)
+            with Progress().stage("verify", f"{directory} on the real ttnn, {chip}"):
+                verdict = package(chip).run(directory)
             print("\n".join(verdict.lines(str(directory))), flush=True)
-            results.append({"directory": str(directory), "arch": arch, "accepted": verdict.accepted, "calls": list(verdict.calls)})
+            results.append({"directory": str(directory), "arch": chip, "accepted": verdict.accepted, "calls": list(verdict.calls)})
     if json_path is not None and results:
         json_path.write_text(json.dumps(results if len(results) > 1 else results[0], indent=1))
     return 0 if all(result["accepted"] for result in results) else 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from alchemist.cli import main
+from alchemist.verify import chip_of
 from alchemist.verify.environment import is_ready
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +42,35 @@ def test_every_program_is_judged_on_its_own(arch: str, tmp_path: Path, capsys: p
         assert words in said
     assert verdicts[1]["calls"][3]["status"] == "dependent"
     assert main(["verify", folders[0], "--arch", arch]) == 0
+
+
+MANIFESTS = {
+    '{"device": {"arch": "blackhole", "card": "p150"}}': "blackhole",
+    '{"device": {"arch": "wormhole_b0"}}': "wormhole_b0",
+    '{"device": {"arch": "grayskull"}}': "wormhole_b0",
+    '{"device": 3}': "wormhole_b0",
+    "[": "wormhole_b0",
+    "": "wormhole_b0",
+}
+
+
+@pytest.mark.parametrize(("manifest", "chip"), MANIFESTS.items())
+def test_a_program_is_judged_on_the_chip_it_was_emitted_for(manifest: str, chip: str, tmp_path: Path) -> None:
+    if manifest:
+        (tmp_path / "manifest.json").write_text(manifest)
+    assert chip_of(tmp_path) == chip
+
+
+@needs_wheel
+def test_exports_for_both_chips_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chips = ("wormhole_b0", "blackhole")
+    for chip in chips:
+        (tmp_path / chip).mkdir()
+        (tmp_path / chip / "main.py").write_text(PROGRAMS["good"][0])
+        (tmp_path / chip / "manifest.json").write_text(json.dumps({"device": {"arch": chip}}))
+    assert main(["verify", *(str(tmp_path / chip) for chip in chips)]) == 0
+    said = capsys.readouterr().out
+    assert all(f"{tmp_path / chip}: 3 calls, 1 device programs, 0 rejected by the real ttnn on {chip}" in said for chip in chips)
 
 
 @needs_wheel
