@@ -179,7 +179,7 @@ def memory_config(buffer: str, memory: str = "interleaved", shard: Value = None)
 
 def memory_config_of(layout: TTNNLayout) -> MemoryConfigAttr:
     """Where a layout puts a tensor."""
-    shard = {"ranges": layout.data.ranges, "shape": layout.shard_shape(), "orientation": "row_major"} if layout.is_sharded else None
+    shard = {"ranges": layout.data.ranges, "shape": layout.shard_shape(), "orientation": layout.orientation} if layout.is_sharded else None
     return memory_config(layout.buffer, layout.memory, shard)
 
 

@@ -96,6 +96,15 @@ class TTNNLayout(TTAttr):
     def is_sharded(self) -> bool:
         return self.data.memory.endswith("sharded")
 
+    @property
+    def orientation(self) -> str:
+        """Which way shards follow each other over the cores: "col_major" where R x C blocks lie on C rows of R cores, a row of blocks on a column of
+        cores, else "row_major"; blocks of a square grid are never turned."""
+        if self.data.memory != "block_sharded" or self.data.ranges is None or len(self.data.ranges) != 1 or self.grid[0] == self.grid[1]:
+            return "row_major"
+        (x0, y0), (x1, y1) = self.data.ranges[0]
+        return "col_major" if (x1 - x0 + 1, y1 - y0 + 1) == self.grid else "row_major"
+
     def shard_shape(self) -> tuple[int, ...]:
         """Elements per core (rows, columns)."""
         scale = TILE_EDGE if self.data.tile else 1

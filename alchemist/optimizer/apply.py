@@ -25,7 +25,7 @@ from alchemist.optimizer.graph import reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
 from alchemist.optimizer.placement import WINDOWS
-from alchemist.optimizer.sharded import cores_of
+from alchemist.optimizer.sharded import blocks_of, cores_of
 from alchemist.optimizer.stream import maker_of_weight
 from alchemist.optimizer.windows import CONV_CONFIG
 
@@ -54,11 +54,10 @@ def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
         return TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower())
     (rows, columns), corners, _ = memory.shard
     ranges = tuple(((corners[at], corners[at + 1]), (corners[at + 2], corners[at + 3])) for at in range(0, len(corners), 4))
-    (x0, y0), (x1, y1) = ranges[0]
     cores = cores_of(memory)
-    grid = {"HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}.get(memory.layout, (y1 - y0 + 1, x1 - x0 + 1))
+    grid = {"HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}.get(memory.layout) or blocks_of(memory)
     made = TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower(), memory.layout.lower(), grid, ranges)
-    if made.shard_shape() != (rows, columns):
+    if made.shard_shape() != (rows, columns) or made.orientation.upper() != memory.shard[2]:
         raise InternalError(
             f"level 2 has placed a tensor {list(access.shape(value))} in shards that it cannot have",
             op=value.owner.name if isinstance(value.owner, Operation) else "",

@@ -34,7 +34,7 @@ def memory_of(layout: TTNNLayout) -> Memory:
         return Memory(layout.buffer.upper(), "INTERLEAVED" if not layout.is_sharded else layout.memory.upper())
     corners = tuple(part for (x0, y0), (x1, y1) in layout.data.ranges for part in (x0, y0, x1, y1))
     rows, columns = layout.shard_shape()
-    return Memory(layout.buffer.upper(), layout.memory.upper(), ((rows, columns), corners, "ROW_MAJOR"))
+    return Memory(layout.buffer.upper(), layout.memory.upper(), ((rows, columns), corners, layout.orientation.upper()))
 
 
 def spec_of(value: SSAValue, memory: Memory | None = None) -> Spec:

@@ -76,7 +76,7 @@ class OutputLayout:
             return False
         if self.grid and (memory.shard is not None or (self.memory != "interleaved" and self.buffer != "dram")):
             # A grid asks for shards, but where the rest says that there are none.
-            return memory.shard is not None and sharded.grid_of(memory) == (self.grid[1], self.grid[0])
+            return memory.shard is not None and sharded.blocks_of(memory) == self.grid
         return True
 
 
@@ -319,7 +319,7 @@ def choices_for(step: Step, layout: OutputLayout, options: Sequence[Choice], mac
 def _spelled(memory: Memory) -> str:
     if memory.shard is None:
         return f"{memory.buffer.lower()}:interleaved"
-    columns, rows = sharded.grid_of(memory)
+    rows, columns = sharded.blocks_of(memory)
     return f"{rows}x{columns}:{memory.buffer.lower()}:{memory.layout.lower()}"
 
 

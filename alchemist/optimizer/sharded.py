@@ -24,6 +24,7 @@ from alchemist.optimizer.machine import Machine
 
 Family = Callable[[Step, Machine], Iterator[list[Candidate]]]
 FEWEST_CORES = 0.5  # of the card's: fewer make the op slower than interleaved
+FEWEST_BLOCKS = 0.4  # in blocks: a small image of many channels gives each core less to do, and takes its weights to fewer
 MOST_WASTE = 1.13  # rows of the shards for a row of the tensor
 MOST_HEIGHTS = 2
 MOST_BLOCKS = 3
@@ -78,23 +79,34 @@ def blocks(value: SSAValue, machine: Machine) -> Iterator[Memory]:
 
 
 def block_shards(rows: int, columns: int, machine: Machine) -> Iterator[Memory]:
-    """Those of as many tiles on their largest even width; rows may leave a little of the last row of cores empty, most cores first."""
-    width = max(part for part in range(1, machine.grid[0] + 1) if columns % part == 0)
-    fits: dict[int, int] = {}
-    for part in range(machine.grid[1], 1, -1):
-        height = -(-rows // part)
-        if -(-rows // height) == part and height * part <= rows * MOST_WASTE and part * width >= FEWEST_CORES * machine.grid[0] * machine.grid[1]:
-            fits.setdefault(height, part)
-    if width > 1:
+    """Those of as many tiles on their largest even width; rows may leave a little of the last row of cores empty, most cores first. A row of blocks lies
+    on a row of cores or, turned, on a column of them: of a grid that is not square one way takes more cores."""
+    ways = [(machine.grid, "ROW_MAJOR"), (machine.grid[::-1], "COL_MAJOR")]
+    for (across, down), orientation in ways if machine.grid[0] != machine.grid[1] else ways[:1]:
+        width = max(part for part in range(1, across + 1) if columns % part == 0)
+        fits: dict[int, int] = {}
+        for part in range(down, 1, -1):
+            height = -(-rows // part)
+            if -(-rows // height) == part and height * part <= rows * MOST_WASTE and part * width >= FEWEST_BLOCKS * across * down:
+                fits.setdefault(height, part)
+        if width == 1:
+            continue
         for height, part in list(fits.items())[:MOST_BLOCKS]:
-            yield Memory("L1", "BLOCK_SHARDED", ((height * 32, columns // width * 32), (0, 0, width - 1, part - 1), "ROW_MAJOR"))
+            turned = orientation == "COL_MAJOR"
+            if not turned or part != width:  # a square is the same both ways
+                corner = (part - 1, width - 1) if turned else (width - 1, part - 1)
+                yield Memory("L1", "BLOCK_SHARDED", ((height * 32, columns // width * 32), (0, 0, *corner), orientation))
 
 
 def images(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
-    """Shards that a flat image [1, 1, N*H*W, C] may lie in; one of rows, not tiles, has no padding that they could hold."""
+    """Shards that a flat image [1, 1, N*H*W, C] may lie in; one of rows, not tiles, has no padding that they could hold, and only even shards."""
     if not is_whole(value):
         return ()
-    return (*heights(value, machine), *blocks(value, machine))
+    found, layout = (*heights(value, machine), *blocks(value, machine)), layout_of(value.type)
+    if layout is None or layout.page == "tile":
+        return found
+    rows = math.prod(access.shape(value)[:-1])
+    return tuple(shards for shards in found if shards.shard is not None and shards.shard[0][0] * _rows_of_shards(shards) == rows)
 
 
 def is_whole(value: SSAValue) -> bool:
@@ -117,6 +129,16 @@ def memories(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
         return stream.widths(value, machine)
     shards = block(value, machine)
     return () if shards is None else (shards,)
+
+
+def blocks_of(memory: Memory) -> tuple[int, int]:
+    """Rows and columns of blocks: turned ones have a row of them on a column of cores."""
+    assert memory.shard is not None
+    return grid_of(memory) if memory.shard[2] == "COL_MAJOR" else grid_of(memory)[::-1]
+
+
+def _rows_of_shards(memory: Memory) -> int:
+    return cores_of(memory) if memory.layout == "HEIGHT_SHARDED" else blocks_of(memory)[0]
 
 
 def grid_of(memory: Memory) -> tuple[int, int]:
@@ -173,7 +195,8 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
 
 
 def _blocks(value: SSAValue, machine: Machine) -> list[Memory]:
-    return [memory for memory in memories(value, machine) if memory.layout == "BLOCK_SHARDED"]
+    """Those that are not turned: the program configs here send operands along rows of cores."""
+    return [memory for memory in memories(value, machine) if memory.shard is not None and memory.layout == "BLOCK_SHARDED" and memory.shard[2] == "ROW_MAJOR"]
 
 
 def _tall(step: Step, machine: Machine, shape: matmul.Sizes, fused: Any) -> Iterator[list[Candidate]]:

@@ -133,10 +133,10 @@ def _fidelity(config: model.Value) -> str:
 
 
 def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:
-    (height, width), ranges, _ = shard
+    (height, width), ranges, orientation = shard
     tiled = height % 32 == 0 and width % 32 == 0
     size = f"{height // 32}x{width // 32} tiles" if tiled else f"{height}x{width} values"
-    return f"Shards of {size} on {_cores(ranges)} cores."
+    return f"Shards of {size} on {_cores(ranges)} cores{', a row of them on a column of cores' if orientation == 'col_major' else ''}."
 
 
 def _cores(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str:

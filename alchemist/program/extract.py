@@ -56,7 +56,7 @@ def memory_config(layout: TTNNLayout) -> model.MemoryConfig | None:
         return None
     if not layout.is_sharded or layout.data.ranges is None:
         return model.MemoryConfig(layout.buffer, layout.memory or "interleaved")
-    return model.MemoryConfig(layout.buffer, layout.memory, (layout.shard_shape(), tuple(layout.data.ranges), "row_major"))
+    return model.MemoryConfig(layout.buffer, layout.memory, (layout.shard_shape(), tuple(layout.data.ranges), layout.orientation))
 
 
 class _Extraction:
