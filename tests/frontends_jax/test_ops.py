@@ -16,7 +16,7 @@ from tests.frontends_jax.checking import check
 
 def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> jax.Array:
     """Made by NumPy: JAX compiles a program per shape, in each process that collects these tests."""
-    return jnp.asarray(np.random.default_rng(seed).uniform(low, high, shape), jnp.float32)
+    return jax.device_put(np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32))
 
 
 X, Y = rand(3, 4), rand(3, 4, seed=1)

@@ -21,7 +21,7 @@ from tests.frontends_jax.checking import check
 
 def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> jax.Array:
     """Made by NumPy: JAX compiles a program per shape, in each process that collects these tests."""
-    return jnp.asarray(np.random.default_rng(seed).uniform(low, high, shape), jnp.float32)
+    return jax.device_put(np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32))
 
 
 X, Y, P, V, T = rand(3, 4), rand(3, 4, seed=1), rand(3, 4, low=0.1, high=2.0), rand(8), rand(2, 5, 6)
@@ -337,7 +337,7 @@ def test_program(name: str, tmp_path: Path) -> None:
     values = {argument.name: argument.value() for argument in capture(function, args).arguments}
     with LoadedProgram(tmp_path / "out") as program:
         outputs = program(*(values[given] for given in program.inputs))
-    for actual, leaf in zip(outputs, jax.tree.leaves(function(*args)), strict=True):
+    for actual, leaf in zip(outputs, jax.tree.leaves(jax.jit(function)(*args)), strict=True):
         expected = np.asarray(leaf)
         if expected.dtype.kind in "iub":
             np.testing.assert_array_equal(np.asarray(actual).astype(np.int64), expected)

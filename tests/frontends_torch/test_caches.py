@@ -10,10 +10,10 @@ import torch
 from torch_checking import check
 
 from alchemist.frontends.torch import capture
+from tests.used_later import used_later
 
-os.environ["HF_HUB_OFFLINE"] = "1"
-transformers = pytest.importorskip("transformers")
-transformers.logging.set_verbosity_error()
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
+transformers = used_later("transformers")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 TEXT: dict[str, Any] = {

@@ -9,31 +9,13 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import (
-    BertConfig,
-    BertModel,
-    GenerationConfig,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MambaConfig,
-    MambaModel,
-    MixtralConfig,
-    MixtralModel,
-    MobileNetV2Config,
-    MobileNetV2ForImageClassification,
-    ResNetConfig,
-    ResNetForImageClassification,
-    SegformerConfig,
-    SegformerModel,
-    SwinConfig,
-    SwinForImageClassification,
-    ViTConfig,
-    ViTForImageClassification,
-    WhisperConfig,
-)
-from transformers.integrations.executorch import TorchExportableModuleWithStaticCache
-from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
-from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+from tests.used_later import used_later
+
+transformers = used_later("transformers")
+executorch = used_later("transformers.integrations.executorch")
+llama = used_later("transformers.models.llama.modeling_llama")
+whisper = used_later("transformers.models.whisper.modeling_whisper")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +35,9 @@ def image(batch: int, size: int = 224) -> tuple[torch.Tensor, ...]:
 
 def bert(**sizes: int) -> Whole:
     ids = torch.ones(8, 384, dtype=torch.int64)
-    return Whole(BertModel(BertConfig(**sizes)), (), {"input_ids": ids, "attention_mask": ids, "token_type_ids": torch.zeros_like(ids)}, 8)
+    return Whole(
+        transformers.BertModel(transformers.BertConfig(**sizes)), (), {"input_ids": ids, "attention_mask": ids, "token_type_ids": torch.zeros_like(ids)}, 8
+    )
 
 
 def vgg16(batch: int) -> Whole:
@@ -103,15 +87,15 @@ LLAMA_3B = {"hidden_size": 3072, "num_hidden_layers": 28, "num_attention_heads":
 LLAMA_8B = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336}
 
 
-def _llama(values: bool, **sizes: int) -> LlamaForCausalLM:
+def _llama(values: bool, **sizes: int) -> Any:
     """Without `values`, weights are memory that nothing has written, for who does not read them; the table of angles is real, so that positions are recognised."""
-    config = LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)
+    config = transformers.LlamaConfig(vocab_size=128256, max_position_embeddings=8192, **sizes)
     if values:
-        return LlamaForCausalLM(config).to(torch.bfloat16).eval()
+        return transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
     with torch.device("meta"):
-        model = LlamaForCausalLM(config).to(torch.bfloat16).eval()
+        model = transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
     model.to_empty(device="cpu")
-    model.model.rotary_emb = LlamaRotaryEmbedding(config)
+    model.model.rotary_emb = llama.LlamaRotaryEmbedding(config)
     return model
 
 
@@ -119,8 +103,8 @@ def llama_decode(positions: int, users: int = 32, weights: str = "none", values:
     """A token of every user over a static cache; a sample is a token of each user."""
     model = _llama(values, **sizes)
     cache = {"batch_size": users, "max_cache_len": positions}
-    model.generation_config = GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
-    wrapped = TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=torch.device("cpu"))
+    model.generation_config = transformers.GenerationConfig(use_cache=True, cache_implementation="static", cache_config=cache)
+    wrapped = executorch.TorchExportableModuleWithStaticCache(model, batch_size=users, max_cache_len=positions, device=torch.device("cpu"))
     step = {"input_ids": torch.zeros(users, 1, dtype=torch.int64), "cache_position": torch.tensor([positions // 2])}
     return Whole(wrapped, (), step, 1, {"experimental_weight_dtype": weights})
 
@@ -137,17 +121,17 @@ def tokens(length: int) -> dict[str, torch.Tensor]:
 
 def mamba_block() -> Whole:
     """A block of Mamba-130m's sizes behind its embedding; the scan runs token by token."""
-    config = MambaConfig(hidden_size=768, state_size=16, num_hidden_layers=1, vocab_size=1024, use_cache=False)
-    return Whole(MambaModel(config), (), tokens(64))
+    config = transformers.MambaConfig(hidden_size=768, state_size=16, num_hidden_layers=1, vocab_size=1024, use_cache=False)
+    return Whole(transformers.MambaModel(config), (), tokens(64))
 
 
 def experts_block() -> Whole:
     """A decoder layer with attention and eight experts, two of them for each token."""
-    config = MixtralConfig(
+    config = transformers.MixtralConfig(
         hidden_size=1024, intermediate_size=3584, num_hidden_layers=1, num_attention_heads=16, num_key_value_heads=4, vocab_size=1024, num_local_experts=8
     )
     config.use_cache = False
-    return Whole(MixtralModel(config), (), tokens(128))
+    return Whole(transformers.MixtralModel(config), (), tokens(128))
 
 
 LLAMAS: dict[str, Callable[..., Whole]] = {
@@ -160,20 +144,20 @@ LLAMAS: dict[str, Callable[..., Whole]] = {
     "Llama-1B prefill 1x2048": partial(llama_prefill, 2048, **LLAMA_1B),
 }
 MODELS: dict[str, Callable[[], Whole]] = {
-    "ViT-B/16 b8": lambda: Whole(ViTForImageClassification(ViTConfig(num_labels=1000)), image(8), {}, 8),
+    "ViT-B/16 b8": lambda: Whole(transformers.ViTForImageClassification(transformers.ViTConfig(num_labels=1000)), image(8), {}, 8),
     "BERT-base b8 s384": bert,
     "BERT-Large b8 s384": lambda: bert(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
-    "ResNet-50 b16": lambda: Whole(ResNetForImageClassification(ResNetConfig(num_labels=1000)), image(16), {}, 16),
-    "MobileNetV2 b10": lambda: Whole(MobileNetV2ForImageClassification(MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
+    "ResNet-50 b16": lambda: Whole(transformers.ResNetForImageClassification(transformers.ResNetConfig(num_labels=1000)), image(16), {}, 16),
+    "MobileNetV2 b10": lambda: Whole(transformers.MobileNetV2ForImageClassification(transformers.MobileNetV2Config(num_labels=1000)), image(10), {}, 10),
     "VGG-16 b4": lambda: vgg16(4),
     "U-Net 256 b1": lambda: Whole(UNet(), image(1, 256)),
     **LLAMAS,
-    "Swin-T b1": lambda: Whole(SwinForImageClassification(SwinConfig(num_labels=1000)), image(1)),
-    "SegFormer-B0 encoder 512 b1": lambda: Whole(SegformerModel(SegformerConfig()), image(1, 512)),
+    "Swin-T b1": lambda: Whole(transformers.SwinForImageClassification(transformers.SwinConfig(num_labels=1000)), image(1)),
+    "SegFormer-B0 encoder 512 b1": lambda: Whole(transformers.SegformerModel(transformers.SegformerConfig()), image(1, 512)),
     "Mamba-130m block 1x64": mamba_block,
     "Mixtral-shaped block, 8 experts, 1x128": experts_block,
     "Whisper-base encoder b1": lambda: Whole(
-        WhisperEncoder(WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
+        whisper.WhisperEncoder(transformers.WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
         (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
     ),
 }

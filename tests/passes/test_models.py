@@ -12,9 +12,10 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.frontends.base import FrontendResult
 from alchemist.passes import Lowered, lower_to_ttnn
+from tests.used_later import used_later
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+transformers = used_later("transformers")
 
 
 def _bert() -> tuple[Any, tuple[Any, ...]]:
