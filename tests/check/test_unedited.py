@@ -19,6 +19,7 @@ import pytest
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import AccuracyWarning
 from alchemist.export import unedited, writer
+from tests.device import simulated_device
 from tests.e2e.models import SMALL
 from tests.e2e.test_codegen import copy_of, run
 
@@ -151,30 +152,22 @@ def test_check_compares_every_op_where_it_can(attention_ops: Path, tmp_path: Pat
     assert first[2] in "12", done.stdout
 
 
-def test_an_open_device_is_not_disturbed(tmp_path: Path) -> None:
-    code = f"""
-import sys
-sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-import ttnn_shim
-ttnn_shim.activate(explicit=True)
-import ttnn
-from ttnn_shim import session
-session.settings.card = "p150"
-device = ttnn.open_device(device_id=0)
-kept = ttnn.ones([64, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
-from alchemist import codegen_py
-from tests.e2e.models import torch_mlp
-model, args, kwargs = torch_mlp()
-modules = set(sys.modules)
-codegen_py(model, *args, export_path={str(tmp_path / "out")!r})
-assert not {{"main", "utils", "check", "consteval"}} & (set(sys.modules) - modules)
-assert session.settings.card == "p150" and session.has_device()
-assert float(ttnn.to_torch(ttnn.sum(kept)).flatten()[0]) == 4096
-ttnn.close_device(device)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert manifest_of(tmp_path / "out")["unedited"]["measured_on"] == "simulated n150"
+def test_an_open_device_is_not_disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor what the caller has chosen for it; and no file of the program becomes a module of this process."""
+    import ttnn
+
+    from ttnn_shim import session
+
+    with simulated_device() as device:
+        monkeypatch.setattr(session.settings, "card", "p150")
+        kept = ttnn.ones([64, 64], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+        model, args, kwargs = SMALL["torch_mlp"]()
+        modules = set(sys.modules)
+        out = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
+        assert not {"main", "utils", "check", "consteval"} & (set(sys.modules) - modules)
+        assert session.settings.card == "p150" and session.has_device()
+        assert float(ttnn.to_torch(ttnn.sum(kept)).flatten()[0]) == 4096
+    assert manifest_of(out)["unedited"]["measured_on"] == "simulated n150"
 
 
 def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:

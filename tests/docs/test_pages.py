@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -78,19 +79,20 @@ def test_no_section_stands_twice() -> None:
         assert len(headings) == len(set(headings)), page.name
 
 
-@pytest.mark.parametrize("language", ["python", "cpp"])
-@pytest.mark.parametrize("const_eval", [True, False])
-def test_readmes_of_exports_are_valid_markdown(language: str, const_eval: bool, tmp_path: Path) -> None:
+def test_readmes_of_exports_are_valid_markdown(tmp_path: Path) -> None:
     from alchemist.resources import render
 
     inputs = [{"name": "x|y`", "shape": (1, 2), "dtype": "float32"}]
-    sources = {"consteval.py": "", "consteval.cpp": ""} if const_eval else {}
-    values = {"versions": "torch 2.13.0", "options": {"arch": "p150"}, "arch": "p150", "weights": 3, "version": "1", "generation": not const_eval}
-    text = render("project/README.md.j2", model="a <b> model", language=language, inputs=inputs, outputs={"o": inputs[0]}, sources=sources, **values)
-    (tmp_path / "README.md").write_text(text)
-    assert linted(tmp_path / "README.md") == ""
-    assert all(line == line.rstrip() for line in text.splitlines())
-    assert ".- " not in text
+    pages = []
+    for language, const_eval in itertools.product(("python", "cpp"), (True, False)):
+        sources = {"consteval.py": "", "consteval.cpp": ""} if const_eval else {}
+        values = {"versions": "torch 2.13.0", "options": {"arch": "p150"}, "arch": "p150", "weights": 3, "version": "1", "generation": not const_eval}
+        text = render("project/README.md.j2", model="a <b> model", language=language, inputs=inputs, outputs={"o": inputs[0]}, sources=sources, **values)
+        pages.append(tmp_path / f"{language}_{const_eval}.md")
+        pages[-1].write_text(text)
+        assert all(line == line.rstrip() for line in text.splitlines())
+        assert ".- " not in text
+    assert linted(*pages) == ""
 
 
 def test_every_error_code_has_an_entry() -> None:

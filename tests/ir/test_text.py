@@ -308,10 +308,10 @@ def test_every_op_round_trips(name: str) -> None:
     assert print_module(parse(text, verify=False)) == text
 
 
-def test_ten_thousand_ops() -> None:
+def test_thousands_of_ops() -> None:
     b = Builder.module(inputs=[("x", tensor((64, 64), "f32"), "input", None)])
     (x,) = b.args
-    for i in range(10_000):
+    for i in range(3_000):
         info = SourceInfo((Scope(f"layer.{i // 100}", "m.Layer"),), (Frame("m.py", i, "forward"),), "aten.relu", f"r{i}")
         if i % 2:
             x = b.op("ttir.relu", [x], {}, [x.type], source=info)

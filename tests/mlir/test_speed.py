@@ -53,9 +53,11 @@ def _measure(*texts: str) -> dict[str, object]:
 @pytest.mark.parametrize("aliases", [False, True])
 def test_time_is_linear(aliases: bool) -> None:
     small, large = _text(1500, distinct=50, aliases=aliases), _text(12000, distinct=50, aliases=aliases)
-    warm, first, *both = _measure(small, small, large, large)["seconds"]  # type: ignore[misc]
-    second = min(both)  # whoever shares the core costs processor time too
-    assert second < 13 * max(first, warm / 2)  # eight times the ops
+    for _ in range(2):  # whoever shares the core costs processor time too
+        warm, first, second = _measure(small, small, large)["seconds"]  # type: ignore[misc]
+        if second < 13 * max(first, warm / 2):  # eight times the ops
+            break
+    assert second < 13 * max(first, warm / 2)
     assert second < 10
 
 
