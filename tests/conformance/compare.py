@@ -19,7 +19,6 @@ REASONS = {
     "ttnn.scaled_dot_product_attention": "shapes of rank 5 and 6 are accepted by the real package; what it computes then is not known",
     "ttnn.conv2d": "blackhole: some small images are height sharded there, for which no rule was found",
     "ttnn.layer_norm_pre_all_gather": "ranks above 4: the real package writes the statistics' width into dimension 3, which is not the last; refused here",
-    "ttnn.experimental.intimg": "documented for BFLOAT16 only; refused here",
 }
 
 
