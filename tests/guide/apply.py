@@ -47,11 +47,12 @@ def edits() -> list[Edit]:
 
 
 def copy_without_op(tree: Path) -> None:
-    """What the guide's edits touch, and what they are tried with, without the op."""
+    """What the guide's edits touch, and what they are tried with, without the op. The page of ops keeps its rows: `make docs` must write them again."""
     for folder in ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim/include", "ttnn_shim/src", "tests/ops_numeric", "tests/ops"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("__init__.py", "device.py"):
-        shutil.copy2(ROOT / "tests" / name, tree / "tests")
+    (tree / "docs").mkdir()
+    for name in ("tests/__init__.py", "tests/device.py", "docs/ops.md"):
+        shutil.copy2(ROOT / name, tree / name)
     for path, pattern in PRESENT.items():
         file = tree / path
         text, count = re.subn(pattern, "", file.read_text(encoding="utf-8"))
