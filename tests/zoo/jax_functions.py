@@ -17,12 +17,12 @@ Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> jax.Array:
-    """Made by NumPy: JAX would compile a program for each shape, which takes longer than to capture the model."""
-    return jax.device_put((scale * np.random.default_rng(seed).standard_normal(shape)).astype(np.float32))
+    """Made by NumPy: JAX would compile a program for each shape, which takes longer than to capture the model. Other numbers for each shape."""
+    return jax.device_put((scale * np.random.default_rng((seed, *shape)).standard_normal(shape)).astype(np.float32))
 
 
 def ids(*shape: int, below: int = 64, seed: int = 0) -> jax.Array:
-    return jax.device_put(np.random.default_rng(seed).integers(0, below, shape, np.int32))
+    return jax.device_put(np.random.default_rng((seed, *shape)).integers(0, below, shape, np.int32))
 
 
 # --- a GPT of functions (as in jax tutorials) ------------------------------------------------------------------------------
