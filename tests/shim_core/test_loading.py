@@ -38,8 +38,27 @@ def test_the_library_or_the_build_tree_that_is_named_is_loaded() -> None:
     assert said("-c", LOAD, library=LIBRARY) == (0, f"{LIBRARY} {version}\n")
     code, text = said("-c", LOAD, library=LIBRARY.parent)
     assert code == 0 and re.fullmatch(rf"{re.escape(str(LIBRARY.parent.resolve()))}/_core\S*\.so {re.escape(version)}\n", text), text
-    others = [path for path in LIBRARY.parents[1].glob("*/libttnn_shim.so") if path.stat().st_mtime > LIBRARY.stat().st_mtime]
-    assert not others  # it is the newest
+
+
+@pytest.mark.parametrize(
+    ("built", "wanted"),
+    [
+        (["build/editable-cp311/", "build/asan/"], "build/editable-cp311/"),
+        (["build/editable-cp311/", "build/wheel-cp311/"], "build/editable-cp311/"),
+        (["build/editable-cp311/", "build/dev/"], "build/dev/"),
+        (["build/dev/", "build/editable-cp311/"], "build/editable-cp311/"),
+        (["ttnn_shim/python/ttnn_shim/lib64/"], "ttnn_shim/python/ttnn_shim/lib64/"),
+        (["build/asan/"], ""),
+    ],
+)
+def test_the_newest_library_without_sanitizers_is_found(built: list[str], wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "HERE", tmp_path / "ttnn_shim/python/ttnn_shim")
+    for age, folder in enumerate(reversed(built)):
+        (tmp_path / folder).mkdir(parents=True)
+        library = tmp_path / folder / "libttnn_shim.so"
+        library.touch()
+        os.utime(library, (1_000_000 - age, 1_000_000 - age))
+    assert native.library_path() == (tmp_path / wanted / "libttnn_shim.so" if wanted else None)
 
 
 def test_a_folder_without_a_core_is_refused(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MARKS = ("/* cffi:begin */", "/* cffi:end */")
-# The compiled extension (API mode), then what a build tree may hold. TTNN_SHIM_LIBRARY names a library, or a build tree's folder
+# The compiled extension (API mode), then what a build tree may hold. Other builds (the sanitizers' in build/asan, a wheel's) are used where they are
+# named only: a process without the sanitizers' runtime ends when it loads such a library. TTNN_SHIM_LIBRARY names a library, or a build tree's folder
 # (which holds the extension too), and wins: `TTNN_SHIM_LIBRARY=build/dev` runs what was just built.
 EXTENSION = "ttnn_shim._native"
-PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/*/libttnn_shim.so")
+PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/editable-*/libttnn_shim.so")
 
 
 def cdef_text() -> str:
