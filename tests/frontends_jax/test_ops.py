@@ -113,6 +113,10 @@ SHAPES: list[Case] = [
     ("segment sum", lambda x: jax.ops.segment_sum(x, jnp.array([0, 1, 0]), 2), (X,)),
     ("image resize", lambda x: jax.image.resize(x, (2, 16, 16, 3), "bilinear"), (IMAGE,)),
     ("set window", lambda t, u: t.at[1:, 1:3].set(u), (X, Y[:2, :2])),
+    ("set the only column", lambda t, i: t.at[:, i].set(9.0), (X[:, :1], jnp.array(0))),
+    ("set behind the only column", lambda t, i: t.at[:, i].set(9.0), (X[:, :1], jnp.array(1))),
+    ("add behind the only column", lambda t, i: t.at[:, i].add(9.0), (X[:, :1], jnp.array(1))),
+    ("set a constant place behind the only column", lambda t: t.at[:, 1].set(9.0), (X[:, :1],)),
 ]
 REDUCTIONS: list[Case] = [
     *((f.__name__, lambda x, f=f: f(x, axis=1), (X,)) for f in (jnp.sum, jnp.mean, jnp.max, jnp.min, jnp.prod)),

@@ -205,7 +205,7 @@ class Places:
 
     def __init__(self, c: Converter, dims: Shape, sizes: Shape, starts: Mapping[int, Val], batching: Mapping[int, int], batch: Shape) -> None:
         self.axes = [i for i, (n, size) in enumerate(zip(dims, sizes, strict=True)) if i in batching or size != n]
-        self.axes = self.axes or [i for i in starts][:1] or [0]
+        self.axes = self.axes or [0]  # windows as wide as the operand, which all lie at 0
         self.rest = [i for i in range(len(dims)) if i not in self.axes]
         self.windows = [i for i in self.axes if sizes[i] > 1]
         self.dims, self.batch = dims, batch
@@ -543,12 +543,24 @@ def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, 
 
 def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
     """One window: at a known place cut out and joined, at a computed one of size 1 chosen by a mask; None for the general form."""
+    made = _window_within(c, x, window, starts, name)
+    if made is None:
+        return None
+    for start in [c.e.reshape(starts[i], (1,) * len(x.shape)) for i in starts if x.shape[i] == window.shape[i]]:
+        if start.scalar() is None:  # a window as wide as the operand lies at 0 or is dropped
+            mask = calculate(c, "eq", np.equal, [start, c.e.scalar(0, start.shape, start.of)], start.shape, "i1")
+            made = elementwise(c, "where", [Val(x.shape, "i1", mask.ssa, mask.const), made, x], x.shape, x.of)
+    return made
+
+
+def _window_within(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
+    """As `_scatter_window`; computed places of windows as wide as the operand are taken to be 0."""
     zero = c.e.scalar(0, (), "i32")
     begins = [c.e.reshape(starts[i], ()) if i in starts else zero for i in range(len(x.shape))]
     places = [begin.scalar() for begin in begins]
     partial = [i for i, (a, b) in enumerate(zip(x.shape, window.shape, strict=True)) if a != b]
     known = all(places[i] is not None for i in partial)
-    if known and any(not 0 <= int(places[i] or 0) <= x.shape[i] - window.shape[i] for i in partial):
+    if known and any(place is not None and not 0 <= int(place) <= a - b for place, a, b in zip(places, x.shape, window.shape, strict=True)):
         return x  # JAX drops updates out of range
     if not name:
         return update_slice(c, x, window, begins) if known or (len(partial) == 1 and window.shape[partial[0]] == 1) else None
