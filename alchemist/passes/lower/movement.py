@@ -250,10 +250,10 @@ def slice_static(c: Lowering, op: Operation) -> None:
 
 
 def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
-    """The dim of rows or columns of tiles that the op takes one step of, where its steps are better in front of all others; None for any other slice."""
+    """The dim that the op takes one step of, where its steps are better in front of all others (rows and columns of tiles); None for any other slice."""
     dims, left = shape(op.operands[0]), shape(op.results[0])
     cut = [dim for dim, (whole, part) in enumerate(zip(dims, left, strict=True)) if whole != part]
-    if not c.options.optimization_level or layout(value).page != TILE or len(cut) != 1 or left[cut[0]] != 1 or cut[0] < len(dims) - 2:
+    if not c.options.optimization_level or layout(value).page != TILE or len(cut) != 1 or left[cut[0]] != 1:
         return None
     steps = [use.operation.results[0] for use in op.operands[0].uses if use.operation.name == op.name]
     count = sum(shape(each) == left for each in steps)
