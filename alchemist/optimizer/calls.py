@@ -11,6 +11,7 @@ from ttnn_shim.queries import CallAnswer, Memory, Record, Spec, query
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.errors import InternalError
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import TTNNLayout, layout_of
@@ -119,7 +120,7 @@ def ask(
         operands: memories by place among the op's operands, instead of those of their types. results: of the first result.
 
     Raises:
-        NotAskable: an op without description, or with arguments that no query takes.
+        NotAskable: an op without description.
     """
     places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
     known = specs if specs is not None else {}
@@ -196,7 +197,7 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
         return layout.page
     if source == "shape":
         return tuple(access.shape(op.results[0]))
-    raise NotAskable(f"{op.name}: {arg.source}")
+    raise InternalError(f"{op.name}: an argument from {arg.source}")
 
 
 def _plain(value: Any, arg: Arg) -> Any:

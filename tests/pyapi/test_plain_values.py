@@ -43,6 +43,7 @@ def shards(spec: Any) -> tuple[str, list[int], int]:
 
 
 VALUES: dict[str, Any] = {
+    "ttnn.ShardSpec(CORES, [0, 32], ttnn.ShardOrientation.ROW_MAJOR).shape": [0, 32],
     "json.loads(SHARD.to_json())['shape']": [32, 64],
     "SHARD.num_cores()": 8,
     "ND.num_cores()": 8,
@@ -142,6 +143,7 @@ REFUSED: dict[str, str] = {
     "ttnn.num_cores_to_corerangeset(65, ttnn.CoreCoord(8, 8), True)": "expected 1 to 64 cores",
     "ttnn.num_cores_to_corerangeset(0, ttnn.CoreCoord(8, 8), True)": "expected 1 to 64 cores",
     "ttnn.grid_to_cores(9, 4, 2, True)": "expected at most 8 cores",
+    "ttnn.ShardSpec(CORES, [-1, 32], ttnn.ShardOrientation.ROW_MAJOR)": "two non-negative integers",
     "ttnn.CONFIG.nothing": "no attribute 'nothing'",
     "setattr(ttnn.CONFIG, 'nothing', 1)": "it has",
     "setattr(ttnn.CONFIG, 'enable_logging', 'yes')": "expected bool",
