@@ -127,7 +127,8 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
             inputs[place] = applied(fused, inputs[place])
     outputs = [np.asarray(out) for out in reference(inputs, attributes, shapes)]
     outputs = [out.astype(np.float32) if out.dtype.kind == "f" else out for out in outputs]
-    outputs = [_cast(out, result) if out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
+    asked = not inputs  # ops that make values make them in the type that they are asked for
+    outputs = [_cast(out, result) if asked or out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
     activation = (attributes.get("conv2d_config") or {}).get("activation")
     for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
         if fused:

@@ -9,6 +9,8 @@ from ttir_cases import CASES
 from ttnn_numpy import run as run_ttnn
 
 from alchemist.driver.opt import run_pipeline
+from alchemist.ir.access import entry_function
+from alchemist.ir.layout import layout_of
 from alchemist.ir.text import parse
 from alchemist.ops import TTIR_OPS
 from alchemist.ops.evaluate import run as run_ttir
@@ -52,8 +54,12 @@ def test_values(name: str) -> None:
     lowered = lower_to_ttnn(module)
     found = run_ttnn(lowered.module, [*arguments, *lowered.constants.values()])
     assert said(lowered.module) == recorded(LOWERINGS)[name], AGAIN
-    for want, have in zip(wanted, found, strict=True):
+    returned = entry_function(lowered.module).get_return_op()
+    assert returned is not None
+    for want, have, value in zip(wanted, found, returned.operands, strict=True):
+        layout = layout_of(value.type)
         assert have.shape == want.shape
+        assert layout is not None and (have.dtype.kind == "f") == ("f" in layout.dtype)  # bf16, f32, bfp_bf8; si32, u16
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
 
 
