@@ -124,7 +124,7 @@ def reason(decision: Decision) -> str:
     """Why a config is as it is, for the comment at its constant."""
     chosen, answer = decision.chosen, decision.chosen.answer
     shape = chosen.candidate.label
-    cores = "" if "cores" in shape else f", {answer.cores} cores"
+    cores = "" if "cores" in shape else f", {answer.cores} core{'s' if answer.cores != 1 else ''}"
     return f"{shape}{cores}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {chosen.ns / 1000:.1f} us, level 0: {decision.safe.ns / 1000:.1f}"
 
 

@@ -8,6 +8,10 @@ For each op, the longer of both:
 - weights and biases once, at the rate at which the DRAM-sharded matmul reads all banks together.
 
 Ops run one after the other, and none can fetch the weights of the next: their bounds add up. The model's input is read and its result written once, beside nothing.
+
+The library's convolutions do more: they turn the pixels of every window into tiles on the cores that multiply them, one after the other (a tile takes `tilize_tile`
+cycles, ttnn_shim/arch/constants.csv), and a transposed one runs its window over the result's pixels, most of which meet zeros. What that takes on all cores, again
+without any padding, is a second bound.
 """
 
 from __future__ import annotations
@@ -39,31 +43,56 @@ _BYTES = {"bf16": 2.0, "f32": 4.0, "bfp_bf8": 1.0625, "bfp_bf4": 0.5625, "ui32":
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Milliseconds. products_ms, dram_ms: of all ops together. least_ms: of the longer one of each op, and the model's input and result."""
+    """Milliseconds. products_ms, dram_ms: of all ops together. least_ms: of the longer one of each op, and the model's input and result. windows_ms: what the
+    library's convolutions add to the products; least_of_library_ms: least_ms with them.
+    """
 
     products_ms: float
     dram_ms: float
     least_ms: float
+    windows_ms: float
+    least_of_library_ms: float
 
 
 def bound_of(func: FuncOp, machine: Machine) -> Bound:
     """Of a forward function in the ttnn dialect."""
-    products = dram = least = 0.0
+    products = dram = least = windows = least_of_library = 0.0
     for op in func.body.block.ops:
         if op.name in CONVOLUTIONS or op.name in PRODUCTS:
-            mine, weights = _products_ms(op, machine), _bytes_ms(_weight_bytes(op), machine)
+            mine, more, weights = _products_ms(op, machine), _windows_ms(op, machine), _bytes_ms(_weight_bytes(op), machine)
             products, dram, least = products + mine, dram + weights, least + max(mine, weights)
+            windows, least_of_library = windows + more, least_of_library + max(mine + more, weights)
     inputs = [argument for argument in func.body.block.args if layout_of(argument.type) is not None and _is_input(func, argument)]
     results = [value for op in func.body.block.ops if isinstance(op, ReturnOp) for value in op.operands]
     ends = _bytes_ms(sum(_bytes(value) for value in (*inputs, *results)), machine)
-    return Bound(products, dram + ends, least + ends)
+    return Bound(products, dram + ends, least + ends, windows, least_of_library + ends)
 
 
 def _products_ms(op: Operation, machine: Machine) -> float:
+    return _on_all_cores_ms(_tile_products(op) * _cycles_of_product(op), machine)
+
+
+def _cycles_of_product(op: Operation) -> int:
     config = access.attr(op, "compute_config") or {}
-    fidelity = str(config.get("math_fidelity") or {**CONVOLUTIONS, **PRODUCTS}[op.name]).lower()
-    cores, clock_ghz = machine.grid[0] * machine.grid[1], _card(machine.card, "clock_ghz")
-    return _tile_products(op) * FPU_CYCLES * PHASES[fidelity] / cores / clock_ghz / 1e6
+    return FPU_CYCLES * PHASES[str(config.get("math_fidelity") or {**CONVOLUTIONS, **PRODUCTS}[op.name]).lower()]
+
+
+def _on_all_cores_ms(cycles: float, machine: Machine) -> float:
+    return cycles / (machine.grid[0] * machine.grid[1]) / _card(machine.card, "clock_ghz") / 1e6
+
+
+def _windows_ms(op: Operation, machine: Machine) -> float:
+    """The tiles of the windows' pixels, where a window has more than one, and the products with zeros of a transposed convolution."""
+    if op.name not in CONVOLUTIONS or math.prod(access.attr(op, "kernel_size")) == 1:
+        return 0.0
+    results, multiplied = math.prod(access.shape(op.results[0])[:-1]), _multiplied_pixels(op)
+    tiles = results * math.prod(access.attr(op, "kernel_size")) * int(access.attr(op, "in_channels")) / TILE**2
+    zeros = _tile_products(op) * (results / multiplied - 1)
+    return _on_all_cores_ms(tiles * _constants(machine.architecture)["tilize_tile"] + zeros * _cycles_of_product(op), machine)
+
+
+def _multiplied_pixels(op: Operation) -> int:
+    return math.prod(access.shape(op.operands[0] if op.name == "ttnn.conv_transpose2d" else op.results[0])[:-1])
 
 
 def _tile_products(op: Operation) -> float:
@@ -72,9 +101,8 @@ def _tile_products(op: Operation) -> float:
         depth = access.shape(op.operands[0])[-2 if access.attr(op, "transpose_a") else -1]
         return math.prod(result) * depth / TILE**3
     into, out, groups = (int(access.attr(op, name)) for name in ("in_channels", "out_channels", "groups"))
-    pixels = math.prod(access.shape(op.operands[0] if op.name == "ttnn.conv_transpose2d" else op.results[0])[:-1])
     depth = into / groups if groups == 1 else max(TILE, into // groups)
-    return pixels * math.prod(access.attr(op, "kernel_size")) * depth * out / TILE**3
+    return _multiplied_pixels(op) * math.prod(access.attr(op, "kernel_size")) * depth * out / TILE**3
 
 
 def _weight_bytes(op: Operation) -> float:

@@ -24,22 +24,25 @@ def test_rows_without_newer_ones_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("layer", "tile_products"),
+    ("layer", "tile_products", "tiles", "zeros"),
     [
-        (nn.Conv2d(64, 64, 3, padding=1), 128 * 18 * 2),
-        (nn.Conv2d(64, 64, 3, padding=1, groups=64), 128 * 9 * 2),
-        (nn.ConvTranspose2d(64, 64, 2, stride=2), 128 * 8 * 2),
+        (nn.Conv2d(64, 64, 1), 128 * 2 * 2, 0, 0),
+        (nn.Conv2d(64, 64, 3, padding=1), 128 * 18 * 2, 128 * 18, 0),
+        (nn.Conv2d(64, 64, 3, padding=1, groups=64), 128 * 9 * 2, 128 * 18, 0),
+        (nn.ConvTranspose2d(64, 64, 2, stride=2), 128 * 8 * 2, 512 * 8, 3),
     ],
-    ids=["windows", "of each channel", "transposed"],
+    ids=["pixels", "windows", "of each channel", "transposed"],
 )
-def test_a_convolution_takes_its_products(layer: nn.Module, tile_products: int) -> None:
-    """64 x 64 pixels are 128 rows of tiles; HiFi4 takes 64 cycles for a product, and 64 cores share them."""
+def test_a_convolution_takes_its_products(layer: nn.Module, tile_products: int, tiles: int, zeros: int) -> None:
+    """64 x 64 pixels are 128 rows of tiles; HiFi4 takes 64 cycles for a product, turning windows into a tile 65, and 64 cores share them."""
     module = compiled(nn.Sequential(nn.Conv2d(3, 64, 1), layer), (1, 3, 64, 64))
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
     assert len(of_forward(module, "ttnn.conv2d", "ttnn.conv_transpose2d")) == 2
     found = bound_of(forward, machine("n150"))
     stem = 64 * 64 * 3 * 64 / 32**3
     assert found.products_ms == pytest.approx((tile_products + stem) * 64 / 64 / 1e6)
+    assert found.windows_ms == pytest.approx((tiles * 65 + zeros * tile_products * 64) / 64 / 1e6)
+    assert found.least_of_library_ms >= max(found.products_ms + found.windows_ms, found.dram_ms)
     assert found.least_ms >= max(found.products_ms, found.dram_ms)
 
 
