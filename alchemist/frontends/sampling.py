@@ -1,4 +1,4 @@
-"""Values of an image or volume at fractional places, as gathers and blends: torch's grid_sample, ONNX's GridSample."""
+"""Values of an image or volume at fractional places: torch's grid_sample, ONNX's GridSample. What the library's own op does not do is gathers and blends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from alchemist.frontends.composites import round_half_even
+from alchemist.frontends.composites import channels_first, channels_last, round_half_even
 from alchemist.frontends.vocabulary import D, T, Vocabulary
 
 Interpolation = Literal["linear", "nearest", "cubic"]
@@ -29,6 +29,9 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
     """x [N, C, *sizes], grid [N, *spots, len(sizes)] with the last axis as x, y(, z) in -1 .. 1 -> [N, C, *spots]."""
     n, channels, *sizes = x.shape
     spots = list(grid.shape[1:-1])
+    if how.interpolation == "linear" and how.padding == "zeros" and len(sizes) == 2 and c.is_float(x.dtype):
+        attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": how.align_corners}
+        return channels_first(c, c.emit("grid_sample", [channels_last(c, x), grid], attributes, shape=[n, *spots, channels], dtype=x.dtype))
     flat, count = c.reshape(x, [n, channels, math.prod(sizes)]), math.prod(spots)
 
     def pixels(axis: int) -> T:

@@ -152,3 +152,40 @@ op(
     doc="NHWC, row-major",
 )
 ttir("upsample2d", _upsample)
+
+
+def _grid_sample(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """x [N, H, W, C], grid [N, H', W', 2] as x, y from -1 to 1 -> [N, H', W', C]; pixels outside are zero."""
+    x, grid = inputs
+    sizes = np.array(x.shape[2:0:-1])
+    moved = np.nan_to_num(grid.astype(np.float64), nan=-4.0, posinf=4.0, neginf=-4.0).clip(-4.0, 4.0) + 1  # as far outside as any other place there
+    places = moved / 2 * (sizes - 1) if attributes.get("align_corners") else (moved * sizes - 1) / 2
+    starts = np.floor(places).astype(int)
+    image = np.arange(x.shape[0]).reshape(-1, 1, 1)
+    total = np.zeros((*grid.shape[:3], x.shape[3]))
+    for corner in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        pixel = starts + corner
+        weight = np.prod(1 - np.abs(places - pixel), axis=-1) * np.all((pixel >= 0) & (pixel < sizes), axis=-1)
+        column, row = (pixel[..., axis].clip(0, sizes[axis] - 1) for axis in (0, 1))
+        total += weight[..., None] * x[image, row, column]
+    return [total.astype(x.dtype)]
+
+
+ttir("grid_sample", _grid_sample)
+op(
+    "grid_sample",
+    "input_tensor=input grid mode padding_mode align_corners memory_config",
+    "pool/grid_sample/grid_sample.hpp",
+    cpp_target="ttnn.operations.grid_sample.grid_sample",
+    samples=tuple(
+        Sample(
+            (((2, 6, 10, 64), dtype), ((2, 5, 7, 2), dtype)),
+            {"mode": "bilinear", "padding_mode": "zeros", "align_corners": corners},
+            ((2, 5, 7, 64),),
+            "row_major",
+        )
+        for dtype, corners in (("bfloat16", False), ("float32", True))
+    ),
+    reference=_grid_sample,
+    doc="NHWC, row-major; whole tiles of channels, and zero outside of the image",
+)

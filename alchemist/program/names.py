@@ -68,6 +68,7 @@ _NOUNS = {
     "neg": "negated",
     "pad": "padded",
     "gather": "gathered",
+    "grid_sample": "sampled",
     "scatter": "scattered",
 }
 

@@ -20,6 +20,7 @@ from alchemist.frontends.base import FrontendResult
 from alchemist.ir.access import attrs, element_type, operand, operands, shape
 from alchemist.ir.attributes import element_name
 from alchemist.ir.dialects import TTOp
+from alchemist.ops.spec import TTIR_OPS
 
 T = torch.Tensor
 DTYPES = {
@@ -271,6 +272,15 @@ def upsample2d(c: Call) -> T:
     options = {} if c.a["mode"] == "nearest" else {"align_corners": False}
     out = F.interpolate(x, scale_factor=[float(f) for f in pair(c.a["scale_factor"])], mode=c.a["mode"], **options)
     return out.permute(0, 2, 3, 1)
+
+
+@reference("grid_sample")
+def grid_sample(c: Call) -> T:
+    """By the table's own formula, so that torch's function is what it is compared with."""
+    formula = TTIR_OPS["ttir.grid_sample"].reference
+    assert formula is not None
+    (out,) = formula([c["input"].float().numpy(), c["grid"].float().numpy()], c.a, c.shapes)
+    return torch.from_numpy(np.ascontiguousarray(out)).to(c.dtypes[0])
 
 
 @reference("scaled_dot_product_attention")

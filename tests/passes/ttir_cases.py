@@ -476,6 +476,13 @@ def _images() -> list[Case]:
         one("global_avg_pool2d", (2, 7, 7, 16), (2, 1, 1, 16)),
         one("upsample2d", (1, 4, 4, 32), (1, 8, 8, 32), scale_factor=[2, 2]),
         one("upsample2d", (1, 4, 4, 32), (1, 8, 8, 32), "bf16", scale_factor=2, mode="bilinear"),
+        many("grid_sample", [(2, 6, 10, 32), (2, 5, 7, 2)], (2, 5, 7, 32)),
+        Case(  # places in float32: rounded ones are other places
+            "grid_sample",
+            (((1, 9, 5, 3), "bf16", "input"), ((1, 1, 33, 2), "f32", "input")),
+            (((1, 1, 33, 3), "bf16"),),
+            {"align_corners": True},
+        ),
     ]
 
 

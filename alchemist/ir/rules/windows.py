@@ -181,6 +181,19 @@ def _upsample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     same(outputs[0], (n, h * high, w * wide, c))
 
 
+@rule("ttir.grid_sample", "ttnn.grid_sample")
+def _grid_sample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    rank_is(inputs[0], 4, "input")
+    rank_is(inputs[1], 4, "grid")
+    rank_is(outputs[0], 4, "result")
+    mode, padding = attribute(op, "mode"), attribute(op, "padding_mode")
+    need(mode in (None, "bilinear"), f'mode must be "bilinear", got "{mode}"')
+    need(padding in (None, "zeros"), f'padding_mode must be "zeros", got "{padding}"')
+    (n, _, _, channels), grid = inputs[0], inputs[1]
+    need(grid[0] == n and grid[3] == 2, f"grid must be [{n}, H, W, 2], got {list(grid)}")
+    same(outputs[0], (*grid[:3], channels))
+
+
 @rule("ttir.global_avg_pool2d")
 def _global_pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(len(inputs[0]) >= 3, f"input must have at least 3 dimensions, got rank {len(inputs[0])}")

@@ -121,3 +121,23 @@ def upsample2d(c: Lowering, op: Operation) -> None:
         made = c.emit("slice_static", [made], attributes, out, work, ROW_MAJOR)
     # a flat image, so that it is joined with others channel by channel as they lie
     c.set(result, c.reshape(c.convert(made, ROW_MAJOR, dtype), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
+
+
+@rule("grid_sample")
+def grid_sample(c: Lowering, op: Operation) -> None:
+    """NHWC, row-major. The kernel works on whole tiles of channels: others are padded, and cut off afterwards."""
+    source, result = op.operands[0], op.results[0]
+    dims, out, dtype = shape(source), shape(result), c.dtype(result)
+    if dtype not in ("bf16", "f32"):
+        raise c.error("an image of another type", expected="bf16 or f32", got=dtype)
+    image, grid = c.get(source, ROW_MAJOR, dtype), c.get(op.operands[1], ROW_MAJOR)
+    missing = -dims[3] % TILE_EDGE
+    if missing:
+        attributes = {"padding": [0, 0, 0, 0, 0, 0, 0, missing], "value": 0.0, "use_multicore": True}
+        note = f"ttnn.grid_sample takes whole tiles of {TILE_EDGE} channels"
+        image = c.emit("pad", [image], attributes, (*dims[:3], dims[3] + missing), dtype, ROW_MAJOR, note=note)
+    attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": bool(access.attr(op, "align_corners"))}
+    made = c.emit("grid_sample", [image, grid], attributes, (*out[:3], out[3] + missing), dtype, ROW_MAJOR)
+    if missing:
+        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}, out, dtype, ROW_MAJOR)
+    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, dtype), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
