@@ -108,36 +108,40 @@ def upsample2d(c: Lowering, op: Operation) -> None:
     factor = list(expand(access.attr(op, "scale_factor"), 2))
     if mode == "bilinear":
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
-    dims, out = shape(source), shape(result)
-    missing = -dims[3] % TILE_EDGE if mode == "bilinear" else 0
-    if missing:
-        padding = [0, 0, 0, 0, 0, 0, 0, missing]
-        attributes = {"padding": padding, "value": 0.0, "use_multicore": True}
-        note = f"bilinear ttnn.upsample takes whole tiles of {TILE_EDGE} channels"
-        value = c.emit("pad", [value], attributes, (*dims[:3], dims[3] + missing), work, ROW_MAJOR, note=note)
-    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, (*out[:3], out[3] + missing), work, ROW_MAJOR)
-    if missing:
-        attributes = {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}
-        made = c.emit("slice_static", [made], attributes, out, work, ROW_MAJOR)
-    # a flat image, so that it is joined with others channel by channel as they lie
-    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, dtype), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
+    if mode == "bilinear":
+        value = _in_whole_tiles(c, value, work, "bilinear ttnn.upsample")
+    out = (*shape(result)[:3], shape(value)[3])
+    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, out, work, ROW_MAJOR)
+    _set_image(c, result, made, work)
+
+
+def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAValue:
+    """A row-major image with channels of zeros behind its own up to whole tiles, as the op of this name takes it."""
+    dims = shape(image)
+    missing = -dims[3] % TILE_EDGE
+    if not missing:
+        return image
+    attributes = {"padding": [0, 0, 0, 0, 0, 0, 0, missing], "value": 0.0, "use_multicore": True}
+    note = f"{name} takes whole tiles of {TILE_EDGE} channels"
+    return c.emit("pad", [image], attributes, (*dims[:3], dims[3] + missing), dtype, ROW_MAJOR, note=note)
+
+
+def _set_image(c: Lowering, result: SSAValue, made: SSAValue, work: str) -> None:
+    """What was made in rows, without the channels that were added, as a flat image: it is joined with others channel by channel as they lie."""
+    out = shape(result)
+    if shape(made) != out:
+        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}, out, work, ROW_MAJOR)
+    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, c.dtype(result)), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
 
 
 @rule("grid_sample")
 def grid_sample(c: Lowering, op: Operation) -> None:
-    """NHWC, row-major. The kernel works on whole tiles of channels: others are padded, and cut off afterwards."""
-    source, result = op.operands[0], op.results[0]
-    dims, out, dtype = shape(source), shape(result), c.dtype(result)
+    """NHWC, row-major. The kernel works on whole tiles of channels."""
+    result = op.results[0]
+    dtype = c.dtype(result)
     if dtype not in ("bf16", "f32"):
         raise c.error("an image of another type", expected="bf16 or f32", got=dtype)
-    image, grid = c.get(source, ROW_MAJOR, dtype), c.get(op.operands[1], ROW_MAJOR)
-    missing = -dims[3] % TILE_EDGE
-    if missing:
-        attributes = {"padding": [0, 0, 0, 0, 0, 0, 0, missing], "value": 0.0, "use_multicore": True}
-        note = f"ttnn.grid_sample takes whole tiles of {TILE_EDGE} channels"
-        image = c.emit("pad", [image], attributes, (*dims[:3], dims[3] + missing), dtype, ROW_MAJOR, note=note)
+    image = _in_whole_tiles(c, c.get(op.operands[0], ROW_MAJOR, dtype), dtype, "ttnn.grid_sample")
     attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": bool(access.attr(op, "align_corners"))}
-    made = c.emit("grid_sample", [image, grid], attributes, (*out[:3], out[3] + missing), dtype, ROW_MAJOR)
-    if missing:
-        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}, out, dtype, ROW_MAJOR)
-    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, dtype), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
+    out = (*shape(result)[:3], shape(image)[3])
+    _set_image(c, result, c.emit("grid_sample", [image, c.get(op.operands[1], ROW_MAJOR)], attributes, out, dtype, ROW_MAJOR), dtype)
