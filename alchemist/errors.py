@@ -199,6 +199,12 @@ class TensorFileError(UserError, ValueError):
     code = "ALC-0510"
 
 
+class FlatbufferError(UserError, ValueError):
+    """A file of tt-mlir (`.ttnn`, `.ttsys`) is damaged, or another kind of file; `location` is `file: byte N`."""
+
+    code = "ALC-0511"
+
+
 class ToolchainError(UserError):
     """A program or package that this step needs is missing; the hint says what to install."""
 

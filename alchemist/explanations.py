@@ -101,6 +101,12 @@ EXPLANATIONS: dict[str, Explanation] = {
         "error[ALC-0510] not a .npy file, or a damaged one\n  at inputs/x.npy",
         "Write it again (`numpy.save(file, array, allow_pickle=False)`), or export again.",
     ),
+    "ALC-0511": Explanation(
+        "no binary of tt-mlir, or a damaged one",
+        "A `.ttnn` or `.ttsys` file is cut off, an offset in it leads out of the file, or it is another kind of file: text, JSON, a `.ttm`.",
+        "error[ALC-0511] JSON was given\n  at system_desc.ttsys: byte 0\n  expected a system descriptor (.ttsys)",
+        "Copy or write the file again; the hint says which command writes such a file.",
+    ),
     "ALC-0600": Explanation(
         "a program or package is missing",
         "This step needs something that is not installed: the simulator, a framework, a Python for the real ttnn.",

@@ -1,4 +1,4 @@
-"""Reading a user's text files: bounded in size, whatever bytes they hold."""
+"""Reading a user's files: bounded in size, whatever bytes they hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ MOST_BYTES = 512 * 1024 * 1024
 
 
 def read_source(source: str | Path | BinaryIO) -> str:
-    """The text of a file, pipe or open stream; bytes that are no UTF-8 become U+FFFD.
+    """The text of a file, pipe or open stream; bytes that are no UTF-8 become U+FFFD. Raises: FileError, as `read_bytes`."""
+    return read_bytes(source).decode("utf-8", "replace")
+
+
+def read_bytes(source: str | Path | BinaryIO) -> bytes:
+    """What a file, pipe or open stream holds.
 
     Raises:
         FileError: not there, a directory, not readable, or more than 512 MiB.
@@ -36,4 +41,4 @@ def read_source(source: str | Path | BinaryIO) -> str:
         raise FileError("no file can have this name", location=where, got=str(error)) from None
     if len(raw) > MOST_BYTES:
         raise FileError("the file is too large", location=where, expected=f"at most {MOST_BYTES} bytes", hint="split it")
-    return raw.decode("utf-8", "replace")
+    return raw

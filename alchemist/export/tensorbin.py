@@ -18,9 +18,10 @@ import flatbuffers
 import ml_dtypes
 import numpy as np
 
-from alchemist.errors import TensorFileError
+from alchemist.errors import FlatbufferError, TensorFileError
 from alchemist.export.shared import Twins, clone_twin
 from alchemist.ir.layout import TILE_EDGE, tile_padded
+from alchemist.toolchain.flatbuffer import U8, U32, Boxed, Struct, Table, Vector, read_root
 
 FACE_EDGE = 16
 _ALIGNMENT_BYTES = 64
@@ -88,7 +89,7 @@ def read_tensor(path: Path) -> np.ndarray[Any, Any]:
         header = file.read(header_bytes)
         try:
             shape, code, tiled, offset, nbytes = _parse_header(header)
-        except (IndexError, ValueError, OverflowError, TypeError, AttributeError) as error:
+        except (FlatbufferError, KeyError, ValueError) as error:
             raise TensorFileError("malformed header", location=str(path)) from error
         dtype = _NUMPY_DTYPES.get(code)
         if dtype is None:
@@ -215,66 +216,19 @@ def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> byte
 
 
 def _parse_header(buffer: bytes) -> tuple[tuple[int, ...], int, bool, int, int]:
-    """(shape, data type code, tiled, data offset, data size in bytes); raises IndexError & co. on malformed input."""
-    root = _Table(buffer, int.from_bytes(buffer[0:4], "little"))
-    spec = root.table(0)
-    layout = spec.table(1)
-    shards = root.vector_start(2)
-    if shards is None or shards[1] != 1:
-        raise ValueError("expected one shard")
-    shard = _Table(buffer, shards[0] + int.from_bytes(buffer[shards[0] : shards[0] + 4], "little"))
-    at = shard.field(1)
-    if at is None or shard.u8(0) != _BUFFER_INLINE_FILE_STORAGE:
+    """(shape, data type code, tiled, data offset, data size in bytes). Raises: FlatbufferError, ValueError."""
+    tensor = read_root(buffer, "header", _TENSOR)
+    shape, layout = tensor["spec"].get("shape", ()), tensor["spec"]["layout"]
+    if len(shape) > _MAX_RANK:
+        raise ValueError(f"rank over {_MAX_RANK}")
+    (shard,) = tensor["shards"]
+    if shard.get("buffer_type") != _BUFFER_INLINE_FILE_STORAGE:
         raise ValueError("shard without inline storage")
-    at += int.from_bytes(buffer[at : at + 4], "little")
-    if at + 16 > len(buffer):
-        raise IndexError(at)
-    offset, nbytes = (int.from_bytes(buffer[at + i : at + i + 8], "little") for i in (0, 8))
-    return spec.u32_vector(0), layout.u8(0), layout.u8(1) == _PAGE_TILE, offset, nbytes
+    offset, nbytes = shard["buffer"]
+    return shape, layout.get("data_type", 0), layout.get("page_type", 0) == _PAGE_TILE, offset, nbytes
 
 
-class _Table:
-    """A flatbuffer table read with every access checked (the package's own reader trusts its input)."""
-
-    def __init__(self, buffer: bytes, position: int) -> None:
-        self.buffer, self.position = buffer, position
-        self.vtable = position - int.from_bytes(self._bytes(position, 4), "little", signed=True)
-
-    def _bytes(self, at: int, count: int) -> bytes:
-        if at < 0 or at + count > len(self.buffer):
-            raise IndexError(at)
-        return self.buffer[at : at + count]
-
-    def field(self, slot: int) -> int | None:
-        vtable_bytes = int.from_bytes(self._bytes(self.vtable, 2), "little")
-        entry = 4 + 2 * slot
-        if entry + 2 > vtable_bytes:
-            return None
-        offset = int.from_bytes(self._bytes(self.vtable + entry, 2), "little")
-        return self.position + offset if offset else None
-
-    def u8(self, slot: int) -> int:
-        at = self.field(slot)
-        return 0 if at is None else self._bytes(at, 1)[0]
-
-    def table(self, slot: int) -> _Table:
-        at = self.field(slot)
-        if at is None:
-            raise ValueError(f"missing field {slot}")
-        return _Table(self.buffer, at + int.from_bytes(self._bytes(at, 4), "little"))
-
-    def vector_start(self, slot: int) -> tuple[int, int] | None:
-        at = self.field(slot)
-        if at is None:
-            return None
-        start = at + int.from_bytes(self._bytes(at, 4), "little")
-        return start + 4, int.from_bytes(self._bytes(start, 4), "little")
-
-    def u32_vector(self, slot: int) -> tuple[int, ...]:
-        found = self.vector_start(slot)
-        if found is None:
-            return ()
-        start, count = found
-        if count > 64:
-            raise ValueError("rank over 64")
-        return tuple(int.from_bytes(self._bytes(start + 4 * i, 4), "little") for i in range(count))
+_MAX_RANK = 64
+_SHARD = Table("Shard", (("buffer_type", U8), ("buffer", Boxed(Struct("QQ", 8, ("offset", "size"))))))
+_SPEC = Table("TensorSpec", (("shape", Vector(U32)), ("layout", Table("TensorLayout", (("data_type", U8), ("page_type", U8))))))
+_TENSOR = Table("Tensor", (("spec", _SPEC), ("mesh_shape", None), ("shards", Vector(_SHARD))))
