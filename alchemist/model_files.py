@@ -12,7 +12,7 @@ from alchemist.export.arrays import values_in
 from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions, Language, choice
 from alchemist.pipeline import check_options
-from alchemist.source_text import read_source
+from alchemist.toolchain.ttnn_file import read_module_text
 
 Init = Literal["ones", "zeros", "randn", "arange"]
 MOST_SEED = 1 << 63
@@ -68,7 +68,7 @@ def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
     """Reads the file at once, so that a missing one is told before any directory is made; its functions are loaded by the call."""
     if not isinstance(entry, str):
         raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
-    text = read_source(call.source)
+    text = read_module_text(call.source)
 
     def load_functions() -> Programs:
         """By name; those behind a `// -----` line have the part's number in front."""

@@ -12,11 +12,6 @@ from alchemist.errors import FileError, file_error
 MOST_BYTES = 512 * 1024 * 1024
 
 
-def read_source(source: str | Path | BinaryIO) -> str:
-    """The text of a file, pipe or open stream; bytes that are no UTF-8 become U+FFFD. Raises: FileError, as `read_bytes`."""
-    return read_bytes(source).decode("utf-8", "replace")
-
-
 def read_bytes(source: str | Path | BinaryIO) -> bytes:
     """What a file, pipe or open stream holds.
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import AlchemistError, ParseError, VerifyError, file_error
 from alchemist.frontends.mlir import foreign
 from alchemist.frontends.mlir.read import module_errors, parse_module, parts, read_module
-from alchemist.source_text import read_source
+from alchemist.toolchain.ttnn_file import read_module_text
 
 MOST_ERRORS = 20
 _PLACE = re.compile(r":(\d+):(\d+)\Z")
@@ -38,7 +38,7 @@ def read_text(path: Path | str) -> str:
     Raises:
         FileError: no such file, a directory, not readable, or more than 512 MiB.
     """
-    return read_source(sys.stdin.buffer if str(path) == "-" else path)
+    return read_module_text(sys.stdin.buffer if str(path) == "-" else path)
 
 
 def write_text(path: Path, text: str) -> None:

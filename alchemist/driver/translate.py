@@ -1,7 +1,8 @@
-"""`alchemist translate --mlir-to-python|--mlir-to-cpp`: source text of a module."""
+"""`alchemist translate --mlir-to-python|--mlir-to-cpp|--ttnn-to-flatbuffer`: source text of a module, or a `.ttnn`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,26 +10,41 @@ from pathlib import Path
 from ttnn_shim.command_line import CommandParser
 
 from alchemist.driver import mlir_files
-from alchemist.errors import AlchemistError, OptionError
+from alchemist.errors import AlchemistError, OptionError, check_writable
 from alchemist.export.writer import merge
 from alchemist.frontends.mlir.load import load_each
 from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import check_options, compile_captured
 from alchemist.progress import Progress
+from alchemist.toolchain.flatbuffer import write_file
+from alchemist.toolchain.ttnn_file import ttnn_binary
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module.")
-    parser.add_argument("input", nargs="?", default="-", metavar="INPUT.mlir", help="default: stdin")
+    parser = CommandParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module, or a TTNN binary.")
+    parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="MLIR text or a .ttnn; default: stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
     language = parser.add_mutually_exclusive_group(required=True)
     language.add_argument("--mlir-to-python", dest="language", action="store_const", const="python")
     language.add_argument("--mlir-to-cpp", dest="language", action="store_const", const="cpp")
+    language.add_argument("--ttnn-to-flatbuffer", dest="language", action="store_const", const="ttnn", help="a .ttnn of a TTNN module, which `ttrt` runs")
     parser.add_argument("--file-id", default="", metavar="NAME", help="one file of a program of several (main, consteval)")
     parser.add_argument("--entry", default="", metavar="NAME", help="only this function; default: every public one")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
     args = parser.parse_args(arguments)
+    if args.language == "ttnn" and args.output is not None:
+        check_writable(args.output, "-o")
     chunk = mlir_files.Chunk(mlir_files.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
+    if args.language == "ttnn":
+        for option in ("file_id", "entry", "options"):
+            if getattr(args, option):
+                raise OptionError(f"--{option.replace('_', '-')} is for source text", expected="no such option beside --ttnn-to-flatbuffer")
+        data = ttnn_binary(mlir_files.read(chunk))
+        if args.output is None:
+            sys.stdout.buffer.write(data)
+        else:
+            write_file(args.output, data)
+        return 0
     try:
         text = translate(chunk, args.language, args.options, args.file_id, args.entry)
     except RecursionError:

@@ -363,3 +363,18 @@ class _ModulePrinter:
 def print_module(module: ModuleOp, *, locations: bool = True) -> str:
     """The module as MLIR text that `alchemist.ir.text.parse` and tt-mlir read; without `locations` for golden files."""
     return _ModulePrinter(locations).print(module)
+
+
+def operation_texts(function: FuncOp) -> list[str]:
+    """The text of each op in a function's first block, without aliases and locations: what tt-mlir calls an op's debug string."""
+    printer = _ModulePrinter(locations=False)
+    printer._render = Renderer()
+    printer._text = printer._render.text
+    found = []
+    for argument in function.body.block.args:
+        printer._argument(argument)
+    for op in function.body.block.ops:
+        printer._lines.clear()
+        printer.op(op, "")
+        found.append("\n".join(printer._lines))
+    return found

@@ -1,6 +1,6 @@
 """Reading and writing MLIR text (see `parser.py` and `printer.py`)."""
 
 from alchemist.ir.parser import parse
-from alchemist.ir.printer import attribute_text, print_module
+from alchemist.ir.printer import attribute_text, operation_texts, print_module
 
-__all__ = ["attribute_text", "parse", "print_module"]
+__all__ = ["attribute_text", "operation_texts", "parse", "print_module"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alchemist.errors import FlatbufferError, printable, quoted
+from alchemist.errors import FlatbufferError, file_error, printable, quoted
 from alchemist.source_text import read_bytes
 
 MEMORY_PER_BYTE = 8
@@ -92,13 +92,21 @@ def size_bytes(kind: Kind) -> int:
 
 
 class Record(dict[str, Any]):
-    """Values of a table by field name, absent ones left out. table: its schema; slots: field slots in the file; at: its byte."""
+    """Values of a table by field name; `record[name]` is zero for a number that is not stored. table: its schema; slots: in the file; at: its byte."""
 
     __slots__ = ("at", "slots", "table")
 
     def __init__(self, values: Mapping[str, Any] = {}, table: Table | None = None, slots: int = 0, at: int = 0) -> None:
         super().__init__(values)
         self.table, self.slots, self.at = table, slots, at
+
+    def __missing__(self, name: str) -> Any:
+        return self.zeros()[name]
+
+    def zeros(self) -> dict[str, Any]:
+        """What numbers have when they are not stored, by field."""
+        kinds = [(name, kind) for name, kind in self.table.fields if isinstance(kind, Scalar)] if self.table is not None else []
+        return {name: kind.names[0] if kind.names else False if kind.code == "?" else 0 for name, kind in kinds}
 
 
 # --- Which file is it? ------------------------------------------------------------------------------------------------------
@@ -228,7 +236,7 @@ class _Reader:
         match kind:
             case Scalar(code, names):
                 number = self.number(at, code, field)
-                return names[number] if number < len(names) else number
+                return names[number] if 0 <= number < len(names) else number
             case Struct(codes):
                 return self.numbers(at, codes, field)
             case Boxed(of):
@@ -278,12 +286,14 @@ def write(schema: Table, values: Mapping[str, Any], name: str) -> bytes:
 
 
 def write_file(path: str | Path, data: bytes) -> None:
-    """Writes a whole file or nothing: a reader never finds half of one."""
+    """Writes a whole file or nothing: a reader never finds half of one. Raises: FileError."""
     target = Path(path)
     part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         part.write_bytes(data)
         part.replace(target)
+    except OSError as error:
+        raise file_error(error, target, "write") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -344,10 +354,10 @@ def _stored_table(builder: Any, table: Table, values: Mapping[str, Any]) -> int:
 
 
 def as_json(value: Any, kind: Kind | None = None) -> Any:
-    """What `read` gave, for `json.dumps`: structs by their names, bytes as their number, text without control characters."""
+    """What `read` gave, for `json.dumps`: zeros that are not stored, structs by their names, bytes as their number, text without control characters."""
     if isinstance(value, Record) and value.table is not None:
-        kinds = dict(value.table.fields)
-        return {name: as_json(one, kinds.get(name)) for name, one in value.items()}
+        zeros = value.zeros()
+        return {name: as_json(value.get(name, zeros.get(name)), of) for name, of in value.table.fields if name in value or name in zeros}
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(kind, Struct) and kind.names and isinstance(value, tuple):

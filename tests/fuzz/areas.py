@@ -13,6 +13,7 @@ import random
 import struct
 import subprocess
 import tempfile
+import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import StringAttr
 
 from alchemist.errors import MOST_CHARACTERS, AlchemistError, InternalError
 from alchemist.resources import template_text
@@ -72,6 +74,42 @@ def mlir(rng: random.Random) -> str:
             refusal(each)
         return refusal(error)
     return "accepted"
+
+
+# -------------------------------------------------------------------------------------------------------- TTNN binaries
+
+
+@cache
+def binaries() -> tuple[bytes, ...]:
+    """A `.ttnn` of the model, and one with a text of 100 KB."""
+    from alchemist.frontends.mlir.read import read_module
+    from alchemist.options import CompilerOptions
+    from alchemist.passes import lower_to_ttnn
+    from alchemist.toolchain.ttnn_file import ttnn_binary
+
+    module = lower_to_ttnn(read_module(MODEL), CompilerOptions()).module
+    small = ttnn_binary(module)
+    module.attributes["note"] = StringAttr("x" * 100_000)
+    return small, ttnn_binary(module)
+
+
+def binary(rng: random.Random) -> str:
+    """A damaged `.ttnn` by both readers; the peak of memory is below ten times the file."""
+    from alchemist.toolchain.ttnn_file import read_module_text, read_ttnn
+
+    data = bytes_damaged(rng.choice(binaries()), rng)
+    outcome = "accepted"
+    tracemalloc.start()
+    for read in (read_ttnn, lambda raw: read_module_text(io.BytesIO(raw))):
+        try:
+            read(data)
+        except AlchemistError as error:
+            outcome = refusal(error)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    if peak_bytes > 10 * len(data) + 500_000:
+        raise Bad(f"{peak_bytes} bytes of memory for a file of {len(data)}")
+    return outcome
 
 
 # ---------------------------------------------------------------------------------------------------------- tensor files
@@ -397,4 +435,12 @@ def api(rng: random.Random) -> str:
     return api_cases.run(rng)
 
 
-AREAS: dict[str, Callable[[random.Random], str]] = {"mlir": mlir, "tensor": tensor, "npy": npy, "manifest": manifest, "options": options, "api": api}
+AREAS: dict[str, Callable[[random.Random], str]] = {
+    "mlir": mlir,
+    "binary": binary,
+    "tensor": tensor,
+    "npy": npy,
+    "manifest": manifest,
+    "options": options,
+    "api": api,
+}

@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.run [--area all] [--cases 20000] [--seed 1] [--workers 2]
 
-Areas: calls of the simulator's ttnn (cases.py), MLIR text, tensor files, .npy, manifests, options, arguments of the API (areas.py); "all" shares the
+Areas: calls of the simulator's ttnn (cases.py), MLIR text, TTNN binaries, tensor files, .npy, manifests, options, arguments of the API (areas.py); "all" shares the
 cases out. A case that crashes, hangs, meets an internal error or a message above 2,000 characters is reported with what repeats it, and the run goes
 on. Exit code 1 then.
 """
@@ -60,7 +60,16 @@ def run_batch(count: int, seed: int, timeout_s: float = BATCH_TIMEOUT_S) -> Outc
 
 
 # Share of the cases of "all" in 100, and how many cases a process runs.
-AREAS = {"calls": (15, 500), "mlir": (20, 250), "tensor": (20, 1000), "npy": (15, 1000), "manifest": (15, 500), "options": (11, 500), "api": (4, 100)}
+AREAS = {
+    "calls": (15, 500),
+    "mlir": (20, 250),
+    "binary": (5, 2000),
+    "tensor": (15, 1000),
+    "npy": (15, 1000),
+    "manifest": (15, 500),
+    "options": (11, 500),
+    "api": (4, 100),
+}
 
 
 def run_area(area: str, first: int, count: int, timeout_s: float = BATCH_TIMEOUT_S) -> Outcome:

@@ -1,0 +1,204 @@
+"""`.ttnn` files: the module's text, programs with their tensors, versions; both envelopes of tt-mlir.
+
+Only the ids of the root, of programs and of tensors are used: they are stable, the tables of ops are not (131 kinds of ops, at
+other numbers every few weeks). The text in the file has everything that the ops' tables have. A file that we write has the
+text, programs, tensors and debug strings, but no tables of ops and a schema hash of our own: a real runtime refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import SSAValue
+
+from alchemist.errors import FlatbufferError, LoweringError, bounded
+from alchemist.ir.access import shape
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.location import place_of
+from alchemist.ir.printer import location_body
+from alchemist.ir.text import operation_texts, print_module
+from alchemist.source_text import read_bytes
+from alchemist.toolchain import flatbuffer
+from alchemist.toolchain.flatbuffer import BOOL, I32, TEXT, TTNN, U8, U16, U32, U64, Ages, Record, Scalar, Struct, Table, Vector
+from alchemist.version import VERSION
+
+SCHEMA_HASH = "alchemist"
+"""Where tt-mlir has the SHA-256 of its schema: its runtime compares the two, and refuses our files, which it could not run."""
+MAX_DEBUG_CHARACTERS = 4000  # of an op's text: those with constants in them are as long as the constants
+
+# --- Schemas: fields by id (Facts: tt-mlir's include/ttmlir/Target/{Common,TTNN}/*.fbs, 2024-08 to 2026-08) -------------------
+
+DATA_TYPES = tuple("f32 f16 bf16 bfp_f8 bfp_bf8 bfp_f4 bfp_bf4 bfp_f2 bfp_bf2 u32 u16 u8 si32 f64 si64 u64 si16 si8 i1".split())
+VERSION_STRUCT = Struct("HHI", 4, ("major", "minor", "patch"))
+DIM2D = Struct("ii", 4, ("y", "x"))
+_CORE_RANGES = Table("CoreRangeSet", (("core_ranges", Vector(Struct("QQQQ", 8, ("start_x", "start_y", "end_x", "end_y")))),))
+_SHARD = (("core_range_set", _CORE_RANGES), ("shape", Vector(I32)), ("orientation", Scalar("I", ("row_major", "col_major"))))
+_MEMORY_CONFIG = Table("MemoryConfig", (
+    ("tensor_memory_layout", Scalar("H", ("interleaved", "height_sharded", "width_sharded", "block_sharded", "nd_sharded"))),
+    ("buffer_type", Scalar("H", ("dram", "l1", "system_memory", "l1_small", "trace"))),
+    ("shard_spec", Table("ShardSpec", _SHARD)),
+    ("nd_shard_spec", Table("NDShardSpec", (*_SHARD, ("distribution_strategy", U32)))),
+))  # fmt: skip
+_TENSOR = Table("TensorRef", (("global_id", U32), ("desc", Table("TensorDesc", (
+    ("shape", Vector(I32)), ("mesh_shape", Vector(I32)),
+    ("layout", Table("LayoutDesc", (("oob_val", U16), ("memory_desc", Table("MemoryDesc", (
+        ("storage_type", Scalar("H", ("host", "device"))), ("tile_shape", DIM2D), ("data_type", Scalar("H", DATA_TYPES)), ("memory_config", _MEMORY_CONFIG),
+    )))))),
+    ("shard_status", Scalar("I", ("presharded", "unsharded"))), ("local_shape", Vector(I32)),
+)))))  # fmt: skip
+_OLD_MEMORY = (
+    ("shape", Vector(I32)), ("tile_shape", DIM2D), ("data_type", Scalar("H", DATA_TYPES)),
+    ("memory_space", Scalar("H", ("system", "mmio", "dram", "l1"))),
+    ("memory_layout", Scalar("H", ("", "interleaved", "single_bank", "height_sharded", "width_sharded", "block_sharded"))), ("size", U64),
+)  # fmt: skip
+_OLD_MEMORY_DESC = Ages("MemoryDesc", ((5, Table("MemoryDesc", (*_OLD_MEMORY[:4], _OLD_MEMORY[5]))), (6, Table("MemoryDesc", _OLD_MEMORY))))
+_OLD_LAYOUT = Table("LayoutDesc", (("stride", Vector(I32)), ("oob_val", U32), ("core_range_set", None), ("memory_desc", _OLD_MEMORY_DESC)))
+_OLD_DESC = Table("TensorDesc", (("shape", Vector(I32)), ("layout", _OLD_LAYOUT)))
+_OLD_TENSOR = Table("TensorRef", (("global_id", U32), ("address", U64), ("size", U64), ("desc", _OLD_DESC)))
+_MLIR = Table("MLIR", (("name", TEXT), ("source", TEXT)))
+_DYLIB = Table("DynamicLib", (("dylib_id", U32), ("raw_file", Vector(U8))))
+_OP = Table("Operation", (("type_type", None), ("type", None), ("debug_info", TEXT), ("loc_info", TEXT)))
+_DEBUG = Table("DebugInfo", (("cpp", TEXT), ("mlir_stages", Vector(_MLIR)), ("golden_info", None)))
+_OLD_DEBUG = Table("DebugInfo", (("mlir", _MLIR), ("cpp", TEXT)))
+
+
+def _program(tensor: Table | None, debug: Table, *between: tuple[str, Any]) -> Table:
+    tensors = None if tensor is None else Vector(tensor)
+    head = (("name", TEXT), ("inputs", tensors), ("outputs", tensors), ("operations", Vector(_OP) if tensor else None))
+    return Table("Program", (*head, *between, ("debug_info", debug), ("private", BOOL), ("mesh_shape", DIM2D), ("semaphore_inputs", None)))
+
+
+def _root(with_tensors: bool) -> Ages:
+    """with_tensors: False leaves out what only some commands need, and what differs most between ages."""
+    system = None
+    dylibs = ("dylibs", Vector(_DYLIB) if with_tensors else None)
+    old = _OLD_TENSOR if with_tensors else None
+    old_program = Ages("Program", ((5, _program(old, _OLD_DEBUG)), (9, _program(old, _OLD_DEBUG, dylibs))))
+    head = (("version", VERSION_STRUCT), ("schema_hash", TEXT), ("ttmlir_git_hash", TEXT))
+    new_program = _program(_TENSOR if with_tensors else None, _DEBUG, dylibs)
+    return Ages("TTNNBinary", (
+        (4, Table("TTNNBinary", (head[0], head[2], ("system_desc", system), ("programs", Vector(old_program))))),
+        (6, Table("TTNNBinary", (*head, ("system_desc", system), ("mlir", _MLIR), ("programs", Vector(new_program))))),
+    ))  # fmt: skip
+
+
+_WHOLE, _TEXT_ONLY = _root(True), _root(False)
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------------
+
+
+def read_ttnn(source: str | Path | bytes, name: str = "", *, text_only: bool = False) -> Record:
+    """The root table; files of before June 2025 get its field `mlir` from their first program.
+
+    text_only: without tensors, ops and libraries, whose tables differ most between ages.
+
+    Raises:
+        FileError: cannot be read. FlatbufferError: another kind of file, a damaged one, or one without a module's text.
+    """
+    data = source if isinstance(source, bytes) else read_bytes(source)
+    name = name or (str(source) if not isinstance(source, bytes) else "<bytes>")
+    _, root = flatbuffer.read(data, name, {TTNN: _TEXT_ONLY if text_only else _WHOLE})
+    if "mlir" not in root:
+        stored = [program["debug_info"]["mlir"] for program in root.get("programs", ()) if "mlir" in program.get("debug_info", {})]
+        if stored:
+            root["mlir"] = stored[0]
+    if "source" not in root.get("mlir", {}):
+        raise FlatbufferError("the binary has no module text", location=f"{name}: byte {root.at}", hint="compile the model again, without stripping debug info")
+    return root
+
+
+def read_module_text(source: str | Path | BinaryIO) -> str:
+    """MLIR text: a file of it, or what a `.ttnn` holds. `-` streams too. Bytes that are no UTF-8 become U+FFFD.
+
+    Raises:
+        FileError: not there, not readable, too large. FlatbufferError: a damaged `.ttnn`, or a binary without a module.
+    """
+    data = read_bytes(source)
+    name = str(source) if isinstance(source, str | Path) else "<stdin>"
+    if flatbuffer.identifier(data) or name.endswith((".ttnn", ".ttm", ".ttb", ".ttsys")):
+        return str(read_ttnn(data, name, text_only=True)["mlir"]["source"])
+    return data.decode("utf-8", "replace")
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------------
+
+
+def ttnn_binary(module: ModuleOp) -> bytes:
+    """A TTNN module as a `.ttnn` file.
+
+    Raises:
+        LoweringError: an op of another dialect, or a tensor without a layout: the module is not lowered yet.
+    """
+    functions = sorted(device_functions(module), key=_is_private)
+    ids = iter(range(1, 1 << 32))
+    version = [int(part) for part in VERSION.split(".")[:3]]
+    values = {
+        "version": tuple(version), "schema_hash": SCHEMA_HASH, "ttmlir_git_hash": f"alchemist {VERSION}",
+        "mlir": {"name": "ttnn", "source": print_module(module)},
+        "programs": [_program_values(function, ids) for function in functions],
+    }  # fmt: skip
+    return flatbuffer.write(_WHOLE.tables[-1][1], values, TTNN)
+
+
+def device_functions(module: ModuleOp) -> Iterator[FuncOp]:
+    """Functions with a body, those of the CPU module left out."""
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.body.blocks:
+            yield op
+        elif isinstance(op, ModuleOp):
+            yield from device_functions(op)
+        elif op.name == "ttcore.device_module":
+            yield from (found for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp) for found in device_functions(part))
+
+
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"
+
+
+def _program_values(function: FuncOp, ids: Iterator[int]) -> dict[str, Any]:
+    block = function.body.block
+    numbers: dict[SSAValue, int] = {}
+    returned = block.last_op
+    for op in block.ops:
+        if not op.name.startswith(("ttnn.", "ttcore.", "func.")):
+            raise LoweringError(
+                "a binary holds TTNN only", op=op.name, location=place_of(op), hint="run ttmlir-opt --ttir-to-ttnn-backend-pipeline first"
+            )  # fmt: skip
+
+    def tensors(values: Any) -> list[dict[str, Any]]:
+        return [{"global_id": numbers.setdefault(value, next(ids)), "desc": _described(value)} for value in values]
+
+    operations = [
+        {"debug_info": bounded(text, MAX_DEBUG_CHARACTERS), "loc_info": f"loc({bounded(location_body(op.location), MAX_DEBUG_CHARACTERS)})"}
+        for op, text in zip(block.ops, operation_texts(function), strict=True)
+        if not isinstance(op, ReturnOp)
+    ]
+    return {
+        "name": function.sym_name.data, "inputs": tensors(block.args), "outputs": tensors(returned.operands if returned is not None else ()),
+        "operations": operations, "dylibs": [], "private": _is_private(function), "mesh_shape": (1, 1),
+    }  # fmt: skip
+
+
+def _described(value: SSAValue) -> dict[str, Any]:
+    layout = layout_of(value.type)
+    if layout is None:
+        raise LoweringError("a tensor without a layout", got=str(value.type)[:200], hint="run ttmlir-opt --ttir-to-ttnn-backend-pipeline first")
+    extents = list(shape(value))
+    memory = {
+        "storage_type": "host" if layout.on_host else "device", "tile_shape": (32, 32) if layout.data.tile else (1, 1),
+        "data_type": layout.dtype, "memory_config": None if layout.on_host else _memory_config(layout),
+    }  # fmt: skip
+    return {"shape": extents, "mesh_shape": [1, 1], "layout": {"memory_desc": memory}, "shard_status": "unsharded", "local_shape": extents}
+
+
+def _memory_config(layout: TTNNLayout) -> dict[str, Any]:
+    found: dict[str, Any] = {"tensor_memory_layout": layout.memory or "interleaved", "buffer_type": layout.buffer}
+    if layout.is_sharded:
+        ranges = [(x0, y0, x1, y1) for (x0, y0), (x1, y1) in layout.data.ranges or ()]
+        found["shard_spec"] = {"core_range_set": {"core_ranges": ranges}, "shape": layout.shard_shape(), "orientation": layout.orientation}
+    return found
