@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from alchemist.version import VERSION as __version__
 
-__all__ = ["CodegenResult", "EntryPoint", "__version__", "codegen_cpp", "codegen_py", "load_codegen_py", "text_generation", "tune"]
+__all__ = ["CodegenResult", "EntryPoint", "__version__", "codegen_cpp", "codegen_py", "load", "load_codegen_py", "text_generation", "tune"]
 
 if TYPE_CHECKING:
     from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
     from alchemist.entry_points import EntryPoint
     from alchemist.generation import text_generation
     from alchemist.loaded import load_codegen_py
+    from alchemist.stitching import load
     from alchemist.tuning import tune
 
 
@@ -26,6 +27,10 @@ def __getattr__(name: str) -> Any:
         from alchemist import loaded
 
         return loaded.load_codegen_py
+    if name == "load":
+        from alchemist import stitching
+
+        return stitching.load
     if name == "EntryPoint":
         from alchemist import entry_points
 

@@ -154,15 +154,17 @@ def codegen_mlir(
     inputs: str | Path | None = None,
     standalone: bool = False,
     entry: str = "",
+    export_golden: Golden = "outputs",
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> CodegenResult:
-    """Writes an MLIR file (TTIR, TTNN or StableHLO) as a program.
+    """Writes an MLIR file (TTIR, TTNN or StableHLO; also a `.ttnn` binary) as a program.
 
     A file with several public functions or parts (`// -----`) becomes a program each, in folders of their own with one `run` above.
 
     Args:
-        source: the `.mlir` file.
+        source: the `.mlir` or `.ttnn` file.
         entry: only this function.
+        export_golden: "none" leaves golden outputs out, and the evaluation and the run that they take.
         init, seed: values of arguments that `inputs` does not hold.
         inputs: directory with values by argument name, `.npy` or `.tensorbin`.
         standalone: the simulator goes into the directory too; it then runs without alchemist.
@@ -173,7 +175,8 @@ def codegen_mlir(
     """
     call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
     overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
-    return _export_file(call, mlir_loader(call, entry), export_path, overwrite, standalone)
+    export_golden = choice("export_golden", export_golden, ("none", "outputs"))
+    return _export_file(call, mlir_loader(call, entry), export_path, overwrite, standalone, export_golden)
 
 
 @explained
@@ -237,14 +240,16 @@ def mlir_sources(
     return _file_sources(call, mlir_loader(call, entry))
 
 
-def _export_file(call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool) -> CodegenResult:
+def _export_file(
+    call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool, export_golden: Golden = "outputs"
+) -> CodegenResult:
     progress = Progress()
 
     def run_front_end() -> Programs:
         with progress.stage("read", str(call.source)):
             return load()
 
-    return _export(run_front_end, call.language, export_target(export_path), call.options, True, "outputs", overwrite, progress, standalone)
+    return _export(run_front_end, call.language, export_target(export_path), call.options, True, export_golden, overwrite, progress, standalone)
 
 
 def _file_sources(call: FileCall, load: Callable[[], Programs]) -> dict[str, str]:

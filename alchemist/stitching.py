@@ -1,0 +1,209 @@
+"""`alchemist.load`: compiled programs that pass tensors to each other on the device, without knowing of each other.
+
+Each program says what its inputs must be (`inputs`); `submit` runs it on device tensors and leaves its outputs on the device;
+`to_layout` is the only thing that moves or converts a tensor, and it is called by the user: every conversion is visible.
+
+    with alchemist.load("encoder") as encoder, alchemist.load("head.ttnn") as head:
+        (hidden,) = encoder.submit([encoder.to_layout(image, 0)])
+        (logits,) = head.submit([head.to_layout(hidden, 0)])  # the tensor itself where it fits already
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alchemist.codegen import codegen_mlir
+from alchemist.errors import AlchemistError, InputError, UserError, checked_path, explained, printable, quoted
+from alchemist.loaded import LoadedProgram
+from alchemist.toolchain.ttnn_file import read_module_text, read_ttnn
+
+_WEIGHT_KIND = re.compile(r"(argument_type<)(?:parameter|constant)(>)")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """What a program takes or returns. dtype, layout, memory: ttnn's own objects; of an output, whose tensor says them: the model's dtype as text, None."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Any
+    layout: Any = None
+    memory: Any = None
+
+    def __str__(self) -> str:
+        place = "" if self.layout is None else f" {self.layout.name} {self.memory.buffer_type.name} {self.memory.memory_layout.name}"
+        return f"{printable(self.name)}: {list(self.shape)} {getattr(self.dtype, 'name', self.dtype)}{place}"
+
+
+class StitchedProgram:
+    """A program that is ready to run: its card is open and its weights are on it. Made by `load`.
+
+    path: directory of the program. inputs, outputs: in the order of `submit`. ttnn: the module of the library; device: the open
+    card, which all loaded programs share. `close()` (or leaving a `with` block) frees the weights; the last program closes the card.
+    """
+
+    def __init__(self, path: Path, scratch: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self.path = path
+        self._scratch = scratch
+        self._program = LoadedProgram(path)
+        self.ttnn, self.device = self._program.ttnn, self._program.device
+        tensors, outputs = self._program.manifest["tensors"], self._program.manifest["outputs"]
+        self.inputs = tuple(self._spec(name, tensors[name]) for name in self._program.inputs)
+        self.outputs = tuple(TensorSpec(name, tuple(outputs[name]["shape"]), outputs[name]["dtype"]) for name in self._program.outputs)
+
+    def _spec(self, name: str, entry: dict[str, Any]) -> TensorSpec:
+        dtype = getattr(self.ttnn, entry.get("device_dtype", entry["dtype"]))
+        return TensorSpec(name, tuple(entry["shape"]), dtype, getattr(self.ttnn, entry["layout"]), self.ttnn.DRAM_MEMORY_CONFIG)
+
+    def submit(self, tensors: Sequence[Any]) -> list[Any]:
+        """Runs the program on device tensors; its outputs stay on the device. An input that the program writes (a cache) is also an output.
+
+        Raises:
+            InputError: a tensor that is not as its `inputs` entry says: number, shape, dtype, layout, memory, or its device is closed.
+        """
+        if len(tensors) != len(self.inputs):
+            raise InputError("wrong number of inputs", expected=", ".join(map(str, self.inputs)) or "none", got=f"{len(tensors)} tensors")
+        for tensor, spec in zip(tensors, self.inputs, strict=True):
+            self._check(tensor, spec)
+        try:
+            return list(self._program.run(tensors))
+        except RuntimeError as error:
+            closed = ", ".join(str(spec) for tensor, spec in zip(tensors, self.inputs, strict=True) if not self._is_readable(tensor))
+            if not closed:
+                raise
+            raise InputError(f"input {closed}: the tensor's device was closed", expected="a tensor of the open device", got=str(error)) from error
+
+    def _is_readable(self, tensor: Any) -> bool:
+        """A tensor of a closed device looks like any other until it is read."""
+        try:
+            self._program.utils.to_numpy(tensor)
+        except RuntimeError:
+            return False
+        return True
+
+    def _check(self, tensor: Any, spec: TensorSpec) -> None:
+        hint = f"convert it first: program.to_layout(tensor, {spec.name!r})"
+        what = f"input {printable(spec.name)}"
+        if not isinstance(tensor, self.ttnn.Tensor):
+            raise InputError(f"{what}: not a tensor on the device", expected=str(spec), got=type(tensor).__name__, hint=hint)
+        if tuple(tensor.shape) != spec.shape:
+            raise InputError(f"{what}: another shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)), hint="programs have fixed shapes")
+        if tensor.device() is None or not tensor.is_allocated():
+            raise InputError(f"{what}: not on an open device", expected=str(spec), got="a tensor on the host, of a closed device, or freed", hint=hint)
+        if tensor.device() is not self.device:
+            raise InputError(f"{what}: on another device", expected="the device of this program", got=quoted(tensor.device()), hint=hint)
+        found = TensorSpec(spec.name, spec.shape, tensor.dtype, tensor.layout, tensor.memory_config())
+        if str(found) != str(spec):
+            raise InputError(f"{what}: another dtype, layout or memory", expected=str(spec), got=str(found), hint=hint)
+
+    def to_layout(self, tensor: Any, wanted: str | int | TensorSpec) -> Any:
+        """The tensor as an input needs it; the same object where it is so already.
+
+        tensor: on the device, on the host, a numpy array or a torch tensor. wanted: an input by name or position, or any `TensorSpec`.
+
+        Raises:
+            InputError: another shape, no such input, or a tensor whose device is closed.
+        """
+        spec = self._wanted(wanted)
+        if not isinstance(tensor, self.ttnn.Tensor):
+            if hasattr(tensor, "detach"):  # torch, which numpy cannot read with gradients or bfloat16
+                tensor = tensor.detach().float().numpy() if tensor.is_floating_point() else tensor.detach().numpy()
+            return self._program.to_device(spec.name, np.asarray(tensor))
+        if tuple(tensor.shape) != spec.shape:
+            raise InputError(f"input {printable(spec.name)}: another shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)))
+        if not tensor.is_allocated():
+            raise InputError(f"input {printable(spec.name)}: the tensor was freed", expected="a tensor with values", got="a freed one")
+        if tensor.device() is None:
+            tensor = self.ttnn.to_device(tensor, self.device)
+        if tensor.dtype != spec.dtype:
+            if tensor.layout != self.ttnn.TILE_LAYOUT:  # the library converts tiles on the device
+                tensor = self.ttnn.to_layout(tensor, self.ttnn.TILE_LAYOUT)
+            tensor = self.ttnn.typecast(tensor, spec.dtype)
+        if tensor.layout != spec.layout:
+            tensor = self.ttnn.to_layout(tensor, spec.layout)
+        memory = tensor.memory_config()
+        if (memory.buffer_type, memory.memory_layout) != (spec.memory.buffer_type, spec.memory.memory_layout):
+            tensor = self.ttnn.to_memory_config(tensor, spec.memory)
+        return tensor
+
+    def _wanted(self, wanted: str | int | TensorSpec) -> TensorSpec:
+        if isinstance(wanted, TensorSpec):
+            return wanted
+        for index, spec in enumerate(self.inputs):
+            if wanted == spec.name or (wanted == index and not isinstance(wanted, bool)):
+                return spec
+        raise InputError("no such input", expected=", ".join(map(str, self.inputs)) or "none", got=quoted(wanted))
+
+    def close(self) -> None:
+        """Frees the weights; the last program closes the card."""
+        self._program.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def __enter__(self) -> StitchedProgram:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@explained
+def load(path: str | Path, *, entry: str = "") -> StitchedProgram:
+    """A program on the simulated card, to be run on tensors that stay there.
+
+    path: an export of `codegen_py`, whose weights are loaded once, or a `.ttnn` or MLIR file, whose arguments (weights too) are all inputs.
+    entry: of a file with several programs: which one.
+
+    Raises:
+        UserError: no export or file, a program for another card than the one that is open, or one for several chips.
+    """
+    place = checked_path(path, "path")
+    if place.is_dir():
+        if entry:
+            raise UserError("an export has one program", location=str(place), got=f"entry {quoted(entry)}", hint="leave entry out")
+        return _opened(place)
+    scratch = tempfile.TemporaryDirectory(prefix="alchemist-load-")
+    try:
+        text = read_module_text(place)
+        if place.suffix == ".ttnn":
+            check_one_chip(place, entry)
+        source = Path(scratch.name) / f"{place.stem}.mlir"
+        source.write_text(_WEIGHT_KIND.sub(r"\1input\2", text), encoding="utf-8")
+        codegen_mlir(source, export_path=Path(scratch.name) / "program", entry=entry, init="zeros", export_golden="none", compiler_options={"dump_irs": False})
+        return _opened(Path(scratch.name) / "program", scratch)
+    except BaseException as error:
+        if isinstance(error, AlchemistError):  # the user's file, not our copy of its text
+            error.location = error.location.replace(f"{scratch.name}/{place.stem}.mlir", str(place))
+        scratch.cleanup()
+        raise
+
+
+def _opened(place: Path, scratch: tempfile.TemporaryDirectory[str] | None = None) -> StitchedProgram:
+    """The card of the first program is the one that is opened."""
+    from alchemist.loaded import read_manifest
+    from ttnn_shim import session
+
+    card = str(read_manifest(place)["device"].get("card", "n150"))
+    if not session.has_device():
+        session.settings.card = card
+    elif session.card() != card:
+        raise UserError("the program is for another card", location=str(place), expected=session.card(), got=card, hint="close the other programs first")
+    return StitchedProgram(place, scratch)
+
+
+def check_one_chip(path: Path, entry: str = "") -> None:
+    """Raises UserError for a binary whose program runs on several chips."""
+    for program in read_ttnn(path)["programs"]:
+        rows, columns = program.get("mesh_shape", (1, 1))
+        if rows * columns > 1 and entry in ("", program.get("name")):
+            raise UserError(
+                f"the program is for {rows * columns} chips", location=f"{path}: program {quoted(program.get('name'))}", expected="mesh 1x1",
+                got=f"mesh {rows}x{columns}", hint="compile the model for one chip; read, check and opt take this file",
+            )  # fmt: skip

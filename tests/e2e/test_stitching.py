@@ -1,0 +1,118 @@
+"""`alchemist.load`: programs that pass tensors to each other on the device; what does not fit is refused and `to_layout` mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import alchemist
+from alchemist.codegen import codegen_mlir
+from alchemist.errors import InputError, UserError
+from alchemist.frontends.mlir.read import read_module
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.toolchain import flatbuffer, ttnn_file
+
+ENCODER = """
+func.func @main(%arg0: tensor<32x64xbf16> {ttir.name = "x"}, %arg1: tensor<64x128xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "w"}) -> tensor<32x128xbf16> {
+  %0 = "ttir.matmul"(%arg0, %arg1) <{transpose_a = false, transpose_b = false}> : (tensor<32x64xbf16>, tensor<64x128xbf16>) -> tensor<32x128xbf16>
+  return %0 : tensor<32x128xbf16>
+}
+"""
+HEAD = """
+func.func @main(%arg0: tensor<32x128xf32> {ttir.name = "hidden"}, %arg1: tensor<128xf32> {ttcore.argument_type = #ttcore.argument_type<constant>, ttir.name = "scale"}) -> tensor<32x128xf32> {
+  %0 = "ttir.multiply"(%arg0, %arg1) : (tensor<32x128xf32>, tensor<128xf32>) -> tensor<32x128xf32>
+  return %0 : tensor<32x128xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`encoder`, an export, and `head.ttnn`, a binary."""
+    folder = tmp_path_factory.mktemp("stitching")
+    (folder / "encoder.mlir").write_text(ENCODER)
+    codegen_mlir(folder / "encoder.mlir", export_path=folder / "encoder", export_golden="none")
+    (folder / "head.ttnn").write_bytes(ttnn_file.ttnn_binary(lower_to_ttnn(read_module(HEAD), CompilerOptions()).module))
+    return folder
+
+
+@pytest.fixture
+def loaded(programs: Path) -> Iterator[tuple[Any, Any]]:
+    with alchemist.load(programs / "encoder") as encoder, alchemist.load(programs / "head.ttnn") as head:
+        yield encoder, head
+
+
+def test_two_programs_are_one_computation_without_host_copies(loaded: tuple[Any, Any], programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, head = loaded
+    assert [str(spec) for spec in encoder.inputs] == ["x: [32, 64] BFLOAT16 TILE DRAM INTERLEAVED"]
+    assert [spec.name for spec in head.inputs] == ["hidden", "scale"]
+    x, scale = np.random.default_rng(0).standard_normal((32, 64), np.float32), np.linspace(0.5, 2, 128, dtype=np.float32)
+    on_device, factors = encoder.to_layout(x, "x"), head.to_layout(scale, 1)
+    copies: list[str] = []
+    for name in ("from_torch", "to_torch", "from_device", "to_device"):
+        original: Callable[..., Any] = getattr(encoder.ttnn, name)
+        monkeypatch.setattr(encoder.ttnn, name, lambda *args, _name=name, _call=original, **kwargs: copies.append(_name) or _call(*args, **kwargs))
+    (hidden,) = encoder.submit([on_device])
+    with pytest.raises(InputError, match=r"hidden: another dtype") as raised:
+        head.submit([hidden, factors])
+    assert "FLOAT32" in raised.value.expected
+    assert "BFLOAT16" in raised.value.got
+    assert "to_layout" in raised.value.hint
+    converted = head.to_layout(hidden, "hidden")
+    (result,) = head.submit([converted, factors])
+    assert copies == []
+    assert head.to_layout(converted, "hidden") is converted
+    monkeypatch.undo()
+    from alchemist.export.arrays import read_array
+
+    weight = read_array(programs / "encoder" / "tensors" / "w.tensorbin").astype(np.float32)
+    np.testing.assert_allclose(head._program.utils.to_numpy(result), x @ weight * scale, rtol=0.05, atol=0.05)
+
+
+def test_tensors_that_do_not_fit(loaded: tuple[Any, Any]) -> None:
+    encoder, head = loaded
+    ttnn = encoder.ttnn
+    x = encoder.to_layout(np.ones((32, 64), np.float32), 0)
+    refused: list[tuple[Any, str]] = [
+        ([], "wrong number of inputs"),
+        ([np.ones((32, 64), np.float32)], "not a tensor on the device"),
+        ([ttnn.from_device(x)], "not on an open device"),
+        ([ttnn.to_layout(x, ttnn.ROW_MAJOR_LAYOUT)], "another dtype, layout or memory"),
+        ([ttnn.to_memory_config(x, ttnn.L1_MEMORY_CONFIG)], "another dtype, layout or memory"),
+        ([head.to_layout(np.ones(128, np.float32), "scale")], "another shape"),
+    ]
+    for tensors, words in refused:
+        with pytest.raises(InputError, match=words):
+            encoder.submit(tensors)
+    assert encoder.to_layout(ttnn.to_memory_config(x, ttnn.L1_MEMORY_CONFIG), 0).memory_config().buffer_type == ttnn.BufferType.DRAM
+    with pytest.raises(InputError, match="no such input"):
+        encoder.to_layout(x, "y")
+
+
+def test_a_tensor_of_a_closed_device(programs: Path) -> None:
+    with alchemist.load(programs / "encoder") as encoder:
+        x = encoder.to_layout(np.ones((32, 64), np.float32), 0)
+    with alchemist.load(programs / "encoder") as encoder, pytest.raises(InputError, match=r"x: .*device was closed"):
+        encoder.submit([x])
+
+
+def test_a_program_for_two_chips_is_refused(programs: Path, tmp_path: Path) -> None:
+    root = ttnn_file.read_ttnn(programs / "head.ttnn")
+    for program in root["programs"]:
+        program["mesh_shape"] = (1, 2)
+    (tmp_path / "two.ttnn").write_bytes(flatbuffer.write(root.table, root, flatbuffer.TTNN))
+    with pytest.raises(UserError, match="2 chips") as raised:
+        alchemist.load(tmp_path / "two.ttnn")
+    assert raised.value.got == "mesh 1x2"
+
+
+def test_what_is_no_program(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not an export"):
+        alchemist.load(tmp_path)
+    with pytest.raises(UserError, match="no such file"):
+        alchemist.load(tmp_path / "x.ttnn")
