@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel clean
+.PHONY: help setup lock demo test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel wheel-test clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all     also whole models and 'make deep' (sanitizer build, fuzz, generated docs); writes docs/models.md"
 	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
+	@echo "make wheel-test   builds the wheel and uses it in clean environments of Python 3.11 to 3.13"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         20,000 damaged inputs of every kind; make fuzz-sanitize: 10,000 calls under ASan and UBSan"
 	@echo "make mutation     small faults put into the source at random: do the tests notice?"
@@ -27,6 +28,8 @@ help:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("Python >= 3.11 is needed, this is " + sys.version.split()[0] + "; set PYTHON=...") if sys.version_info < (3, 11) else None'
 	@command -v c++ >/dev/null || { echo "a C++20 compiler is needed (Debian: apt install g++)"; exit 1; }
+	@[ "$$(uname -m)" = x86_64 ] || { echo "the simulator's core runs on x86-64 processors with AVX2; this one is $$(uname -m)"; exit 1; }
+	@grep -qw avx2 /proc/cpuinfo || { echo "the simulator's core needs a processor with AVX2"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 # Exact versions, each file checked against its hash. torch alone is pinned without one, see requirements/torch.txt.
@@ -139,6 +142,10 @@ docs: setup
 
 wheel: $(VENV)/.packages
 	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+
+# The wheel in clean environments of Python 3.11, 3.12 and 3.13, away from the sources; with DEMO=--demo the demo too (3.11).
+wheel-test: $(VENV)/.packages
+	$(BIN)/python -m tools.wheel_test $(DEMO)
 
 clean:
 	rm -rf build dist .demo .mypy_cache .ruff_cache .pytest_cache

@@ -55,10 +55,3 @@ def encoder_and_inputs() -> tuple[SentenceEncoder, dict[str, torch.Tensor]]:
     model = SentenceEncoder(AutoModel.from_pretrained(directory)).eval()
     tokens = tokenizer(list(SENTENCES), padding="max_length", max_length=32, truncation=True, return_tensors="pt")
     return model, {"input_ids": tokens["input_ids"], "attention_mask": tokens["attention_mask"]}
-
-
-def ranking(embeddings: torch.Tensor) -> list[list[int]]:
-    """For each sentence, the others from most to least similar."""
-    similarity = embeddings @ embeddings.T
-    order = similarity.argsort(dim=1, descending=True).tolist()
-    return [[other for other in row if other != index] for index, row in enumerate(order)]
