@@ -42,9 +42,16 @@ def report() -> int:
             missing(name, purpose, remedy)
     simulator = importlib.util.find_spec("ttnn_shim") is not None
     if simulator:
-        from ttnn_shim import native_version
+        from ttnn_shim import build_info
 
-        rows.append(("simulator", native_version()))
+        try:
+            facts = build_info()
+        except ImportError as error:
+            simulator = False
+            rows.append(("simulator", "cannot run here"))
+            advice.append(str(error))
+        else:
+            rows.append(("simulator", f"{facts['version']}, products by {facts['gemm']} with {facts['instruction_set']}, {facts['threads']} threads"))
     else:
         missing("simulator", "running emitted code without a card", "pip install . in the checkout (it needs a C++20 compiler)")
     compiler = next((path for path in map(shutil.which, COMPILERS) if path), None)

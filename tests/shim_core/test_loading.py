@@ -41,6 +41,26 @@ def test_the_library_or_the_build_tree_that_is_named_is_loaded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("machine", "flags", "lacking"),
+    [
+        ("x86_64", " ".join(native.NEEDED_FLAGS), ""),
+        ("x86_64", "sse4_2 avx fma bmi1 bmi2 f16c movbe abm", "lacks avx2"),
+        ("x86_64", "sse4_2 popcnt", "lacks avx2, fma, bmi1, bmi2, f16c, movbe, abm"),
+        ("aarch64", "", "this one is aarch64"),
+    ],
+)
+def test_a_processor_that_cannot_run_the_core_is_named(machine: str, flags: str, lacking: str) -> None:
+    found = native.missing_features(machine, f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n")
+    assert found.endswith(lacking) and bool(found) == bool(lacking)
+
+
+def test_the_core_names_the_instruction_set_in_effect() -> None:
+    script = "from ttnn_shim import build_info; print(build_info()['instruction_set'])"
+    capped = subprocess.run([sys.executable, "-c", script], env=os.environ | {"ONEDNN_MAX_CPU_ISA": "AVX2"}, capture_output=True, text=True, check=True)
+    assert capped.stdout.strip() == "AVX2"
+
+
+@pytest.mark.parametrize(
     ("built", "wanted"),
     [
         (["build/editable-cp311/", "build/asan/"], "build/editable-cp311/"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,15 @@ def native_version() -> str:
     ffi, lib, _ = load()
     text = ffi.string(lib.shim_version())
     return text.decode() if isinstance(text, bytes) else str(text)
+
+
+def build_info() -> dict[str, Any]:
+    """Facts of the loaded core: version, library of matrix products, `instruction_set` in effect (after ONEDNN_MAX_CPU_ISA), threads, compiler."""
+    from ttnn_shim.native import load
+
+    ffi, lib, _ = load()
+    facts: dict[str, Any] = json.loads(ffi.string(lib.shim_build_info()))
+    return facts
 
 
 def cmake_dir() -> Path:

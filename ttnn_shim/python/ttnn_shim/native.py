@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import platform
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ MARKS = ("/* cffi:begin */", "/* cffi:end */")
 # named only: a process without the sanitizers' runtime ends when it loads such a library. TTNN_SHIM_LIBRARY names a library, or a build tree's folder
 # (which holds the extension too), and wins: `TTNN_SHIM_LIBRARY=build/dev` runs what was just built.
 EXTENSION = "ttnn_shim._native"
+# What `-march=x86-64-v3` lets the compiler use, by the names of /proc/cpuinfo ("abm" has lzcnt).
+NEEDED_FLAGS = ("avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm")
 PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/editable-*/libttnn_shim.so")
 
 
@@ -44,13 +48,30 @@ def _extension_of(folder: Path) -> Any:
     raise ImportError(f"TTNN_SHIM_LIBRARY={folder}: no _core*.so there")
 
 
+def missing_features(machine: str, cpuinfo: str) -> str:
+    """What the core needs and a processor lacks, as a sentence; "" when it can run. machine: as `platform.machine()`; cpuinfo: text of /proc/cpuinfo."""
+    if machine not in ("x86_64", "AMD64"):
+        return f"the simulator's core runs on x86-64 processors with AVX2; this one is {machine}"
+    flags = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
+    lacking = [name for name in NEEDED_FLAGS if name not in flags[1].split()] if flags else []
+    return f"the simulator's core needs a processor with AVX2 (x86-64-v3); this one lacks {', '.join(lacking)}" if lacking else ""
+
+
+def check_processor() -> None:
+    """Raises: ImportError: the processor would stop the core with an illegal instruction."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if lacking := missing_features(platform.machine(), cpuinfo.read_text() if cpuinfo.is_file() else ""):
+        raise ImportError(f"{lacking}; alchemist itself works there: export, and run on another machine")
+
+
 @cache
 def load() -> tuple[Any, Any, str]:
     """(ffi, lib, where it came from).
 
     Raises:
-        ImportError: neither the extension nor the library is there; the text says how to build it.
+        ImportError: neither the extension nor the library is there (the text says how to build it), or the processor lacks AVX2.
     """
+    check_processor()
     given = os.environ.get("TTNN_SHIM_LIBRARY")
     if given and Path(given).is_dir():
         module = _extension_of(Path(given).resolve())

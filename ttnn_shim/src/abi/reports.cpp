@@ -224,6 +224,7 @@ std::string build_info_json() {
     json.open('{');
     json.field("version", TTNN_SHIM_VERSION).field("gemm", gemm_library());
     json.field("gemm_bf16", gemm_has_bf16()).field("threads", omp_get_max_threads());
+    json.field("instruction_set", gemm_instruction_set());
     json.field("avx512", static_cast<bool>(__builtin_cpu_supports("avx512f")));
     json.field("compiler", __VERSION__);
     json.close('}');

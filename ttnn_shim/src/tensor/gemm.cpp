@@ -626,6 +626,14 @@ bool gemm_has_bf16() {
     return has;
 }
 
+const char* gemm_instruction_set() {
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    const auto has = [isa](dnnl::cpu_isa wanted) { return (isa & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted); };
+    if (has(dnnl::cpu_isa::avx512_core_bf16)) return "AVX512_CORE_BF16";
+    if (has(dnnl::cpu_isa::avx512_core)) return "AVX512_CORE";
+    return has(dnnl::cpu_isa::avx2) ? "AVX2" : "SSE41";
+}
+
 void clear_gemm_cache() {
     const std::lock_guard guard(lock());
     primitives().clear();

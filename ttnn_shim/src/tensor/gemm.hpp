@@ -113,6 +113,8 @@ void convolution(const ConvCall& call);
 const char* gemm_library();
 /// True when bfloat16 operands are multiplied as bfloat16 (AVX-512); else they are widened to float32 first.
 bool gemm_has_bf16();
+/// The widest instruction set that products use on this machine, after the cap of ONEDNN_MAX_CPU_ISA, by the names that the variable takes.
+const char* gemm_instruction_set();
 /// Drops cached primitives and packed weights.
 void clear_gemm_cache();
 

@@ -118,6 +118,7 @@ void convolution(const ConvCall& call) { plain::convolution(call); }
 
 const char* gemm_library() { return "plain loops"; }
 bool gemm_has_bf16() { return false; }
+const char* gemm_instruction_set() { return "AVX2"; }
 void clear_gemm_cache() {}
 size_t packed_weight_bytes() { return 0; }
 void limit_packed_weights(size_t /*bytes*/) {}
