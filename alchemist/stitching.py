@@ -81,9 +81,9 @@ class StitchedProgram:
             raise InputError(f"input {closed}: the tensor's device was closed", expected="a tensor of the open device", got=str(error)) from error
 
     def _is_readable(self, tensor: Any) -> bool:
-        """A tensor of a closed device looks like any other until it is read."""
+        """A tensor of a closed device looks like any other until an op reads it."""
         try:
-            self._program.utils.to_numpy(tensor)
+            self.ttnn.clone(tensor)
         except RuntimeError:
             return False
         return True
