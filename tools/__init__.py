@@ -1,0 +1,1 @@
+"""Programs for people who change this project: each is run by `python -m tools.NAME`."""

@@ -1,0 +1,74 @@
+"""What each op answers to calls that the conformance suite puts to the real package: refusals, results, memory, device programs with their cycles.
+
+Whether an answer is the real one's, tests/conformance asks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SUITE = Path(__file__).resolve().parents[3] / "tests" / "conformance"
+CARDS = ("n150", "p150")
+STEP = 8  # one of how many calls of the suite a card gets, by their names: a new op moves no other's calls
+_OF_THE_RUN = ("index", "call_id", "start_ns")
+
+
+def calls(card: str) -> list[dict[str, Any]]:
+    """The calls for one card. The suite imports its modules by their bare names."""
+    sys.path.insert(0, str(SUITE))
+    try:
+        import probes
+
+        return [call for probe in probes.all_probes() if zlib.crc32((call := probe.as_json())["id"].encode()) % STEP == CARDS.index(card)]
+    finally:
+        sys.path.remove(str(SUITE))
+
+
+def answers(card: str) -> Iterator[tuple[str, str]]:
+    """(card and call, answer) of a process of the card's."""
+    with tempfile.TemporaryDirectory() as scratch:
+        work, report = Path(scratch) / "calls.json", Path(scratch) / "answers.jsonl"
+        work.write_text(json.dumps(calls(card)))
+        command = [sys.executable, "-m", "ttnn_shim", "run", "--estimate", "--arch", card, str(Path(__file__)), str(work), str(report)]
+        subprocess.run(command, cwd=scratch, check=True, stdout=subprocess.DEVNULL)
+        for line in report.read_text().splitlines():
+            answer = json.loads(line)
+            yield f"{card} {answer.pop('id')}", json.dumps(answer, sort_keys=True)
+
+
+def ask() -> None:
+    """In a process of the simulator: the answers to the calls of a file."""
+    sys.path.insert(0, str(SUITE))
+    import gc
+
+    import runner
+    import ttnn
+
+    device = ttnn.open_device(device_id=0, l1_small_size=32768)
+    device.disable_and_clear_program_cache()
+    with open(sys.argv[2], "w") as report:
+        for call in json.loads(Path(sys.argv[1]).read_text()):
+            device.clock_reset()
+            device.events_enable(True)
+            answer = runner.one(ttnn, device, call)
+            events = [{key: value for key, value in event.items() if key not in _OF_THE_RUN} for event in device.events()]
+            for event in events:
+                for tensor in (*event["inputs"], *event["outputs"]):
+                    del tensor["id"]
+            report.write(json.dumps(answer | {"programs": events}, default=str) + "\n")
+            gc.collect(0)
+            if any(runner.memory(ttnn, device).values()):
+                gc.collect()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    ask()

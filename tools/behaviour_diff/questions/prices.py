@@ -1,0 +1,43 @@
+"""The clock's answer for every row of the calibration tables, and for configurations that published tables may have and those do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ttnn_shim.calibrate import read_table
+from ttnn_shim.estimate import MEASURED, estimate_rows
+from ttnn_shim.published import ask, requests_of
+
+from tools.behaviour_diff.questions import published_samples
+
+DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
+SWEEPS = ("ops", "gemm", "eltwise_exp", "matmul_height_sharded")
+CALLS = ("singles", "layers", "pairs")
+"""Tables of calls; pairs made of rows of the tables above are left out."""
+
+
+def prices() -> Iterator[tuple[str, str]]:
+    """(table and id, answer): kernel ns and traced wall ns of a row, "-" where there is no model; ns of a call and what it ran, or why it is left out."""
+    for table in SWEEPS:
+        rows = [{k: v for k, v in row.items() if not MEASURED.match(k)} for row in read_table(DATA / "hardware" / f"{table}.train.csv.gz")]
+        for row_id, ns, wall_ns in estimate_rows(rows):
+            yield f"{table} {row_id}", f"{'-' if ns is None else repr(ns)} {'-' if wall_ns is None else repr(wall_ns)}"
+    requests = []
+    for table in CALLS:
+        rows = [{k: v for k, v in row.items() if not MEASURED.match(k)} for row in read_table(DATA / "hardware" / f"{table}.train.csv.gz")]
+        if table == "pairs":
+            rows = [row for row in rows if not row["derived_from_train"]]
+        requests += [{**request, "id": f"{table} {request['id']}"} for request in requests_of(table, rows)]
+    requests += [{**request, "id": f"samples {request['id']}"} for request in published_samples.requests()]
+    for name, answer in ask(requests).items():
+        yield name, f"{repr(answer['ns']) if 'ns' in answer else '-'} {_ran(answer)}"
+
+
+def _ran(answer: dict[str, Any]) -> str:
+    """A call's programs with their tensors and configurations, which a price need not show; of a row that is left out, why."""
+    if "reason" in answer:
+        return " ".join(str(answer["reason"]).split())
+    return json.dumps({key: answer[key] for key in ("machine", "configs", "gap_ns", "ops", "bytes", "floor_ns")}, sort_keys=True)
