@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.device import open_devices
+from tests import golden, tables
+from tests.device import as_found
 
 # Nearly all that collecting makes stays until the end: looking for garbage meanwhile takes a fifth as long again.
 gc.disable()
@@ -30,9 +29,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """For what is recorded of fast tests alone."""
-    os.environ["TEST_IS_SLOW"] = "1" if item.get_closest_marker("slow") else ""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the texts that tests compare with (tests/golden.py)")
+    parser.addoption("--row", action="append", default=[], metavar="TEXT", help="of tests of tables: the rows whose names contain the text (tests/tables.py)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    golden.UPDATES = config.getoption("--update-golden")
+    tables.ONLY[:] = config.getoption("--row")
 
 
 def pytest_collection_finish() -> None:
@@ -44,13 +48,5 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _process_as_found() -> Iterator[None]:
-    """A test leaves the cards open that it found open, and the simulator's settings as they were.
-
-    Tests of other folders share the process; what one of them breaks would fail in a hundred others.
-    """
-    devices = open_devices()
-    session = sys.modules.get("ttnn_shim.session")
-    settings = dataclasses.replace(session.settings) if session is not None else None
-    yield
-    assert all(device in open_devices() for device in devices), "this test has closed a device that it did not open: tests/device.py"
-    assert settings is None or settings == sys.modules["ttnn_shim.session"].settings, "this test has changed the simulator's settings"
+    with as_found():
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -30,3 +31,17 @@ def open_devices() -> list[Any]:
     """The cards that are open in this process."""
     session = sys.modules.get("ttnn_shim.session")
     return [] if session is None else list(session._devices)
+
+
+@contextlib.contextmanager
+def as_found() -> Iterator[None]:
+    """A test leaves the cards open that it found open, and the simulator's settings as they were.
+
+    Tests of other folders share the process; what one of them breaks would fail in a hundred others.
+    """
+    devices = open_devices()
+    session = sys.modules.get("ttnn_shim.session")
+    settings = dataclasses.replace(session.settings) if session is not None else None
+    yield
+    assert all(device in open_devices() for device in devices), "this test has closed a device that it did not open: tests/device.py"
+    assert settings is None or settings == sys.modules["ttnn_shim.session"].settings, "this test has changed the simulator's settings"

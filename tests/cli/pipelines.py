@@ -1,21 +1,16 @@
-"""Whole models through `opt` and `translate`, and digests of what comes out, written down.
-
-python -m tests.cli.pipelines    # writes tests/data/pipelines.txt; say in the commit why they changed
-"""
+"""Whole models through `opt` and `translate`."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import re
-import tempfile
 from pathlib import Path
 
 from alchemist.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA, RECORDED = ROOT / "mlir" / "data", ROOT / "data" / "pipelines.txt"
+DATA = ROOT / "mlir" / "data"
 SOURCES = ("bert_ttir", "cnn_ttir", "llama_ttir", "resnet_ttir", "mlp_stablehlo")
 LANGUAGES = ("python", "cpp")
 _MADE_BY = re.compile(r"(Made by +).*")  # names what this process has imported, with versions
@@ -43,14 +38,3 @@ def texts(source: str, language: str, folder: Path) -> tuple[str, str]:
 def own(program: str) -> str:
     """Without the files that every program has from the templates, and without versions of packages."""
     return _FILE.sub(lambda match: "" if _OF_EVERY_PROGRAM.fullmatch(match[1]) else match[0], _MADE_BY.sub(r"\1PACKAGES", program))
-
-
-def said(source: str, language: str, lowered: str, program: str) -> str:
-    """Digests of both."""
-    both = (lowered.replace(str(DATA), "DATA"), own(program))
-    return f"{source} {language} {both[1].count(chr(10))} lines {' '.join(hashlib.sha256(text.encode()).hexdigest()[:10] for text in both)}"
-
-
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as scratch:
-        RECORDED.write_text("".join(f"{said(source, language, *texts(source, language, Path(scratch)))}\n" for source in SOURCES for language in LANGUAGES))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from emit_cpp.text import quoted
 from emit_cpp.values import render
 from emit_cpp.wrap import LIMIT, wrapped
 from tests.emit.test_python import HOSTILE, hostile_program
+from tests.golden import same_as_golden
 from tests.program.models import program_of, transformer
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -125,21 +125,15 @@ def test_hostile_models_compile(hostile_files: dict[str, dict[str, str]], tmp_pa
 
 @pytest.mark.parametrize("split", [True, False])
 def test_golden(split: bool, tmp_path: Path) -> None:
-    """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files."""
     made = transformer(3)
     files = emit_cpp.emit(program_of(made, CompilerOptions(split_consteval=split), "cpp"))
     compile_all(tmp_path, files)
     folder = GOLDEN / ("transformer_cpp" if split else "transformer_cpp_one_file")
-    if os.environ.get("UPDATE_GOLDEN"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in GENERATED:
-            if name in files:
-                (folder / f"{name}.txt").write_text(files[name])
-    assert {path.name for path in folder.iterdir()} == {f"{name}.txt" for name in GENERATED if name in files}
-    for path in folder.iterdir():
-        content = files[path.name.removesuffix(".txt")]
-        assert content == path.read_text()
+    shown = {name: files[name] for name in GENERATED if name in files}
+    for name, content in shown.items():
+        same_as_golden(content, folder / f"{name}.txt")
         assert max(len(line) for line in content.splitlines()) <= LIMIT
+    assert {path.name for path in folder.iterdir()} == {f"{name}.txt" for name in shown}
 
 
 def test_parameters_are_never_assigned() -> None:

@@ -1,11 +1,10 @@
-"""Every form of statement and value in both languages, side by side: `tests/emit/golden/forms.txt`. `UPDATE_GOLDEN=1 pytest tests/emit` rewrites it."""
+"""Every form of statement and value in both languages, side by side: `tests/emit/golden/forms.txt`. `pytest tests/emit --update-golden` writes it."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import difflib
-import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +21,9 @@ from alchemist.errors import EmitError
 from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.walk import arguments_of, bound_by, filled_by, leaves, names_of, read_by, with_arguments
+from tests.golden import same_as_golden
 
-RECORDED = Path(__file__).parent / "golden" / "forms.txt"
+GOLDEN = Path(__file__).parent / "golden" / "forms.txt"
 TURN, NAME = model.Index("i"), model.Index("name", text=True)
 X, Y = model.TensorRef("x"), model.TensorRef("y")
 TURNED: tuple[model.Key, ...] = (
@@ -229,12 +229,9 @@ def test_what_no_program_has(printer: Any) -> None:
         printer.function_text(function(X))  # type: ignore[arg-type]
 
 
-def test_forms_are_as_recorded() -> None:
+def test_forms_read_as_the_golden() -> None:
     made = "".join(written(name) for name in FORMS)
-    if os.environ.get("UPDATE_GOLDEN"):
-        RECORDED.write_text(made, encoding="utf-8")
-    for now, before in zip(made.split("=== "), RECORDED.read_text(encoding="utf-8").split("=== "), strict=True):
-        assert now == before
+    same_as_golden(made, GOLDEN)
 
 
 PROGRAMS = Path(__file__).parent / "golden" / "program_forms.txt"
@@ -309,7 +306,7 @@ WHOLE: dict[str, tuple[model.Program, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def test_programs_are_as_recorded() -> None:
+def test_programs_read_as_the_golden() -> None:
     """What stands around functions, of programs with every kind of input, output, entry and constant: as it differs from the plain one."""
     made, plain = "", dict[str, list[str]]()
     for name, (program, given) in WHOLE.items():
@@ -325,7 +322,4 @@ def test_programs_are_as_recorded() -> None:
                     line for line in difflib.unified_diff(plain.get(file, []), lines, "", "", lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))
                 ]
                 made += "\n".join([f"--- {file}", *changed]) + "\n" if changed else ""
-    if os.environ.get("UPDATE_GOLDEN"):
-        PROGRAMS.write_text(made, encoding="utf-8")
-    for now, before in zip(made.split("=== "), PROGRAMS.read_text(encoding="utf-8").split("=== "), strict=True):
-        assert now == before
+    same_as_golden(made, PROGRAMS)

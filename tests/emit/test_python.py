@@ -21,6 +21,7 @@ from alchemist.program import model
 from alchemist.program.names import RESERVED, identifier, snake_case
 from emit_py.text import docstring, quoted
 from emit_py.values import render
+from tests.golden import same_as_golden
 from tests.program.evaluate import run
 from tests.program.models import Sketch, program_of, result, transformer
 
@@ -182,18 +183,13 @@ def test_docstrings_never_end_early() -> None:
     ],
 )
 def test_golden(name: str, options: CompilerOptions, const_eval: bool) -> None:
-    """`UPDATE_GOLDEN=1 pytest tests/emit` rewrites the files; read the difference before committing it."""
     made = transformer(3, const_eval=const_eval)
     files = emit_py.emit(program_of(made, options))
-    if os.environ.get("UPDATE_GOLDEN"):
-        (GOLDEN / name).mkdir(parents=True, exist_ok=True)
-        for file, content in files.items():
-            (GOLDEN / name / f"{file}.txt").write_text(content)
-    assert {path.name for path in (GOLDEN / name).iterdir()} == {f"{file}.txt" for file in files}
     for file, content in files.items():
         compile(content, file, "exec")
         assert max(len(line) for line in content.splitlines()) <= 125  # a string or comment cannot be broken
-        assert content == (GOLDEN / name / f"{file}.txt").read_text()
+        same_as_golden(content, GOLDEN / name / f"{file}.txt")
+    assert {path.name for path in (GOLDEN / name).iterdir()} == {f"{file}.txt" for file in files}
 
 
 def test_own_line_breaks_are_black_s(monkeypatch: pytest.MonkeyPatch) -> None:

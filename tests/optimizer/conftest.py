@@ -1,13 +1,16 @@
-"""The modules beside the tests are importable. What levels make of the modules of each test is compared with `tests/data/level_modules.txt`."""
+"""The modules beside the tests are importable. Each test has the same random numbers."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+import pytest
+import torch
 
-from tests.made_modules import watched  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-_modules_as_recorded, pytest_sessionfinish = watched(HERE, "level_modules.txt", "python -m tests.optimizer.recorded")
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    torch.manual_seed(0)

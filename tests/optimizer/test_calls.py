@@ -13,8 +13,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))
-from recorded_ir import numbered
-from ttir_cases import CASES, Case
+from ttir_cases import NAMED, Case
 
 NOT_ASKABLE = {
     "ttnn.get_device": "makes no tensor",
@@ -27,7 +26,7 @@ NOT_ASKABLE = {
 }
 
 
-@pytest.mark.parametrize("case", dict(zip(numbered(case.name for case in CASES), CASES, strict=True)).items(), ids=lambda case: case[0])
+@pytest.mark.parametrize("case", NAMED.items(), ids=lambda case: case[0])
 def test_every_lowered_op_is_accepted_with_its_own_result(case: tuple[str, Case]) -> None:
     module = lower_to_ttnn(case[1].module(), CompilerOptions.parse({})).module
     for func in functions(module):

@@ -1,13 +1,16 @@
-"""Helpers of this folder are imported by name. What passes make of the modules of each test is compared with `tests/data/pass_modules.txt`."""
+"""Helpers of this folder are imported by name. Each test has the same random numbers."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+import pytest
+import torch
 
-from tests.made_modules import watched  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-_modules_as_recorded, pytest_sessionfinish = watched(HERE, "pass_modules.txt", "python tests/passes/recorded_ir.py")
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers() -> None:
+    torch.manual_seed(0)

@@ -30,7 +30,6 @@ from pass_graphs import (
     run_ttir_with_activations,
     written_attention,
 )
-from recorded_ir import AGAIN, PASSES, recorded, said
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
@@ -517,11 +516,8 @@ def changes(name: str) -> Iterator[tuple[str, ModuleOp]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pass_keeps_what_every_module_computes(name: str) -> None:
-    found = {}
     for case, changed in changes(name):
-        found[f"{name}: {case}"] = said(changed)
         verify_module(changed)
         inputs = arrays(MODULES[case])
         for want, have in zip(run_ttir(MODULES[case], inputs), run_ttir_with_activations(changed, inputs), strict=True):
             np.testing.assert_allclose(have, want, rtol=1e-3, atol=1e-4, err_msg=case)
-    assert found == {key: text for key, text in recorded(PASSES).items() if key.startswith(f"{name}: ")}, AGAIN

@@ -487,3 +487,16 @@ def _images() -> list[Case]:
 
 
 CASES = _cases()
+
+
+def _numbered(cases: Sequence[Case]) -> dict[str, Case]:
+    """By name; names of several cases get numbers."""
+    seen: dict[str, int] = {}
+    found = {}
+    for case in cases:
+        seen[case.name] = seen.get(case.name, 0) + 1
+        found[case.name if seen[case.name] == 1 else f"{case.name} {seen[case.name]}"] = case
+    return found
+
+
+NAMED = _numbered(CASES)

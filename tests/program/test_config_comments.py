@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from alchemist.program import build_program, model
 from alchemist.program.constants import Ranges, name_constants, shared_cores
 from emit_py.printer import function_text
 from emit_py.values import render
+from tests.golden import same_as_golden
 
 LIBRARY = "What the library takes by itself"
 
@@ -160,14 +160,10 @@ CONSTANTS: dict[str, tuple[list[model.Function], set[str], tuple[str, str] | Non
 }  # fmt: skip
 
 
-def test_constants_are_named_as_recorded() -> None:
-    """`UPDATE_GOLDEN=1 pytest tests/program/test_config_comments.py` rewrites the file."""
+def test_constants_are_named_as_in_the_golden() -> None:
     made = ""
     for case, (functions, taken, asked) in CONSTANTS.items():
         changed, _, constants, _ = name_constants(functions, [], set(taken), asked)
         made += f"=== {case}\n" + "".join(f"{one.name} = {render(one.value)}  # {one.kind.name} {one.comment}\n" for one in constants)
         made += "".join(function_text(function) for function in changed)
-    if os.environ.get("UPDATE_GOLDEN"):
-        NAMED.write_text(made)
-    for now, before in zip(made.split("=== "), NAMED.read_text().split("=== "), strict=True):
-        assert now == before
+    same_as_golden(made, NAMED)

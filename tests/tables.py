@@ -1,0 +1,102 @@
+"""Tests of a table of cases: one test tries every row, goes on where one fails, and prints all that failed by name.
+
+`--row TEXT` tries the rows alone whose names contain the text; a single one fails with its own traceback.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.device import as_found
+
+Row = tuple[str, dict[str, Any]]
+ONLY: list[str] = []
+"""The text of `--row`, where it is given (conftest.py)."""
+_MOST_SHOWN = 20
+_OF_EACH_ROW = ("monkeypatch", "tmp_path", "capsys")
+
+
+def table(names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], Any] | Sequence[str] | None = None) -> Callable[[Any], Any]:
+    """As `pytest.mark.parametrize`, in one test. Several are stacked as its are. A row gets a monkeypatch and an empty tmp_path of its own."""
+    split = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    axis = [_row(split, row, number, ids) for number, row in enumerate(rows)]
+    assert axis, "a table without rows tests nothing"
+
+    def decorate(function: Any) -> Any:
+        inner = getattr(function, "function_of_a_row", function)
+        axes = [*getattr(function, "axes", ()), axis]
+        signature = inspect.signature(inner)
+        given = {name for rows in axes for name in rows[0][1]}
+
+        @wraps(inner)
+        def all_rows(**fixtures: Any) -> None:
+            cases = [("-".join(name for name, _ in parts), {key: value for _, values in parts for key, value in values.items()}) for parts in product(*axes)]
+            _try(inner, [case for case in cases if all(text in case[0] for text in ONLY)], fixtures)
+
+        all_rows.__signature__ = signature.replace(parameters=[one for name, one in signature.parameters.items() if name not in given])  # type: ignore[attr-defined]
+        all_rows.function_of_a_row, all_rows.axes = inner, axes  # type: ignore[attr-defined]
+        return all_rows
+
+    return decorate
+
+
+def _row(names: Sequence[str], row: Any, number: int, ids: Callable[[Any], Any] | Sequence[str] | None) -> Row:
+    values, name = row, None
+    if isinstance(row, type(pytest.param())):
+        assert not row.marks, "rows with marks are cases of pytest.mark.parametrize"
+        values, name = row.values if len(names) > 1 else row.values[0], row.id
+    values = [values] if len(names) == 1 else list(values)
+    assert len(values) == len(names)
+    if name is None and ids is not None and not callable(ids):
+        name = ids[number]
+    if name is None:
+        name = "-".join(_name(value, key, number, ids if callable(ids) else None) for key, value in zip(names, values, strict=True))
+    return str(name), dict(zip(names, values, strict=True))
+
+
+def _name(value: Any, key: str, number: int, ids: Callable[[Any], Any] | None) -> str:
+    said = ids(value) if ids is not None else None
+    if said is None:
+        said = value if isinstance(value, str | int | float | bool | None) else getattr(value, "__name__", None)
+    return f"{key}{number}" if said is None else str(said)
+
+
+def _try(function: Callable[..., Any], cases: Sequence[Row], fixtures: dict[str, Any]) -> None:
+    failed = []
+    for number, (name, values) in enumerate(cases):
+        own = dict(fixtures)
+        if "tmp_path" in own:
+            own["tmp_path"] = fixtures["tmp_path"] / f"row_{number}"
+            own["tmp_path"].mkdir()
+        if "capsys" in own:
+            own["capsys"].readouterr()
+        try:
+            with pytest.MonkeyPatch.context() as patch, as_found():
+                function(**values, **(own | {"monkeypatch": patch} if "monkeypatch" in own else own))
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+            if len(cases) == 1:
+                raise
+            failed.append(f"{name}: {_said(error, function)}")
+    if failed:
+        more = (
+            [f"... and {len(failed) - _MOST_SHOWN} more: {', '.join(text.partition(': ')[0] for text in failed[_MOST_SHOWN:])}"]
+            if len(failed) > _MOST_SHOWN
+            else []
+        )
+        pytest.fail("\n".join([f"{len(failed)} of {len(cases)} rows fail (--row NAME: one with its traceback)", *failed[:_MOST_SHOWN], *more]), pytrace=False)
+
+
+def _said(error: BaseException, function: Callable[..., Any]) -> str:
+    """Where in the test, and what the error says."""
+    file = inspect.getsourcefile(function)
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    place = f"{Path(str(file)).name}:{lines[-1]} " if lines else ""
+    return f"{place}{type(error).__name__} {str(error).strip()[:600]}"
