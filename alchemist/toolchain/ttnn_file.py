@@ -23,6 +23,7 @@ from alchemist.ir.printer import location_body
 from alchemist.ir.text import operation_texts, print_module
 from alchemist.source_text import read_bytes
 from alchemist.toolchain import flatbuffer
+from alchemist.toolchain.descriptors import DATA_TYPES, DIM2D, SYSTEM_DESC, VERSION_STRUCT, system_of
 from alchemist.toolchain.flatbuffer import BOOL, I32, TEXT, TTNN, U8, U16, U32, U64, Ages, Record, Scalar, Struct, Table, Vector
 from alchemist.version import VERSION
 
@@ -32,9 +33,6 @@ MAX_DEBUG_CHARACTERS = 4000  # of an op's text: those with constants in them are
 
 # --- Schemas: fields by id (Facts: tt-mlir's include/ttmlir/Target/{Common,TTNN}/*.fbs, 2024-08 to 2026-08) -------------------
 
-DATA_TYPES = tuple("f32 f16 bf16 bfp_f8 bfp_bf8 bfp_f4 bfp_bf4 bfp_f2 bfp_bf2 u32 u16 u8 si32 f64 si64 u64 si16 si8 i1".split())
-VERSION_STRUCT = Struct("HHI", 4, ("major", "minor", "patch"))
-DIM2D = Struct("ii", 4, ("y", "x"))
 _CORE_RANGES = Table("CoreRangeSet", (("core_ranges", Vector(Struct("QQQQ", 8, ("start_x", "start_y", "end_x", "end_y")))),))
 _SHARD = (("core_range_set", _CORE_RANGES), ("shape", Vector(I32)), ("orientation", Scalar("I", ("row_major", "col_major"))))
 _MEMORY_CONFIG = Table("MemoryConfig", (
@@ -74,15 +72,14 @@ def _program(tensor: Table | None, debug: Table, *between: tuple[str, Any]) -> T
 
 def _root(with_tensors: bool) -> Ages:
     """with_tensors: False leaves out what only some commands need, and what differs most between ages."""
-    system = None
     dylibs = ("dylibs", Vector(_DYLIB) if with_tensors else None)
     old = _OLD_TENSOR if with_tensors else None
     old_program = Ages("Program", ((5, _program(old, _OLD_DEBUG)), (9, _program(old, _OLD_DEBUG, dylibs))))
     head = (("version", VERSION_STRUCT), ("schema_hash", TEXT), ("ttmlir_git_hash", TEXT))
     new_program = _program(_TENSOR if with_tensors else None, _DEBUG, dylibs)
     return Ages("TTNNBinary", (
-        (4, Table("TTNNBinary", (head[0], head[2], ("system_desc", system), ("programs", Vector(old_program))))),
-        (6, Table("TTNNBinary", (*head, ("system_desc", system), ("mlir", _MLIR), ("programs", Vector(new_program))))),
+        (4, Table("TTNNBinary", (head[0], head[2], ("system_desc", SYSTEM_DESC if with_tensors else None), ("programs", Vector(old_program))))),
+        (6, Table("TTNNBinary", (*head, ("system_desc", SYSTEM_DESC if with_tensors else None), ("mlir", _MLIR), ("programs", Vector(new_program))))),
     ))  # fmt: skip
 
 
@@ -128,8 +125,8 @@ def read_module_text(source: str | Path | BinaryIO) -> str:
 # --- Writing ----------------------------------------------------------------------------------------------------------------
 
 
-def ttnn_binary(module: ModuleOp) -> bytes:
-    """A TTNN module as a `.ttnn` file.
+def ttnn_binary(module: ModuleOp, card: str = "n150") -> bytes:
+    """A TTNN module as a `.ttnn` file for a card.
 
     Raises:
         LoweringError: an op of another dialect, or a tensor without a layout: the module is not lowered yet.
@@ -138,7 +135,7 @@ def ttnn_binary(module: ModuleOp) -> bytes:
     ids = iter(range(1, 1 << 32))
     version = [int(part) for part in VERSION.split(".")[:3]]
     values = {
-        "version": tuple(version), "schema_hash": SCHEMA_HASH, "ttmlir_git_hash": f"alchemist {VERSION}",
+        "version": tuple(version), "schema_hash": SCHEMA_HASH, "ttmlir_git_hash": f"alchemist {VERSION}", "system_desc": system_of(card),
         "mlir": {"name": "ttnn", "source": print_module(module)},
         "programs": [_program_values(function, ids) for function in functions],
     }  # fmt: skip
