@@ -12,7 +12,7 @@ PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(B
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
 	@echo "make test         lint, types, fast tests (Python and C++)"
-	@echo "make test-all     also whole models and 'make deep' (sanitizer build, fuzz, generated docs); writes docs/models.md"
+	@echo "make test-all     also whole models and 'make deep' (sanitizer build, fuzz, generated docs); writes docs/lab/models.md"
 	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
 	@echo "make wheel-test   builds the wheel and uses it in clean environments of Python 3.11 to 3.13"
@@ -68,7 +68,7 @@ deep: sanitize
 
 test-all: test deep
 	@if $(BIN)/python -m alchemist.verify.environment; then $(MAKE) referee; \
-	else echo "no Python for the real ttnn: docs/models.md will say that the referee was not run"; fi
+	else echo "no Python for the real ttnn: docs/lab/models.md will say that the referee was not run"; fi
 	$(PYTEST) -m slow tests
 
 # The real ttnn wheel in an environment of its own (once); whole-model tests then ask it about every call. test-all fails where it cannot be had

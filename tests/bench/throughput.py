@@ -1,4 +1,4 @@
-"""Whole models: predicted throughput beside published figures. Writes docs/throughput.md.
+"""Whole models: predicted throughput beside published figures. Writes docs/lab/throughput.md.
 
     python tests/bench/throughput.py [--models NAME ...]
 
@@ -116,7 +116,7 @@ def main() -> int:
             )
             print(row, flush=True)
             lines.append(row)
-    (ROOT / "docs" / "throughput.md").write_text("\n".join(lines) + "\n")
+    (ROOT / "docs" / "lab" / "throughput.md").write_text("\n".join(lines) + "\n")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Emitted C++ that calls every op, compiled to objects; its undefined symbols against those of the real library.
 
-    python -m tests.emit.cpp_symbols          measures and writes docs/cpp_api.md
+    python -m tests.emit.cpp_symbols          measures and writes docs/lab/cpp_api.md
 
 Each op is called as its samples say, with what it requires only, and with every argument that its C++ overload has. The objects are
 never linked or run: what counts is which functions the compiler chose, by mangled name.
@@ -30,7 +30,7 @@ from alchemist.program.extract import to_value
 REPOSITORY = Path(__file__).parents[2]
 INCLUDE = REPOSITORY / "ttnn_shim" / "include"
 REAL_SYMBOLS = REPOSITORY / "tests" / "data" / "ttnn_cpp_symbols.tsv.gz"
-PAGE = REPOSITORY / "docs" / "cpp_api.md"
+PAGE = REPOSITORY / "docs" / "lab" / "cpp_api.md"
 FILES = 6
 """Number of programs that the calls are spread over: each compiles in a few hundred MB."""
 

@@ -351,7 +351,7 @@ def main() -> int:
     text = "\n".join([HEADER, *map(str, rows)])
     if options.docs:
         head = (
-            "# Exports under faults\n\nWritten by `python -m tests.faults.run --docs docs/faults.md`. Each trial exports one model over the export of another"
+            "# Exports under faults\n\nWritten by `python -m tests.faults.run --docs docs/lab/faults.md`. Each trial exports one model over the export of another"
             " while something goes wrong.\nold / new: that export is there, complete (every file by its hash, none added); none: no target, as before. Left"
             " behind: anything else in the\nplace, for SIGKILL after the next export there has started.\n\n"
         )

@@ -1,4 +1,4 @@
-"""What another commit emits at level 0, priced by this checkout's clock: the times that docs/optimizer.md's tables compare with.
+"""What another commit emits at level 0, priced by this checkout's clock: the times that docs/lab/optimizer.md's tables compare with.
 
 The other commit's Python alone is used (`git archive`, nothing is built there): it captures this checkout's models and writes programs without weights,
 which run here on a device without values.

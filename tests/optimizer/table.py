@@ -1,4 +1,4 @@
-"""Writes the tables of docs/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
+"""Writes the tables of docs/lab/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
 usage: table.py [--zoo | --bounds] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
@@ -43,7 +43,7 @@ from tests.optimizer.bounds import CONVOLUTIONS, bound_of
 from tests.optimizer.table_models import LEVELS, ZOO, built, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE, ROWS = ROOT / "docs" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
+PAGE, ROWS = ROOT / "docs" / "lab" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
 SMALLEST_MS = 0.5
 BEFORE = "30a4846"
 """The commit before any of this, whose level 0 is the baseline."""
@@ -204,7 +204,7 @@ def write(table: str, lines: Sequence[str], keys: int = 0) -> None:
     text = PAGE.read_text(encoding="utf-8")
     head, begin, rest = text.partition(f"<!-- {table} -->")
     old, end, tail = rest.partition(f"<!-- end of {table} -->")
-    assert begin and end, f"docs/optimizer.md has no place for {table}"
+    assert begin and end, f"docs/lab/optimizer.md has no place for {table}"
     if keys:
         lines = with_rows_of(old.strip().splitlines(), lines, keys)
     PAGE.write_text(head + begin + "\n\n" + "\n".join(lines) + "\n\n" + end + tail, encoding="utf-8")
@@ -278,7 +278,7 @@ def main() -> int:
     parser.add_argument("--model", nargs="+", help="parts of names; default all")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no model after this time")
     parser.add_argument("--again", action="store_true", help="also rows that are there already")
-    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md; alone with rows that are there: --seconds 0 --write")
+    parser.add_argument("--write", action="store_true", help="into docs/lab/optimizer.md; alone with rows that are there: --seconds 0 --write")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = ZOO if options.zoo else LEVELS

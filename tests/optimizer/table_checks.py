@@ -1,4 +1,4 @@
-"""Writes the table of docs/optimizer.md that says whether what level 2 emits is right: `./run --check` in both languages, and the real library.
+"""Writes the table of docs/lab/optimizer.md that says whether what level 2 emits is right: `./run --check` in both languages, and the real library.
 
 usage: table_checks.py [--model NAME ...] [--again] [--write]
 Random weights and inputs. A PCC is that of the worst output against the framework; calls are those that `alchemist verify` made on the real wheel of
@@ -105,7 +105,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", nargs="+", help="parts of names; default all")
     parser.add_argument("--again", action="store_true", help="also rows that are there already")
-    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md")
+    parser.add_argument("--write", action="store_true", help="into docs/lab/optimizer.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     every = names_of(LEVELS)

@@ -1,4 +1,4 @@
-"""The models of docs/optimizer.md's tables by name, with their arguments. Imports no compiler: another checkout's may run on them."""
+"""The models of docs/lab/optimizer.md's tables by name, with their arguments. Imports no compiler: another checkout's may run on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes what `tune` says of three whole models into docs/optimizer.md.
+"""Writes what `tune` says of three whole models into docs/lab/optimizer.md.
 
 usage: table_tune.py [--model NAME ...] [--card n150 ...] [--write]
 Random weights and inputs; the fastest choice that loses at most 0.005 of the PCC is picked.
@@ -28,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", nargs="+", default=list(NAMES))
     parser.add_argument("--card", nargs="+", default=["n150"])
-    parser.add_argument("--write", action="store_true", help="into docs/optimizer.md")
+    parser.add_argument("--write", action="store_true", help="into docs/lab/optimizer.md")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What the tables of docs/optimizer.md are made from."""
+"""What the tables of docs/lab/optimizer.md are made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of docs/optimizer.md's first table: true architectures with random weights, large ones without values."""
+"""The models of docs/lab/optimizer.md's first table: true architectures with random weights, large ones without values."""
 
 from __future__ import annotations
 

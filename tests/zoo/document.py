@@ -1,4 +1,4 @@
-"""docs/models.md from the rows of a run.
+"""docs/lab/models.md from the rows of a run.
 
 python -m tests.zoo.document ROWS.jsonl ...     (rows as `python -m tests.zoo.run --json` appends them)
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.zoo.run import Row
 from tests.zoo.sizes import LIMIT, MODELS, lines
 
-TARGET = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+TARGET = Path(__file__).resolve().parents[2] / "docs" / "lab" / "models.md"
 _HEAD = """# Models
 
 Whole architectures with small configurations and random weights (`tests/zoo`), from the framework's model to the emitted program's

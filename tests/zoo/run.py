@@ -38,7 +38,7 @@ ARCHS = {"wormhole": "wormhole_b0", "blackhole": "blackhole"}
 
 @dataclass(slots=True)
 class Row:
-    """What docs/models.md says of one run. pcc: of the worst output, None where all are integers or constants."""
+    """What docs/lab/models.md says of one run. pcc: of the worst output, None where all are integers or constants."""
 
     model: str
     framework: str

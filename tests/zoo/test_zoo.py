@@ -1,4 +1,4 @@
-"""Every model of the zoo through `codegen_py` and `./run --check`, some through C++; a whole run writes docs/models.md."""
+"""Every model of the zoo through `codegen_py` and `./run --check`, some through C++; a whole run writes docs/lab/models.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BOUNDS = {"fp32": (0.999, 0.05), "bf16": (0.99, 0.15)}
 
 
 def _record(entry: Row | tuple[str, int], shared: Path) -> None:
-    """Adds a run to those of the session's other processes; whoever adds the last one writes docs/models.md."""
+    """Adds a run to those of the session's other processes; whoever adds the last one writes docs/lab/models.md."""
     with (shared / "zoo.jsonl").open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(json.dumps(asdict(entry) if isinstance(entry, Row) else entry) + "\n")
@@ -49,7 +49,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def wheels() -> Iterator[dict[str, RealTtnn]]:
-    """The real ttnn, where `make referee` has installed it; without it docs/models.md says "not run"."""
+    """The real ttnn, where `make referee` has installed it; without it docs/lab/models.md says "not run"."""
     with ExitStack() as stack:
         yield {arch: stack.enter_context(referee(arch)) for arch in ARCHS} if is_ready() else {}
 

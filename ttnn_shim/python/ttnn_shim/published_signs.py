@@ -1,6 +1,6 @@
 """Which of two configurations of the same work the clock prefers, against published times: a list, and the share of right ones.
 
-python -m ttnn_shim.published_signs [--ratio 1.2] [--docs docs/optimizer.md]    # some seconds
+python -m ttnn_shim.published_signs [--ratio 1.2] [--docs docs/lab/optimizer.md]    # some seconds
 """
 
 from __future__ import annotations
