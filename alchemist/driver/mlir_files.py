@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import AlchemistError, ParseError, VerifyError, file_error
 from alchemist.frontends.mlir import foreign
 from alchemist.frontends.mlir.read import module_errors, parse_module, parts, read_module
+from alchemist.toolchain.spellings import Applied
 from alchemist.toolchain.ttnn_file import read_module_text
 
 MOST_ERRORS = 20
@@ -56,14 +57,14 @@ def chunks(text: str, filename: str, *, split: bool) -> list[Chunk]:
     return [Chunk(part, filename) for part in parts(text)]
 
 
-def read(chunk: Chunk) -> ModuleOp:
-    """The module of a chunk.
+def read(chunk: Chunk, applied: Applied | None = None) -> ModuleOp:
+    """The module of a chunk; `applied` receives what was read in an older spelling.
 
     Raises:
         ParseError, VerifyError: the first error.
     """
     try:
-        return read_module(chunk.text, chunk.filename)
+        return read_module(chunk.text, chunk.filename, applied)
     except RecursionError:
         raise ParseError("nested too deeply", location=f"{chunk.filename}:1:1") from None
 

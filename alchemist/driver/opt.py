@@ -17,6 +17,7 @@ from alchemist.errors import AlchemistError, OptionError
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
 from alchemist.options import WITHOUT_EFFECT, table
+from alchemist.toolchain.spellings import Applied
 
 USAGE = """\
 usage: alchemist opt [INPUT.mlir | -] [-o FILE] [--PASS[="key=value ..."] ...]
@@ -25,6 +26,7 @@ Runs passes and pipelines in the order given and prints the module. Without a pa
 
   --stablehlo-to-ttir-pipeline, --ttir-to-ttnn-backend-pipeline, --ttir-to-emitpy-pipeline, --ttir-to-emitc-pipeline, ...
   --pass-pipeline="builtin.module(a,b{k=v})"
+  --upgrade                   today's text of a file of any age; what was changed goes to stderr
   --list                      every pass, pipeline and option
   --split-input-file          modules between `// -----` lines, each by itself
   --verify-diagnostics        compare errors with `expected-error {{...}}` comments
@@ -35,7 +37,7 @@ _ACCEPTED = {  # flags of the real driver that change nothing here
     "mlir-print-debuginfo", "mlir-print-op-generic", "mlir-print-local-scope", "mlir-disable-threading",
     "mlir-print-ir-module-scope", "allow-unregistered-dialect", "mlir-elide-elementsattrs-if-larger", "no-implicit-module",
 }  # fmt: skip
-_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list"}
+_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade"}
 _EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL)
 
 
@@ -155,10 +157,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[AlchemistError]]:
+    applied = Applied()
     try:
-        module = mlir_files.read(chunk)
+        module = mlir_files.read(chunk, applied)
     except AlchemistError as error:
         return "", mlir_files.all_errors(chunk, error)
+    if "upgrade" in invocation.flags:
+        for line in applied.report() or ["nothing: the text is today's"]:
+            print(f"{chunk.filename}: {line}", file=sys.stderr)
     try:
         for name, wanted in invocation.passes:
             module = _run_steps(module, name, wanted, invocation.flags)

@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from alchemist.ir.attributes import DenseElements, OpaqueAttr, OpaqueType, element, element_name, numpy_dtype, tensor
 from alchemist.ir.lexer import BARE, NUMBER, STRING, SUFFIX, Cursor, decode_string
+from alchemist.ir.older import OlderText
 
 _T = TypeVar("_T")
 _ALIAS = re.compile(r"(?m)^[ \t]*([#!][A-Za-z_$][\w$-]*)[ \t]*=[ \t]*")
@@ -61,6 +62,8 @@ _WORD = re.compile(r"[\w.]+")
 
 class BuiltinParser(Cursor):
     """Everything below operations. Aliases are found before parsing and parsed when first used, wherever they are defined."""
+
+    older = OlderText()
 
     def __init__(self, text: str, filename: str) -> None:
         super().__init__(text, filename)
@@ -175,6 +178,9 @@ class BuiltinParser(Cursor):
             return ComplexType(inner)
         if self.peek("!"):
             return self._dialect_type()
+        if (word := BARE.match(self.source, at)) and (today := self.older.element(word[0])):
+            self.at = word.end()
+            return element(today)
         self.fail("expected a type", expected="a type")
 
     def _dimensions(self) -> tuple[int, ...]:
@@ -191,8 +197,14 @@ class BuiltinParser(Cursor):
             return OpaqueType(("tensor", self.expand_aliases(self.body())))  # type: ignore[return-value]
         shape = self._dimensions()
         of = self.parse_type()
+        at = self.skip()
         encoding = self.attribute() if self.accept(",") else None
         self.expect(">")
+        if isinstance(encoding, OpaqueAttr):
+            try:
+                encoding = self.older.encoding(shape, of, encoding)
+            except ValueError as error:
+                self.fail(str(error), at)
         return tensor(shape, of, encoding)
 
     def _memref(self) -> Attribute:

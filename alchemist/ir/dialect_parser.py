@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
+from alchemist.errors import ParseError
 from alchemist.ir.attribute_classes import attribute_classes
 from alchemist.ir.attribute_parser import BuiltinParser
 from alchemist.ir.attributes import (
@@ -34,6 +36,7 @@ from alchemist.ir.lexer import BARE, SUFFIX
 
 _DIMENSIONS = re.compile(r"(?:-?\d+x)*-?\d+|")
 _WORD = re.compile(r"[\w.]+")
+_T = TypeVar("_T")
 
 
 _SCALE = re.compile(r"(?<![\w.])\d+\.\d*(?:[eE][-+]?\d+)?|(?<![\w.])\d+[eE][-+]?\d+")
@@ -59,23 +62,49 @@ class AttributeParser(BuiltinParser):
         name = self.need(SUFFIX, "a type")
         if "." not in name and not self.peek("<"):
             return self.alias(name, at)
+        name = self.older.name(name)
         if name == "!ttcore.tile":
-            self.expect("<")
-            dims = self.dimension_list()
-            if len(dims) != 2:
-                self.fail("a tile has two dimensions", at)
-            self.expect(",")
-            dtype = self.need(BARE, "a data type")
-            if dtype not in table("attributes")["enums"]["TTCore_DataType"]:
-                self.fail(f"unknown data type {dtype}", at)
-            self.expect(">")
-            return TileType((dims[0], dims[1]), dtype)
+            return self._or_older(name, self._tile) or DeviceType()
         if name == "!ttnn.device":
             if self.peek("<"):
                 self.body()
             return DeviceType()
         body = self.expand_aliases(self.body()) if self.peek("<") else ""
         return OpaqueType((name, _quantised(body) if name == "!quant.uniform" else body))
+
+    def _tile(self) -> TileType:
+        at = self.skip()
+        self.expect("<")
+        dims = self.dimension_list()
+        if len(dims) != 2:
+            self.fail("a tile has two dimensions", at)
+        self.expect(",")
+        dtype = self.need(BARE, "a data type")
+        if dtype not in table("attributes")["enums"]["TTCore_DataType"]:
+            self.fail(f"unknown data type {dtype}", at)
+        self.expect(">")
+        return TileType((dims[0], dims[1]), dtype)
+
+    def _or_older(self, name: str, read: Callable[[], _T]) -> _T | None:
+        """What `read` makes of the text here, or of today's spelling of it; None for an older one that needs its context."""
+        start = self.skip()
+        try:
+            return read()
+        except ParseError as failure:
+            self.at = start
+            today = self.older.body(name, self.expand_aliases(self.body())) if self.peek("<") else None
+            if today is None:
+                raise
+            if not today:
+                return None
+            whole, end = self.source, self.at
+            self.source, self.at = today, 0
+            try:
+                return read()
+            except ParseError:
+                raise failure from None
+            finally:
+                self.source, self.at = whole, end
 
     # --- dialect attributes ---
 
@@ -84,11 +113,12 @@ class AttributeParser(BuiltinParser):
         name = self.need(SUFFIX, "an attribute")
         if "." not in name and not self.peek("<"):
             return self.alias(name, at)
+        name = self.older.name(name)
         cls = attribute_classes().get(name[1:])
         if cls is None:
             return OpaqueAttr((name, self.expand_aliases(self.body()) if self.peek("<") else ""))
         start = self.skip()
-        value = self._structured(cls)
+        value = self._or_older(name, lambda: self._structured(cls))
         if value is None:  # an older spelling: keep it as text
             self.at = start
             return OpaqueAttr((name, self.expand_aliases(self.body())))

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NoReturn
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DenseArrayBase,
     DictionaryAttr,
     FloatAttr,
     FunctionType,
@@ -22,7 +21,6 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     ModuleOp,
     StringAttr,
-    i32,
 )
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpTraits, Region, SSAValue
@@ -32,8 +30,9 @@ from alchemist.errors import ParseError
 from alchemist.ir.attributes import DenseElements
 from alchemist.ir.custom_forms import CUSTOM_FORMS
 from alchemist.ir.dialect_parser import AttributeParser
-from alchemist.ir.dialects import SEGMENTS, TTOp, group_sizes, op_classes
+from alchemist.ir.dialects import SEGMENTS, TTOp, op_classes
 from alchemist.ir.lexer import BARE, BLOCK, STRING, VALUE
+from alchemist.ir.older import OlderText
 from alchemist.ir.verify import verify_module
 
 FOREIGN = ("stablehlo", "chlo", "sdy")
@@ -50,7 +49,6 @@ _PROPERTIES = {
 }
 _REQUIRED = {"func.func": ("sym_name", "function_type"), "func.call": ("callee",)}
 _REST_OF_LINE = re.compile(r"[ \t]*(?:loc\b|//|\}|\r?\n|\Z)")
-_DESTINATIONS = ("ttir.empty", "tensor.empty")
 
 
 class ForeignOp(Operation):
@@ -70,8 +68,9 @@ def foreign_class(name: str) -> type[ForeignOp]:
 class ModuleParser(AttributeParser):
     """Operations, blocks and regions."""
 
-    def __init__(self, text: str, filename: str, foreign: Sequence[str] = FOREIGN) -> None:
+    def __init__(self, text: str, filename: str, foreign: Sequence[str] = FOREIGN, older: OlderText | None = None) -> None:
         super().__init__(text, filename)
+        self.older = older or self.older
         self._foreign = (*foreign, *NEIGHBOURS)
         self._scopes: list[dict[str, tuple[SSAValue, ...]]] = [{}]
         self.positions: dict[Operation, int] = {}
@@ -152,9 +151,9 @@ class ModuleParser(AttributeParser):
             results = self._results()
         head = self.skip()
         if STRING.match(self.source, head):
-            op = self._generic(self.string(), head)
+            op = self._generic(self.older.name(self.string()), head)
         else:
-            name = self.need(BARE, "an operation")
+            name = self.older.name(self.need(BARE, "an operation"))
             custom = _CUSTOM.get(name)
             if custom is not None:
                 op = custom(self, name)
@@ -194,7 +193,7 @@ class ModuleParser(AttributeParser):
         cls = op_classes().get(name) or _KNOWN.get(name)
         if cls is not None:
             return cls
-        if name.split(".")[0] in self._foreign:
+        if name.split(".")[0] in self._foreign or self.older.is_retired(name):
             return foreign_class(name)
         self._unknown(name, at, "is not known")
 
@@ -233,8 +232,6 @@ class ModuleParser(AttributeParser):
         missing = [key for key in _REQUIRED.get(name, ()) if key not in properties]
         if missing:
             self.fail(f"{name}: missing required attribute {', '.join(missing)}", at)
-        if name.startswith("ttir.") and issubclass(cls, TTOp):
-            operands = _without_destinations(cls, operands, outputs, properties)
         return cls.create(
             operands=operands,
             result_types=outputs,
@@ -425,28 +422,6 @@ class ModuleParser(AttributeParser):
             attributes=attributes or {},
             regions=regions,
         )
-
-
-def _without_destinations(cls: type[TTOp], operands: list[SSAValue], outputs: Sequence[Attribute], properties: dict[str, Attribute]) -> list[SSAValue]:
-    """Operands of the older destination-passing form without the empty tensors that the results were written to."""
-    count = len(outputs)
-    extra = operands[len(operands) - count :]
-    written = (isinstance(value.owner, Operation) and value.owner.name in _DESTINATIONS for value in extra)
-    if not count or [value.type for value in extra] != list(outputs) or not all(written):
-        return operands
-    sizes = properties.get(SEGMENTS)
-    declared = [int(size) for size in sizes.get_values()] if isinstance(sizes, DenseArrayBase) else None
-    kept = operands[: len(operands) - count]
-    groups = cls.info.operands
-    if declared is not None and len(declared) == len(groups) + 1 and declared[-1] == count:
-        if cls.info.segmented:
-            properties[SEGMENTS] = DenseArrayBase.from_list(i32, declared[:-1])
-        else:
-            properties.pop(SEGMENTS)
-        return kept
-    variadic = any(group.variadic for group in groups)  # a list that takes any number: the last of them is the result's
-    old = declared is None and (variadic or group_sizes(groups, len(operands), None) is None)
-    return kept if old and group_sizes(groups, len(kept), None) is not None else operands
 
 
 _CUSTOM: dict[str, Callable[[ModuleParser, str], Operation]] = {

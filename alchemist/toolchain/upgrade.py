@@ -1,0 +1,78 @@
+"""Applies the table of older spellings (`changes.py`) to a parsed module, before it is verified."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Operation
+
+from alchemist.toolchain.changes import Row, rows_of
+from alchemist.toolchain.edits import Edits, LowerStableHLO
+from alchemist.toolchain.rewrites import MAKERS
+from alchemist.toolchain.spellings import Applied
+
+_MOST_STEPS = 20
+_KEYS = {"tt.system_desc": "ttcore.system_desc", "tt.argument_type": "ttcore.argument_type", "tt.arg_alloc": "", "tt.device": ""}
+"""Attributes of modules and arguments: today's name, "" for those that say nothing to a program that opens its own device."""
+
+
+class Upgrade(Edits):
+    """One run over one module."""
+
+    def __init__(self, applied: Applied, lower: LowerStableHLO | None = None) -> None:
+        super().__init__(lower)
+        self.applied = applied
+
+    def run(self, module: ModuleOp) -> None:
+        table = rows_of()
+        everywhere = table["*"]
+        for op in list(module.walk()):
+            if op.name == "builtin.module" or op.name == "func.func":
+                self._keys(op)
+            elif op.name.startswith(("ttir.", "ttnn.")):
+                self._op(op, table, everywhere)
+        self._sweep(module)
+
+    def _op(self, op: Operation, table: Mapping[str, tuple[Row, ...]], everywhere: tuple[Row, ...]) -> None:
+        self.current = op
+        if op.name in table:  # `{...}` behind the operands held what `<{...}>` holds
+            for key in [key for key in op.attributes if "." not in key]:
+                op.properties.setdefault(key, op.attributes.pop(key))
+        for _ in range(_MOST_STEPS):
+            at = self.current
+            if at is None:
+                return
+            row = next((row for row in (*table.get(at.name, ()), *everywhere) if row.action is not None and row.action(self, at)), None)
+            if row is None:
+                return
+            self.applied.add(row.until, row.old, row.new)
+
+    def _keys(self, op: Operation) -> None:
+        for key in [key for key in op.attributes if key in _KEYS]:
+            value = op.attributes.pop(key)
+            if _KEYS[key]:
+                op.attributes[_KEYS[key]] = value
+            self.applied.add("2025-06-17", key, _KEYS[key])
+        given = op.properties.get("arg_attrs")
+        if isinstance(given, ArrayAttr) and any(key in _KEYS for part in given.data for key in part.data):
+            parts = [{_KEYS.get(key, key): value for key, value in part.data.items() if _KEYS.get(key, key)} for part in given.data]
+            op.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(part) for part in parts])
+            self.applied.add("2025-06-17", "tt.argument_type", "ttcore.argument_type")
+
+    def _sweep(self, module: ModuleOp) -> None:
+        """Erases the tensors that nothing is written to any more; the others are today's `ttir.empty`."""
+        for op in list(module.walk()):
+            if op.name not in MAKERS or op.parent is None or (op.results and any(result.first_use for result in op.results)):
+                if op.name == "tensor.empty" and op.parent is not None and not op.operands:
+                    self.replace(op, "ttir.empty", [], {})
+                    self.applied.add("2025-03-26", "tensor.empty", "ttir.empty")
+                continue
+            if op in self.dead or op.name == "tensor.empty":
+                self.erase(op)
+                self.applied.add("2025-03-26" if op.name == "tensor.empty" else "2025-11-27", f"{op.name} that nothing reads", "")
+
+
+def upgrade(module: ModuleOp, applied: Applied, lower: LowerStableHLO | None = None) -> None:
+    """Brings every op of a module to today's spelling, in place; `applied` counts the rows."""
+    Upgrade(applied, lower).run(module)
