@@ -1,7 +1,8 @@
 """`--standalone`: the simulator inside the export directory, so that it runs where alchemist is not installed.
 
 `shim/ttnn_shim/` holds, for Python, the launcher, the `ttnn` package and the compiled extension (numpy and cffi are all that a
-machine must have); for C++ the headers, the library and its CMake package (a compiler and cmake). `licenses/` goes with both.
+machine must have), and `shim/alchemist/tools/`, which `--what-if` and `--check-ops` run; for C++ the headers, the
+library and its CMake package (a compiler and cmake). `licenses/` goes with both.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def bundle(directory: Path, language: Language) -> None:
         shutil.copytree(package, target, ignore=_SKIPPED)
         shutil.copytree(package / "_native", target / "_native", ignore=_SKIPPED)
         shutil.copytree(python / "ttnn", target / "_python" / "ttnn", ignore=_SKIPPED)
+        shutil.copytree(Path(__file__).resolve().parents[1] / "tools", directory / FOLDER / "alchemist" / "tools", ignore=_SKIPPED)
         for extension in sorted((installed / "_native").glob("_core*.so")):
             shutil.copy2(extension, target / "_native" / extension.name)
     else:

@@ -130,7 +130,7 @@ def test_compiled_programs(tmp_path: Path) -> None:
 
 
 # Of reports, comparisons and questions: a run that asks for none of them should not wait for them.
-LOADED_ON_DEMAND = ("ttnn_shim.records", "ttnn_shim.profiles", "ttnn_shim.reports", "ttnn_shim.check_ops", "ttnn_shim.queries", "ttnn_shim.simlib",
+LOADED_ON_DEMAND = ("ttnn_shim.records", "ttnn_shim.profiles", "ttnn_shim.reports", "alchemist.tools.check_ops", "ttnn_shim.queries", "ttnn_shim.simlib",
                     "ttnn_shim.plain_cpp", "ttnn_shim.program_errors", "importlib.metadata", "torch")  # fmt: skip
 
 

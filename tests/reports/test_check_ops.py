@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ttnn_shim.check_ops import OpWatch, WatchedCall, best_of, check_program, match, op_errors
 
-from ttnn_shim import check_ops
+from alchemist.tools import check_ops
+from alchemist.tools.check_ops import OpWatch, WatchedCall, best_of, check_program, match, op_errors
 
 Array = np.ndarray[Any, Any]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from ttnn_shim.changes import shape_of, suggestions
-from ttnn_shim.program_text import Source, edited
 from ttnn_shim.reports.calls import Call, Run
+
+from alchemist.tools.changes import shape_of, suggestions
+from alchemist.tools.program_text import Source, edited
 
 MAIN = """\
 import ttnn

@@ -14,8 +14,8 @@ from ttnn_shim.error_bands import relative_error
 from ttnn_shim.reports.answers import Answer, Batch, Edit, Suggestion, as_data, from_data, table
 from ttnn_shim.reports.calls import Call, Run
 
+from alchemist.tools import batches, whatif
 from tests.device import simulated_device
-from ttnn_shim import batches, whatif
 
 SETUP = {"inputs": "[1, 32] bfloat16 tile dram", "outputs": "[1, 32] bfloat16 tile dram", "fidelity": "HiFi4", "cores": "1"}
 RUN = Run("", "out", "n150", [Call("ttnn.add", "main.py:1", "y = ttnn.add(x, x)", ("f",), 1000e3, 0.0, ("Binary",), "dram", SETUP)])

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.batches import reshaped
-from ttnn_shim.changes import suggestions
-from ttnn_shim.fusions import fusions
-from ttnn_shim.program_text import Source, edited
 from ttnn_shim.reports.answers import Edit
 from ttnn_shim.reports.calls import Call, Run
 
 from alchemist import codegen_py
+from alchemist.tools.batches import reshaped
+from alchemist.tools.changes import suggestions
+from alchemist.tools.fusions import fusions
+from alchemist.tools.program_text import Source, edited
 from tests.bench.patterns import CASES
 from tests.e2e.models import Built, bert, resnet50, torch_mlp
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
+import ttnn_shim
 from ttnn_shim.command_line import can_be_passed
 
 USAGE = """\
@@ -19,37 +21,24 @@ usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.p
 """
 
 
+_COMMANDS = {
+    "run": "ttnn_shim.run",
+    "worker": "ttnn_shim.worker",
+    "price-calls": "ttnn_shim.published_calls",
+    "report": "ttnn_shim.profiles",
+    "compare": "ttnn_shim.reports.compare",
+    "what-if": "alchemist.tools.whatif",  # of emitted programs, whose `run` calls it by this name
+}
+"""Modules whose `main(arguments)` a command runs; imported on demand, because every run of a program would wait for all of them."""
+
+
 def main(arguments: list[str]) -> int:
     for argument in arguments:
         if not can_be_passed(argument):
             print(f"ttnn_shim: no program or file can have the argument {ascii(argument)[:300]}", file=sys.stderr)
             return 2
-    if arguments[:1] == ["run"]:
-        from ttnn_shim.run import main as run
-
-        return run(arguments[1:])
-    if arguments == ["worker"]:
-        from ttnn_shim.worker import main as work
-
-        return work()
-    if arguments == ["price-calls"]:
-        from ttnn_shim.published_calls import main as price_calls
-
-        return price_calls()
-    if arguments[:1] == ["report"]:
-        from ttnn_shim.profiles import main as report
-
-        return report(arguments[1:])
-    if arguments[:1] == ["compare"]:
-        from ttnn_shim.reports.compare import main as compare
-
-        return compare(arguments[1:])
-    if arguments[:1] == ["what-if"]:
-        from ttnn_shim.whatif import main as what_if
-
-        return what_if(arguments[1:])
-    import ttnn_shim
-
+    if arguments and arguments[0] in _COMMANDS and (len(arguments) == 1 or arguments[0] not in ("worker", "price-calls")):
+        return int(importlib.import_module(_COMMANDS[arguments[0]]).main(arguments[1:]))
     if arguments == ["--cmake-dir"]:
         print(ttnn_shim.cmake_dir())
     elif arguments == ["--python-path"]:

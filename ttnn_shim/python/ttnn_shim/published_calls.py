@@ -149,7 +149,7 @@ def builder_of(op: str, config: Mapping[str, Any], date: str) -> Callable[[Machi
     raise Unreadable(f"op: no call is known for {op[:60]!r}")
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Answers the requests on stdin. What ops print is dropped."""
     requests = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w")

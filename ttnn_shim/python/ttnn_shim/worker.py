@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the export that started this process ends it
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)

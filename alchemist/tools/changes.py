@@ -1,6 +1,6 @@
 """Changes of an emitted program that are worth a try, as edits of its text: where results lie, cores, data types, fidelity, shards, fused ops.
 
-Nothing here knows what a change gains: `ttnn_shim.whatif` prices the edited program, and drops what the library refuses.
+Nothing here knows what a change gains: `alchemist.tools.whatif` prices the edited program, and drops what the library refuses.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
-from ttnn_shim.fusions import fusions
-from ttnn_shim.program_text import Source, keywords
 from ttnn_shim.reports.answers import Edit, Suggestion
 from ttnn_shim.reports.calls import Call, Run
+
+from alchemist.tools.fusions import fusions
+from alchemist.tools.program_text import Source, keywords
 
 MATMULS = ("ttnn.linear", "ttnn.matmul", "ttnn.addmm")
 NORMS = ("ttnn.layer_norm", "ttnn.rms_norm")

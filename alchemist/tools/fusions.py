@@ -9,8 +9,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ttnn_shim.program_text import Source, keywords
 from ttnn_shim.reports.answers import Edit, Suggestion
+
+from alchemist.tools.program_text import Source, keywords
 
 _PRODUCTS = ("ttnn.linear", "ttnn.matmul")
 _BINARY = ("ttnn.add", "ttnn.subtract", "ttnn.multiply")

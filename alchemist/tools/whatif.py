@@ -1,6 +1,6 @@
 """`./run --what-if`: what would make an emitted program faster, each change written into a copy of it and priced by a run of the clock.
 
-A suggestion is an edit of the source text (`ttnn_shim.changes`); its gain is the device time of the program minus that of the edited one, so what
+A suggestion is an edit of the source text (`alchemist.tools.changes`); its gain is the device time of the program minus that of the edited one, so what
 other calls make of the change (an output in L1, another data type) is in it. Values are not computed: `./run --check` says what a change costs in accuracy.
 """
 
@@ -16,14 +16,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ttnn_shim import batches
-from ttnn_shim.changes import MATMULS, suggestions
 from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.json_files import read_json
-from ttnn_shim.program_text import Source, edited
+from ttnn_shim.records import Profile
 from ttnn_shim.reports.answers import Answer, Batch, Edit, Suggestion, as_data, table
 from ttnn_shim.reports.calls import Run, run_of
+from ttnn_shim.run import CARDS, card_name
+from ttnn_shim.worker import run_program
+
+import ttnn_shim
+from alchemist.tools import batches
+from alchemist.tools.changes import MATMULS, suggestions
+from alchemist.tools.program_text import Source, edited
+from ttnn_shim import session
 
 LINES = 12
 """Lines of the program, by falling time, for which changes are tried."""
@@ -47,10 +53,6 @@ class Pricer:
 
     def price(self, edits: Sequence[Edit] = (), factor: int = 1) -> float | None:
         """Device time in nanoseconds, None where the library refuses the edited program. factor: how many times as many inputs."""
-        from ttnn_shim import session
-        from ttnn_shim.records import Profile
-        from ttnn_shim.worker import run_program
-
         with tempfile.TemporaryDirectory(prefix="alchemist-what-if-") as name:
             folder = Path(name).resolve()
             for file in self._program.iterdir():
@@ -150,16 +152,12 @@ def _band(what: str, card: str) -> float:
 
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim what-if`. Returns the exit code."""
-    from ttnn_shim.run import CARDS, card_name
-
     parser = CommandParser(prog="python -m ttnn_shim what-if", description="Changes that would make an emitted program faster, with their gains.")
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("--arch", default="n150", metavar="NAME", choices=CARDS, help="card or architecture: " + ", ".join(CARDS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="suggestions with their edits, as JSON")
     parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"changes are tried for the N slowest lines (default {LINES})")
     options = parser.parse_args(arguments)
-    import ttnn_shim
-
     ttnn_shim.activate(explicit=True)
     try:
         answer = ask(options.program.resolve(), card_name(options.arch), options.lines)

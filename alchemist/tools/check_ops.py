@@ -17,7 +17,6 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-
 from ttnn_shim.json_files import read_json
 from ttnn_shim.program_errors import for_loops
 
