@@ -89,7 +89,7 @@ check: setup check-python check-cpp
 check-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp
+	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
 	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_jit -p tt_lib -p tracy
 	$(BIN)/lint-imports
 
@@ -120,11 +120,11 @@ mutation: setup
 
 # The accuracy page and the error bands are made with the new constants compiled: published calls are priced by the package itself.
 calibrate: setup
-	$(BIN)/python -m ttnn_shim.calibrate --write --write-folds build/folds.json --predictions build/out_of_fold.csv
+	$(BIN)/python -m tools.calibration.calibrate --write --write-folds build/folds.json --predictions build/out_of_fold.csv
 	$(BIN)/python ttnn_shim/arch/generate.py
 	$(MAKE) setup
-	$(BIN)/python -m ttnn_shim.calibrate --keep --folds build/folds.json --docs docs/accuracy.md
-	$(BIN)/python -m ttnn_shim.make_error_bands --predictions build/out_of_fold.csv
+	$(BIN)/python -m tools.calibration.calibrate --keep --folds build/folds.json --docs docs/accuracy.md
+	$(BIN)/python -m tools.calibration.error_bands --predictions build/out_of_fold.csv
 
 # The table of signatures from the facts in tests/data, and what the C++ core takes from it; needed when a fact, make_signatures.py or
 # argument_types.csv changed.

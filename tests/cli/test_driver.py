@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.calibrate import read_table
 
 from alchemist.cli import main
 from alchemist.driver.passes import names
@@ -19,6 +18,7 @@ from alchemist.driver.show import readable
 from alchemist.ir.text import parse, print_module
 from alchemist.options import WITHOUT_EFFECT, CompilerOptions, about, shown
 from tests.cli import pipelines
+from tools.calibration.rows import read_table
 
 DATA = Path(__file__).parents[1] / "mlir" / "data"
 GOOD = """module {

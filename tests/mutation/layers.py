@@ -18,7 +18,7 @@ class Layer:
     tests: tuple[str, ...]
 
 
-CALIBRATION = ("calibrate", "accuracy", "published", "estimate", "make_error_bands", "error_bands", "row_attrs")
+CALIBRATION = ("published", "estimate", "error_bands", "row_attrs")
 # The first row with a source that a path starts with is the path's layer.
 LAYERS = (
     Layer("torch", ("alchemist/frontends/torch", "alchemist/torch_backend.py"), ("tests/frontends_torch",)),
@@ -46,6 +46,7 @@ LAYERS = (
         ("alchemist/verify",),
         ("tests/cli/test_recorder.py", "tests/cli/test_verify.py", "tests/cli/test_verify_environment.py", "tests/export/test_packaging.py"),
     ),
+    Layer("program tools", ("alchemist/tools",), ("tests/reports",)),
     Layer(
         "driver",
         ("alchemist",),
@@ -54,7 +55,7 @@ LAYERS = (
             *("tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py"),
         ),
     ),
-    Layer("calibration", tuple(f"ttnn_shim/python/ttnn_shim/{name}" for name in CALIBRATION), ("tests/sim",)),
+    Layer("calibration", ("tools/calibration", *(f"ttnn_shim/python/ttnn_shim/{name}" for name in CALIBRATION)), ("tests/sim",)),
     Layer(
         "reports",
         ("ttnn_shim/python/ttnn_shim",),

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.calibrate import FOLDS, NOISE, read_constants
 from ttnn_shim.simlib import simulator
 
-from ttnn_shim import calibrate, make_error_bands, published_accuracy
+from tools.calibration import calibrate, published_accuracy
+from tools.calibration import error_bands as make_error_bands
+from tools.calibration.problem import FOLDS, NOISE, read_constants
 
 ROOT = Path(__file__).parents[2]
 ROWS = 4  # of each table

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ttnn_shim import make_error_bands
+from tools.calibration import error_bands as make_error_bands
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.calibrate import SFPU, Problem, load, mask_of, parameters_of, read_constants, read_table, score
 from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, tensor
 from ttnn_shim.row_attrs import op_attributes, paddings
 from ttnn_shim.simlib import SimulatorError, simulator
+
+from tools.calibration.calibrate import load
+from tools.calibration.problem import SFPU, Problem, mask_of, parameters_of, read_constants
+from tools.calibration.rows import read_table
+from tools.calibration.scores import score
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "hardware"

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ttnn_shim.accuracy import price_floor, ridge_baseline
-from ttnn_shim.calibrate import Observation, Parameter, Problem, fold_of
 
-from ttnn_shim import calibrate
+from tools.calibration import calibrate, fit, problem, scores
+from tools.calibration.accuracy import price_floor, ridge_baseline
+from tools.calibration.problem import Observation, Parameter, Problem, fold_of
 
 TRUE = {"start": {"a": 400.0, "b": 900.0}, "tile": {"a": 50.0, "b": 50.0}, "twin": {"a": 100.0, "b": 100.0}}
 ARCHS = {"a": [0], "b": [1]}
@@ -51,7 +51,7 @@ def observation(number: int, family: str, tiles: int, **given: Any) -> Observati
     return Observation(**(fields | {"truth": truth, "size": float(tiles), "parts": ((ARCHS[family][0], tiles),), "column": int(table == "gemm_wall")} | given))
 
 
-def problem(table: str = "ops") -> Problem:
+def small_problem(table: str = "ops") -> Problem:
     rows = [
         observation(number, "ab"[number % 2], tiles, table=table) for number, tiles in enumerate((1, 2, 4, 8, 16, 32, 64, 128, 3, 5, 9, 17, 33, 65, 129, 1))
     ]
@@ -70,8 +70,8 @@ COSTS = [1337.6, 1156.1, 976.0, 798.8, 627.3, 470.6, 384.3, 300.2, 216.9, 134.1,
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_constants_are_found(every: int, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = problem()
-    done = calibrate.fit(asked, PARAMETERS, np.ones(16, bool), verbose=True, every=every)
+    asked = small_problem()
+    done = fit.fit(asked, PARAMETERS, np.ones(16, bool), verbose=True, every=every)
     np.testing.assert_allclose(done.values, FOUND, rtol=0.01)
     np.testing.assert_allclose(done.predictions, asked.truth, rtol=0.005)
     assert done.cost < 1.0  # what the starting values weigh
@@ -87,56 +87,56 @@ def test_constants_are_found(every: int, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_strong_belief_holds_a_constant_where_it_starts() -> None:
     held = [Parameter("start", ("a",), 300.0, 1e-4), *PARAMETERS[1:]]
-    done = calibrate.fit(problem(), held, np.ones(16, bool))
+    done = fit.fit(small_problem(), held, np.ones(16, bool))
     assert done.values[0] == pytest.approx(300.0, rel=0.01)
     assert done.cost > 10
 
 
 def test_one_wrong_row_of_many_moves_little() -> None:
-    asked = problem()
+    asked = small_problem()
     asked.truth[4] *= 5
-    done = calibrate.fit(asked, PARAMETERS, np.ones(16, bool))
+    done = fit.fit(asked, PARAMETERS, np.ones(16, bool))
     np.testing.assert_allclose(done.values, FOUND, rtol=0.1)
 
 
 def test_rows_that_are_held_back_are_priced_only_at_the_end() -> None:
-    asked = problem()
+    asked = small_problem()
     train = np.array([one.family == "a" for one in asked.observations])
-    done = calibrate.fit(asked, PARAMETERS[:1] + PARAMETERS[2:], train, iterations=1)
+    done = fit.fit(asked, PARAMETERS[:1] + PARAMETERS[2:], train, iterations=1)
     machine: Any = asked.sim
     assert machine.priced < 8 * 16
     np.testing.assert_allclose(done.predictions[~train], [1 + one.size * 50 for one in asked.observations if one.family == "b"], rtol=0.2)
 
 
 def test_folds_predict_what_they_have_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = problem()
-    out, values = calibrate.cross_validate(asked, PARAMETERS, verbose=True)
-    assert len(values) == calibrate.FOLDS
+    asked = small_problem()
+    out, values = fit.cross_validate(asked, PARAMETERS, verbose=True)
+    assert len(values) == problem.FOLDS
     np.testing.assert_allclose(out, asked.truth, rtol=0.02)
     assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines() if line.startswith("fold")] == [f"fold {k}" for k in range(5)]
-    calibrate.write_folds(tmp_path / "made" / "folds.json", PARAMETERS, values)
-    read = calibrate.read_folds(tmp_path / "made" / "folds.json", PARAMETERS)
+    fit.write_folds(tmp_path / "made" / "folds.json", PARAMETERS, values)
+    read = fit.read_folds(tmp_path / "made" / "folds.json", PARAMETERS)
     np.testing.assert_allclose(read, values)
-    np.testing.assert_allclose(calibrate.predict_by_folds(asked, PARAMETERS, read), out, rtol=1e-9)
+    np.testing.assert_allclose(fit.predict_by_folds(asked, PARAMETERS, read), out, rtol=1e-9)
     with pytest.raises(ValueError, match="not the fitted constants of 5 folds"):
-        calibrate.read_folds(tmp_path / "made" / "folds.json", PARAMETERS[:2])
-    calibrate.write_folds(tmp_path / "made" / "folds.json", PARAMETERS, values[:4])
+        fit.read_folds(tmp_path / "made" / "folds.json", PARAMETERS[:2])
+    fit.write_folds(tmp_path / "made" / "folds.json", PARAMETERS, values[:4])
     with pytest.raises(ValueError, match="run calibrate --write-folds again"):
-        calibrate.read_folds(tmp_path / "made" / "folds.json", PARAMETERS)
+        fit.read_folds(tmp_path / "made" / "folds.json", PARAMETERS)
     assert [one.label for one in PARAMETERS] == ["start [a]", "start [b]", "tile"]
     assert [fold_of(name) for name in ("g0", "g1", "g2", "g3", "a group")] == [4, 0, 4, 1, 2]  # the folds of every earlier run
     assert {fold_of(f"g{number}") for number in range(40)} == set(range(5))
 
 
 def test_committed_constants_are_judged_as_they_are() -> None:
-    asked = problem()
+    asked = small_problem()
     rows = [{"name": name, **{family: str(value) for family, value in values.items()}} for name, values in TRUE.items()]
-    before = calibrate.FAMILIES
-    calibrate.FAMILIES = ("a", "b")  # type: ignore[misc,assignment]
+    before = problem.FAMILIES
+    problem.FAMILIES = ("a", "b")  # type: ignore[misc,assignment]
     try:
-        done = calibrate.committed(asked, PARAMETERS, rows)
+        done = fit.committed(asked, PARAMETERS, rows)
     finally:
-        calibrate.FAMILIES = before  # type: ignore[misc]
+        problem.FAMILIES = before  # type: ignore[misc]
     np.testing.assert_allclose(done.values, FOUND)
     np.testing.assert_allclose(done.predictions, asked.truth)
     assert math.isnan(done.cost)
@@ -164,43 +164,43 @@ def test_sums_of_programs_and_times_that_no_constant_changes() -> None:
 @pytest.mark.parametrize("table", ["eltwise_exp", "matmul_height_sharded", "ops"])
 def test_sweeps_are_thinned(table: str) -> None:
     rows = [observation(number, "a", 1 + number, table=table) for number in range(30)]
-    kept = calibrate.thin(Problem(Machine(), rows, ARCHS))  # type: ignore[arg-type]
+    kept = problem.thin(Problem(Machine(), rows, ARCHS))  # type: ignore[arg-type]
     assert np.flatnonzero(kept).tolist() == (list(range(30)) if table == "ops" else [0, 12, 24])
 
 
 def test_other_models_and_larger_sizes_are_predicted() -> None:
-    asked = problem()
-    by_trace = calibrate.leave_trace_out(asked, PARAMETERS)
+    asked = small_problem()
+    by_trace = fit.leave_trace_out(asked, PARAMETERS)
     assert list(by_trace) == ["t0", "t1", "all"]
     assert [one.n for one in by_trace.values()] == [8, 8, 16]
     assert by_trace["all"].median > 1  # a family's start is unknown without its trace
-    asked = problem()
+    asked = small_problem()
     for number, one in enumerate(asked.observations):
         one.op = "few" if number > 12 else "add"
-    by_size = calibrate.leave_sizes_out(asked, PARAMETERS)
+    by_size = fit.leave_sizes_out(asked, PARAMETERS)
     assert list(by_size) == ["add", "all"]
     held = [one.size for one in asked.observations[:13] if one.size > float(np.median([o.size for o in asked.observations[:13]]))]
     assert by_size["add"].n == by_size["all"].n == len(held) == 6
     assert by_size["add"].p90 < 2
-    assert list(calibrate.leave_sizes_out(asked, PARAMETERS, minimum=14)) == ["all"]
+    assert list(fit.leave_sizes_out(asked, PARAMETERS, minimum=14)) == ["all"]
 
 
 def test_rows_that_are_predicted_teach_nothing() -> None:
     """What is held back took three times as long as the machine would: whoever learns from it predicts it."""
-    asked = problem()
+    asked = small_problem()
     late = np.array([one.trace == "t1" for one in asked.observations])
     asked.truth[late] *= 3
-    assert calibrate.leave_trace_out(asked, PARAMETERS[2:])["t1"].median > 60
-    asked = problem()
+    assert fit.leave_trace_out(asked, PARAMETERS[2:])["t1"].median > 60
+    asked = small_problem()
     large = np.array([one.size > 9 for one in asked.observations])
     asked.truth[large] *= 3
-    by_size = calibrate.leave_sizes_out(asked, PARAMETERS)
+    by_size = fit.leave_sizes_out(asked, PARAMETERS)
     assert by_size["add"].n == large.sum()
     assert by_size["add"].median == pytest.approx(100 * 2 / 3, abs=3)
 
 
 def test_least_squares_predict_rows_that_they_have_not_seen() -> None:
-    asked = problem()
+    asked = small_problem()
     for number, one in enumerate(asked.observations):
         one.family, one.group = "a", f"g{number}"
         asked.truth[number] = 200 + 3 * one.size
@@ -229,7 +229,7 @@ def test_ideal_times(programs: tuple[tuple[float, float, float], ...], floor: fl
 def test_steps_of_a_fit(capsys: pytest.CaptureFixture[str]) -> None:
     """From a start that a full step overshoots: damped until the cost falls, and ended when it hardly does."""
     far = [Parameter("start", ("a",), 3.0, 3.0), Parameter("start", ("b",), 90000.0, 3.0), Parameter("tile", ("a", "b"), 5.0, 3.0, (("twin", 2.0),))]
-    done = calibrate.fit(problem(), far, np.ones(16, bool), iterations=40, verbose=True)
+    done = fit.fit(small_problem(), far, np.ones(16, bool), iterations=40, verbose=True)
     costs = [float(line.rpartition(" ")[2]) for line in capsys.readouterr().err.splitlines()]
     assert costs == sorted(costs, reverse=True)
     assert costs == COSTS
@@ -238,10 +238,10 @@ def test_steps_of_a_fit(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_fit_to_times_that_scatter() -> None:
     """Steps that make it worse are damped five times as much, others a quarter of it, none by more than 0.4; it ends where the cost falls by less than 1e-4."""
-    asked = problem()
+    asked = small_problem()
     asked.truth[:] *= np.exp(np.random.default_rng(73).normal(0, 2.5, 16))
     believed = [Parameter("start", ("a",), 300.0, 3.0), Parameter("start", ("b",), 700.0, 3.0), Parameter("tile", ("a", "b"), 70.0, 3.0, (("twin", 2.0),))]
-    done = calibrate.fit(asked, believed, np.ones(16, bool), iterations=9)
+    done = fit.fit(asked, believed, np.ones(16, bool), iterations=9)
     np.testing.assert_allclose(done.values, [8.197117, 1695.224769, 128.378485], rtol=3e-5)
 
 
@@ -268,18 +268,18 @@ def test_what_is_written(tmp_path: Path) -> None:
 
 
 def test_scores() -> None:
-    asked = problem()
-    mask = calibrate.mask_of(asked, family="a", trace="t0")
+    asked = small_problem()
+    mask = problem.mask_of(asked, family="a", trace="t0")
     assert mask.sum() == 8
-    made = calibrate.score(asked, asked.truth * np.linspace(1.0, 1.16, 16)[np.argsort(np.argsort(asked.truth))], mask)
-    assert str(calibrate.Score(8, 1.25, 9.96, 0.12345)) == "8 | 1.2 | 10.0 | 0.123"
+    made = scores.score(asked, asked.truth * np.linspace(1.0, 1.16, 16)[np.argsort(np.argsort(asked.truth))], mask)
+    assert str(scores.Score(8, 1.25, 9.96, 0.12345)) == "8 | 1.2 | 10.0 | 0.123"
     assert (made.n, made.rho) == (8, pytest.approx(1.0))
     assert 0 < made.median < made.p90 < 16
-    assert calibrate.spearman(np.array([1.0, 2.0, 2.0, 3.0]), np.array([4.0, 3.0, 3.0, 1.0])) == pytest.approx(-1.0)
-    assert math.isnan(calibrate.spearman(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
-    assert calibrate.spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(0.5)
-    assert math.isnan(calibrate.quantile([], 0.5))
-    assert calibrate.quantile([0.0, 10.0], 0.25) == 2.5
+    assert scores.spearman(np.array([1.0, 2.0, 2.0, 3.0]), np.array([4.0, 3.0, 3.0, 1.0])) == pytest.approx(-1.0)
+    assert math.isnan(scores.spearman(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
+    assert scores.spearman(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])) == pytest.approx(0.5)
+    assert math.isnan(scores.quantile([], 0.5))
+    assert scores.quantile([0.0, 10.0], 0.25) == 2.5
 
 
 def test_tables_that_are_not_there(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_fitted_numbers_of_a_table() -> None:
             constant("sfpu.exp2", "as exp", "2", "12"),
         ),
     ]
-    assert calibrate.parameters_of(rows) == [
+    assert problem.parameters_of(rows) == [
         Parameter("each", ("wormhole_b0",), 2.0, 0.5),
         Parameter("each", ("blackhole",), 3.0, 0.5),
         Parameter("one", ("wormhole_b0",), 2.0, 0.5),
@@ -322,4 +322,4 @@ def test_fitted_numbers_of_a_table() -> None:
 )
 def test_tables_of_constants_that_are_wrong(rows: list[dict[str, str]], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        calibrate.parameters_of(rows)
+        problem.parameters_of(rows)

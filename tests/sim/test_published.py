@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 from test_estimate import write
-from ttnn_shim.accuracy import other_sections
-from ttnn_shim.calibrate import read_table
-from ttnn_shim.calibrate_calls import group_of, observations
 from ttnn_shim.errors import ShimError
 from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv, tensor
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_accuracy import END, START, layer_lines, rating_of, with_section
 from ttnn_shim.published_calls import card_of, requested_grid
 from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
 from ttnn_shim.simlib import simulator
 
+from tools.calibration.accuracy import other_sections
+from tools.calibration.calls import group_of, observations
+from tools.calibration.published_accuracy import END, START, layer_lines, with_section
+from tools.calibration.rows import rating_of, read_table
 from ttnn_shim import published
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "hardware"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ttnn_shim.published_words import ACROSS_CHIPS
 
-from ttnn_shim import published_accuracy as page
+from tools.calibration import published_accuracy as page
 
 NAN = math.nan
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.published_open import readings, runs_as_stated
 from ttnn_shim.published_ops import transposed_size
-from ttnn_shim.published_signs import END, START, Pair, main, section
 from ttnn_shim.published_words import Unreadable
+
+from tools.calibration.published_open import readings, runs_as_stated
+from tools.calibration.published_signs import END, START, Pair, main, section
 
 CONV = {"op": "conv2d", "kernel": [3, 3], "stride": [1, 1]}
 DECODE = {"op": "matmul", "M": 32, "K": 8192, "N": 1024, "dtypes": "not stated"}

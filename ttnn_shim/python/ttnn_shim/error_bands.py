@@ -1,6 +1,6 @@
 """How far a price may be off: a relative band per device operation and chip, and what it makes of a whole program.
 
-The table beside this file is generated: `python -m ttnn_shim.make_error_bands`. A band holds four of five published rows of its operation that no
+The table beside this file is generated: `python -m tools.calibration.error_bands`. A band holds four of five published rows of its operation that no
 constant was fitted to: measured times lie within price / (1 + band) to price * (1 + band).
 """
 

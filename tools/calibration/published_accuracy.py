@@ -1,53 +1,35 @@
 """How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/accuracy.md, and a list of the largest errors.
 
-python -m ttnn_shim.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page, with the committed constants alone
-python -m ttnn_shim.published_accuracy --folds build/folds.json     # also with what `make calibrate` fitted without each fold
+python -m tools.calibration.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page, with the committed constants alone
+python -m tools.calibration.published_accuracy --folds build/folds.json     # also with what `make calibrate` fitted without each fold
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import hashlib
-import io
 import math
-import re
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_reasons import EXPLAINED
 from ttnn_shim.published_words import ACROSS_CHIPS
 from ttnn_shim.simlib import simulator
 
-if TYPE_CHECKING:
-    from ttnn_shim.calibrate import Parameter, Vector
+from tools.calibration.calls import out_of_fold
+from tools.calibration.fit import read_folds
+from tools.calibration.problem import Parameter, Vector, parameters_of, read_constants
+from tools.calibration.published_reasons import EXPLAINED
+from tools.calibration.rows import ARCH, HARDWARE, Rows, rating_of, read_rows
+from tools.calibration.scores import quantile
 
 START, END = "<!-- published calls: start -->", "<!-- published calls: end -->"
 WORTH_DECIDING = 1.15
 """Pairs whose published times differ by less are no decision."""
-Rows = Sequence[Mapping[str, str]]
-
-
-def read_rows(data: Path, table: str) -> list[dict[str, str]]:
-    """Rows of `table`.train.csv[.gz] with their measured columns."""
-    csv.field_size_limit(1 << 30)
-    path = next(p for p in (data / f"{table}.train.csv", data / f"{table}.train.csv.gz") if p.exists())
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    return list(csv.DictReader(io.StringIO(text.decode("utf-8"))))
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """Linear-interpolated quantile."""
-    ordered = sorted(values)
-    place = q * (len(ordered) - 1)
-    low = math.floor(place)
-    return ordered[low] + (place - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])
 
 
 @dataclass(frozen=True)
@@ -71,11 +53,6 @@ class Row:
         """Factor of the error out of fold, at least 1."""
         made = self.ns if math.isnan(self.unseen_ns) else self.unseen_ns
         return max(made / self.truth_ns, self.truth_ns / made)
-
-
-def rating_of(row: Mapping[str, str]) -> str:
-    """high, medium or low (the first word of `confidence`, whatever it says behind it); "partial" where the configuration cannot be rebuilt in full."""
-    return re.split(r"\W", row["confidence"].strip().lower(), maxsplit=1)[0] if row["rebuildable"] == "yes" else "partial"
 
 
 def priced_singles(rows: Rows, answers: Mapping[str, Mapping[str, Any]], unseen: Mapping[str, float]) -> list[Row]:
@@ -262,8 +239,6 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
     counts = {request["id"]: request["count"] for request in asked["layers"]}
     unseen: dict[str, dict[str, float]] = {"singles": {}, "pairs": {}}
     if folds:
-        from ttnn_shim.calibrate_calls import out_of_fold
-
         for name, columns in (("singles", {"": "config"}), ("pairs", {"a": "variant_a", "b": "variant_b"})):
             unseen[name] = out_of_fold(tables[name], columns, answers[name], simulator(), parameters, folds)
         # A side of a pair that is a single too was left out with that single.
@@ -275,8 +250,8 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             START,
             "## Published calls of ttnn (singles, pairs, layers)",
             "",
-            "By `python -m ttnn_shim.published_accuracy --folds build/folds.json --docs docs/accuracy.md`. Each row is a call made on the simulated card",
-            "without values; rows whose configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why).",
+            "By `python -m tools.calibration.published_accuracy --folds build/folds.json --docs docs/accuracy.md`. Each row is a call made on the simulated",
+            "card without values; rows whose configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why).",
             "Singles rated high and medium are rows of the calibration like those of the tables above. *Out of fold*: predicted by constants fitted",
             "without rows of the same op, chip and sizes.",
             "",
@@ -309,8 +284,6 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
 
 def folds_from(path: Path, arch_dir: Path) -> tuple[list[Parameter], list[Vector]]:
     """The fitted numbers and their values without each fold, as `calibrate --write-folds` wrote them."""
-    from ttnn_shim.calibrate import parameters_of, read_constants, read_folds
-
     parameters = parameters_of(read_constants(arch_dir))
     return parameters, read_folds(path, parameters)
 
@@ -326,11 +299,10 @@ def with_section(page: str, text: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    root = Path(__file__).resolve().parents[3]
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.published_accuracy", description="accuracy on published timings of calls")
-    parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv[.gz] tables")
+    parser = argparse.ArgumentParser(prog="python -m tools.calibration.published_accuracy", description="accuracy on published timings of calls")
+    parser.add_argument("--data", type=Path, default=HARDWARE, help="folder of the *.train.csv[.gz] tables")
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
-    parser.add_argument("--arch", type=Path, default=root / "ttnn_shim" / "arch", help="folder of constants.csv and sfpu.csv")
+    parser.add_argument("--arch", type=Path, default=ARCH, help="folder of constants.csv and sfpu.csv")
     parser.add_argument("--folds", type=Path, help="columns out of fold, by the constants fitted without each fold (calibrate --write-folds)")
     args = parser.parse_args(argv)
     with simulator().restoring_constants():

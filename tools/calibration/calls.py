@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ttnn_shim.calibrate import CALLS, Observation, Parameter, Vector, fold_of
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_accuracy import rating_of, read_rows
 from ttnn_shim.simlib import Simulator
+
+from tools.calibration.problem import CALLS, Observation, Parameter, Vector, fold_of
+from tools.calibration.rows import rating_of, read_rows
 
 RATED = ("high", "medium")
 """Rows that constants are fitted to; low and partial ones are only shown."""

@@ -14,10 +14,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ttnn_shim.calibrate import SWEEPS, quantile, read_table
 from ttnn_shim.error_bands import ANY, CHIPS, TABLE
 from ttnn_shim.published import ask, requests_of
-from ttnn_shim.published_accuracy import read_rows
+
+from tools.calibration.problem import SWEEPS
+from tools.calibration.rows import HARDWARE, read_rows, read_table
+from tools.calibration.scores import quantile
 
 SHARE = 0.8
 """Of an operation's rows that lie within its band."""
@@ -77,9 +79,8 @@ def bands_of(residuals: Residuals) -> list[tuple[str, str, float, int, float]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line."""
-    root = Path(__file__).resolve().parents[3]
-    parser = argparse.ArgumentParser(prog="python -m ttnn_shim.make_error_bands", description="write the table of error bands")
-    parser.add_argument("--data", type=Path, default=root / "tests" / "data" / "hardware", help="folder of the *.train.csv.gz tables")
+    parser = argparse.ArgumentParser(prog="python -m tools.calibration.error_bands", description="write the table of error bands")
+    parser.add_argument("--data", type=Path, default=HARDWARE, help="folder of the *.train.csv.gz tables")
     parser.add_argument("--predictions", type=Path, required=True, help="out-of-fold predictions of `calibrate --predictions`")
     args = parser.parse_args(argv)
     predictions = {row["id"]: float(row["predicted_ns"]) for row in read_table(args.predictions)}
