@@ -90,7 +90,7 @@ check-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
-	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_jit -p tt_lib -p tracy
+	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_jit -p tracy
 	$(BIN)/lint-imports
 
 check-cpp:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-import tt_lib.utils
 import ttnn
 from torch import nn
 from ttnn.dot_access import DotAccessDict, make_dot_access_dict
@@ -123,22 +122,6 @@ def test_folded_batch_norm(bias: bool) -> None:
         fold_batch_norm2d_into_conv2d(conv, nn.BatchNorm2d(5, track_running_stats=False))
 
 
-@pytest.mark.parametrize(
-    ("function", "shape", "padded"),
-    [
-        ("pad_activation", (5,), (1, 1, 32, 32)), ("pad_activation", (3, 40), (3, 1, 32, 64)), ("pad_activation", (2, 33, 7), (2, 1, 64, 32)), ("pad_activation", (2, 3, 32, 33), (2, 3, 32, 64)),
-        ("pad_weight", (5,), (1, 1, 32, 32)), ("pad_weight", (33, 40), (1, 1, 64, 64)), ("pad_weight", (2, 33, 7), (2, 64, 32)),
-    ],
-)  # fmt: skip
-def test_padded_host_tensors(function: str, shape: tuple[int, ...], padded: tuple[int, ...]) -> None:
-    values = torch.rand(shape)
-    found = getattr(tt_lib.utils, function)(values)
-    assert tuple(found.shape) == padded
-    assert torch.equal(found[found != 0], values.flatten())
-    assert torch.equal(tt_lib.utils.untilize(tt_lib.utils.tilize(found)), found)
-    assert tt_lib.utils.tilize_to_list(found) == found.flatten().tolist()
-
-
 class Direct(nn.Module):
     """Overrides `__call__`, as some published references do: it is no level of its own."""
 
@@ -181,93 +164,6 @@ def test_distribute_names_the_mapper_of_calls(device: Any) -> None:
     with pytest.raises(ValueError, match="TensorToMesh or MeshToTensor"), ttnn.distribute(device):
         pass
     assert (ttnn.from_torch, ttnn.to_torch) == before
-
-
-@pytest.mark.parametrize(
-    ("call", "reference", "shape"),
-    [
-        (lambda f, x: f.pad(x, (0, 2, 0, 1)), lambda x: nn.functional.pad(x, (0, 2, 0, 1)), (1, 2, 3, 6)),
-        (lambda f, x: f.softmax(x, dim=-1), lambda x: x.softmax(-1), (1, 1, 32, 32)),
-        (lambda f, x: f.reshape(x, 1, 1, 6, 12, output_layout=ttnn.ROW_MAJOR_LAYOUT, output_on_device=False), lambda x: x.reshape(1, 1, 6, 12), (1, 2, 6, 6)),
-        (lambda f, x: f.concat([x, x], 1), lambda x: torch.concat([x, x], 1), (1, 2, 4, 4)),
-        (lambda f, x: f.MaxPool2d(2, channels_last=True)(x), lambda x: nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1), (1, 4, 4, 6)),
-        (lambda f, x: f.Conv2d(torch.ones(5, 2, 3, 3), None, 2, 5, 3)(x), lambda x: nn.functional.conv2d(x, torch.ones(5, 2, 3, 3)), (1, 2, 6, 6)),
-        (lambda f, x: f.unary_bitwise_and(x, 6), lambda x: torch.bitwise_and(x.int(), 6), (1, 1, 4, 4)),
-        (lambda f, x: f.tensor_slice(x, [slice(0, 1), slice(1, 3), slice(None), slice(0, 4, 2)]), lambda x: x[:, 1:3, :, :4:2], (1, 4, 3, 6)),
-        (lambda f, x: f.permute(x, 0, 3, 1, 2), lambda x: x.permute(0, 3, 1, 2), (1, 3, 4, 6)),
-        (lambda f, x: f.unary_fmod(x, 4), lambda x: torch.fmod(x, 4), (1, 1, 4, 4)),
-        (
-            lambda f, x: f.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0).reshape(1, 1, 1, 4), padding=1, groups=2),
-            lambda x: nn.functional.conv2d(x, torch.ones(4, 1, 3, 3), torch.arange(4.0), padding=1, groups=2),
-            (1, 2, 6, 6),
-        ),
-        (
-            lambda f, x: f.group_norm(x, 2, torch.arange(4.0).reshape(1, 1, 1, 4), None, 0.5),
-            lambda x: nn.functional.group_norm(x, 2, torch.arange(4.0), None, 0.5),
-            (1, 4, 2, 2),
-        ),
-        (
-            lambda f, x: f.layer_norm(x, 8, torch.arange(8.0).reshape(1, 1, 1, 8), torch.ones(1, 1, 1, 8), 0.5),
-            lambda x: nn.functional.layer_norm(x, (8,), torch.arange(8.0), torch.ones(8), 0.5),
-            (1, 1, 4, 8),
-        ),
-        (lambda f, x: f.layer_norm(x, [4, 8]), lambda x: nn.functional.layer_norm(x, (4, 8)), (1, 2, 4, 8)),
-        (
-            lambda f, x: f.BatchNorm2d(torch.arange(2.0), torch.ones(1, 1, 1, 2), torch.full((2,), 3.0), torch.full((2,), 4.0), None, 2, 0.5)(x),
-            lambda x: nn.functional.batch_norm(x, torch.full((2,), 3.0), torch.full((2,), 4.0), torch.arange(2.0), torch.ones(2), eps=0.5),
-            (1, 2, 4, 4),
-        ),
-        (
-            lambda f, x: f.GroupNorm(torch.arange(4.0), torch.ones(4), 2, 4, 0.5)(x),
-            lambda x: nn.functional.group_norm(x, 2, torch.arange(4.0), torch.ones(4), 0.5),
-            (1, 4, 2, 2),
-        ),
-        (
-            lambda f, x: f.LayerNorm(torch.arange(8.0), torch.ones(8), 8, 0.5)(x),
-            lambda x: nn.functional.layer_norm(x, (8,), torch.arange(8.0), torch.ones(8), 0.5),
-            (1, 1, 4, 8),
-        ),
-        (lambda f, x: f.LayerNorm(None, None, [8], 0.5, False)(x), lambda x: nn.functional.layer_norm(x, (8,), eps=0.5), (1, 1, 4, 8)),
-        (lambda f, x: f.AdaptiveAvgPool2d(2)(x), lambda x: nn.functional.adaptive_avg_pool2d(x, 2), (1, 4, 6, 6)),
-        (lambda f, x: f.AdaptiveAvgPool2d(1, channels_last=True)(x), lambda x: x.mean((1, 2), keepdim=True), (1, 6, 6, 4)),
-        (
-            lambda f, x: f.MaxPool2d(2, channels_last=True, reshape_2d=True)(x),
-            lambda x: nn.functional.max_pool2d(x.permute(0, 3, 1, 2), 2).permute(0, 2, 3, 1).reshape(1, 1, 4, 6),
-            (1, 4, 4, 6),
-        ),
-        (lambda f, x: f.chunk(x, 2, 3)[1], lambda x: x.chunk(2, 3)[1], (1, 2, 4, 8)),
-        (lambda f, x: f.full([1, 1, 3, 4], 2.5, output_on_device=False), lambda x: torch.full((1, 1, 3, 4), 2.5), (1, 1, 2, 2)),
-    ],
-)
-def test_fallbacks_compute_on_the_host(device: Any, call: Any, reference: Any, shape: tuple[int, ...]) -> None:
-    from tt_lib.fallback_ops import fallback_ops
-
-    torch.manual_seed(0)
-    values = torch.randint(0, 9, shape)
-    dtype = ttnn.int32 if "bitwise" in str(call.__code__.co_names) else ttnn.bfloat16
-    found = call(fallback_ops, ttnn.from_torch(values, dtype=dtype, device=device))
-    assert torch.allclose(ttnn.to_torch(found).float(), reference(values.float()).bfloat16().float(), atol=1e-2)
-    assert found.layout == (ttnn.TILE_LAYOUT if found.shape[-1] % 32 == 0 and found.shape[-2] % 32 == 0 else ttnn.ROW_MAJOR_LAYOUT)
-
-
-@pytest.mark.parametrize(
-    ("shape", "on_host", "asked", "layout", "lies_on_device"),
-    [
-        ((1, 1, 32, 64), False, {}, "TILE", True),
-        ((1, 1, 32, 64), True, {"output_on_device": False}, "TILE", False),
-        ((1, 1, 32, 64), False, {"output_on_device": False}, "TILE", False),
-        ((1, 1, 32, 64), False, {"output_layout": ttnn.ROW_MAJOR_LAYOUT}, "ROW_MAJOR", True),
-        ((1, 1, 31, 64), False, {}, "ROW_MAJOR", True),
-        ((1, 1, 32, 62), False, {}, "ROW_MAJOR", True),
-        ((1, 1, 32, 63), False, {}, "ROW_MAJOR", False),
-        ((32, 64), False, {}, "TILE", True),
-    ],
-)
-def test_where_results_of_fallbacks_lie(device: Any, shape: tuple[int, ...], on_host: bool, asked: dict[str, Any], layout: str, lies_on_device: bool) -> None:
-    from tt_lib.fallback_ops import fallback_ops
-
-    found = fallback_ops.unary_fmod(ttnn.from_torch(torch.ones(shape), dtype=ttnn.bfloat16, device=None if on_host else device), 3.0, **asked)
-    assert (found.layout.name, ttnn.is_tensor_storage_on_device(found), list(found.shape)) == (layout, lies_on_device, [1] * (4 - len(shape)) + list(shape))
 
 
 class Layer(nn.Module):

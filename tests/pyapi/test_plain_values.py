@@ -30,13 +30,6 @@ MATMUL = ttnn.MatmulMultiCoreReuseMultiCast1DProgramConfig(
 )
 
 
-def args(*rows: tuple[tuple[int, int], list[int]]) -> Any:
-    made = ttnn.RuntimeArgs()
-    for (x, y), values in rows:
-        made.append(ttnn.CoreCoord(x, y), values)
-    return made
-
-
 def shards(spec: Any) -> tuple[str, list[int], int]:
     config = spec.memory_config
     return config.memory_layout.name, list(config.shard_spec.shape), config.shard_spec.num_cores()
@@ -90,9 +83,6 @@ VALUES: dict[str, Any] = {
     "[ttnn.MeshShape(1, 2) == ttnn.MeshShape(1, 2), ttnn.MeshShape(1, 2) == ttnn.MeshShape(2, 1)]": [True, False],
     "[list(ttnn.MeshCoordinateRange(ttnn.MeshShape(2, 3)).start), list(ttnn.MeshCoordinateRange(ttnn.MeshShape(2, 3)).end)]": [[0, 0], [1, 2]],
     "ttnn.MeshCoordinateRange(ttnn.MeshCoordinate(0, 1)).end == ttnn.MeshCoordinate(0, 1)": True,
-    "[len(args(((0, 0), [1]), ((0, 1), [2, 3]))), args(((0, 0), [1])).to_list()[0][1], args(((1, 2), [7])).get(0)[0] == ttnn.CoreCoord(1, 2)]": [2, [1], True],
-    "args(((0, 0), [1]), ((0, 1), [2, 3]))[0][1]": [2, 3],
-    "[values for _, values in args(((0, 0), [1]), ((0, 1), [2, 3]))]": [[1], [2, 3]],
     "[ttnn.get_num_devices(), ttnn.GetNumAvailableDevices(), ttnn.GetNumPCIeDevices()]": [1, 1, 1],
     "[ttnn.element_size(d) for d in (ttnn.bfloat16, ttnn.float32, ttnn.uint8, ttnn.int32)]": [2, 4, 1, 4],
     "ttnn.PlacementReplicate() == ttnn.PlacementReplicate()": True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 import ttnn
 from ttnn_shim.errors import NotOffered, NotSupported
+from ttnn_shim.program_errors import report
 
 _numbers = itertools.count()
 
@@ -233,3 +235,15 @@ def test_moreh() -> None:
     assert ttnn.operations.moreh.cumsum is ttnn.moreh_cumsum and ttnn.operations.moreh.cumsum_backward is ttnn.moreh_cumsum_backward
     with pytest.raises(NotOffered, match=r"ttnn\.moreh_sum exists"):
         _ = ttnn.operations.moreh.sum
+
+
+@pytest.mark.parametrize("name", ["generic_op", "KernelDescriptor", "ProgramDescriptor", "RuntimeArgs"])
+def test_kernels_of_a_caller_are_refused(name: str) -> None:
+    with pytest.raises(NotOffered, match=f"ttnn.{name} exists .* but not in the simulator: kernels in source need a card's processors; call a TT-NN op"):
+        getattr(ttnn, name)
+
+
+def test_old_package_is_named_in_the_hint(tmp_path: Path) -> None:
+    with pytest.raises(ModuleNotFoundError) as caught:
+        importlib.import_module("tt_lib.fallback_ops")
+    assert "hint: the simulator has no tt_lib: call TT-NN's ops" in report(caught.value, tmp_path)

@@ -73,13 +73,9 @@ _HOME = {
         )),
     ),
 }  # fmt: skip
-# Names that are not in the table: descriptors of a caller's own programs, groups of cores, and values that are read at import.
+# Names that are not in the table: ranges of a mesh, groups of cores, and values that are read at import.
 _UNLISTED = {f"ttnn.{name}": home for home, names in {
-    "_programs": (
-        "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "DataMovementConfigDescriptor", "KernelDescriptor", "MeshCoordinateRange",
-        "MeshCoreCoord", "MeshProgramDescriptor", "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor", "TileDescriptor",
-        "WriterConfigDescriptor", "cb_descriptor_from_sharded_tensor", "generic_op", "get_cb_address", "merge_program_descriptors",
-    ),
+    "_mesh": ("MeshCoordinateRange",),
     "_graph": ("graph.REPORT_VERSION", "graph.TensorInfo", *(f"graph.{name}" for name in (
         "enable_python_stack_traces", "disable_python_stack_traces", "is_python_stack_trace_enabled",
     ))),
@@ -102,6 +98,9 @@ _UNLISTED = {f"ttnn.{name}": home for home, names in {
         "operations.normalization.dram_group_norm_virtual_columns",
     ),
 }.items() for name in names}  # fmt: skip
+# How a caller describes kernels of its own; names that end in Descriptor belong to it too.
+_OF_OWN_KERNELS = ("generic_op", "RuntimeArgs", "get_cb_address", "cb_descriptor_from_sharded_tensor", "merge_program_descriptors")
+_OWN_KERNELS = ": kernels in source need a card's processors; call a TT-NN op that computes the same, or run on a card (./run --device)"
 _RENAMED = {"Device": "MeshDevice"}
 _PLACES = {f"ttnn.{name}": home for home, names in _HOME.items() for name in names}
 _SUBMODULES = ("transformer", "experimental", "kv_cache", "device", "core", "types", "distributed", "operations", "decorators", "graph", "profiler")
@@ -181,7 +180,8 @@ def _lookup(module: str, name: str) -> Any:
     if absent(full):
         from ttnn_shim.errors import NotOffered
 
-        raise NotOffered(f"{full} exists in ttnn {__version__} but not in the simulator{_similar(module, name)}", name=name)
+        why = _OWN_KERNELS if name in _OF_OWN_KERNELS or name.endswith("Descriptor") else _similar(module, name)
+        raise NotOffered(f"{full} exists in ttnn {__version__} but not in the simulator{why}", name=name)
     from ttnn_shim.errors import UnknownName
 
     raise UnknownName(module, name, partial(_near, module, name))

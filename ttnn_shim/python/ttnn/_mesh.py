@@ -140,6 +140,23 @@ class MeshEvent:
 register_class("MeshEvent", MeshEvent)
 
 
+class MeshCoordinateRange(Keyed):
+    """The devices from `start` to `end`, both included; of a shape: all of it."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, start: MeshCoordinate | MeshShape, end: MeshCoordinate | None = None) -> None:
+        if isinstance(start, MeshShape):
+            start, end = MeshCoordinate(0, 0), MeshCoordinate(*(extent - 1 for extent in start))
+        self.start, self.end = start, start if end is None else end
+
+    def _key(self) -> Any:
+        return tuple(self.start), tuple(self.end)
+
+    def __repr__(self) -> str:
+        return f"MeshCoordinateRange(start={self.start!r}, end={self.end!r})"
+
+
 @api_class("ttnn.PlacementReplicate")
 class PlacementReplicate:
     """The tensor is whole on the device."""

@@ -73,8 +73,10 @@ def _called_from(found: Sequence[Place]) -> str:
     return bounded(", ".join(str(place) for place in reversed(found[:-1])), 300)
 
 
-def _nearest(error: BaseException) -> str:
-    """For a name that is not defined, the nearest that its line could have meant: "did you mean qkv?", or ""."""
+def _hint(error: BaseException) -> str:
+    """For a name that is not defined, the nearest that its line could have meant: "did you mean qkv?"; what to use in place of `tt_lib`; else ""."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "tt_lib":
+        return "the simulator has no tt_lib: call TT-NN's ops, and torch where tt_lib.fallback_ops computed on the host"
     entry = error.__traceback__
     if not isinstance(error, NameError) or not error.name or entry is None:
         return ""
@@ -92,7 +94,7 @@ def report(error: BaseException, root: Path) -> str:
     if isinstance(error, ShimError):
         error.location = at or "?"
         return error.report(called_from=_called_from(found))
-    expected, hint = "", str(getattr(error, "hint", "")) or _nearest(error)
+    expected, hint = "", str(getattr(error, "hint", "")) or _hint(error)
     if isinstance(error, CallMismatch):
         what, expected = f"{error.op}: {error.reason}", error.expected
     elif isinstance(error, UnknownName):
