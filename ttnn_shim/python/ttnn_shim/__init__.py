@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import ActivationError
+from ttnn_shim.paths import HERE
+from ttnn_shim.paths import python_path as python_path
 
 if TYPE_CHECKING:
     from ttnn_shim.queries import query as query
-
-_HERE = Path(__file__).resolve().parent
 
 
 def __getattr__(name: str) -> Any:
@@ -21,14 +21,6 @@ def __getattr__(name: str) -> Any:
     from ttnn_shim.queries import query  # not at the top: every run of a program would wait for it
 
     return query
-
-
-def python_path() -> Path:
-    """The folder that holds the simulator's `ttnn` package: `_python` of an installation, the parent folder of a source tree."""
-    for folder in (_HERE / "_python", _HERE.parent):
-        if (folder / "ttnn" / "_signatures.json").is_file():
-            return folder
-    raise ActivationError(f"the simulator's ttnn package is not beside {_HERE}; reinstall ttnn_shim")
 
 
 def activate(*, explicit: bool = False) -> Path:
@@ -76,11 +68,11 @@ def cmake_dir() -> Path:
     """The folder with `TT-NNConfig.cmake`, for `-DTT-NN_DIR=`."""
     names = ("tt-nn-config.cmake", "TT-NNConfig.cmake")
     # `__path__` also names the installed half of an editable install.
-    for folder in (*map(Path, __path__), *_HERE.parents[:3]):
+    for folder in (*map(Path, __path__), *HERE.parents[:3]):
         for name in names:
             for path in sorted(folder.glob(f"lib*/cmake/*/{name}")) + sorted(folder.glob(f"cmake/{name}")):
                 return path.parent
-    raise FileNotFoundError("the CMake package of ttnn_shim is not installed beside " + str(_HERE))
+    raise FileNotFoundError("the CMake package of ttnn_shim is not installed beside " + str(HERE))
 
 
 def _is_ours(file: str | None, folder: Path) -> bool:

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ttnn_shim.errors import ShimError
-from ttnn_shim.json_files import parse_json
+from ttnn_shim.cells import Cells, EstimateError, Row
+from ttnn_shim.published import price_rows
 from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import SimulatorError, simulator
 
-Row = Mapping[str, str]
 GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
 # Worker cores and DRAM of a card before harvesting and dispatch: no row can ask for more.
 TENSIX = {"n150": (8, 9), "n300": (8, 8), "p100": (12, 10), "p150": (14, 10)}
@@ -32,17 +31,6 @@ MEASURED = re.compile(
 )
 
 
-class EstimateError(ShimError, ValueError):
-    """A table that cannot be priced: names the row (1 = first data row, 0 = header) and the column."""
-
-    title = "estimate"
-
-    def __init__(self, row: int, column: str, what: str) -> None:
-        where = [f"row {row}"] * bool(row) + [f"column {column!r}"] * bool(column)
-        super().__init__(": ".join([", ".join(where), what] if where else [what]), location="")
-        self.row, self.column = row, column
-
-
 @dataclass(frozen=True)
 class Configured:
     """What one row asks for: the machine and the op configuration."""
@@ -52,57 +40,6 @@ class Configured:
     dram_banks: int
     config: dict[str, Any]
     table: str
-
-
-class Cells:
-    """Typed access to one row; every error names row and column."""
-
-    def __init__(self, row: Row, index: int) -> None:
-        self.row, self.index = row, index
-
-    def fail(self, column: str, what: str) -> EstimateError:
-        return EstimateError(self.index, column, what)
-
-    def text(self, column: str) -> str:
-        value = (self.row.get(column) or "").strip()
-        if not value:
-            raise self.fail(column, "is empty")
-        return value
-
-    def integer(self, column: str, low: int = 1) -> int:
-        value = self.text(column)
-        try:
-            number = float(value)
-        except ValueError:
-            raise self.fail(column, f"expected an integer, got {value!r}") from None
-        if not number.is_integer() or number < low or number > 1e12:
-            raise self.fail(column, f"expected an integer of at least {low}, got {value!r}")
-        return int(number)
-
-    def choice(self, column: str, known: set[str]) -> str:
-        value = self.text(column)
-        if value not in known:
-            raise self.fail(column, f"unknown value {value!r}; known: {', '.join(sorted(known))}")
-        return value
-
-    def json(self, column: str) -> Any:
-        value = (self.row.get(column) or "").strip()
-        if not value:
-            return None
-        try:
-            return parse_json(value)
-        except ValueError as error:
-            raise self.fail(column, f"not JSON ({error})") from None
-
-    def shape(self, column: str) -> list[int]:
-        value = self.text(column)
-        try:
-            dims = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            raise self.fail(column, f"expected a list of integers, got {value!r}") from None
-        if not isinstance(dims, (list, tuple)) or not dims or not all(isinstance(d, int) and d > 0 for d in dims):
-            raise self.fail(column, f"expected a list of positive integers, got {value!r}")
-        return [int(d) for d in dims]
 
 
 def tensor(
@@ -398,8 +335,6 @@ def price_csv(source: Path, target: Path) -> dict[str, str]:
     """
     rows = read_rows(Path(source))
     if rows and recognise_any(list(rows[0])) in CALL_TABLES:
-        from ttnn_shim.published import price_rows
-
         times, reasons = price_rows(recognise_any(list(rows[0])), rows)
         write_table(Path(target), ("id", "predicted_ns"), [(row_id, f"{ns:.1f}") for row_id, ns in times.items()])
         return reasons

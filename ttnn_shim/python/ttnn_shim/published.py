@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ttnn_shim.cells import Cells, EstimateError, Row
 from ttnn_shim.errors import ShimError
-from ttnn_shim.estimate import Cells, EstimateError, Row
 from ttnn_shim.published_layers import completed_configs
 
 MOST_SECONDS = 1200.0

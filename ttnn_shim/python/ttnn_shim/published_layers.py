@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ttnn_shim.estimate import Row
+from ttnn_shim.cells import Row
 
 # Names of operations in device profiles -> the words that `published_ops.BUILDERS` look for.
 PROFILED: tuple[tuple[str, str], ...] = (

@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
+from ttnn_shim.native import load
+from ttnn_shim.paths import python_path
 
 Shard = tuple[tuple[int, int], tuple[int, ...], str]
 """(rows, columns) of a shard, corners x0, y0, x1, y1 of each range of cores, "ROW_MAJOR" or "COL_MAJOR"."""
@@ -186,8 +188,6 @@ def query(
 
 
 def _ask(question: bytes, op: str, card: str) -> CallAnswer:
-    from ttnn_shim.native import load
-
     ffi, lib, _ = load()
     out = ffi.new("char **")
     if lib.shim_query(question, len(question), out):
@@ -228,8 +228,6 @@ class Card:
 @cache
 def card(name: str) -> Card:
     """Facts of a card, or of an architecture's smallest one. Raises: InvalidArgument for an unknown one."""
-    from ttnn_shim.native import load
-
     ffi, lib, _ = load()
     device, facts = ffi.new("shim_device **"), ffi.new("shim_device_info_t *")
     if lib.shim_device_open(name.encode(), 0, 0, 1, device):
@@ -246,8 +244,6 @@ def card(name: str) -> Card:
 
 @cache
 def _signatures() -> dict[str, Any]:
-    from ttnn_shim import python_path
-
     data: dict[str, Any] = json.loads((python_path() / "ttnn" / "_signatures.json").read_bytes())
     return data
 
