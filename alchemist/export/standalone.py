@@ -29,7 +29,8 @@ def bundle(directory: Path, language: Language) -> None:
     if language == "python":
         shutil.copytree(package, target, ignore=_SKIPPED)
         shutil.copytree(package / "_native", target / "_native", ignore=_SKIPPED)
-        shutil.copytree(python / "ttnn", target / "_python" / "ttnn", ignore=_SKIPPED)
+        for name in ("ttnn", "ttnn_extras"):
+            shutil.copytree(python / name, target / "_python" / name, ignore=_SKIPPED)
         shutil.copytree(Path(__file__).resolve().parents[1] / "tools", directory / FOLDER / "alchemist" / "tools", ignore=_SKIPPED)
         for extension in sorted((installed / "_native").glob("_core*.so")):
             shutil.copy2(extension, target / "_native" / extension.name)

@@ -119,8 +119,8 @@ HOST_FUNCTIONS = {
 def offered() -> dict[str, str]:
     """Every spelling of an op that the Python package offers with a kernel, and the name under which the table lists it."""
     from ttnn import _core
+    from ttnn._coverage import ops_without_kernel
     from ttnn._facts import facts, spellings
-    from ttnn._operation import ops_without_kernel
 
     table = facts()
     known = _core.op_names()

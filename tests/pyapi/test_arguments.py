@@ -434,7 +434,7 @@ def test_sub_core_grids(name: str, device: Any) -> None:
 
 def test_every_kernel_is_reachable() -> None:
     """Names of the core that no Python name reaches: C++-only ones."""
-    from ttnn._operation import unreachable_kernels
+    from ttnn._coverage import unreachable_kernels
 
     assert [name for name in unreachable_kernels() if not name.endswith("_unary")] == []
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import ttnn
-from ttnn._golden import golden_of
+from ttnn_extras.golden import golden_of
 
 SHAPE = (1, 1, 32, 64)
 BELOW_ONE = ("acos", "asin", "atanh", "erfinv")

@@ -247,3 +247,8 @@ def test_old_package_is_named_in_the_hint(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         importlib.import_module("tt_lib.fallback_ops")
     assert "hint: the simulator has no tt_lib: call TT-NN's ops" in report(caught.value, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["graph_report", "model_preprocessing", "_ttnn"])
+def test_extras_are_one_module_under_two_names(name: str) -> None:
+    assert importlib.import_module(f"ttnn.{name}") is importlib.import_module(f"ttnn_extras.{name}")

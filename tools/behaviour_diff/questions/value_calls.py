@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 import ttnn
-from ttnn._golden import golden_of
+from ttnn_extras.golden import golden_of
 
 A = torch.tensor([[-3.0, -1.0, -0.5, 0.0], [0.5, 1.0, 2.5, 40.0]])
 B = torch.tensor([[2.0, 0.0, -0.5, 1.0], [0.5, 1.5, -2.0, 3.0]])

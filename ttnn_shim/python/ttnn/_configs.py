@@ -7,9 +7,10 @@ import json
 from functools import cache
 from typing import Any, ClassVar
 
+from ttnn import _grid
 from ttnn._binding import Overloads, api_class
 from ttnn._convert import MISMATCH, checker, default_value, encode_record, register_class
-from ttnn._enums import UnaryOpType
+from ttnn._enums import UnaryOpType, enum_class, enum_names
 from ttnn._facts import REQUIRED, facts, overload_set
 
 # Type names that the core reads, where they are not the class name.
@@ -126,12 +127,11 @@ def make_config(name: str) -> type[Config]:
     build.__overloads__ = overloads  # type: ignore[attr-defined]
     made.__init__ = build  # type: ignore[misc]
     made.__doc__ = overloads.doc()
+    register_class(of, made)
     return made
 
 
 def _from_json(cls: type[Config], text: str) -> Config:
-    from ttnn._enums import enum_class, enum_names
-
     values = {}
     for key, value in json.loads(text).items():
         type_ = cls._fields[key].split(" | ")[0]
@@ -146,8 +146,6 @@ def _from_json(cls: type[Config], text: str) -> Config:
 
 
 def config_or_value(short: str) -> Any:
-    from ttnn import _grid
-
     return UnaryWithParam if short == "UnaryWithParam" else getattr(_grid, short)
 
 
@@ -210,16 +208,6 @@ def config_class(name: str) -> type[Config]:
     return make_config(name)
 
 
-CONFIG_CLASSES = tuple(
-    "ttnn." + name
-    for name in (
-        "Conv1dConfig", "Conv2dSliceConfig", "Conv3dConfig", "LayerNormDefaultProgramConfig", "LayerNormShardedMultiCoreProgramConfig",
-        "MatmulMultiCoreReuseMultiCast1DProgramConfig", "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig",
-        "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig", "MatmulMultiCoreReuseMultiCastProgramConfig",
-        "MatmulMultiCoreReuseProgramConfig", "MinimalMatmulConfig", "SDPAProgramConfig", "SlidingWindowParallelConfig",
-        "SoftmaxDefaultProgramConfig", "SoftmaxShardedMultiCoreProgramConfig", "WormholeComputeKernelConfig",
-    )
-)  # fmt: skip
 # Bases that only exist to be named.
 MARKERS = ("ttnn.SoftmaxProgramConfig", "ttnn.operations.matmul.MatmulProgramConfig", "ttnn.operations.normalization.LayerNormProgramConfig",
            "ttnn.DeviceComputeKernelConfig")  # fmt: skip

@@ -7,7 +7,6 @@ without conversions, then with (`loose`: int for float, index types for int, tup
 from __future__ import annotations
 
 import enum
-import importlib
 import operator
 import os
 import re
@@ -17,7 +16,6 @@ from functools import cache
 from typing import Any
 
 from ttnn._enums import enum_class, enum_names
-from ttnn._facts import facts
 
 MISMATCH: Any = type("Mismatch", (), {"__repr__": lambda self: "<mismatch>"})()
 Checker = Callable[[Any, bool], Any]
@@ -185,9 +183,9 @@ def _enum(name: str) -> Checker:
 
 def _instance(name: str) -> Checker:
     def check(value: Any, loose: bool) -> Any:
-        cls = _classes.get(name) or _made_class(name)
+        cls = _classes.get(name)
         if cls is None:
-            return MISMATCH  # a class that the simulator does not offer: only None passes
+            return MISMATCH  # a class that no value can be of: not offered, or of a config that nobody has asked for; only None passes
         if isinstance(value, cls):
             return value
         if loose and cls in _implicit:
@@ -195,19 +193,6 @@ def _instance(name: str) -> Checker:
         return MISMATCH
 
     return check
-
-
-@cache
-def _made_class(short: str) -> type | None:
-    """A class whose module is not imported yet, or a config class not made yet."""
-    from ttnn._configs import CONFIG_CLASSES, config_class
-
-    for name in CONFIG_CLASSES:
-        if facts()["classes"][name]["of"] == short:
-            return config_class(name)
-    for module in ("_grid", "_memory", "_mesh", "_numpy", "_tensor", "_device"):
-        importlib.import_module(f"ttnn.{module}")
-    return _classes.get(short)
 
 
 _BASIC: dict[str, Checker] = {

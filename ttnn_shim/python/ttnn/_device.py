@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
 
-from ttnn import _core
+from ttnn import _core, _events
 from ttnn._binding import api_class, api_function
+from ttnn._configs import config_class
 from ttnn._convert import register_class
-from ttnn._enums import Arch, BufferType, DataType, enum_class
+from ttnn._dtypes import L1_ALIGNMENT_BYTES
+from ttnn._enums import Arch, BufferType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn._state import arch_name, dram_alignment, latest, open_devices
 from ttnn._sub_devices import SubDevices
 from ttnn_shim import session
 
@@ -24,11 +27,8 @@ if TYPE_CHECKING:
 
 ffi, lib = _core.ffi, _core.lib
 _ARCHS = {member.value: member for member in Arch}
-_open: dict[int, MeshDevice] = {}
 _default: MeshDevice | None = None
 _next_id = 0
-_L1_ALIGNMENT_BYTES = 16
-_DRAM_ALIGNMENT_BYTES = {"WORMHOLE_B0": 32, "BLACKHOLE": 64}
 # What the device's SFPU gives for its special constants (wormhole and blackhole alike).
 _SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920899822825959e-07, 7.0039998997052e19, 1.7013999693950742e38
 
@@ -229,25 +229,12 @@ def _json(function: Any, *args: Any) -> Any:
     return json.loads(_core.text(ffi.gc(out[0], lib.shim_string_free)))
 
 
-def latest() -> MeshDevice | None:
-    """The device opened last."""
-    return next(reversed(_open.values()), None)
-
-
 def private_device(with_values: bool) -> MeshDevice:
     """A device of the run's card that no program sees; its maker closes it with `shim_device_close`."""
     device = MeshDevice._create(0, 0, 0)
     if not with_values:
         _core.check(lib.shim_device_set_estimate(device._handle, 1))
     return device
-
-
-def dram_alignment(device: MeshDevice | None) -> int:
-    return _DRAM_ALIGNMENT_BYTES[device.arch().name if device is not None else _default_arch()]
-
-
-def _default_arch() -> str:
-    return "BLACKHOLE" if session.settings.card in ("p100", "p150", "blackhole") else "WORMHOLE_B0"
 
 
 def open_device(
@@ -274,10 +261,11 @@ def open_device(
     if worker_l1_size:
         raise _core.error(NotSupported, "worker_l1_size is not simulated: leave it 0", "ttnn.open_device")
     session.device_requested()
-    if device_id in _open:
-        return _open[device_id]
+    if device_id in open_devices:
+        opened: MeshDevice = open_devices[device_id]
+        return opened
     device = MeshDevice._create(device_id, l1_small_size, trace_region_size)
-    _open[device_id] = device
+    open_devices[device_id] = device
     device.events_enable(session.settings.records_programs())
     session.device_opened(device)
     return device
@@ -288,11 +276,11 @@ def close_device(device: MeshDevice) -> None:
     global _default
     if not isinstance(device, MeshDevice):
         raise TypeError(f"close_device(): incompatible function arguments: expected a MeshDevice, got {type(device).__name__}")
-    if _open.get(device._physical) is device:
+    if open_devices.get(device._physical) is device:
         session.device_closed(device)
-        _trace.device_closed(device)
-        _perf_data.device_closed(device)
-        del _open[device._physical]
+        for watcher in _events.on_close.watchers:
+            watcher(device)
+        del open_devices[device._physical]
         _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
     if _default is device:
         _default = None
@@ -401,36 +389,30 @@ def get_device_ids() -> list[int]:
 @api_function("ttnn.device.synchronize_device")
 def synchronize_device(device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = ()) -> None:
     """Waits for the device; the simulator has finished when a call returns."""
-    _need_open(device, "ttnn.synchronize_device")
-    _trace.check_event("ttnn.synchronize_device")
+    need_open(device, "ttnn.synchronize_device")
+    _events.waits("ttnn.synchronize_device")
 
 
 @api_function("ttnn.record_event")
 def record_event(mesh_device: MeshDevice, cq_id: Any = None, sub_device_ids: Sequence[Any] = (), device_range: Any = None) -> MeshEvent:
-    _need_open(mesh_device, "ttnn.record_event")
-    _trace.check_event("ttnn.record_event")
+    need_open(mesh_device, "ttnn.record_event")
+    _events.waits("ttnn.record_event")
     return MeshEvent._now()
 
 
 @api_function("ttnn.wait_for_event")
 def wait_for_event(mesh_event: MeshEvent, cq_id: Any = None) -> None:
     """The event has happened: work runs in order."""
-    _trace.check_event("ttnn.wait_for_event")
+    _events.waits("ttnn.wait_for_event")
 
 
 @api_function("ttnn.event_synchronize")
 def event_synchronize(mesh_event: MeshEvent) -> None:
     """The event has happened: work runs in order."""
-    _trace.check_event("ttnn.event_synchronize")
+    _events.waits("ttnn.event_synchronize")
 
 
-def ReadDeviceProfiler(device: MeshDevice) -> None:
-    """For `get_latest_programs_perf_data`. Profiles are written when the device closes (`python -m ttnn_shim run --profile DIR`)."""
-    _need_open(device, "ttnn.ReadDeviceProfiler")
-    _perf_data.read(device)
-
-
-def _need_open(device: MeshDevice, op: str) -> None:
+def need_open(device: MeshDevice, op: str) -> None:
     if not device._info().is_open:
         raise _core.error(InvalidArgument, "the device is closed", op)
 
@@ -486,21 +468,20 @@ def dump_device_memory_state(device: MeshDevice, prefix: str = "") -> None:
 
 
 def get_arch_name() -> str:
-    device = latest()
-    return (device.arch().name if device is not None else _default_arch()).lower()
+    return arch_name(latest()).lower()
 
 
 def is_wormhole_b0(device: MeshDevice | None = None) -> bool:
-    return (device.arch().name.lower() if device is not None else get_arch_name()) == "wormhole_b0"
+    return arch_name(device or latest()) == "WORMHOLE_B0"
 
 
 def is_blackhole(device: MeshDevice | None = None) -> bool:
-    return (device.arch().name.lower() if device is not None else get_arch_name()) == "blackhole"
+    return arch_name(device or latest()) == "BLACKHOLE"
 
 
 @api_function("ttnn.device.get_l1_alignment")
 def get_l1_alignment() -> int:
-    return _L1_ALIGNMENT_BYTES
+    return L1_ALIGNMENT_BYTES
 
 
 @api_function("ttnn.device.get_dram_alignment")
@@ -511,14 +492,12 @@ def get_dram_alignment() -> int:
 @api_function("ttnn.device.get_max_worker_l1_unreserved_size")
 def get_max_worker_l1_unreserved_size() -> int:
     """Bytes of a core's L1 that programs and tensors may use."""
-    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1531776}[get_arch_name().upper()]
+    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1531776}[arch_name(latest())]
 
 
 @api_function("ttnn.device.init_device_compute_kernel_config")
 def init_device_compute_kernel_config(arch: Any, device_kernel_config: Any = None, **given: Any) -> Any:
     """A compute kernel config; LoFi unless something else is given. A given config is returned as it is."""
-    from ttnn._configs import config_class
-
     if device_kernel_config is not None:
         return device_kernel_config
     given.setdefault("math_fidelity", enum_class("ttnn.MathFidelity").LoFi)
@@ -546,17 +525,3 @@ class DispatchCoreConfig:
 
 
 register_class("DispatchCoreConfig", DispatchCoreConfig)
-
-
-def element_size(dtype: Any) -> int:
-    from ttnn._tensor import _ELEMENT_BYTES
-
-    if not isinstance(dtype, DataType):
-        raise TypeError(f"element_size(): incompatible function arguments: expected DataType, got {type(dtype).__name__}")
-    size = _ELEMENT_BYTES.get(dtype.name)
-    if size is None:
-        raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
-    return size
-
-
-from ttnn import _perf_data, _trace  # noqa: E402  (a trace needs devices in turn)

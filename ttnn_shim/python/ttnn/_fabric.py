@@ -13,8 +13,10 @@ from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn._binding import api_class, api_function
 from ttnn._convert import register_class
-from ttnn._enums import enum_class
+from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout, enum_class
+from ttnn._memory import MemoryConfig, ShardSpec
 from ttnn._mesh import CppMeshToTensor, CppTensorToMesh, MeshShape, PlacementReplicate
+from ttnn._tensor import empty_handle
 
 FabricConfig = enum_class("ttnn.FabricConfig")
 _fabric = FabricConfig.DISABLED
@@ -126,17 +128,14 @@ register_class("global_semaphore", global_semaphore)
 
 @api_function("ttnn.create_global_semaphore")
 def create_global_semaphore(mesh_device: Any, cores: Any, initial_value: int, buffer_type: Any = None) -> global_semaphore:
-    import ttnn
-
     if cores.empty():
         raise InvalidArgument("cores: expected at least one", op="ttnn.create_global_semaphore")
-    kind = buffer_type or ttnn.BufferType.L1
-    if kind not in (ttnn.BufferType.L1, ttnn.BufferType.L1_SMALL):
+    kind = buffer_type or BufferType.L1
+    if kind not in (BufferType.L1, BufferType.L1_SMALL):
         raise InvalidArgument(f"buffer_type: a semaphore lies in L1 or L1_SMALL, got {kind}", op="ttnn.create_global_semaphore")
-    spec = ttnn.ShardSpec(cores, [1, _L1_ALIGNMENT_WORDS], ttnn.ShardOrientation.ROW_MAJOR)
-    memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.HEIGHT_SHARDED, kind, spec)
-    shape = ttnn.Shape([cores.num_cores(), _L1_ALIGNMENT_WORDS])
-    return global_semaphore._of(ttnn.allocate_tensor_on_device(shape, ttnn.uint32, ttnn.ROW_MAJOR_LAYOUT, mesh_device, memory))
+    spec = ShardSpec(cores, [1, _L1_ALIGNMENT_WORDS], ShardOrientation.ROW_MAJOR)
+    memory = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, kind, spec)
+    return global_semaphore._of(empty_handle(mesh_device, DataType.UINT32, Layout.ROW_MAJOR, [cores.num_cores(), _L1_ALIGNMENT_WORDS], memory))
 
 
 @api_function("ttnn.get_global_semaphore_address")

@@ -19,6 +19,7 @@ from ttnn._enums import BufferType, enum_class
 from ttnn._facts import facts
 from ttnn._graph_record import Capture
 from ttnn._grid import Shape
+from ttnn._state import CONFIG
 
 Node = dict[str, Any]
 RunMode = enum_class("ttnn.graph.RunMode")
@@ -55,8 +56,6 @@ def begin_graph_capture(run_mode: Any = None, _internal: bool = False) -> None:
 
 def _stack_traces_of_capture(begins: bool) -> None:
     """The options of `ttnn.CONFIG` turn stack traces on for a capture, where the program did not do so itself."""
-    from ttnn._host import CONFIG
-
     global _traces_end_with_capture
     if begins:
         _graph_watch.stack_traces = _traces_end_with_capture = CONFIG.enable_graph_python_stack_traces or CONFIG.enable_detailed_tensor_report
@@ -133,8 +132,6 @@ def full_graph_capture(report_path: str, *, run_mode: Any = None, slow_dispatch:
 
 @contextlib.contextmanager
 def _full_capture(report_path: str, run_mode: Any, slow_dispatch: bool) -> Iterator[None]:
-    from ttnn._host import CONFIG
-
     fast = CONFIG.enable_fast_runtime_mode
     if slow_dispatch:
         CONFIG.enable_fast_runtime_mode = False

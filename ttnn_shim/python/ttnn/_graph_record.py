@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ttnn._enums import BufferType, ShardOrientation, TensorMemoryLayout
-from ttnn._memory import MemoryConfig, ShardSpec, tile_bytes
+from ttnn._dtypes import element_size, tile_bytes
+from ttnn._enums import BufferType, DataType, ShardOrientation, TensorMemoryLayout
+from ttnn._memory import MemoryConfig, ShardSpec, core_ranges
 
 Key = tuple[str, int]
 _CALL_COUNT_STEP = 1024  # of the profiler's number of a program, whose low bits are a chip's
@@ -51,9 +52,6 @@ def buffer_of_row(row: dict[str, Any], hide_address: bool) -> Buffer:
 
 def buffer_of_tensor(tensor: dict[str, Any], banks: int, hide_address: bool) -> Buffer:
     """A buffer that no table lists any more, by the tensor of a program that wrote it."""
-    from ttnn._device import element_size
-    from ttnn._enums import DataType
-
     padded = tensor["padded_shape"] or [1]
     shard = tensor.get("shard_shape")
     volume = 1
@@ -81,9 +79,7 @@ def _config_text(tensor: dict[str, Any]) -> str:
     layout, kind = TensorMemoryLayout[tensor["memory_layout"]], BufferType[tensor["buffer_type"]]
     if "shard_shape" not in tensor:
         return str(MemoryConfig(layout, kind))
-    from ttnn._tensor import _ranges
-
-    grid = _ranges(tensor["shard_corners"])
+    grid = core_ranges(tensor["shard_corners"])
     shard = ShardSpec(grid, tensor["shard_shape"], ShardOrientation[tensor["shard_orientation"]])
     return str(MemoryConfig(layout, kind, shard).as_of_tensor())
 

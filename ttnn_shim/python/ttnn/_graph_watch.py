@@ -10,23 +10,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ttnn_shim.nested import leaves
 
-from ttnn import _core, _device
+from ttnn import _core
+from ttnn._call_texts import argument_texts
 from ttnn._enums import BufferType
+from ttnn._events import GRAPH, on_allocate, on_call, on_read
 from ttnn._graph_record import Buffer, Capture, Key, buffer_of_row, buffer_of_tensor, facts_of, key_of
-from ttnn._profile import argument_texts
+from ttnn._state import latest
+from ttnn._tensor import Tensor
 from ttnn_shim import session
 
 watching = False
-"""Whether calls are to go through `call`: a capture is under way."""
-undispatched = False
-"""Whether the captures under way run no programs."""
+"""Whether a capture is under way."""
 stack_traces = False
 """Whether captures record where the program makes its calls."""
 _watcher: _Watcher | None = None
 _CREATE = "tt::tt_metal::create_device_tensor"
-_PACKAGES = (Path(__file__).parent, Path(session.__file__).parent)
+_PACKAGES = (Path(__file__).parent, Path(__file__).parent.with_name("ttnn_extras"), Path(session.__file__).parent)
 _STARTERS = (r"[/\\]_pytest[/\\]", r"[/\\]pluggy[/\\]", r"bin[/\\]pytest$", r"<frozen runpy>")
 _NOT_THE_PROGRAM = re.compile("|".join([*(re.escape(f"{folder}{os.sep}") for folder in _PACKAGES), *_STARTERS, re.escape(contextlib.__file__)]))
 
@@ -46,7 +48,7 @@ class _Watcher:
 
     def _sync_device(self) -> None:
         """Starts with the device that is open now: a program may open it within the capture."""
-        device = _device.latest()
+        device = latest()
         if device is not None and device is not self.device:
             self.device = device
             self.was_estimate = bool(device.info()["estimate"])
@@ -144,7 +146,7 @@ class _Watcher:
         """A call of the program; what it gives is put into `result`."""
         self._sync_device()
         self._outside_of_calls()
-        inputs = [facts_of(leaf) for leaf in leaves((args, kwargs)) if _is_tensor(leaf)]
+        inputs = [facts_of(leaf) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         texts = dict(argument_texts(map(str, range(len(args))), args, kwargs))
         entry: dict[str, Any] = {"name": name, "arguments": texts, "input_tensor_ids": [one["id"] for one in inputs]}
         if stack_traces:
@@ -160,7 +162,7 @@ class _Watcher:
             raise
         finally:
             self._sync_device()
-            outputs = [facts_of(leaf) for leaf in leaves(result) if _is_tensor(leaf)]
+            outputs = [facts_of(leaf) for leaf in leaves(result) if isinstance(leaf, Tensor)]
             if "error" not in entry:
                 entry["output_tensor_ids"] = [one["id"] for one in outputs]
             if self.device is not None and self.device._info().is_open:
@@ -276,31 +278,35 @@ def _text(tensor: dict[str, Any]) -> str:
     return f"Tensor({list(tensor['shape'])}, {tensor['dtype']}, {tensor['layout']}, {tensor['buffer_type']})"
 
 
-def _is_tensor(value: Any) -> bool:
-    from ttnn._tensor import Tensor
-
-    return isinstance(value, Tensor)
-
-
 def begin(dispatch: bool) -> None:
     """Starts a capture, within those under way; the outermost says whether programs compute values."""
-    global _watcher, watching, undispatched
+    global _watcher
     if _watcher is None:
         _watcher = _Watcher(dispatch)
     _watcher.begin()
-    watching, undispatched = True, not _watcher.dispatch
+    _watch()
 
 
 def end() -> Capture | None:
     """The innermost capture; None when none is under way."""
-    global _watcher, watching, undispatched
+    global _watcher
     if _watcher is None:
         return None
     capture = _watcher.end()
     if not _watcher.captures:
         _watcher.release_device()
-        _watcher, watching, undispatched = None, False, False
+        _watcher = None
+    _watch()
     return capture
+
+
+def _watch() -> None:
+    """Sees calls and tensors while a capture is under way, and what is read while its programs do not run."""
+    global watching
+    watching = _watcher is not None
+    on_call.watch(GRAPH, _call if watching else None)
+    on_allocate.watch(GRAPH, _made if watching else None)
+    on_read.watch(GRAPH, _unwritten if _watcher is not None and not _watcher.dispatch else None)
 
 
 def device() -> Any:
@@ -308,18 +314,25 @@ def device() -> Any:
     return None if _watcher is None else _watcher.device
 
 
-def made(tensor_id: int) -> None:
+def _made(handle: Any) -> None:
     """A tensor was made on the device outside of the ops."""
+    info = _core.ffi.new("shim_tensor_info *")
+    _core.check(_core.lib.shim_tensor_get_info(handle, info))
     if _watcher is not None:
-        _watcher.made(tensor_id)
+        _watcher.made(int(info.id))
 
 
-def call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], run: Callable[..., Any]) -> Any:
+def _unwritten(tensor: Tensor, kind: Any) -> Any:
+    """Zeros for a tensor that no program has written: a card gives what lies there."""
+    return None if tensor._info().has_values else np.zeros(tuple(tensor.shape), kind)
+
+
+def _call(operation: Any, go_on: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of the program under a capture."""
     watcher = _watcher
     if watcher is None:
-        return run(args, kwargs)
+        return go_on(args, kwargs)
     result: list[Any] = []
-    with watcher.call(name, args, kwargs, result):
-        result.append(run(args, kwargs))
+    with watcher.call(operation.python_fully_qualified_name, args, kwargs, result):
+        result.append(go_on(args, kwargs))
     return result[0]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 
-from ttnn import _core, _hooks, _print, _trace
+from ttnn import _core, _events, _print
 from ttnn._binding import api_function
-from ttnn._enums import BufferType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout
-from ttnn._facts import facts
+from ttnn._configs import config_class
+from ttnn._dtypes import TILE_SIDE, tile_bytes
+from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout, enum_class
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
-from ttnn._memory import TILE_SIDE, MemoryConfig, ShardSpec, tile_bytes
+from ttnn._memory import MemoryConfig, ShardSpec
+from ttnn._names import named
 from ttnn._tensor import Tensor, empty_handle
 
 ffi, lib = _core.ffi, _core.lib
@@ -102,9 +104,7 @@ def as_tensor(
         return made
 
     def place(host: Any) -> Any:
-        import ttnn
-
-        return host if device is None else ttnn.to_device(host, device, memory_config=memory_config)
+        return host if device is None else named("to_device")(host, device, memory_config=memory_config)
 
     if cache_file_name is None:
         return place(convert())
@@ -129,7 +129,7 @@ def load_tensor(file_name: str, device: Any = None) -> Tensor:
     if not os.path.exists(file_name):
         raise _core.error(TensorFileError, f"cannot open {file_name!r}: no such file", "ttnn.load_tensor")
     if device is not None:
-        _trace.check_write("ttnn.load_tensor")
+        _events.writes("ttnn.load_tensor")
     out = ffi.new("shim_tensor **")
     handle = ffi.NULL if device is None else device._handle
     _core.check(lib.shim_tensor_load(os.fsencode(file_name), handle, out), "ttnn.load_tensor")
@@ -401,71 +401,6 @@ def _rectangle(grid: CoreRangeSet | None) -> CoreCoord:
     return size
 
 
-# --- run-time options ---
-
-
-class Config:
-    """`ttnn.CONFIG`. The simulator acts on enable_fast_runtime_mode (hooks and comparison mode need it off), on the options of comparison mode, and on
-    those of graph captures (stack traces, the report of a test); nothing falls back to the host. The others are kept so that programs can set and
-    read them."""
-
-    __module__ = "ttnn"
-
-    def __init__(self, arg: Config | None = None) -> None:
-        cache = pathlib.Path.home() / ".cache" / "ttnn"
-        values: dict[str, Any] = dict.fromkeys(facts()["classes"]["ttnn.Config"]["props"], False)
-        values |= {
-            "cache_path": cache, "model_cache_path": cache / "models", "tmp_dir": pathlib.Path("/tmp/ttnn"), "enable_fast_runtime_mode": True,
-            "comparison_mode_pcc": 0.9999, "root_report_path": pathlib.Path("generated/ttnn/reports"), "report_name": None,
-        }  # fmt: skip
-        del values["report_path"]
-        self.__dict__["_values"] = dict(arg._values) if arg is not None else values
-
-    _values: dict[str, Any]
-
-    @property
-    def report_path(self) -> pathlib.Path | None:
-        name = self._values["report_name"]
-        return None if name is None else pathlib.Path(self._values["root_report_path"]) / name
-
-    def __getattr__(self, name: str) -> Any:
-        values = self.__dict__.get("_values", {})
-        if name in values:
-            return values[name]
-        raise AttributeError(f"'Config' object has no attribute '{name}'")
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self._values:
-            raise AttributeError(f"'Config' object has no attribute '{name}'; it has {', '.join(sorted(self._values))}")
-        old = self._values[name]
-        if isinstance(old, bool) and not isinstance(value, bool):
-            raise TypeError(f"Config.{name}: expected bool, got {type(value).__name__}")
-        self._values[name] = pathlib.Path(value) if isinstance(old, pathlib.Path) else value
-        if name == "enable_comparison_mode" and self is CONFIG:
-            _hooks.comparing = value
-
-    def keys(self) -> list[str]:
-        return sorted(self._values)
-
-    def __repr__(self) -> str:
-        return "Config{" + ",".join(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self._values.items()) + "}"
-
-
-CONFIG = Config()
-
-
-@contextlib.contextmanager
-def manage_config(name: str, value: Any) -> Iterator[None]:
-    """Sets an option of `ttnn.CONFIG` for a `with` block."""
-    before = getattr(CONFIG, name)
-    setattr(CONFIG, name, value)
-    try:
-        yield
-    finally:
-        CONFIG._values[name] = before
-        _hooks.comparing = CONFIG._values["enable_comparison_mode"]
-
-
 set_printoptions = _print.set_printoptions
 
 
@@ -473,29 +408,21 @@ set_printoptions = _print.set_printoptions
 
 
 def _compute_config(**values: Any) -> Any:
-    from ttnn._configs import config_class
-
     return config_class("ttnn.WormholeComputeKernelConfig")(**values)
 
 
 @api_function("ttnn.layernorm_default_compute_config")
 def layernorm_default_compute_config(arch: Any) -> Any:
-    from ttnn._enums import enum_class
-
     return _compute_config(math_fidelity=enum_class("ttnn.MathFidelity").HiFi4, math_approx_mode=False, fp32_dest_acc_en=True, packer_l1_acc=False)
 
 
 def rmsnorm_default_compute_config(arch: Any) -> Any:
-    from ttnn._enums import enum_class
-
     return _compute_config(math_fidelity=enum_class("ttnn.MathFidelity").HiFi4, math_approx_mode=True, fp32_dest_acc_en=False, packer_l1_acc=False)
 
 
 @api_function("ttnn.create_layernorm_program_config")
 def create_layernorm_program_config(shard_spec: ShardSpec | None = None, tile_height: int = 32, tile_width: int = 32) -> Any:
     """The default config, or the sharded one that fits a shard spec; subblocks are one tile wide, as in the real package (asked: ttnn 0.81.1)."""
-    from ttnn._configs import config_class
-
     if shard_spec is None:
         return config_class("ttnn.LayerNormDefaultProgramConfig")()
     size = shard_spec.grid.bounding_box().grid_size()
@@ -507,18 +434,16 @@ def create_layernorm_program_config(shard_spec: ShardSpec | None = None, tile_he
 
 def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | None = None, dtype: Any = None) -> Tensor:
     """Mean over height and width of an NHWC tensor: [N, 1, 1, C]. Rank 3 is one image, rank 2 one image of one channel."""
-    import ttnn
-
     shape = list(input_tensor.shape)
     if not 2 <= len(shape) <= 4:
         raise ValueError(f"global_avg_pool2d expects rank 2, 3, or 4 input, got rank {len(shape)}")
     if input_tensor.is_sharded():
-        interleaved = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.INTERLEAVED, input_tensor.memory_config().buffer_type)
-        input_tensor = ttnn.to_memory_config(input_tensor, interleaved)
+        interleaved = MemoryConfig(TensorMemoryLayout.INTERLEAVED, input_tensor.memory_config().buffer_type)
+        input_tensor = named("to_memory_config")(input_tensor, interleaved)
     if len(shape) < 4:
-        input_tensor = ttnn.reshape(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
+        input_tensor = named("reshape")(input_tensor, [1, *shape, 1] if len(shape) == 2 else [1, *shape])
     batch, height, width, channels = input_tensor.shape
-    pooled = ttnn.avg_pool2d(
+    pooled = named("avg_pool2d")(
         input_tensor=input_tensor,
         batch_size=batch,
         input_h=height,
@@ -528,7 +453,7 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
         stride=[1, 1],
         padding=[0, 0],
         memory_config=memory_config,
-        dtype=ttnn.bfloat16 if dtype is None else dtype,
+        dtype=DataType.BFLOAT16 if dtype is None else dtype,
         output_layout=Layout.TILE,
     )
-    return ttnn.reshape(pooled, [batch, 1, 1, channels])  # type: ignore[no-any-return]
+    return named("reshape")(pooled, [batch, 1, 1, channels])  # type: ignore[no-any-return]

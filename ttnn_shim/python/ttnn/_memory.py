@@ -1,24 +1,19 @@
-"""Where tensors live: ShardSpec, NdShardSpec, MemoryConfig, Tile, TensorSpec."""
+"""Where tensors live: ShardSpec, NdShardSpec, MemoryConfig, Tile."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ttnn_shim.errors import InvalidArgument
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn._binding import api_class
 from ttnn._convert import MISMATCH, checker, encode_record, register_class
-from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, TensorMemoryLayout
-from ttnn._grid import CoreRangeSet, Shape
+from ttnn._dtypes import BLOCK_FLOATS, element_size
+from ttnn._enums import BufferType, DataType, ShardDistributionStrategy, ShardOrientation, TensorMemoryLayout
+from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet, Shape
 from ttnn._keyed import Keyed
-
-TILE_SIDE = 32
-"""Rows and columns of the tiles that are simulated."""
-
-_TILE_BYTES = {"BFLOAT16": 2048, "FLOAT32": 4096, "UINT32": 4096, "INT32": 4096, "BFLOAT8_B": 1088, "BFLOAT4_B": 576, "UINT8": 1024,
-               "UINT16": 2048, "FP8_E4M3": 1024, "INT8": 1024}  # fmt: skip
 
 
 def _field(name: str, type_: str, owner: str) -> Any:
@@ -246,13 +241,17 @@ def _copy_nd(spec: NdShardSpec | None) -> NdShardSpec | None:
 
 
 def _no_lockstep(enable: bool) -> None:
-    from ttnn_shim.errors import NotSupported
-
     if enable:
         raise NotSupported("per-core allocation modes are not implemented", op="ttnn.MemoryConfig")
 
 
 register_class("MemoryConfig", MemoryConfig)
+
+
+def core_ranges(corners: Sequence[int]) -> CoreRangeSet:
+    """Rectangles of cores from [x0, y0, x1, y1, ...], as the core lists them."""
+    rows = [corners[i : i + 4] for i in range(0, len(corners), 4)]
+    return CoreRangeSet([CoreRange(CoreCoord(x0, y0), CoreCoord(x1, y1)) for x0, y0, x1, y1 in rows])
 
 
 @api_class("ttnn.Tile")
@@ -299,10 +298,10 @@ class Tile(Keyed):
     def get_tile_size(self, dtype: Any) -> int:
         """Bytes of one tile."""
         elements = self._shape[0] * self._shape[1]
-        if dtype in (DataType.BFLOAT8_B, DataType.BFLOAT4_B):
+        if dtype in BLOCK_FLOATS:
             mantissas = elements if dtype is DataType.BFLOAT8_B else elements // 2
             return mantissas + max(16, self.face_shape[0] * self.num_faces)
-        return _TILE_BYTES[dtype.name] * elements // 1024
+        return element_size(dtype) * elements
 
     def _key(self) -> Any:
         return (*self._shape, self._transpose)
@@ -315,132 +314,3 @@ class Tile(Keyed):
 
 
 register_class("Tile", Tile)
-
-
-def tile_bytes(dtype: Any) -> int:
-    """Bytes of a 32 x 32 tile."""
-    return _TILE_BYTES[dtype.name]
-
-
-@api_class("ttnn.TensorSpec")
-class TensorSpec(Keyed):
-    """Shape, dtype, layout and memory config of a tensor."""
-
-    __slots__ = ("_dtype", "_layout", "_memory_config", "_shape", "_tile")
-
-    def __init__(
-        self,
-        shape: Shape,
-        dtype: Any,
-        layout: Any,
-        buffer_type: Any = BufferType.DRAM,
-        tile: Tile | None = None,
-        memory_layout: Any = None,
-        shard_spec: ShardSpec | None = None,
-        nd_shard_spec: NdShardSpec | None = None,
-    ) -> None:
-        self._shape, self._dtype, self._layout = shape, dtype, layout
-        self._tile = tile or Tile([TILE_SIDE, TILE_SIDE])
-        if nd_shard_spec is not None:
-            config = MemoryConfig(buffer_type=buffer_type, nd_shard_spec=nd_shard_spec)
-        else:
-            config = MemoryConfig(memory_layout or TensorMemoryLayout.INTERLEAVED, buffer_type, shard_spec)
-        self._memory_config = self._placed(config)
-
-    @classmethod
-    def _of(cls, shape: Shape, dtype: Any, layout: Any, memory_config: MemoryConfig, tile: Tile) -> TensorSpec:
-        spec = object.__new__(cls)
-        spec._shape, spec._dtype, spec._layout, spec._memory_config, spec._tile = shape, dtype, layout, memory_config, tile
-        return spec
-
-    shape = property(lambda self: self._shape)
-    dtype = property(lambda self: self._dtype)
-    layout = property(lambda self: self._layout)
-    memory_config = property(lambda self: self._memory_config)
-    tile = property(lambda self: self._tile)
-
-    def _placed(self, config: MemoryConfig) -> MemoryConfig:
-        """The config as tensors of this spec have it: shards of any rank are two-dimensional where those are the same pieces on the same cores."""
-        from ttnn._tensor import memory_config_of
-
-        return config if config.interleaved else memory_config_of(list(self._shape), self._dtype, self._layout, config, self._tile)
-
-    def _with(self, strategy: str, grid: CoreRangeSet, orientation: Any, divide: Callable[[int, int], tuple[int, int]]) -> TensorSpec:
-        """A two-dimensional sharding over `grid`; `divide(height, width)` gives the shard shape before rounding to tiles."""
-        dims = list(self._shape) or [1]
-        height = 1
-        for dim in dims[:-2]:
-            height *= dim
-        rows = dims[-2] if len(dims) > 1 else 1
-        align = TILE_SIDE if self._layout is Layout.TILE else 1
-        height *= -(-rows // align) * align
-        shard = [-(-side // align) * align for side in divide(height, dims[-1])]
-        spec = ShardSpec(grid, shard, orientation)
-        config = self._placed(MemoryConfig(TensorMemoryLayout[strategy], self._memory_config.buffer_type, spec))
-        return TensorSpec._of(self._shape, self._dtype, self._layout, config, self._tile)
-
-    def height_sharded(self, grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
-        cores = grid.num_cores()
-        return self._with("HEIGHT_SHARDED", grid, orientation, lambda height, width: (-(-height // cores), width))
-
-    def width_sharded(self, grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
-        cores = grid.num_cores()
-        return self._with("WIDTH_SHARDED", grid, orientation, lambda height, width: (height, -(-width // cores)))
-
-    def block_sharded(self, grid: Any, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
-        whole = grid if isinstance(grid, CoreRangeSet) else CoreRangeSet([grid])
-        size = whole.bounding_box().grid_size()
-        across, down = (size.x, size.y) if orientation is ShardOrientation.ROW_MAJOR else (size.y, size.x)
-        return self._with("BLOCK_SHARDED", whole, orientation, lambda height, width: (-(-height // down), -(-width // across)))
-
-    def _padded(self) -> list[int]:
-        dims = list(self._shape) or [1]
-        tiles = (TILE_SIDE, TILE_SIDE) if self._layout is Layout.TILE else ()
-        for place, side in enumerate(tiles[-len(dims) :], len(dims) - len(tiles[-len(dims) :])):
-            dims[place] = -(-dims[place] // side) * side
-        return dims
-
-    def sharded(
-        self,
-        shard_shape: Any = None,
-        grid: Any = None,
-        shard_alignment: Any = None,
-        orientation: Any = ShardOrientation.ROW_MAJOR,
-        shard_distribution_strategy: Any = None,
-        nd_shard_spec: NdShardSpec | None = None,
-    ) -> TensorSpec:
-        """Shards of any rank, dealt to the cores in turn. Unless alignment is NONE their sides become whole tiles, or rows of whole 64 bytes."""
-        given = shard_shape if isinstance(shard_shape, NdShardSpec) else nd_shard_spec
-        if given is not None:
-            shard_alignment = grid if isinstance(shard_shape, NdShardSpec) else shard_alignment
-            shard_shape, grid, orientation = given.shard_shape, given.grid, given.orientation
-            shard_distribution_strategy = given.shard_distribution_strategy
-        sides: Any = list(shard_shape)
-        kind = getattr(shard_alignment, "name", "RECOMMENDED")
-        if kind != "NONE" and self._layout is Layout.TILE:
-            sides[-2:] = [-(-side // TILE_SIDE) * TILE_SIDE for side in sides[-2:]]
-        elif kind == "RECOMMENDED":
-            values = max(1, 64 * 1024 // tile_bytes(self._dtype))
-            sides[-1] = -(-sides[-1] // values) * values
-        spec = NdShardSpec(sides, grid, orientation, *([] if shard_distribution_strategy is None else [shard_distribution_strategy]))
-        config = self._placed(MemoryConfig(buffer_type=self._memory_config.buffer_type, nd_shard_spec=spec))
-        return TensorSpec._of(self._shape, self._dtype, self._layout, config, self._tile)
-
-    def sharded_across_dims(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
-        """The smallest shards along `dims`, whole ones along the others."""
-        sides = self._padded()
-        for dim in dims:
-            sides[dim] = 1
-        return self.sharded(sides, grid, orientation=orientation)
-
-    def sharded_across_dims_except(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
-        """The smallest shards along all dims but `dims`."""
-        rank = len(list(self._shape))
-        kept = {dim % rank for dim in dims}
-        return self.sharded_across_dims([dim for dim in range(rank) if dim not in kept], grid, orientation)
-
-    def _key(self) -> Any:
-        return (self._shape, self._dtype, self._layout, self._memory_config, self._tile)
-
-
-register_class("TensorSpec", TensorSpec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ttnn_shim.errors import InvalidArgument, NotSupported
 from ttnn._binding import api_class, api_function
 from ttnn._convert import MISMATCH, check_int, checker, encode, register_class
 from ttnn._keyed import Keyed
+from ttnn._names import named
 
 
 class _Ints(Keyed):
@@ -320,15 +322,13 @@ def distribute(default: Any) -> Iterator[None]:
     Raises:
         ValueError: `default` is neither.
     """
-    import ttnn
-
     if isinstance(default, CppTensorToMesh | ReplicateTensorToMeshWrapper):
         name, keyword = "from_torch", "mesh_mapper"
     elif isinstance(default, CppMeshToTensor):
         name, keyword = "to_torch", "mesh_composer"
     else:
         raise ValueError("Argument must be an instance of either TensorToMesh or MeshToTensor.")
-    before = getattr(ttnn, name)
+    before, ttnn = named(name), sys.modules["ttnn"]
     setattr(ttnn, name, functools.partial(before, **{keyword: default}))
     try:
         yield

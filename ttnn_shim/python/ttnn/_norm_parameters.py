@@ -9,10 +9,11 @@ from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn import _core
 from ttnn._binding import api_function
+from ttnn._dtypes import TILE_SIDE
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
 from ttnn._grid import CoreGrid
 from ttnn._host import from_torch, roundup
-from ttnn._memory import TILE_SIDE, MemoryConfig, ShardSpec
+from ttnn._memory import MemoryConfig, ShardSpec
 from ttnn._tensor import Tensor
 
 

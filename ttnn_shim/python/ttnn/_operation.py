@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import time
 from typing import Any
 
 from ttnn_shim.errors import NotSupported
 
-from ttnn import _core, _graph_watch, _hooks, _trace
+from ttnn import _core
 from ttnn._binding import BoundOverload, Overloads
 from ttnn._convert import encode, name_prefix
+from ttnn._device import MeshDevice
+from ttnn._events import called, on_call
+from ttnn._extras import extra
 from ttnn._facts import facts, function_overloads, qualified_name, spellings, wrapped_overloads
-from ttnn._profile import argument_texts
-from ttnn_shim import session
+from ttnn._tensor import Tensor
 
 _NULL = _core.ffi.NULL
 # Encoded tensor references by position.
@@ -70,49 +71,19 @@ class Operation:
                 del kwargs["queue_id"]
             elif "cq_id" in kwargs:
                 del kwargs["cq_id"]
-        if session.recording():
-            return self._recorded(args, kwargs)
-        return self._call(args, kwargs)
-
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call under a profile: its device programs carry its number, the session keeps arguments and caller."""
-        call_id = next(_trace.call_ids)
-        names = [param.name for param in self.overloads.overloads[0].params]
-        arguments = argument_texts(names, args, kwargs)
-        _core.lib.shim_set_call(call_id)
-        start = time.perf_counter()
-        try:
-            result = self._call(args, kwargs)
-        finally:
-            session.record_call(call_id, self.name, arguments, time.perf_counter() - start)
-            _core.lib.shim_set_call(0)
-        session.record_result(self.name, result)
-        return result
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if _hooks.before or _hooks.after or _hooks.comparing:
-            return _hooks.called(self, args, kwargs, self._watched)
-        return self._watched(args, kwargs)
-
-    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return _graph_watch.call(self.name, args, kwargs, self._traced) if _graph_watch.watching else self._traced(args, kwargs)
-
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return _trace.call(self, args, kwargs) if _trace.watching else self.run(args, kwargs)
+        return called(self, args, kwargs, self.run) if on_call.watchers else self.run(args, kwargs)
 
     @property
     def golden_function(self) -> Any:
         """What the op computes, on torch tensors; None where nothing is known."""
-        from ttnn._golden import golden_of
-
-        return self._golden or golden_of(self.name)
+        return self._golden or extra("golden").golden_of(self.name)
 
     @golden_function.setter
     def golden_function(self, function: Any) -> None:
         self._golden = function
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call itself, which neither a profile nor a trace sees."""
+        """The call itself, which no watcher sees."""
         one, bound = self._bind(args, kwargs)
         op_id = self._op_id
         if op_id is None:
@@ -184,29 +155,3 @@ def _convolution_result(returns: str, bound: dict[str, Any], tensors: list[Any],
     if bound.get("return_weights_and_bias"):
         parts.append((tensors[1], tensors[2] if len(tensors) > 2 else None))
     return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def ops_without_kernel() -> list[str]:
-    """Offered ops that the core does not implement."""
-    known = _core.op_names()
-    computed = {name for name in facts()["functions"] if not known.isdisjoint(spellings(name))}
-    by_hand = {name.removeprefix("ttnn.") for name in computed} | set(_by_hand())
-    ops = [name for name, (_, kind) in facts()["functions"].items() if kind == "op" or name in facts()["wrapped"]]
-    return [name for name in ops if name.removeprefix("ttnn.") not in by_hand]
-
-
-def _by_hand() -> tuple[str, ...]:
-    """Ops that are Python functions of this package."""
-    import ttnn
-
-    return tuple(name for names in ttnn._HOME.values() for name in names)
-
-
-def unreachable_kernels() -> list[str]:
-    """Ops of the core that no offered name reaches."""
-    reached = {spelling for name in facts()["functions"] for spelling in spellings(name)}
-    return sorted(_core.op_names() - reached)
-
-
-from ttnn._device import MeshDevice  # noqa: E402  (Tensor and MeshDevice call ops in turn)
-from ttnn._tensor import Tensor  # noqa: E402

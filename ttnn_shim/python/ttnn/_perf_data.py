@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttnn._binding import api_function
+from ttnn._device import MeshDevice, need_open
+from ttnn._events import DURATIONS, on_close
 from ttnn_shim import session
 
 _DURATIONS = ("DEVICE FW DURATION [ns]", "DEVICE KERNEL DURATION [ns]")  # the simulator's programs have no firmware around them: one value
@@ -46,8 +48,9 @@ _all: dict[int, list[ProgramAnalysisData]] = {}
 _read_until: dict[int, int] = {}
 
 
-def read(device: Any) -> None:
-    """Takes the programs that the device ran since the last read."""
+def ReadDeviceProfiler(device: MeshDevice) -> None:
+    """Takes the programs that the device ran since the last read. Profiles are written when the device closes (`python -m ttnn_shim run --profile DIR`)."""
+    need_open(device, "ttnn.ReadDeviceProfiler")
     if not session.profiler_on():
         return
     count, chip = device.clock_read()["ops"], device._physical
@@ -59,9 +62,12 @@ def read(device: Any) -> None:
     _all.setdefault(chip, []).extend(_latest[chip])
 
 
-def device_closed(device: Any) -> None:
+def _forget(device: MeshDevice) -> None:
     """The next device counts its programs anew."""
     _read_until.pop(device._physical, None)
+
+
+on_close.watch(DURATIONS, _forget)
 
 
 def _data(event: dict[str, Any], cores: int) -> ProgramAnalysisData:

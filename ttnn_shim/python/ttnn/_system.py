@@ -16,7 +16,7 @@ from ttnn_shim.errors import InvalidArgument, NotSupported
 from ttnn import _core
 from ttnn._binding import api_function
 from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet
-from ttnn._host import CONFIG
+from ttnn._state import CONFIG
 from ttnn_shim import session
 
 CONFIG_PATH: pathlib.Path | None = pathlib.Path(os.environ["TTNN_CONFIG_PATH"]) if os.environ.get("TTNN_CONFIG_PATH") else None

@@ -6,37 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from ttnn_shim.errors import InvalidArgument, NotSupported, OutOfMemory
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
-from ttnn import _core, _device, _graph_watch, _numpy, _print, _trace
+from ttnn import _core, _numpy, _print
 from ttnn._binding import api_class
-from ttnn._convert import encode_fields, encode_ints, name_prefix, register_class
-from ttnn._decode import decode_blob
-from ttnn._enums import BufferType, DataType, Layout, ShardDistributionStrategy, ShardOrientation, StorageType, TensorMemoryLayout
-from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet, Shape
-from ttnn._memory import MemoryConfig, NdShardSpec, ShardSpec, TensorSpec, Tile, tile_bytes
+from ttnn._convert import register_class
+from ttnn._dtypes import BLOCK_FLOATS, L1_ALIGNMENT_BYTES, element_size, tile_bytes
+from ttnn._enums import BufferType, DataType, Layout, StorageType, TensorMemoryLayout
+from ttnn._events import on_read
+from ttnn._grid import Shape
+from ttnn._handles import new_handle, read_memory_config
+from ttnn._memory import MemoryConfig, Tile
+from ttnn._mesh import MeshCoordinate, TensorTopology
+from ttnn._names import named
+from ttnn._spec import TensorSpec
+from ttnn._state import dram_alignment, latest
 
 ffi, lib = _core.ffi, _core.lib
 _LAYOUTS = {member.value: member for member in Layout}
 _DTYPES = {member.value: member for member in DataType}
 _MEMORY_LAYOUTS = {member.value: member for member in TensorMemoryLayout}
 _BUFFER_TYPES = {member.value: member for member in BufferType}
-_ELEMENT_BYTES = {"BFLOAT16": 2, "FLOAT32": 4, "UINT32": 4, "INT32": 4, "UINT16": 2, "UINT8": 1, "FP8_E4M3": 1, "INT8": 1}
-_BLOCK_FLOATS = (DataType.BFLOAT8_B, DataType.BFLOAT4_B)
-
-
-def _op(name: str) -> Any:
-    import ttnn
-
-    return getattr(ttnn, name)
 
 
 def _operator(name: str, reflected: bool = False) -> Any:
     def forward(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return _op(name)(self, *args, **kwargs)
+        return named(name)(self, *args, **kwargs)
 
     def backward(self: Tensor, other: Any, *args: Any, **kwargs: Any) -> Any:
-        return _op(name)(other, self, *args, **kwargs)
+        return named(name)(other, self, *args, **kwargs)
 
     return backward if reflected else forward
 
@@ -87,14 +85,14 @@ class Tensor:
         else:
             array, source = _list_array(data or (), shape, data_type)
         dtype = data_type or source
-        layout = layout or (Layout.TILE if dtype in _BLOCK_FLOATS else Layout.ROW_MAJOR)
-        if dtype in _BLOCK_FLOATS and layout is not Layout.TILE:
+        layout = layout or (Layout.TILE if dtype in BLOCK_FLOATS else Layout.ROW_MAJOR)
+        if dtype in BLOCK_FLOATS and layout is not Layout.TILE:
             raise _core.error(InvalidArgument, "Layout must be Layout::TILE for bfloat8_b or bfloat4_b!", "ttnn.Tensor")
         if col_tilize:
             raise _core.error(NotSupported, "col_tilize=True is not implemented", "ttnn.Tensor")
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
-        self._handle = _new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source, tile)
+        self._handle = new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source, tile)
 
     @classmethod
     def _adopt(cls, handle: Any) -> Tensor:
@@ -178,20 +176,16 @@ class Tensor:
         """The device that holds the tensor, None on the host."""
         if not self._fixed().on_device:
             return None
-        return self._device or _device.latest()
+        return self._device or latest()
 
     def devices(self) -> list[Any]:
         device = self.device()
         return [] if device is None else [device]
 
     def device_coords(self) -> list[Any]:
-        from ttnn._mesh import MeshCoordinate
-
         return [MeshCoordinate(0, 0)]
 
     def tensor_topology(self) -> Any:
-        from ttnn._mesh import TensorTopology
-
         return TensorTopology._single()
 
     def volume(self) -> int:
@@ -206,17 +200,14 @@ class Tensor:
 
     def element_size(self) -> int:
         """Bytes of an element."""
-        size = _ELEMENT_BYTES.get(self.dtype.name)
-        if size is None:
-            raise ValueError("datum for bfp2, bfp4, bfp8 is invalid")
-        return size
+        return element_size(self.dtype)
 
     def memory_config(self) -> MemoryConfig:
         info = self._fixed()
         layout, buffer_type = _MEMORY_LAYOUTS[info.memory_layout], _BUFFER_TYPES[info.buffer_type]
         if not info.sharded or info.sharded == 3:
             return MemoryConfig(layout, buffer_type)
-        return _read_memory_config(self._handle, buffer_type)
+        return read_memory_config(self._handle, buffer_type)
 
     def is_sharded(self) -> bool:
         return bool(self._fixed().sharded)
@@ -239,7 +230,7 @@ class Tensor:
 
     def buffer_aligned_page_size(self) -> int:
         info = self._device_info("buffer_aligned_page_size")
-        align = 16 if _BUFFER_TYPES[info.buffer_type] is not BufferType.DRAM else _device.dram_alignment(self.device())
+        align = L1_ALIGNMENT_BYTES if _BUFFER_TYPES[info.buffer_type] is not BufferType.DRAM else dram_alignment(self.device())
         return -(-int(info.page_bytes) // align) * align
 
     def buffer_num_pages(self) -> int:
@@ -255,11 +246,10 @@ class Tensor:
 
     def _read(self, dtype: Any = None) -> np.ndarray[Any, Any]:
         """Logical values as numpy, of `dtype` (a DataType) or of the tensor's own."""
-        if self._fixed().on_device:
-            _trace.check_read("ttnn.Tensor.to_numpy")
         kind, core_dtype = _numpy.numpy_dtype(dtype or self.dtype)
-        if _graph_watch.undispatched and not self._info().has_values:
-            return np.zeros(tuple(self.shape), kind)  # read within a capture that runs no programs: a card gives what lies there
+        for watcher in on_read.watchers:
+            if (seen := watcher(self, kind)) is not None:
+                return np.asarray(seen)
         array = np.empty(tuple(self.shape), kind)
         if array.size:
             _core.check(lib.shim_tensor_read(self._handle, core_dtype.value, ffi.from_buffer(array), array.nbytes), "ttnn.Tensor.to_numpy")
@@ -294,20 +284,20 @@ class Tensor:
     # --- moves ---
 
     def cpu(self, blocking: bool = True, cq_id: Any = None) -> Any:
-        return self if self._info().on_device == 0 else _op("from_device")(self)
+        return self if self._info().on_device == 0 else named("from_device")(self)
 
     def to(self, device: Any = None, mem_config: MemoryConfig | None = None, cq_id: Any = None, target_layout: Any = None) -> Any:
         if target_layout is not None:
-            return _op("to_layout")(self, target_layout)
-        return _op("to_device")(self, device, memory_config=mem_config or self.memory_config())
+            return named("to_layout")(self, target_layout)
+        return named("to_device")(self, device, memory_config=mem_config or self.memory_config())
 
     def deallocate(self, force: bool = False) -> None:
         """Gives device memory back now (with force also while other tensors share it). A host tensor is left alone."""
         if self._info().on_device:
-            _op("deallocate")(self, force)
+            named("deallocate")(self, force)
 
     def reshape(self, arg0: int = 0, arg1: int = 0, arg2: int = 0, arg3: int = 0, arg: Any = None) -> Any:
-        return _op("reshape")(self, list(arg) if arg is not None else [arg0, arg1, arg2, arg3])
+        return named("reshape")(self, list(arg) if arg is not None else [arg0, arg1, arg2, arg3])
 
     def pad(self, arg0: Sequence[int], arg1: Sequence[int], arg2: float) -> Tensor:
         """Host tensors, row-major: to shape arg0 with the values at arg1."""
@@ -370,9 +360,9 @@ class Tensor:
                 raise _core.error(InvalidArgument, "host tensors are indexed with step 1; move the tensor to a device", "ttnn.Tensor.__getitem__")
             cut = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, steps, strict=True))]
             part = Tensor(cut.reshape([cut.shape[i] for i in kept]), self.dtype)
-            return part if part.layout == self.layout else _op("to_layout")(part, self.layout)
-        part = _op("slice")(self, starts, ends, steps)
-        return part if len(kept) == len(starts) else _op("reshape")(part, [part.shape[i] for i in kept])
+            return part if part.layout == self.layout else named("to_layout")(part, self.layout)
+        part = named("slice")(self, starts, ends, steps)
+        return part if len(kept) == len(starts) else named("reshape")(part, [part.shape[i] for i in kept])
 
     def __iter__(self) -> Any:
         """The parts along the first dimension."""
@@ -439,77 +429,11 @@ def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[
     return (np.asarray(data, np.int64) & 0xFFFFFFFF).astype(np.uint32).reshape(tuple(shape)), DataType.UINT32
 
 
-def _new_handle(
-    device: Any,
-    dtype: Any,
-    layout: Any,
-    shape: Sequence[int],
-    memory_config: MemoryConfig | None,
-    array: np.ndarray[Any, Any] | None,
-    source: Any,
-    tile: Tile | None = None,
-) -> Any:
-    """A new tensor of the core, owned by the returned object."""
-    if len(shape) > 16:
-        raise _core.error(NotSupported, f"tensors have at most 16 dimensions, got {len(shape)}", "ttnn.Tensor")
-    fields = [] if memory_config is None else [(name_prefix("memory_config"), memory_config._encode())]
-    if tile is not None and tile != Tile([32, 32]):
-        fields.append((name_prefix("tile"), encode_ints([*tile.tile_shape, int(tile.transpose_of_faces)])))
-    attrs = _core.attrs_of(encode_fields(fields)) if fields else ffi.NULL
-    dims = ffi.new("uint32_t[]", list(shape) or [0])
-    data = ffi.NULL if array is None or array.size == 0 else ffi.from_buffer(array)
-    out = ffi.new("shim_tensor **")
-    handle = ffi.NULL if device is None else device._handle
-    if device is not None:
-        if data != ffi.NULL:
-            _trace.check_write("ttnn.Tensor")
-        _trace.allocated()
-    size = 0 if array is None else array.nbytes
-    try:
-        status = lib.shim_tensor_new(handle, dtype.value, layout.value, len(shape), dims, attrs, data, size, source.value, out)
-    except MemoryError as no_memory:
-        raise _core.error(OutOfMemory, f"the host has no memory for a tensor of shape {list(shape)}", "ttnn.Tensor") from no_memory
-    _core.check(status, "ttnn.Tensor")
-    made = ffi.gc(out[0], lib.shim_tensor_free)
-    if _graph_watch.watching and device is not None:
-        info = ffi.new("shim_tensor_info *")
-        _core.check(lib.shim_tensor_get_info(made, info))
-        _graph_watch.made(int(info.id))
-    return made
-
-
-def _read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:
-    """Decodes the blob that the core gives for a sharded tensor."""
-    size = ffi.new("size_t *", 4096)
-    blob = ffi.new("char[]", 4096)
-    _core.check(lib.shim_tensor_memory_config(handle, blob, size))
-    record = decode_blob(bytes(ffi.buffer(blob, size[0])))["memory_config"]
-    layout = TensorMemoryLayout[record["memory_layout"]]
-    if "nd_shard_spec" in record and "shard_spec" not in record:
-        nd = record["nd_shard_spec"]
-        strategy = ShardDistributionStrategy[nd["shard_distribution_strategy"]]
-        spec = NdShardSpec(nd["shard_shape"], _ranges(nd["grid"]), ShardOrientation[nd["orientation"]], strategy)
-        return MemoryConfig(buffer_type=buffer_type, nd_shard_spec=spec)
-    shard = record["shard_spec"]
-    pieces = ShardSpec(_ranges(shard["grid"]), shard["shape"], ShardOrientation[shard["orientation"]])
-    return MemoryConfig(layout, buffer_type, pieces).as_of_tensor()
-
-
-def memory_config_of(shape: Sequence[int], dtype: Any, layout: Any, memory_config: MemoryConfig, tile: Tile) -> MemoryConfig:
-    """The memory config of a tensor of this spec."""
-    return _read_memory_config(_new_handle(None, dtype, layout, shape, memory_config, None, dtype, tile), memory_config.buffer_type)
-
-
-def _ranges(corners: Sequence[int]) -> CoreRangeSet:
-    rows = [corners[i : i + 4] for i in range(0, len(corners), 4)]
-    return CoreRangeSet([CoreRange(CoreCoord(x0, y0), CoreCoord(x1, y1)) for x0, y0, x1, y1 in rows])
-
-
 def empty_handle(device: Any, dtype: Any, layout: Any, shape: Sequence[int], memory_config: MemoryConfig | None) -> Tensor:
     """A tensor of zeros."""
     tensor = object.__new__(Tensor)
     tensor._pad_value = 0.0
-    tensor._handle = _new_handle(device, dtype, layout, shape, memory_config, None, DataType.FLOAT32)
+    tensor._handle = new_handle(device, dtype, layout, shape, memory_config, None, DataType.FLOAT32)
     tensor._static, tensor._tensor_id, tensor._device = None, None, device
     return tensor
 

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -17,10 +18,15 @@ from typing import Any
 from ttnn_shim.errors import InvalidArgument, ShimError
 from ttnn_shim.nested import leaves
 
-from ttnn import _core, _device
+from ttnn import _core
 from ttnn._binding import api_class, api_function
 from ttnn._convert import register_class
+from ttnn._device import MeshDevice, need_open
 from ttnn._enums import BufferType
+from ttnn._events import TRACE, on_allocate, on_call, on_close, on_read, on_wait, on_write
+from ttnn._operation import Operation
+from ttnn._recorder import call_ids
+from ttnn._tensor import Tensor
 from ttnn_shim import session
 
 ffi, lib = _core.ffi, _core.lib
@@ -44,10 +50,6 @@ class _Trace:
     told: bool = False
 
 
-call_ids = count(1)
-"""Numbers of the calls of a profile."""
-watching = False
-"""Whether calls are to go through `call`: a trace is captured, or lives."""
 _capturing: _Trace | None = None
 _traces: dict[int, _Trace] = {}
 _numbers = count()
@@ -82,8 +84,13 @@ def _refuse(message: str, op: str, hint: str = "") -> ShimError:
 
 
 def _watch() -> None:
-    global watching
-    watching = _capturing is not None or bool(_traces)
+    """Sees calls and new tensors while a trace is captured or lives, and refuses what a capture does not allow."""
+    seen, captured = _capturing is not None or bool(_traces), _capturing is not None
+    on_call.watch(TRACE, _call if seen else None)
+    on_allocate.watch(TRACE, _allocated if seen else None)
+    on_read.watch(TRACE, _check_read_of if captured else None)
+    on_write.watch(TRACE, _check_write if captured else None)
+    on_wait.watch(TRACE, _check_wait if captured else None)
 
 
 # --- the API ---
@@ -93,7 +100,7 @@ def _watch() -> None:
 def begin_trace_capture(mesh_device: Any, cq_id: Any = None) -> MeshTraceId:
     """From now on calls are captured. They must have run before on tensors of the same specs."""
     global _capturing
-    _device._need_open(mesh_device, "ttnn.begin_trace_capture")
+    need_open(mesh_device, "ttnn.begin_trace_capture")
     if _capturing is not None:
         raise _refuse(f"CQ {_queue(cq_id)} is already being used for tracing tid {_capturing.number}", "ttnn.begin_trace_capture",
                       "end_trace_capture ends it, also after an error in the captured calls")  # fmt: skip
@@ -154,7 +161,7 @@ def is_trace_capture_active(device: Any) -> bool:
     return _capturing is not None and _capturing.device is device
 
 
-def device_closed(device: Any) -> None:
+def _device_closed(device: Any) -> None:
     """Traces end with their device."""
     global _capturing
     if _capturing is not None and _capturing.device is device:
@@ -162,6 +169,9 @@ def device_closed(device: Any) -> None:
     for trace in [trace for trace in _traces.values() if trace.device is device]:
         _forget(trace)
     _watch()
+
+
+on_close.watch(TRACE, _device_closed)
 
 
 def _forget(trace: _Trace) -> None:
@@ -200,25 +210,27 @@ def _size(trace: _Trace) -> int:
 # --- calls while a trace is captured or lives ---
 
 
-def check_write(op: str) -> None:
-    """Raises InvalidArgument while a trace is captured: the host writes to the device."""
-    if _capturing is not None:
-        raise _refuse("Writes are not supported during trace capture.", op, "make the tensor before begin_trace_capture, and keep it")
+def _check_write(op: str) -> None:
+    """Raises InvalidArgument: the host writes to the device while a trace is captured."""
+    raise _refuse("Writes are not supported during trace capture.", op, "make the tensor before begin_trace_capture, and keep it")
 
 
-def check_read(op: str) -> None:
-    """Raises InvalidArgument while a trace is captured: the host reads from the device."""
-    if _capturing is not None:
-        raise _refuse("Reads are not supported during trace capture.", op, "read after execute_trace")
+def _check_read(op: str) -> None:
+    """Raises InvalidArgument: the host reads from the device while a trace is captured."""
+    raise _refuse("Reads are not supported during trace capture.", op, "read after execute_trace")
 
 
-def check_event(op: str) -> None:
-    """Raises InvalidArgument while a trace is captured: the host waits for the device."""
-    if _capturing is not None:
-        raise _refuse("Event Synchronization is not supported during trace capture.", op)
+def _check_read_of(tensor: Tensor, kind: Any) -> None:
+    if tensor._fixed().on_device:
+        _check_read("ttnn.Tensor.to_numpy")
 
 
-def allocated() -> None:
+def _check_wait(op: str) -> None:
+    """Raises InvalidArgument: the host waits for the device while a trace is captured."""
+    raise _refuse("Event Synchronization is not supported during trace capture.", op)
+
+
+def _allocated(handle: Any = None) -> None:
     """Warns once: memory is being allocated while a trace lives."""
     global _warned
     if _traces and not _warned:
@@ -227,37 +239,38 @@ def allocated() -> None:
                         "These buffers may be corrupted once a trace is executed.")  # fmt: skip
 
 
-def call(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(operation: Any, go_on: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An op's call: captured, or beside a living trace."""
+    if not isinstance(operation, Operation):
+        return go_on(args, kwargs)  # the ops that a program's own op calls come here themselves
     if _capturing is not None:
-        return _captured(_capturing, operation, args, kwargs)
-    result = operation.run(args, kwargs)
+        return _captured(_capturing, operation.name, go_on, args, kwargs)
+    result = go_on(args, kwargs)
     if not _warned:
-        buffers = {int(leaf._info().buffer_id) for leaf in leaves((args, kwargs)) if _is_tensor(leaf)}
-        made = [leaf._info() for leaf in leaves(result) if _is_tensor(leaf)]
+        buffers = {int(leaf._info().buffer_id) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)}
+        made = [leaf._info() for leaf in leaves(result) if isinstance(leaf, Tensor)]
         if any(info.on_device and int(info.buffer_id) not in buffers for info in made):
-            allocated()
+            _allocated()
     return result
 
 
-def _captured(trace: _Trace, operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    name = operation.name
-    tensors = [leaf for leaf in leaves((args, kwargs)) if _is_tensor(leaf)]
+def _captured(trace: _Trace, name: str, go_on: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensors = [leaf for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)]
     on_device = [tensor for tensor in tensors if tensor._info().on_device]
-    names_device = any(isinstance(leaf, _device.MeshDevice) for leaf in leaves((args, kwargs)))
+    names_device = any(isinstance(leaf, MeshDevice) for leaf in leaves((args, kwargs)))
     if name in _READS and on_device:
-        check_read(name)
+        _check_read(name)
     if name in _WRITES or (name in _FROM_HOST and names_device) or (on_device and len(on_device) < len(tensors)):
-        check_write(name)
+        _check_write(name)
     if not on_device and not names_device:
-        return operation.run(args, kwargs)  # on the host
+        return go_on(args, kwargs)  # on the host
     for tensor in on_device:
         number = int(tensor._fixed().id)
         if number not in trace.results:
             trace.externals.setdefault(number, tensor)
-    result = operation.run(args, kwargs)
+    result = go_on(args, kwargs)
     for leaf in leaves(result):
-        if not _is_tensor(leaf):
+        if not isinstance(leaf, Tensor):
             continue
         info = leaf._info()
         if info.on_device and int(info.id) not in trace.externals:
@@ -302,9 +315,3 @@ def _living(trace: _Trace) -> dict[int, Any]:
         if tensor is not None and tensor.is_allocated():
             found[number] = tensor
     return found
-
-
-def _is_tensor(value: Any) -> bool:
-    from ttnn._tensor import Tensor  # which asks this module whether it may be written
-
-    return isinstance(value, Tensor)

@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 # Frames of these folders are ours, not the caller's.
-_INTERNAL = tuple(
-    str(root / name) + "/" for root in {Path(__file__).parent.parent, Path(__file__).parent / "_python"} for name in ("ttnn", "ttnn_shim", "ttnn_jit")
-)
+_FOLDERS = {Path(__file__).parent.parent, Path(__file__).parent / "_python"}
+_INTERNAL = tuple(f"{root / name}/" for root in _FOLDERS for name in ("ttnn", "ttnn_extras", "ttnn_shim", "ttnn_jit"))
 
 
 def user_location() -> str:

@@ -97,6 +97,7 @@ settings = Settings()
 _devices: list[ClockedDevice] = []
 _requests = 0
 _on_profile: list[Callable[[Profile], None]] = []
+_on_recording: list[Callable[[bool], None]] = []
 _recording: _Recording | None = None
 _watch: ResultWatch | None = None
 _stopped = False  # a plain script has passed its "stop" signpost
@@ -190,6 +191,7 @@ def reset() -> None:
     global _watch
     _devices.clear()
     _watch = None
+    _tell_recording()
 
 
 def on_profile(hook: Callable[[Profile], None]) -> None:
@@ -201,6 +203,7 @@ def record_calls(root: Path) -> None:
     """Records every `ttnn` call of the forward calls (of a plain script: every call), with the frames that lie under `root`."""
     global _recording
     _recording = _Recording(root, active=settings.plain is not None)
+    _tell_recording()
 
 
 def stop_recording() -> None:
@@ -208,6 +211,18 @@ def stop_recording() -> None:
     global _recording
     _recording = None
     _on_profile.clear()
+    _tell_recording()
+
+
+def follow_recording(follower: Callable[[bool], None]) -> None:
+    """Calls `follower` now, and whenever calls come to be reported or no longer are. `ttnn` reports none to a session that records nothing."""
+    _on_recording.append(follower)
+    _tell_recording()
+
+
+def _tell_recording() -> None:
+    for follower in _on_recording:
+        follower(_recording is not None or _watch is not None)
 
 
 def recording() -> bool:
@@ -224,6 +239,7 @@ def watch_ops(root: Path, to_numpy: Callable[[Any], Any]) -> None:
     """Keeps the output of every op that the next forward call makes, for `check_ops`. root: the program's directory."""
     global _watch
     _watch = _op_checks().OpWatch(root, to_numpy)
+    _tell_recording()
 
 
 def record_result(op: str, result: Any) -> None:

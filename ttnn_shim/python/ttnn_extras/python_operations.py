@@ -8,7 +8,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import ttnn
+from ttnn._events import called
 from ttnn._facts import facts
+from ttnn._operation import Operation
+from ttnn._tensor import Tensor
 
 OUTPUT_KEYWORDS = ("output_tensor", "optional_tensor", "optional_output_tensor", "out", "output", "output_tensors", "optional_output_tensors")
 _registered: dict[str, PythonOperation] = {}
@@ -31,18 +35,7 @@ class PythonOperation:
         return f"FastOperation(python_fully_qualified_name='{self.python_fully_qualified_name}')"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from ttnn import _hooks
-
-        if _hooks.before or _hooks.after or _hooks.comparing:
-            return _hooks.called(self, args, kwargs, self._watched)
-        return self._watched(args, kwargs)
-
-    def _watched(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from ttnn import _graph_watch
-
-        if _graph_watch.watching:
-            return _graph_watch.call(self.python_fully_qualified_name, args, kwargs, self._run)
-        return self._run(args, kwargs)
+        return called(self, args, kwargs, self._run)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return self.function(*args, **kwargs)
@@ -82,8 +75,6 @@ def register_python_operation(
             made.__doc__ = doc
         _registered[name] = made
         if is_method:
-            from ttnn._tensor import Tensor
-
             setattr(Tensor, short, lambda tensor, *args, **kwargs: made(tensor, *args, **kwargs))
         setattr(_module(module), short, made)
         return made
@@ -106,9 +97,6 @@ def _module(path: str) -> Any:
 
 def query_registered_operations(include_experimental: bool = False) -> list[Any]:
     """All ops that this package has, and those that the program registered, by name."""
-    import ttnn
-    from ttnn._operation import Operation
-
     found: dict[str, Any] = dict(_registered)
     for name, (_, kind) in facts()["functions"].items():
         if kind == "op" or name in facts()["wrapped"]:

@@ -6,7 +6,10 @@ import sys
 import types
 from typing import Any
 
+import ttnn
 from ttnn_shim.errors import NotOffered
+
+from ttnn_extras import buffers
 
 _PARTS = "activation bfp_utils core device events fabric global_semaphore graph multi_device operations profiler reports tensor types".split()
 _OPERATIONS = "ccl conv core data_movement embedding experimental matmul normalization pool reduction transformer unary".split()
@@ -17,8 +20,6 @@ class SystemMeshDescriptor:
     """The chips of this host: one."""
 
     def shape(self) -> Any:
-        import ttnn
-
         return ttnn.MeshShape(1, 1)
 
     def local_shape(self) -> Any:
@@ -45,15 +46,11 @@ class _Part(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        import ttnn
-
         part = self.__name__.removeprefix("ttnn._ttnn.")
         if f"{part}.{name}" in _VALUES:
             return _VALUES[f"{part}.{name}"]
         if f"{part}.{name}" in ("reports.get_buffers", "reports.get_buffer_pages"):
-            from ttnn import _buffers  # of the device, which this module is older than
-
-            return getattr(_buffers, name)
+            return getattr(buffers, name)
         home = getattr(ttnn, part.removeprefix("operations.")) if part in ("graph", "operations.experimental", "operations.transformer") else ttnn
         try:
             return getattr(home, name) if hasattr(home, name) else getattr(ttnn, _RENAMED.get(f"{part}.{name}", name))
@@ -78,6 +75,4 @@ globals()["operations"].experimental.ccl_experimental = _part("operations.experi
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    import ttnn
-
     return getattr(ttnn, name)  # cluster, CONFIG

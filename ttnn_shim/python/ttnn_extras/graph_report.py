@@ -17,12 +17,12 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ttnn import _core
 from ttnn_shim.errors import InvalidArgument, NotOffered
 from ttnn_shim.visualizer_database import SCHEMA_VERSION, create_schema, device_row, insert
 
-from ttnn import _core
-from ttnn._graph_database import IDS_PER_REPORT, ReportImport
-from ttnn._graph_durations import extract_operation_durations, extract_total_duration_from_graph
+from ttnn_extras.graph_database import IDS_PER_REPORT, ReportImport
+from ttnn_extras.graph_durations import extract_operation_durations, extract_total_duration_from_graph
 
 __all__ = ["extract_operation_durations", "extract_total_duration_from_graph", "import_report"]
 SUPPORTED_REPORT_VERSION = 1

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttnn._device import MeshDevice, dram_alignment, get_l1_alignment
+from ttnn._device import MeshDevice
+from ttnn._dtypes import L1_ALIGNMENT_BYTES
 from ttnn._enums import BufferType, TensorMemoryLayout
+from ttnn._state import dram_alignment
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _pages(device: MeshDevice, row: dict[str, Any]) -> Iterator[BufferPageInfo]:
     tensor, size = row["tensor"], row["page_bytes"]
     kind = BufferType[tensor["buffer_type"]]
     in_dram = kind in (BufferType.DRAM, BufferType.TRACE)
-    alignment = dram_alignment(device) if in_dram else get_l1_alignment()
+    alignment = dram_alignment(device) if in_dram else L1_ALIGNMENT_BYTES
     step = -(-size // alignment) * alignment
     grid = device.dram_grid_size() if in_dram else device.compute_with_storage_grid_size()
     for index, bank, place in _dealt(row, grid.x, grid.x * grid.y):

@@ -11,13 +11,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ttnn._events import COMPARISON, on_call
+from ttnn._host import pearson_correlation_coefficient
+from ttnn._state import CONFIG
+from ttnn._tensor import Tensor
 from ttnn_shim.errors import ShimError
 
 
 def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
     """Tensors in arguments or results through `function`, in lists and tuples as well."""
-    from ttnn._tensor import Tensor
-
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, list | tuple):
@@ -34,20 +36,23 @@ def _tensors(value: Any) -> list[Any]:
 
 def _said(message: str) -> None:
     """An error or a warning, by what the configuration asks for."""
-    from ttnn._host import CONFIG
-
     if CONFIG.comparison_mode_should_raise_exception:
         raise RuntimeError(message)
     print(f"ttnn: {message}", file=sys.stderr)
 
 
-def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Callable[..., Any]) -> Any:
-    """call(args, kwargs), whose result is compared where the op has a golden function."""
-    from ttnn._host import CONFIG, pearson_correlation_coefficient
+def compare(on: bool) -> None:
+    """Begins to compare, or stops."""
+    on_call.watch(COMPARISON, _compared if on else None)
 
+
+def _compared(operation: Any, go_on: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call's result, compared where the op has a golden function."""
+    if CONFIG.enable_fast_runtime_mode:
+        return go_on(args, kwargs)
     name, golden = operation.python_fully_qualified_name, operation.golden_function
     if golden is None:
-        return call(args, kwargs)
+        return go_on(args, kwargs)
     try:  # before the call: an op may work in place
         golden_args, golden_kwargs = golden_inputs(operation, args, kwargs)
         expected = golden(*golden_args, **golden_kwargs)
@@ -55,8 +60,8 @@ def compared(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call
         if CONFIG.comparison_mode_should_raise_exception:
             raise
         _not_compared(name, error)
-        return call(args, kwargs)
-    result = call(args, kwargs)
+        return go_on(args, kwargs)
+    result = go_on(args, kwargs)
     outputs = getattr(operation, "postprocess_golden_function_outputs", None)
     if outputs is not None:
         expected = outputs(expected, args, kwargs)

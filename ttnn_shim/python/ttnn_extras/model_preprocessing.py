@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-
 import ttnn
-from ttnn.dot_access import make_dot_access_dict
+
+from ttnn_extras.dot_access import make_dot_access_dict
 
 _EXTRA_ARGUMENTS = ("ttnn_module_args", "convert_to_ttnn")
 

@@ -9,42 +9,42 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ttnn._events import HOOKS, on_call
+from ttnn._state import CONFIG
+
 Hook = Callable[..., Any]
-before: list[Hook] = []
-after: list[Hook] = []
-comparing = False
-"""Whether `ttnn.CONFIG.enable_comparison_mode` is set."""
+_before: list[Hook] = []
+_after: list[Hook] = []
 
 
 @contextlib.contextmanager
 def _registered(hooks: list[Hook], hook: Hook) -> Iterator[None]:
     hooks.append(hook)
+    on_call.watch(HOOKS, _called)
     try:
         yield
     finally:
         hooks.remove(hook)
+        on_call.watch(HOOKS, _called if _before or _after else None)
 
 
 def register_pre_operation_hook(hook: Hook) -> contextlib.AbstractContextManager[None]:
     """Within the block `hook(operation, args, kwargs)` is called before each op."""
-    return _registered(before, hook)
+    return _registered(_before, hook)
 
 
 def register_post_operation_hook(hook: Hook) -> contextlib.AbstractContextManager[None]:
     """Within the block `hook(operation, args, kwargs, output)` is called after each op."""
-    return _registered(after, hook)
+    return _registered(_after, hook)
 
 
-def called(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any], call: Hook) -> Any:
-    """call(args, kwargs) between the hooks, compared with the op's golden function where that is asked for."""
-    from ttnn._comparison import compared
-    from ttnn._host import CONFIG
-
+def _called(operation: Any, go_on: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call between the hooks."""
     if CONFIG.enable_fast_runtime_mode:
-        return call(args, kwargs)
-    for hook in list(before):
+        return go_on(args, kwargs)
+    for hook in list(_before):
         hook(operation, args, kwargs)
-    result = compared(operation, args, kwargs, call) if comparing else call(args, kwargs)
-    for hook in list(after):
+    result = go_on(args, kwargs)
+    for hook in list(_after):
         hook(operation, args, kwargs, result)
     return result

@@ -290,22 +290,14 @@ class Binary:
 
 class Layers:
     @staticmethod
-    def matmul(
-        a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, *, bias: Any = None, activation: Any = None, program_config: Any = None
-    ) -> Any:
-        from ttnn._golden import activation_function
-
+    def matmul(a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, *, bias: Any = None) -> Any:
         a, b = (x.transpose(-1, -2) if turned else x for x, turned in ((a, transpose_a), (b, transpose_b)))
         result = a @ b.to(a.dtype)
         if bias is not None:
             result = result + bias
-        activation = getattr(program_config, "fused_activation", None) or activation
-        result = result if activation is None else activation_function(activation)(result)
         while result.dim() > a.dim():
             result = result.squeeze(0)
         return result
-
-    linear = matmul
 
     @staticmethod
     def addmm(x: Any, a: Any, b: Any, *, alpha: float = 1.0, beta: float = 1.0) -> Any:

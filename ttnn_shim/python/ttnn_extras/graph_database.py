@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ttnn._enums import TensorMemoryLayout
 from ttnn_shim.visualizer_database import insert
 
 Node = dict[str, Any]
@@ -261,8 +262,6 @@ class ReportImport:
 
 
 def _layout_number(name: str) -> int:
-    from ttnn._enums import TensorMemoryLayout
-
     number: int = TensorMemoryLayout[name].value
     return number
 

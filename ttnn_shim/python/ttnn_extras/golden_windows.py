@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 
 def _planes(rows: Any, batch_size: int, input_h: int, input_w: int, channels: int) -> Any:
     """Rows of pixels as NCHW."""
@@ -19,8 +21,6 @@ def _rows(planes: Any) -> Any:
 
 def _padded(planes: Any, padding: Sequence[int], value: float) -> tuple[Any, tuple[int, int]]:
     """Padding of (height, width) stays torch's own; that of four sides is filled in where two differ, as torch knows no such padding."""
-    import torch
-
     if len(padding) == 2:
         return planes, (padding[0], padding[1])
     top, bottom, left, right = padding
@@ -30,8 +30,6 @@ def _padded(planes: Any, padding: Sequence[int], value: float) -> tuple[Any, tup
 
 
 def _typed(result: Any, dtype: Any) -> Any:
-    import torch
-
     wanted = {"FLOAT32": torch.float32, "BFLOAT16": torch.bfloat16}.get(getattr(dtype, "name", ""))
     return result if wanted is None else result.to(wanted)
 
@@ -42,8 +40,6 @@ class Windows:
         input_tensor: Any, batch_size: int, input_h: int, input_w: int, channels: int, kernel_size: Sequence[int], stride: Sequence[int],
         padding: Sequence[int], dilation: Sequence[int] = (1, 1), ceil_mode: bool = False, return_indices: bool = False, dtype: Any = None,
     ) -> Any:  # fmt: skip
-        import torch
-
         planes, rest = _padded(_planes(input_tensor, batch_size, input_h, input_w, channels), padding, -math.inf)
         values, places = torch.nn.functional.max_pool2d(planes, tuple(kernel_size), tuple(stride), rest, tuple(dilation), ceil_mode, return_indices=True)
         result = _typed(_rows(values), dtype)
@@ -54,28 +50,20 @@ class Windows:
         input_tensor: Any, batch_size: int, input_h: int, input_w: int, channels: int, kernel_size: Sequence[int], stride: Sequence[int],
         padding: Sequence[int], ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None, dtype: Any = None,
     ) -> Any:  # fmt: skip
-        import torch
-
         planes, rest = _padded(_planes(input_tensor, batch_size, input_h, input_w, channels), padding, 0)
         pooled = torch.nn.functional.avg_pool2d(planes, tuple(kernel_size), tuple(stride), rest, ceil_mode, count_include_pad, divisor_override)
         return _typed(_rows(pooled), dtype)
 
     @staticmethod
     def adaptive_avg_pool2d(input_tensor: Any, batch_size: int, input_h: int, input_w: int, channels: int, output_size: Any) -> Any:
-        import torch
-
         return _rows(torch.nn.functional.adaptive_avg_pool2d(_planes(input_tensor, batch_size, input_h, input_w, channels), output_size))
 
     @staticmethod
     def adaptive_max_pool2d(input_tensor: Any, batch_size: int, input_h: int, input_w: int, channels: int, output_size: Any) -> Any:
-        import torch
-
         return _rows(torch.nn.functional.adaptive_max_pool2d(_planes(input_tensor, batch_size, input_h, input_w, channels), output_size))
 
     @staticmethod
     def upsample(input_tensor: Any, scale_factor: Any, mode: str = "nearest") -> Any:
-        import torch
-
         factors = scale_factor if isinstance(scale_factor, (int, float)) else tuple(scale_factor)
         planes = torch.nn.functional.interpolate(input_tensor.permute(0, 3, 1, 2), scale_factor=factors, mode=mode)
         return planes.permute(0, 2, 3, 1)
@@ -90,8 +78,6 @@ class Windows:
         use_precomputed_grid: bool = False, batch_output_channels: bool = False, grid_batching_factor: int | None = None,
     ) -> Any:  # fmt: skip
         """Points lie side by side in the grid's last dimension, `grid_batching_factor` of them where that is given."""
-        import torch
-
         numbers = (2 if mode == "nearest" else 6) if use_precomputed_grid else 2
         batch, height, width, last = grid.shape
         points = grid.reshape(batch, height, width * (last // numbers), numbers)
@@ -111,8 +97,6 @@ class Windows:
 
 def _at_corners(pixels: Any, points: Any) -> Any:
     """Samples at prepared points: the upper left corner as integers in the bits of bfloat16 and, of a bilinear grid, the weights of four corners."""
-    import torch
-
     if points.dtype != torch.bfloat16:
         raise ValueError(f"expected a prepared grid of bfloat16, got {points.dtype}")
     batch, height, width, channels = pixels.shape

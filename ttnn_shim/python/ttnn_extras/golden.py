@@ -11,6 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ttnn._binding import api_function
+from ttnn._host import from_torch
+
+from ttnn_extras.comparison import golden_inputs, mapped
 
 Golden = Callable[..., Any]
 
@@ -31,8 +34,6 @@ def get_fallback_function(operation: Any) -> Golden:
     golden = get_golden_function(operation)
 
     def fallback_function(*args: Any, **kwargs: Any) -> Any:
-        from ttnn._comparison import golden_inputs
-
         golden_args, golden_kwargs = golden_inputs(operation, args, kwargs)
         outputs = getattr(operation, "postprocess_golden_function_outputs", None) or _like_first_tensor
         return outputs(golden(*golden_args, **golden_kwargs), args, kwargs)
@@ -42,9 +43,6 @@ def get_fallback_function(operation: Any) -> Golden:
 
 def _like_first_tensor(output: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     import torch
-
-    from ttnn._comparison import mapped
-    from ttnn._host import from_torch
 
     inputs: list[Any] = []
     mapped([*args, *kwargs.values()], inputs.append)
@@ -126,6 +124,17 @@ def _activated(function: Golden) -> Golden:
     return golden
 
 
+def _product(function: Golden) -> Golden:
+    """A product with the activation of its call, or of its program config."""
+
+    def golden(*args: Any, activation: Any = None, program_config: Any = None, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        activation = getattr(program_config, "fused_activation", None) or activation
+        return result if activation is None else activation_function(activation)(result)
+
+    return golden
+
+
 def activation_function(activation: Any) -> Golden:
     """The golden function of an activation: a name, an op type, or one with parameters."""
     kind = getattr(activation, "op_type", activation)
@@ -152,7 +161,7 @@ def get_golden_function_for_activation(activation: Any) -> Golden | None:
 def _table() -> dict[str, Golden]:
     import torch
 
-    from ttnn import _golden_layers, _golden_windows
+    from ttnn_extras import golden_layers, golden_windows
 
     names = """abs asinh atan ceil cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 floor frac i0 isfinite isinf isnan isneginf isposinf lgamma log
     log10 log1p log2 logical_not neg rad2deg relu rsqrt sigmoid sign signbit sin sinh sqrt square tan tanh tril triu trunc bitwise_not""".split()
@@ -168,10 +177,11 @@ def _table() -> dict[str, Golden]:
         table[name] = _plain(functools.partial(_against_zero, comparison), 1)
     for name, function in {"add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "rsub": lambda a, b: b - a}.items():
         table[name] = _activated(function)
-    families = (_golden_layers.Unary, _golden_layers.Binary, _golden_layers.Layers, _golden_windows.Windows)
+    families = (golden_layers.Unary, golden_layers.Binary, golden_layers.Layers, golden_windows.Windows)
     for name, function in (pair for family in families for pair in vars(family).items()):
         if isinstance(function, staticmethod):
             table[name.rstrip("_")] = _known(function.__func__)
+    table["matmul"] = table["linear"] = _product(table["matmul"])
     for name in """typecast to_dtype identity to_layout to_memory_config reallocate interleaved_to_sharded sharded_to_interleaved reshard tilize untilize
                    assign move""".split():
         table[name] = table["clone"]
@@ -182,7 +192,7 @@ def _table() -> dict[str, Golden]:
     for name in ("attention_softmax", "scaled_dot_product_attention"):
         table[f"transformer.{name}"] = table.pop(name)
     for name in ("mean", "sum", "max", "min", "var", "std", "argmax"):
-        table[name] = _golden_layers.reduction(getattr(torch, name))
+        table[name] = golden_layers.reduction(getattr(torch, name))
     return table
 
 
