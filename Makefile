@@ -90,8 +90,8 @@ check-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
-	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_jit -p tracy
-	$(BIN)/lint-imports
+	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy
+	PYTHONPATH=ttnn_shim/python $(BIN)/lint-imports
 
 check-cpp:
 	$(BIN)/python ttnn_shim/python/check_layers.py
