@@ -281,6 +281,20 @@ def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
     return x
 
 
+# --- whole numbers ------------------------------------------------------------------------------------------------------------
+
+
+def towards_zero(c: Vocabulary[T, D], left: T, a: T, b: T) -> T:
+    """The remainder of integers with the dividend's sign (C's, `fmod`) from the one with the divisor's."""
+    differs = c.binary("lt", c.binary("multiply", c.unary("sign", left), c.unary("sign", a)), 0, c.bool_dtype)
+    return c.where(differs, c.binary("subtract", left, b), left)
+
+
+def in_opposite_order(c: Vocabulary[T, D], x: T) -> T:
+    """What is largest where `x` is smallest: the complement of integers, since not every one has a negative."""
+    return c.unary("neg" if c.is_float(x.dtype) else "logical_not" if x.dtype == c.bool_dtype else "bitwise_not", x)
+
+
 # --- products and look-ups ----------------------------------------------------------------------------------------------------
 
 

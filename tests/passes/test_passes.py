@@ -196,13 +196,14 @@ def test_big_constants_become_arguments() -> None:
     np.testing.assert_array_equal(lowered.constants["constant_0"], value)
 
 
-def test_embedding_ids_are_unsigned_and_tables_bfloat16() -> None:
-    net = build(lambda g, ids, table: g("embedding", ids, table, out=(2, 8, 32)), ((2, 8), "i64", "input"), ((50, 32), F, "parameter"))
+@pytest.mark.parametrize(("rows", "width", "op", "count"), [(50, 32, "ttnn.gather", 1), (50000, 768, "ttnn.embedding", 3)])
+def test_float32_tables_are_read_exactly(rows: int, width: int, op: str, count: int) -> None:
+    """Small ones are gathered, large ones are the sum of three bfloat16 tables: ttnn.embedding reads bfloat16 alone."""
+    net = build(lambda g, ids, table: g("embedding", ids, table, out=(2, 8, width)), ((2, 8), "i64", "input"), ((rows, width), F, "parameter"))
     module = lower_to_ttnn(net).module
     func = next(op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "forward")
     assert access.element_type(func.args[0]) == "ui32"
-    note = [access.attr(op, "alchemist.note") for op in module.walk() if op.name == "ttnn.typecast"]
-    assert any(text and "bfloat16" in text for text in note)
+    assert sum(each.name == op for each in module.walk()) == count
 
 
 def test_private_functions_are_inlined() -> None:

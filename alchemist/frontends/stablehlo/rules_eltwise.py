@@ -108,13 +108,7 @@ def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
     name, function = UNARY[op.name]
     shape, of = type_of(op.results[0])
     folded = fold(function, vals, shape, of)
-    return folded or (_sign(c, vals[0]) if name == "sign" else elementwise(c, name, vals, shape, of))
-
-
-def _sign(c: Converter, x: Val) -> Val:
-    """Of floats, as which integers are taken."""
-    made = elementwise(c, "sign", [x if x.of.startswith(("f", "bf")) else c.e.typecast(x, "f32")], x.shape, x.of if x.of.startswith(("f", "bf")) else "f32")
-    return c.e.typecast(made, x.of)
+    return folded or elementwise(c, name, vals, shape, of)
 
 
 @rule("chlo.atanh", "chlo.acosh")
@@ -164,7 +158,7 @@ def _remainder(c: Converter, vals: Sequence[Val], shape: tuple[int, ...], of: st
         return elementwise(c, "remainder", vals, shape, of)
     size = y if (y.scalar() or -1) > 0 else elementwise(c, "abs", [y], shape, of)
     left = elementwise(c, "remainder", [elementwise(c, "abs", [x], shape, of), size], shape, of)
-    return elementwise(c, "multiply", [_sign(c, x), left], shape, of)
+    return elementwise(c, "multiply", [elementwise(c, "sign", [x], x.shape, of), left], shape, of)
 
 
 def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
@@ -281,9 +275,9 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
             return None if compact is None else Val(shape, of, c.e.emit("ttir.remainder", [x, y], None, compact, of))
     quotient = op_of(other.ssa, "ttir.div")
     if minus is not None and quotient is not None and minus.operands[0] is other.ssa and number(minus.operands[1]) == 1 and not of.startswith(("f", "bf")):
-        halves = [c.e.typecast(Val(access.shape(v), of, v), "f32") for v in quotient.operands]
-        exact = Val(shape, "f32", c.e.emit("ttir.div", [v.ssa for v in halves], None, other.compact, "f32"))
-        return c.e.typecast(elementwise(c, "floor", [exact], shape, "f32"), of)
+        x, y = quotient.operands
+        left = c.e.emit("ttir.remainder", [x, y], None, other.compact, of)
+        return Val(shape, of, c.e.emit("ttir.div", [c.e.emit("ttir.subtract", [x, left], None, other.compact, of), y], None, other.compact, of))
     return None
 
 

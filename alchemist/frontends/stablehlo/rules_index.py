@@ -74,8 +74,6 @@ def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
             return c.e.reshape(slice_val(c, x, begins, ends, steps), shape)
     order = [axis, *(i for i in range(len(x.shape)) if i != axis)]
     rest = tuple(x.shape[i] for i in order[1:])
-    if not x.of.startswith(("f", "bf")) or math.prod(rest) == 1:
-        return _take_exactly(c, x, axis, index, shape)
     table = c.e.full(c.e.reshape(c.e.permute(x, order), (x.shape[axis], math.prod(rest))))
     ids_ssa = unwrap_index(c.e.full(index))
     if access.shape(ids_ssa) != index.shape:
@@ -87,19 +85,6 @@ def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
     count = len(index.shape)
     permutation = [*range(count, count + axis), *range(count), *range(count + axis, count + len(rest))]
     return c.e.permute(back, permutation)
-
-
-def _take_exactly(c: Converter, x: Val, axis: int, index: Val, shape: Shape) -> Val:
-    """A look-up that keeps integers as they are: TT-NN's embedding reads bfloat16 tables only."""
-    count, size = math.prod(index.shape), x.shape[axis]
-    before, behind = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
-    ids = unwrap_index(c.e.full(index))
-    flat = (before, size) if behind == 1 else (before, size, behind)
-    out = (before, count) if behind == 1 else (before, count, behind)
-    line = Val((1, count), index.of, c.e.reshape_ssa(ids, (1, count) if behind == 1 else (1, count, 1)))
-    where = c.e.full(Val(out, index.of, line.ssa))
-    found = c.e.make("ttir.gather", [c.e.full(c.e.reshape(x, flat)), where], {"dim": 1}, out, x.of)
-    return c.e.reshape(found, shape)
 
 
 def _as_slice(ids: np.ndarray[Any, Any]) -> tuple[int, int, int] | None:

@@ -30,9 +30,7 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     if lhs.const is not None and rhs.const is not None and math.prod(shape) <= FOLD_LIMIT // 64:
         return _fold_dot(c, lhs, rhs, (lhs_batch, rhs_batch, lhs_k, rhs_k), shape, of)
-    if not of.startswith(("f", "bf")):
-        lhs, rhs = c.e.typecast(lhs, "f32"), c.e.typecast(rhs, "f32")  # the device multiplies floats only
-    elif lhs.of != rhs.of:
+    if lhs.of != rhs.of or not of.startswith(("f", "bf")):
         lhs, rhs = c.e.typecast(lhs, of), c.e.typecast(rhs, of)
     lhs_free = [i for i in range(len(lhs.shape)) if i not in lhs_batch and i not in lhs_k]
     rhs_free = [i for i in range(len(rhs.shape)) if i not in rhs_batch and i not in rhs_k]

@@ -101,9 +101,9 @@ def _arg_extreme(c: Converter, op: Operation, vals: list[Val], dims: Sequence[in
     attributes = {"dim_arg": list(dims), "keep_dim": False}
     best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, shape, of)
     keys = source
-    if not largest:  # in floats, as which the device compares: unsigned numbers and booleans have no negatives
-        of_keys = x.of if x.of.startswith(("f", "bf")) else "f32"
-        keys = c.e.emit("ttir.neg", [c.e.full(c.e.typecast(x, of_keys))], None, x.shape, of_keys)
+    if not largest:  # the complement of integers is in the opposite order, also where a number has no negative
+        turned = "neg" if x.of.startswith(("f", "bf")) else "logical_not" if x.of == "i1" else "bitwise_not"
+        keys = c.e.emit(f"ttir.{turned}", [source], None, x.shape, x.of)
     return [best, c.e.make("ttir.argmax", [keys], attributes, shape, index_of)]
 
 
@@ -155,8 +155,35 @@ def _reduced_windows(c: Converter, x: Val, how: Window, name: str, shape: tuple[
     if name in ("prod", "logsumexp"):
         raise Unsupported("windows with an own function")
     if not of.startswith(("f", "bf")):
-        return c.e.typecast(_windows(c, c.e.typecast(x, "f32"), axes, how, name), of)
+        return _whole_windows(c, x, axes, how, name, shape)
     return _windows(c, x, axes, how, name)
+
+
+MOST_TAPS = 64
+"""Largest window of integers along an axis: each of its elements is a slice and an op."""
+
+
+def _whole_windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, shape: tuple[int, ...]) -> Val:
+    """Of integers, which the library does not pool: the elements of each window one after another, axis by axis."""
+    window, strides, dilation, padding = how
+    bounds = np.iinfo(np.int32 if x.of in ("i32", "si32", "i64", "si64") else numpy_dtype(x.of)) if x.of != "i1" else None
+    neutral = (name == "min") if bounds is None else 0 if name == "sum" else bounds.min if name == "max" else bounds.max
+    for axis in axes:
+        if window[axis] > MOST_TAPS:
+            raise Unsupported(f"windows of {window[axis]} integers (pools are of floats: cast to float32)")
+        low, high = ([int(pad) if i == axis else 0 for i in range(len(x.shape))] for pad in padding[axis])
+        wide = padded(c, x, low, high, c.e.scalar(neutral, (), x.of), [0] * len(x.shape)) if any((*low, *high)) else x
+        dims = tuple(shape[i] if i == axis else n for i, n in enumerate(x.shape))
+        total: Val | None = None
+        for tap in range(window[axis]):
+            begins, ends, steps = [0] * len(dims), list(dims), [1] * len(dims)
+            begins[axis], steps[axis] = tap * dilation[axis], strides[axis]
+            ends[axis] = begins[axis] + (dims[axis] - 1) * strides[axis] + 1
+            part = slice_val(c, wide, begins, ends, steps)
+            total = part if total is None else elementwise(c, _JOIN[name], [total, part], dims, x.of)
+        assert total is not None
+        x = total
+    return x
 
 
 def _windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) -> Val:

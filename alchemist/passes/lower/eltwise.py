@@ -16,6 +16,8 @@ from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
 from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.fold_typecasts import is_whole
+from alchemist.passes.intervals import FLOAT32_EXACT, WHOLE, interval
+from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 
 _UNARY_NAMES = (*(name for name, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
@@ -59,9 +61,16 @@ def unary(c: Lowering, op: Operation) -> None:
     c.set(result, *apply_unary(c, name, op.operands[0], attributes))
 
 
+_ROUNDING = ("floor", "ceil", "round", "trunc")
+
+
 def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None) -> tuple[SSAValue, tuple[int, ...] | None]:
     order = c.is_image(operand)
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
+    if layout(value).dtype in INTEGERS and (name in _ROUNDING or (name == "sign" and layout(value).dtype == "si32")):
+        return value if name in _ROUNDING else whole_numbers.sign(c, value), order
+    if layout(value).dtype in INTEGERS and name == "clamp_scalar" and attributes is not None:
+        return _clamped(c, value, attributes), order
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
         value = c.convert(value, TILE, "f32")
     unsigned = layout(value).dtype == "u32" and name in ("clamp_scalar", "neg")
@@ -72,6 +81,19 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
         value = within_width(c, value, access.element_type(operand))
         value = c.convert(value, TILE, "u32") if unsigned else value
     return value, order
+
+
+def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSAValue:
+    """Integers between two bounds. The library's clamp takes them through float32: larger ones are tensors of a maximum and a minimum."""
+    dtype = layout(value).dtype
+    least, most = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
+    low, high = (int(min(max(float(attributes[key]), least), most)) for key in ("min", "max"))  # type: ignore[arg-type]
+    if dtype == "si32" and max(abs(low), abs(high)) <= FLOAT32_EXACT:
+        return c.like("clamp_scalar", value, {"min": low, "max": high})
+    for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):
+        if bound != neutral:
+            value = c.emit(name, [value, filled(c, (1,) * len(shape(value)), dtype, bound)], None, shape(value), dtype)
+    return value
 
 
 for _name in _UNARY_NAMES:
@@ -165,6 +187,9 @@ def binary(c: Lowering, op: Operation) -> None:
     else:
         dtype = c.dtype(result)
     work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
+    if name == "divide" and dtype in INTEGERS:
+        c.set(result, within_width(c, whole_numbers.quotient(c, op), access.element_type(result)))
+        return
     swap = constant_of(lhs) is not None and constant_of(rhs) is None and name in _SWAPPED and name in ACCEPTS_SCALAR
     if swap:
         lhs, rhs, name = rhs, lhs, _SWAPPED[name]
@@ -219,10 +244,8 @@ def pow_(c: Lowering, op: Operation) -> None:
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
     square = number == 2 and shape(base) == shape(result)
-    if dtype in INTEGERS and not square:  # the library has powers of floats alone; exact up to 2^24
-        power = c.emit("pow_tensor", [c.get(base, TILE, "f32"), c.get(exponent, TILE, "f32")], None, shape(result), "f32")
-        nearest = c.like("floor", c.emit("add", [power, c.scalar(0.5, "f32")], None, shape(result), "f32"))
-        c.set(result, c.convert(nearest, TILE, dtype))
+    if dtype in INTEGERS:  # the library has powers of floats alone
+        c.set(result, within_width(c, whole_numbers.power(c, op), access.element_type(result)))
         return
     if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # the IR's pow_scalar takes no other negative number
         order = c.is_image(base)
@@ -307,7 +330,8 @@ def _composed(c: Lowering, op: Operation) -> tuple[SSAValue, str]:
 def square(c: Lowering, op: Operation) -> None:
     order = c.is_image(op.operands[0])
     x = c.flat(op.operands[0], order, TILE) if order is not None else c.get(op.operands[0])
-    c.set(op.results[0], c.emit("multiply", [x, x], None, shape(x), layout(x).dtype), order)
+    squared = c.emit("multiply", [x, x], None, shape(x), layout(x).dtype)
+    c.set(op.results[0], within_width(c, squared, access.element_type(op.results[0])), order)
 
 
 def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
@@ -320,7 +344,7 @@ def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
 @rule("trunc")
 def trunc(c: Lowering, op: Operation) -> None:
     x, dtype = _composed(c, op)
-    c.set(op.results[0], _truncated(c, x, dtype))
+    c.set(op.results[0], x if dtype in INTEGERS else _truncated(c, x, dtype))
 
 
 @rule("frac")
@@ -389,12 +413,24 @@ def typecast(c: Lowering, op: Operation) -> None:
     want = c.actual(source) if to_bool else c.dtype(result)
     element, given = access.element_type(result), access.element_type(source)
     narrower = _low_bits(element) is not None and not _holds(element, source)
+    if {c.actual(source), want} == {"si32", "u32"} and not narrower and _wraps(result, source):
+        c.set(result, c.emit("bitcast_convert", [c.get(source, TILE)], None, shape(result), want))
+        return
     if c.actual(source) in INTEGERS and want in INTEGERS and not narrower:
         c.set(result, c.get(source, ROW_MAJOR if not _needs_tile(result) else TILE, None))
         return
     value = c.get(source, TILE, None if want in INTEGERS or given not in ("ui8", "ui16") else want)
     value = c.convert(value, TILE, want)  # floats are cut off by the library's cast to 32 bits
     c.set(result, within_width(c, value, element) if narrower else value)
+
+
+def _wraps(result: SSAValue, source: SSAValue) -> bool:
+    """Whether some numbers of an integer value mean others in the result's type, which has a sign where the value's has none or the other way round.
+
+    Indices have none: look-ups read them as they are.
+    """
+    low, high = interval(source)
+    return high > WHOLE[1] if access.element_type(source).startswith("ui") else low < 0 and access.element_type(result).startswith("ui") and _needs_tile(result)
 
 
 def _holds(element: str, source: SSAValue) -> bool:

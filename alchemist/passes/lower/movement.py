@@ -1,4 +1,4 @@
-"""Views and data movement; embedding and caches."""
+"""Views and data movement; caches."""
 
 from __future__ import annotations
 
@@ -349,18 +349,6 @@ def pad(c: Lowering, op: Operation) -> None:
     c.set(result, c.emit("pad", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
 
 
-@rule("gather")
-def gather(c: Lowering, op: Operation) -> None:
-    source, index = op.operands
-    result = op.results[0]
-    dtype = c.dtype(result)
-    work = "f32" if dtype in INTEGERS else dtype
-    value = c.get(source, TILE, work)
-    where = c.get(index, TILE, "u32")
-    made = c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}, shape(result), work)
-    c.set(result, c.convert(made, TILE, dtype))
-
-
 _REDUCE_NAMES = {"sum": "add", "prod": "multiply"}
 
 
@@ -379,26 +367,7 @@ def scatter(c: Lowering, op: Operation) -> None:
     c.set(result, c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR))
 
 
-# --- look-up and caches -------------------------------------------------------------------------------------------------------
-
-
-@rule("embedding")
-def embedding(c: Lowering, op: Operation) -> None:
-    ids, table = op.operands
-    result = op.results[0]
-    note = "" if c.dtype(table) == "bf16" else "ttnn.embedding looks up bfloat16 tables only"
-    rows = c.get(table, ROW_MAJOR, "bf16", note=note)
-    if len(shape(rows)) != 2:
-        rows = c.reshape(rows, shape(rows)[-2:])
-    where = c.get(ids, ROW_MAJOR, "u32")
-    dims, width = shape(ids), shape(rows)[-1]
-    if len(dims) > 2:
-        where = c.reshape(where, (1, _product(dims)))
-        value = c.emit("embedding", [where, rows], {}, (1, _product(dims), width), "bf16")
-        value = c.reshape(value, (*dims, width))
-    else:
-        value = c.emit("embedding", [where, rows], {}, (*dims, width), "bf16")
-    c.set(result, c.reshape(c.convert(value, TILE, c.dtype(result)), shape(result)))
+# --- caches ----------------------------------------------------------------------------------------------------------------
 
 
 @rule("fill_cache")

@@ -10,9 +10,10 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.fuse_patterns import WIDE_SUMS
+from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, weight_dtype, wide_sums_config
-from alchemist.passes.lower.context import TILE, Lowering, rule
-from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to
+from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, rule
+from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to, within_width
 
 NHWC = (0, 1, 2, 3)
 
@@ -25,7 +26,7 @@ def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: 
         rank = len(shape(made))
         made = c.permute(made, (*range(rank - 2), rank - 1, rank - 2))
         transposed = False
-    if constant and len(shape(made)) == 2 and weight_dtype(c.options) is not None:
+    if constant and len(shape(made)) == 2 and weight_dtype(c.options) is not None and dtype not in INTEGERS:
         made = c.convert(made, TILE, weight_dtype(c.options))
     return made, transposed
 
@@ -68,6 +69,12 @@ def linear(c: Lowering, op: Operation) -> None:
         a = c.reshape(a, (1, shape(a)[0]))
     a, b = _same_batches(c, a, b)
     bias = operand(op, "bias") if op.name == "ttir.linear" else None
+    if dtype in INTEGERS:
+        made = _of_whole_numbers(c, op, a, b, transpose_a, transpose_b)
+        if bias is not None:
+            made = c.emit("add", [made, c.get(bias, TILE, dtype)], None, shape(result), dtype)
+        c.set(result, within_width(c, made, access.element_type(result)))
+        return
     attributes = _attributes(c, op, transpose_a, transpose_b)
     out = _matmul_shape(shape(a), shape(b), transpose_a, transpose_b)
     if bias is None:
@@ -90,6 +97,18 @@ def linear(c: Lowering, op: Operation) -> None:
         c.set(result, value, NHWC)
         return
     c.set(result, c.reshape(value, shape(result)))
+
+
+def _of_whole_numbers(c: Lowering, op: Operation, a: SSAValue, b: SSAValue, transpose_a: bool, transpose_b: bool) -> SSAValue:
+    """The matrix engine multiplies floats: in it where it rounds nothing, else as products and sums of integers."""
+    out, dtype = shape(op.results[0]), c.dtype(op.results[0])
+    depth = shape(a)[-2 if transpose_a and len(shape(a)) > 1 else -1]
+    if not whole_numbers.fits_float_product(op, depth):
+        return whole_numbers.matrix_product(c, a, b, transpose_a, transpose_b, out)
+    a, b = (c.convert(value, TILE, "f32") for value in (a, b))
+    attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b, "compute_config": whole_numbers.float_product_config(c)}
+    value = c.emit("matmul", [a, b], attributes, _matmul_shape(shape(a), shape(b), transpose_a, transpose_b), "f32")
+    return c.reshape(c.convert(value, TILE, dtype), out)
 
 
 def _is_vector(op: Operation, place: int) -> bool:
@@ -136,6 +155,9 @@ def dot_general(c: Lowering, op: Operation) -> None:
     b = c.reshape(b, (*batch, depth, count))
     if not batch and c.is_constant(rhs) and weight_dtype(c.options) is not None:
         b = c.convert(b, TILE, weight_dtype(c.options))
+    if dtype in INTEGERS:
+        c.set(result, within_width(c, _of_whole_numbers(c, op, a, b, False, False), access.element_type(result)))
+        return
     attributes = _attributes(c, op, False, False)
     value = c.emit("matmul", [a, b], attributes, (*shape(a)[:-1], count), dtype)
     c.set(result, c.reshape(value, shape(result)))

@@ -9,8 +9,10 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ops.reduction import dims_of
 from alchemist.optimizer.movement import ones_collect_rows
+from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.eltwise import within_width
 
 
 def _reduced(dims: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> tuple[int, ...]:
@@ -27,7 +29,8 @@ def reduction(c: Lowering, op: Operation) -> None:
     if image is not None and set(axes) == {image[1], image[2]}:
         _image_reduction(c, op, name, image)
         return
-    c.set(result, reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim"))))
+    made = reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
+    c.set(result, within_width(c, made, access.element_type(result)))
 
 
 def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
@@ -92,7 +95,11 @@ def prod(c: Lowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
     dims, dtype = shape(source), c.dtype(result)
     axes = dims_of(access.attrs(op), len(dims))
-    value = c.get(source, TILE, "f32" if dtype in INTEGERS else dtype)
+    value = c.get(source, TILE, dtype)
+    if dtype in INTEGERS:
+        made = c.reshape(whole_numbers.product(c, value, axes), shape(result))
+        c.set(result, within_width(c, made, access.element_type(result)))
+        return
     for axis in axes:
         out = tuple(1 if d == axis else n for d, n in enumerate(shape(value)))
         value = c.emit("prod", [value], {"dim_arg": axis, "keep_dim": True}, out, layout(value).dtype)
@@ -103,7 +110,8 @@ def prod(c: Lowering, op: Operation) -> None:
 def cumulative(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     value = c.get(op.operands[0], TILE, c.dtype(result))
-    c.set(result, c.like(op.name.removeprefix("ttir."), value, {"dim": access.attr(op, "dim")}))
+    made = c.like(op.name.removeprefix("ttir."), value, {"dim": access.attr(op, "dim")})
+    c.set(result, within_width(c, made, access.element_type(result)))
 
 
 @rule("argmax")
@@ -116,9 +124,20 @@ def argmax(c: Lowering, op: Operation) -> None:
         raise c.error("argmax over several dimensions", expected="one dimension or all of them", got=str(dims))
     dim = dims[0] % rank if dims is not None and len(dims) == 1 else None
     out = _reduced(shape(source), tuple(range(rank)) if dim is None else (dim,), keep)
+    if c.actual(source) in INTEGERS and not whole_numbers.is_small(source):
+        c.set(result, _argmax_of_rows(c, c.get(source), dim, shape(result)))
+        return
     value = c.get(source, TILE if dim is not None else ROW_MAJOR, "f32" if c.actual(source) in INTEGERS else None)
     made = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
     c.set(result, c.reshape(made, shape(result)))
+
+
+def _argmax_of_rows(c: Lowering, value: SSAValue, dim: int | None, out: tuple[int, ...]) -> SSAValue:
+    """Of integers, which the library compares along rows in row-major layout alone."""
+    dims = shape(value)
+    rows = c.reshape(value, (int(np.prod(dims)),)) if dim is None else c.permute(value, (*(d for d in range(len(dims)) if d != dim), dim))
+    rows = c.convert(rows, ROW_MAJOR)
+    return c.reshape(c.emit("argmax", [rows], {"dim": len(shape(rows)) - 1, "keep_dim": False}, shape(rows)[:-1], "u32", ROW_MAJOR), out)
 
 
 def _index_dtype(dtype: str) -> str:
@@ -129,12 +148,28 @@ def _index_dtype(dtype: str) -> str:
 def _sorted(c: Lowering, op: Operation, name: str, attributes: dict[str, object]) -> None:
     values, indices = op.results
     dtype = c.dtype(values)
+    if dtype in INTEGERS and not whole_numbers.is_small(op.operands[0]):
+        _sorted_whole(c, op)
+        return
     work = "f32" if dtype in INTEGERS else dtype
     source = c.get(op.operands[0], TILE, work)
     made = c.emit_many(name, [source], attributes, [(shape(values), work), (shape(indices), _index_dtype(work))])
     c.set(values, c.convert(made[0], TILE, dtype))
     wide = c.convert(made[1], TILE, "u32" if any(True for _ in indices.uses) else None)
     c.set(indices, c.convert(wide, TILE, "si32") if any(True for _ in indices.uses) else wide)
+
+
+def _sorted_whole(c: Lowering, op: Operation) -> None:
+    """`sort` and `topk` of numbers that float32 may not have: all in order, of which `topk` takes the first."""
+    values, indices = op.results
+    dim = access.attr(op, "dim") % len(shape(values))
+    descending = bool(access.attr(op, "descending") if op.name == "ttir.sort" else access.attr(op, "largest"))
+    made = whole_numbers.sorted_pair(c, op.operands[0], c.get(op.operands[0], TILE, c.dtype(values)), dim, descending)
+    for result, value in zip((values, indices), made, strict=True):
+        if shape(value) != shape(result):
+            attributes = {"begins": [0] * len(shape(result)), "ends": list(shape(result)), "step": [1] * len(shape(result))}
+            value = c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype)
+        c.set(result, c.convert(value, TILE, c.dtype(result)))
 
 
 @rule("sort")

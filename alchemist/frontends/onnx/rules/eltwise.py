@@ -72,18 +72,9 @@ def not_(c: Emitter, node: Node, x: Tensor) -> Tensor:
     return c.unary("logical_not", x)
 
 
-def _quotient(c: Emitter, a: Tensor, b: Tensor, mode: str) -> Tensor:
-    """Of whole numbers in float32, exact for quotients below 2**24. mode: "trunc" or "floor"."""
-    wide = np.dtype(np.float32)
-    divided = pointwise(c, "div", c.cast(a, wide), c.cast(b, wide))
-    return c.cast(c.unary(mode, divided), a.dtype)
-
-
 @rule("Div")
 def div(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
-    if not c.is_float(a.dtype):
-        return _quotient(c, a, b, "trunc")
-    if b.known is not None and b.uniform == 1 and np.broadcast_shapes(a.shape, b.shape) == a.shape:
+    if c.is_float(a.dtype) and b.known is not None and b.uniform == 1 and np.broadcast_shapes(a.shape, b.shape) == a.shape:
         return a
     return pointwise(c, "div", a, b)
 
@@ -91,8 +82,10 @@ def div(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
 @rule("Mod")
 def mod(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
     """a - b round(a / b): the sign is the divisor's (fmod = 0) or the dividend's."""
-    mode = "trunc" if node.get("fmod", 0) else "floor"
-    rounded = c.unary(mode, pointwise(c, "div", a, b)) if c.is_float(a.dtype) else _quotient(c, a, b, mode)
+    if not c.is_float(a.dtype):
+        left = pointwise(c, "remainder", a, b)
+        return composites.towards_zero(c, left, a, b) if node.get("fmod", 0) else left
+    rounded = c.unary("trunc" if node.get("fmod", 0) else "floor", pointwise(c, "div", a, b))
     return pointwise(c, "subtract", a, pointwise(c, "multiply", b, rounded))
 
 

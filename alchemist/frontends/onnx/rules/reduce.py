@@ -56,7 +56,7 @@ def _best(op: str) -> None:
     def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
         dim = node.get("axis", 0) % max(x.rank, 1)
         last = bool(node.get("select_last_index", 0))
-        x = c.unary("neg", x) if op == "ArgMin" else x
+        x = composites.in_opposite_order(c, x) if op == "ArgMin" else x
         x = c.unary("reverse", x, {"dimensions": [dim]}) if last else x
         keep = bool(node.get("keepdims", 1))
         shape = [1 if i == dim else size for i, size in enumerate(x.shape) if keep or i != dim]

@@ -194,14 +194,16 @@ def floor_divide(c: Emitter, a: Value, b: Value) -> Tensor:
 
 
 def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tensor:
-    """Integers divide in float32, exact for quotients below 2**24."""
+    """TTIR's quotient of integers is cut off; of `a - a % b`, which b divides, nothing is."""
     if mode is None:
         return div(c, a, b)
-    dtype = c.out_dtype
-    compute = dtype if dtype.is_floating_point else torch.float32
     rank = len(c.out_shape)
-    quotient = c.emit("div", [operand(c, a, compute, rank), operand(c, b, compute, rank)], dtype=compute)
-    return c.cast(c.unary("floor" if mode == "floor" else "trunc", quotient), dtype)
+    if c.out_dtype.is_floating_point:
+        return c.unary("floor" if mode == "floor" else "trunc", pointwise(c, "div", a, b))
+    x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
+    if mode == "floor":
+        x = c.emit("subtract", [x, c.emit("remainder", [x, y])])
+    return c.emit("div", [x, y])
 
 
 @rule("aten.remainder.Tensor", "aten.remainder.Scalar", "aten.remainder.Scalar_Tensor")
@@ -218,6 +220,9 @@ def _modulo(c: Emitter, a: Value, b: Value, mode: str) -> Tensor:
     """a - b * round(a / b): the sign follows the divisor (floor) or the dividend (trunc), as torch defines it."""
     rank = len(c.out_shape)
     x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
+    if not c.out_dtype.is_floating_point:
+        left = c.emit("remainder", [x, y])
+        return left if mode == "floor" else composites.towards_zero(c, left, x, y)
     return pointwise(c, "subtract", x, pointwise(c, "multiply", y, _rounded_quotient(c, x, y, mode)))
 
 

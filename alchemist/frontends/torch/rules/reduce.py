@@ -53,7 +53,7 @@ def _with_indices(name: str, ttir: str) -> None:
 
 def _arg(c: Emitter, x: Tensor, dim: int | None, keepdim: bool, smallest: bool, shape: Sequence[int]) -> Tensor:
     if smallest:
-        x = c.unary("neg", x)
+        x = composites.in_opposite_order(c, x)
     if dim is None and x.rank != 1:
         x, dim = c.reshape(x, [math.prod(x.shape)]), 0
         flat = c.emit("argmax", [x], {"keep_dim": False, "dim_arg": [0]}, shape=(), dtype=torch.int64)

@@ -1,0 +1,89 @@
+"""Rows of tables by index. `ttnn.embedding` reads bfloat16 tables only: float32 and integer tables are read exactly in other ways."""
+
+from __future__ import annotations
+
+import math
+
+import ml_dtypes
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.optimizer.movement import gather_is_faster_than_parts
+from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
+
+LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+_PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
+
+
+@rule("embedding")
+def embedding(c: Lowering, op: Operation) -> None:
+    ids, table = op.operands
+    result = op.results[0]
+    dtype, dims, width = c.dtype(table), shape(ids), shape(table)[-1]
+    sizes = (shape(table)[-2], width, math.prod(dims))
+    if dtype == "bf16":
+        rows = _looked_up(c, c.get(table, ROW_MAJOR, "bf16"), ids, width)
+    elif dtype != "f32" or gather_is_faster_than_parts(*sizes, c.is_constant(table), c.options.card):
+        rows = _gathered(c, table, ids, dtype)
+    else:
+        rows = _sum_of_parts(c, table, ids, width)
+    c.set(result, c.reshape(c.convert(rows, TILE, c.dtype(result)) if dtype in ("bf16", "f32") else rows, shape(result)))
+
+
+def _looked_up(c: Lowering, rows: SSAValue, ids: SSAValue, width: int, note: str = "") -> SSAValue:
+    """Rows of a row-major bfloat16 table, as tiles."""
+    if len(shape(rows)) != 2:
+        rows = c.reshape(rows, shape(rows)[-2:])
+    where, dims = c.get(ids, ROW_MAJOR, "u32"), shape(ids)
+    if len(dims) > 2:
+        where, dims = c.reshape(where, (1, math.prod(dims))), (1, math.prod(dims))
+    return c.emit("embedding", [where, rows], {}, (*dims, width), "bf16", note=note)
+
+
+def _sum_of_parts(c: Lowering, table: SSAValue, ids: SSAValue, width: int) -> SSAValue:
+    """Rows of a float32 table from three bfloat16 tables, which together have its 24 bits."""
+    high, middle, low = (_looked_up(c, part, ids, width, _PARTS_NOTE if place == 0 else "") for place, part in enumerate(_parts(c, table)))
+    rows = c.emit("add", [high, middle], None, shape(high), "f32")
+    return c.emit("add", [rows, c.convert(low, TILE, "f32")], None, shape(high), "f32")
+
+
+def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
+    """A float32 table as three row-major bfloat16 tables whose sum it is. Infinities and the largest numbers stay what they are: the first two
+    parts are finite, and the last one has the rest."""
+    value = c.get(table, TILE, "f32")
+    parts: list[SSAValue] = []
+    rest = value
+    for place in range(3):
+        if (known := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
+            parts.append(known)
+            continue
+        within = rest if place == 2 else c.like("clamp_scalar", rest, {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
+        part = c.emit("typecast", [within], None, shape(value), "bf16")
+        if place < 2:
+            wide = c.emit("typecast", [part], None, shape(value), "f32")
+            rest = c.emit("subtract", [rest, wide], None, shape(value), "f32")
+        made = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
+        parts.append(made)
+    return parts
+
+
+def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAValue:
+    """Rows of a row-major table of any 32-bit type: `ttnn.gather` copies elements as they are, each at an index of its own."""
+    rows, (count, width) = c.get(table, ROW_MAJOR, dtype), shape(table)[-2:]
+    where, total = c.get(ids, ROW_MAJOR, "u32"), math.prod(shape(ids))
+    if width == 1:
+        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1}, (1, total), dtype, ROW_MAJOR)
+    else:
+        spread = c.emit("repeat", [c.reshape(where, (total, 1))], {"repeat_dims": (1, width)}, (total, width), "u32", ROW_MAJOR)
+        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, (total, width), dtype, ROW_MAJOR)
+    return c.reshape(found, (*shape(ids), width))
+
+
+@rule("gather")
+def gather(c: Lowering, op: Operation) -> None:
+    source, index = op.operands
+    result = op.results[0]
+    dtype = c.dtype(result)
+    value, where = c.get(source, TILE, dtype), c.get(index, TILE, "u32")
+    c.set(result, c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}, shape(result), dtype))
