@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import operator
-
 import torch
 from torch import fx
 
@@ -82,39 +80,46 @@ def written_placeholders(graph: fx.Graph) -> set[fx.Node]:
 
 
 def needs_functionalisation(graph: fx.Graph) -> bool:
-    """Whether an in-place op changes memory that another live value shares through a view.
+    """Whether an in-place op changes memory that another live value shares.
 
-    Without views, an in-place op only renames its argument from there on, which the lowering does itself.
+    Which values share memory is read from the storages of the traced (fake) tensors: schemas do not say that `einsum` or `atleast_2d` may return a view.
+    Without sharing, an in-place op only renames its argument from there on, which the lowering does itself.
     """
     order = {node: position for position, node in enumerate(graph.nodes)}
-    base: dict[fx.Node, fx.Node] = {}  # view -> the tensor whose memory it shares
-    members: dict[fx.Node, list[fx.Node]] = {}
+    members: dict[int, list[fx.Node]] = {}
     aliases = Aliases()
-
-    def join(node: fx.Node, root: fx.Node) -> None:
-        base[node] = root
-        members.setdefault(root, [root]).append(node)
 
     def used_later(node: fx.Node, after: int) -> bool:
         return node.op == "placeholder" or any(order[user] > after for user in node.users)
 
     for node in graph.nodes:
-        if node.op != "call_function":
-            continue
-        aliases.add(node)
-        source = next((part for part in node.args if isinstance(part, fx.Node)), None)
+        if node.op == "call_function":
+            aliases.add(node)
         mutated = mutated_argument(node)
         if mutated is not None:
-            identity, root = aliases.root(mutated), base.get(mutated, mutated)
-            others = [one for one in members.get(root, []) if aliases.root(one) is not identity]
+            identity = aliases.root(mutated)
+            others = [one for one in members.get(_storage(mutated), []) if aliases.root(one) is not identity]
             if any(used_later(one, order[node]) for one in others):
                 return True
-            join(node, root)
-        elif source is None:
-            continue
-        elif node.target is operator.getitem:
-            if source in base:
-                join(node, base[source])
-        elif isinstance(node.target, torch._ops.OpOverload) and is_view(node.target):
-            join(node, base.get(source, source))
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            members.setdefault(_storage(node), []).append(node)
     return False
+
+
+def _storage(node: fx.Node) -> int:
+    """Identity of the memory of a node's traced tensor; of one without memory of its own (sparse, or batched by `vmap`), the node's."""
+    value = node.meta.get("val")
+    try:
+        return value.untyped_storage()._cdata if isinstance(value, torch.Tensor) else id(node)
+    except NotImplementedError:
+        return id(node)
+
+
+def secret_views(graph: fx.Graph) -> set[torch._ops.OpOverload]:
+    """Composite ops of the graph that return memory of an argument although their schemas do not say so: torch's functionalisation must look into them."""
+    found = set()
+    for node in graph.nodes:
+        if isinstance(node.target, torch._ops.OpOverload) and not is_view(node.target) and mutated_argument(node) is None:
+            if _storage(node) in {_storage(one) for one in node.all_input_nodes}:
+                found.add(node.target)
+    return found

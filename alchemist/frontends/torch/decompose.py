@@ -11,8 +11,10 @@ import torch
 from torch import fx
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.functional_tensor import dispatch_functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from alchemist.frontends.torch.aliasing import needs_functionalisation
 from alchemist.frontends.torch.errors import Unsupported
 
 
@@ -126,7 +128,14 @@ def trace(
         warnings.simplefilter("ignore")
         fakes = [torch.empty(leaf.shape, dtype=leaf.dtype) for leaf in leaves]
         try:
-            traced: fx.GraphModule = make_fx(call, decomposition_table={}, tracing_mode="real", record_stack_traces=stack_traces)(*fakes)
+            traced = _graph_of(call, fakes, stack_traces)
+            if needs_functionalisation(traced.graph):
+                traced = _graph_of(dispatch_functionalize(call), fakes, stack_traces)
         except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:
             raise Unsupported(f"its decomposition failed: {str(error).splitlines()[0] if str(error) else error!r}") from error
     return traced
+
+
+def _graph_of(function: Callable[..., Any], fakes: list[torch.Tensor], stack_traces: bool) -> fx.GraphModule:
+    made: fx.GraphModule = make_fx(function, decomposition_table={}, tracing_mode="real", record_stack_traces=stack_traces)(*fakes)
+    return made

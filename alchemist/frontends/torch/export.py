@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import CallLeaf, distinct, python_value
 from alchemist.frontends.torch import caches, training
-from alchemist.frontends.torch.aliasing import needs_functionalisation
+from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
@@ -96,10 +96,16 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
         if needs_functionalisation(program.graph_module.graph) or _has_vmap(program.graph_module.graph):
             with warnings.catch_warnings(), _frames_of(model), _quiet():  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
-                program = program.run_decompositions({})
+                program = program.run_decompositions(_decompositions(secret_views(program.graph_module.graph)))
     except Exception as error:  # torch.export raises whatever the model's own code raises
         raise model_error(error) from error
     return program
+
+
+def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverload, Callable[..., Any]]:
+    """torch's own of these ops, where it has one."""
+    known = torch.export.default_decompositions() if ops else {}
+    return {op: known[op] for op in ops if op in known}
 
 
 def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:

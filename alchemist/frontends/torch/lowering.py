@@ -45,6 +45,8 @@ SKIPPED = {
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
 }
+FILLED = ("aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::empty_permuted", "aten::empty_strided")
+"""Ops that make a tensor of one value. Memory that torch leaves as it is counts as zeros: two exports of a model are equal."""
 SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
 
 
@@ -277,10 +279,10 @@ class Lowering(Emitter):
         if torch.Tag.nondeterministic_seeded in op.tags:
             return None
         big = any(isinstance(out, torch.Tensor) and out.numel() > FOLD_LIMIT for out in outputs)
-        if big and not (is_view(op) or op._schema.name in ("aten::zeros", "aten::ones", "aten::full")):
+        if big and not (is_view(op) or op._schema.name in FILLED):
             return None
         with torch.no_grad():
-            if op._schema.name in ("aten::zeros", "aten::ones", "aten::full") and isinstance(val, torch.Tensor):
+            if op._schema.name in FILLED and isinstance(val, torch.Tensor):
                 fill = args[1] if op._schema.name == "aten::full" else int(op._schema.name == "aten::ones")
                 value: Any = torch.full((), fill, dtype=val.dtype).expand(val.shape)
             else:
