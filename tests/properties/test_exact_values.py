@@ -1,0 +1,112 @@
+"""Written cases of integers, look-ups and in-place writes at their edges: equal to PyTorch and JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from alchemist.frontends.jax import capture as capture_jax
+from alchemist.frontends.torch import capture
+from tests.properties.running import judged
+
+LARGEST = 2**31 - 1
+INFINITE = float("inf")
+
+
+def check(model: Any, *arguments: Any, capturing: Any = capture, tolerance: float = 0.0) -> None:
+    found = judged(capturing, model, arguments, tolerance)
+    assert found.kind == "right", found.text
+
+
+def _draw(low: int, high: int, *shape: int, dtype: torch.dtype = torch.int64, seed: int = 0) -> torch.Tensor:
+    return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+A, B = _draw(-LARGEST, LARGEST, 4, 7), _draw(1, 50, 4, 7, seed=1) * torch.where(_draw(0, 2, 4, 7, seed=2) > 0, 1, -1)
+EDGE = torch.tensor([-(2**31), -LARGEST, LARGEST, LARGEST - 1, -1, 0, 1], dtype=torch.int32)[:, None]
+DIVISORS = torch.tensor([2, 3, -3, 7, LARGEST, 1025, -4096], dtype=torch.int32)[None]
+
+
+def divisions(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    trunc = torch.div(a, b, rounding_mode="trunc")
+    return a // b, a % b, torch.fmod(a, b), trunc, a // 7, a % -3, a // 65536, torch.div(a, 100000, rounding_mode="trunc")
+
+
+def order(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    ends = a.argmax(1), a.argmin(0), a.max(0).values, a.cummax(1).values, a.clamp(-(2**30) - 1, 2**30 + 5)
+    return *ends, a.sort(1).values, a.sort(0, descending=True).indices, a.topk(3, 1).values, a.kthvalue(2, 1).values
+
+
+def products(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    hits = torch.nn.functional.one_hot(a[0] % 5, 5)
+    return a @ b, a @ a.T, a[0] @ b, torch.einsum("ij,jk->ik", a, b), hits.T @ hits, a[None] @ b[None]
+
+
+def narrow(a: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    wrapped = a.square(), u**2, a.prod(0, dtype=torch.int8), a.cumsum(0, dtype=torch.int8), a**3, a.sum(0, dtype=torch.int8), a @ a.T
+    return *wrapped, a // 3, a % 5, u // 7, torch.fmod(a, 7), a.sign(), u.argmin(0), a.round(), torch.einsum("ij,ij->ij", u, u)
+
+
+class Tables(torch.nn.Module):
+    """Look-ups in every spelling, of numbers that bfloat16 and float32 do not have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("ids", _draw(-LARGEST, LARGEST, 77))
+        self.register_buffer("pairs", _draw(-LARGEST, LARGEST, 40, 3, dtype=torch.int32))
+        self.wide = torch.nn.Parameter(torch.rand(600, 96, generator=torch.Generator().manual_seed(3)))
+        self.special = torch.nn.Parameter(torch.tensor([1.0, -INFINITE, 3.4e38, torch.finfo(torch.float32).min, 1e-30]).reshape(5, 1).repeat(1, 64))
+
+    def forward(self, i: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        few, wide = i % 40, torch.nn.functional.embedding(i, self.wide)
+        picked = x[i[0] % 5], x.index_select(1, i[1] % 6), torch.take(x, i[0] % 30), (x * 7).int()[:, i[0] % 6]
+        return *picked, wide, self.ids[i % 77], self.pairs[few], self.pairs.index_select(0, few[0]), self.special[i % 5], torch.take(self.ids, few)
+
+
+def writes(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    filled, turned = z @ z.T, z * 1
+    filled.fill_diagonal_(-1.0)
+    view = torch.einsum("ij->ji", turned)
+    view.add_(1)
+    torch.atleast_2d(turned)[0] = 5
+    return filled, turned, view, torch.vander(z[0], 3), torch.vander(z[:, 0], increasing=True)
+
+
+CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
+    ("divisions", divisions, (A, B)),
+    ("divisions of int32 at the edges", divisions, (EDGE, DIVISORS)),
+    ("order", order, (A,)),
+    ("products", products, (_draw(-9000, 9000, 4, 6), _draw(-9000, 9000, 6, 3, seed=1))),
+    ("narrow", narrow, (_draw(-128, 128, 5, 4, dtype=torch.int8), _draw(0, 256, 5, 4, dtype=torch.uint8))),
+    ("powers", lambda a, e: (a**e, a**3, 2**e, a**0, a.prod(1), a.prod()), (_draw(-5, 5, 4, 6), _draw(0, 9, 4, 6, seed=1))),
+    ("tables", Tables(), (_draw(0, 600, 2, 32), torch.rand(5, 6))),
+]
+
+
+@pytest.mark.parametrize(("name", "model", "arguments"), CASES, ids=[name for name, *_ in CASES])
+def test_torch(name: str, model: Any, arguments: tuple[torch.Tensor, ...]) -> None:
+    check(model, *arguments)
+
+
+def test_writes_inside_composite_ops() -> None:
+    check(writes, torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) - 0.5, tolerance=2e-3)
+
+
+def test_jax() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    rng = np.random.default_rng(0)
+    a, b = (jnp.asarray(rng.integers(low, high, (4, 6)), jnp.int32) for low, high in ((-LARGEST, LARGEST), (1, 90)))
+    u = jnp.asarray(rng.integers(0, 2**32, (4, 6)), jnp.uint32)
+
+    def forward(a: Any, b: Any, u: Any) -> Any:
+        windows = jax.lax.reduce_window(a, jnp.int32(-LARGEST - 1), jax.lax.max, (1, 3), (1, 1), "SAME"), jnp.cumsum(a, 1)
+        unsigned = u // 7, u % 1001, u >> 3, jnp.sort(u, 1), u.astype(jnp.int32), jnp.argmin(u, 1), u > u[0, 0]
+        return a // b, a % b, jax.lax.div(a, b), a @ b.T, jnp.argmin(a, 1), jnp.sort(a, 1), a[b[0] % 4], jnp.take(a.reshape(-1), b % 24), *windows, *unsigned
+
+    check(forward, a, b, u, capturing=capture_jax)

@@ -1,0 +1,21 @@
+"""A few dozen of the random programs; `run.py` runs thousands."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.properties import whole_numbers
+from tests.properties.run import verdict
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_write_is_lost(seed: int) -> None:
+    found, text = verdict("writes", seed)
+    assert found.kind in ("right", "refused"), f"{found.text}\n{text}"
+
+
+@pytest.mark.parametrize("framework", whole_numbers.FRAMEWORKS)
+@pytest.mark.parametrize("seed", range(8))
+def test_whole_numbers_are_exact(framework: str, seed: int) -> None:
+    found, text = verdict(f"whole_numbers:{framework}", seed)
+    assert found.kind in ("right", "refused"), f"{found.text}\n{text}"
