@@ -42,13 +42,15 @@ class FileCall:
         compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
     ) -> FileCall:
         """Raises OptionError for the first argument that is not what the public functions' docstrings say."""
-        options = CompilerOptions.parse(compiler_options)
+        path = checked_path(source, "source")
+        text = "" if path.suffix == ".onnx" else read_module_text(path)
+        options = CompilerOptions.for_module(compiler_options, text)
         language = choice("language", language, get_args(Language))
         check_options(options, language)
         init = choice("init", init, get_args(Init))
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
             raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
-        return cls(checked_path(source, "source"), language, init, seed, None if inputs is None else checked_path(inputs, "inputs"), options)
+        return cls(path, language, init, seed, None if inputs is None else checked_path(inputs, "inputs"), options)
 
     def values(self) -> Mapping[str, Any] | None:
         """Arrays of the `inputs` directory by argument name."""

@@ -13,10 +13,11 @@ import os
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from alchemist.errors import InternalError, OptionError, quoted
+from alchemist.toolchain.cards import agree, card_of_file, card_of_text, named_descriptor
 
 Language = Literal["python", "cpp"]
 
@@ -97,6 +98,9 @@ class CompilerOptions:
     )
     tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
+    system_desc_path: str = option(
+        "", "a .ttsys file, whose card is the program's; also named by TT_COMPILE_ONLY_SYSTEM_DESC or SYSTEM_DESC_PATH", upstream=("system-desc-path",)
+    )
     recover_structure: bool = option(
         True,
         "functions, loops and names as in the model; false: one flat function",
@@ -194,11 +198,29 @@ class CompilerOptions:
                 raise OptionError(f"compiler option {name!r} is given twice", expected="one value", got=f"{spelled[name]} and {key}={_short(value)}")
             values[name] = read
             spelled[name] = f"{key}={_short(value)}"
+        path, where = named_descriptor(values.pop("system_desc_path", ""))
+        if path:  # the card alone is kept: a path says nothing to who gets the program
+            values["arch"] = agree(values.get("arch", ""), card_of_file(path), CARDS, where)
         if values.get("enable_optimizer") is not None and "optimization_level" not in values:
             values["optimization_level"] = (2 if values.get("memory_layout_analysis_enabled") else 1) if values["enable_optimizer"] else 0
         options = CompilerOptions(**values)
         options._check_conflicts()
         return options
+
+    @staticmethod
+    def for_module(given: Mapping[str, Any] | CompilerOptions | None, text: str, *, warn: bool = True) -> CompilerOptions:
+        """Like `parse`; the card is that of the module's own system descriptor, if its text has one.
+
+        Raises:
+            OptionError: as `parse`, and where the descriptor contradicts the other options.
+        """
+        options = CompilerOptions.parse(given, warn=warn)
+        card = card_of_text(text)
+        if not card:
+            return options
+        keys = {str(key).lstrip("-").replace("-", "_") for key in (given.changed() if isinstance(given, CompilerOptions) else given or {})}
+        chosen = bool(keys & {"arch", "mock_system_desc_arch", "system_desc_path"}) or bool(named_descriptor("")[0])
+        return replace(options, arch=agree(options.arch if chosen else "", card, CARDS, "the module"))
 
     @staticmethod
     def from_text(text: str) -> CompilerOptions:
@@ -270,7 +292,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "mesh_topology": "disabled",
     "override_conv3d_config": "",
     "row_major_enabled": "false",
-    "system_desc_path": None,
     "target_bit_width": "32",
     "ttnn_perf_metrics_enabled": "false",
     "ttnn_perf_metrics_output_file": None,

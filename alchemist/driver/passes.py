@@ -13,6 +13,7 @@ from xdsl.ir import Block, Region
 
 from alchemist.errors import OptionError
 from alchemist.ir.dialects import op_classes
+from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
 
@@ -173,15 +174,17 @@ def steps(name: str, text: str = "") -> list[Step]:
     wanted = entry.passes if entry is not None else PIPELINES.get(name, (name,))
     own = {field for step in wanted for field in PASSES[step].own_options()}
     given = {key.replace("-", "_"): (key, value) for key, value in pairs(text).items()}
-    options = CompilerOptions.parse({key: value for field, (key, value) in given.items() if field not in own}, warn=False)
+    words = {key: value for field, (key, value) in given.items() if field not in own}
+    options = CompilerOptions.parse(words, warn=False)
     if entry is not None and entry.transform is not None:
-        return [Step(name, partial(_whole, entry.transform, options))]
+        return [Step(name, partial(_whole, entry.transform, words))]
     made = configure(wanted, options, {field: value for field, (_, value) in given.items() if field in own})
     return [Step(step.name, partial(_in_place, step)) for step in made]
 
 
-def _whole(transform: Transform, options: CompilerOptions, module: ModuleOp) -> ModuleOp:
-    return transform(module, options)
+def _whole(transform: Transform, words: dict[str, str], module: ModuleOp) -> ModuleOp:
+    described = next((op.attributes["ttcore.system_desc"] for op in module.walk() if "ttcore.system_desc" in op.attributes), None)
+    return transform(module, CompilerOptions.for_module(words, attribute_text(described) if described is not None else "", warn=False))
 
 
 def _in_place(step: Pass, module: ModuleOp) -> ModuleOp:

@@ -13,7 +13,7 @@ from alchemist.driver import mlir_files
 from alchemist.errors import AlchemistError, OptionError, check_writable
 from alchemist.export.writer import merge
 from alchemist.frontends.mlir.load import load_each
-from alchemist.options import CompilerOptions, Language
+from alchemist.options import CompilerOptions, Language, pairs
 from alchemist.pipeline import check_options, compile_captured
 from alchemist.progress import Progress
 from alchemist.toolchain.flatbuffer import write_file
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
     """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
-    parsed = replace(CompilerOptions.from_text(options), dump_irs=False)
+    parsed = replace(CompilerOptions.for_module(pairs(options), chunk.text, warn=False), dump_irs=False)
     check_options(parsed, language)
     captured = dict(load_each(chunk.text, chunk.filename, init="ones", entry=entry))
     sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
