@@ -16,20 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from ttnn_shim.machine import cards
+
 from alchemist.errors import InternalError, OptionError, quoted
 from alchemist.toolchain.cards import agree, card_of_file, card_of_text, named_descriptor
 
 Language = Literal["python", "cpp"]
 
-CARDS: dict[str, tuple[str, str]] = {  # name -> (architecture, card)
-    "wormhole_b0": ("wormhole_b0", "n150"),
-    "wormhole": ("wormhole_b0", "n150"),
-    "blackhole": ("blackhole", "p150"),
-    "n150": ("wormhole_b0", "n150"),
-    "n300": ("wormhole_b0", "n300"),
-    "p100": ("blackhole", "p100"),
-    "p150": ("blackhole", "p150"),
-}
+CARDS = {name: (card.architecture, card.name) for name, card in cards().items()}
+"""name -> (architecture, card)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.dtypes import tile_bytes
+
 import alchemist
 from alchemist.codegen import codegen_mlir, codegen_py
 from alchemist.errors import AlchemistError, FileError, InputError, OptionError, explained
@@ -20,13 +22,13 @@ from alchemist.frontends.base import FrontendResult
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.model_files import FileCall, mlir_loader
+from alchemist.ops.library_names import DTYPES
 from alchemist.options import CARDS, CompilerOptions, about, choice
 from alchemist.pipeline import capture, detect_framework
 from alchemist.progress import Progress
 
 LEVELS = (0, 1, 2)
 PRECISIONS: tuple[str, ...] = about(CompilerOptions.__dataclass_fields__["precision"]).choices
-_BYTES = {"bf16": 2048, "f32": 4096, "u32": 4096, "si32": 4096, "u16": 2048, "u8": 1024, "bfp_bf8": 1088, "bfp_bf4": 576}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +282,11 @@ def _tensor_bytes(value: Any) -> int:
     shape = access.shape(value)
     if layout is None or not shape:
         return 0
+    of_tile = tile_bytes(DTYPES[layout.dtype])
     *outer, rows, columns = (1, *shape) if len(shape) == 1 else shape
     if layout.page == "tile":
-        return math.prod(outer) * -(-rows // 32) * -(-columns // 32) * _BYTES.get(layout.dtype, 2048)
-    return math.prod(shape) * _BYTES.get(layout.dtype, 2048) // 1024
+        return math.prod(outer) * -(-rows // 32) * -(-columns // 32) * of_tile
+    return math.prod(shape) * of_tile // 1024
 
 
 def _measured(row: Tuned, export: Callable[[Path, Mapping[str, Any]], None], others: Mapping[str, Any]) -> Mapping[str, float] | None:

@@ -11,11 +11,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from ttnn_shim.paths import arch_dir
+
 from alchemist.errors import ToolchainError
 from alchemist.options import Language
 
 FOLDER = "shim"
-_SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extension.py", "README.md", "include", "lib", "licenses", "_native", "_python")
+_SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extension.py", "README.md", "include", "lib", "licenses", "_native", "_python", "arch")
 
 
 def bundle(directory: Path, language: Language) -> None:
@@ -29,6 +31,7 @@ def bundle(directory: Path, language: Language) -> None:
     if language == "python":
         shutil.copytree(package, target, ignore=_SKIPPED)
         shutil.copytree(package / "_native", target / "_native", ignore=_SKIPPED)
+        shutil.copytree(arch_dir(), target / "arch", ignore=_SKIPPED)
         for name in ("ttnn", "ttnn_extras"):
             shutil.copytree(python / name, target / "_python" / name, ignore=_SKIPPED)
         shutil.copytree(Path(__file__).resolve().parents[1] / "tools", directory / FOLDER / "alchemist" / "tools", ignore=_SKIPPED)

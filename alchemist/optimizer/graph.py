@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ttnn_shim.dtypes import BYTES, tile_bytes
 from ttnn_shim.queries import Memory, Spec
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -20,8 +21,6 @@ from alchemist.optimizer.calls import memory_of, spec_of
 
 DRAM = Memory()
 L1 = Memory("L1")
-_TILE_BYTES = {"bfloat16": 2048, "float32": 4096, "uint32": 4096, "int32": 4096, "uint16": 2048, "uint8": 1024, "bfloat8_b": 1088, "bfloat4_b": 576}
-_BYTES = {"bfloat16": 2, "float32": 4, "uint32": 4, "int32": 4, "uint16": 2, "uint8": 1}
 _SHAPED = ("reshape", "permute", "transpose", "slice_static", "to_layout", "typecast", "to_memory_config", "concat", "repeat", "pad")
 VIEWS = tuple(f"ttnn.{name}" for name in _SHAPED)
 """Ops whose result may share its memory with their first operand."""
@@ -217,11 +216,11 @@ def l1_bytes(spec: Spec, memory: Memory, cores: int) -> int:
     shape = (1,) * (2 - len(spec.shape)) + tuple(spec.shape)
     if memory.shard is not None:
         rows, columns = memory.shard[0]
-        return -(-rows // 32) * -(-columns // 32) * _TILE_BYTES[spec.dtype] if tile else rows * columns * _BYTES.get(spec.dtype, 2)
+        return -(-rows // 32) * -(-columns // 32) * tile_bytes(spec.dtype) if tile else rows * columns * BYTES.get(spec.dtype, 2)
     if tile:
-        pages, page = math.prod(shape[:-2]) * -(-shape[-2] // 32) * -(-shape[-1] // 32), _TILE_BYTES[spec.dtype]
+        pages, page = math.prod(shape[:-2]) * -(-shape[-2] // 32) * -(-shape[-1] // 32), tile_bytes(spec.dtype)
     else:
-        pages, page = math.prod(shape[:-1]), -(-shape[-1] * _BYTES.get(spec.dtype, 2) // 32) * 32
+        pages, page = math.prod(shape[:-1]), -(-shape[-1] * BYTES.get(spec.dtype, 2) // 32) * 32
     return -(-pages // cores) * page
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.machine import cards
 
 from ttnn import _core, _events
 from ttnn._binding import api_class, api_function
@@ -492,7 +493,7 @@ def get_dram_alignment() -> int:
 @api_function("ttnn.device.get_max_worker_l1_unreserved_size")
 def get_max_worker_l1_unreserved_size() -> int:
     """Bytes of a core's L1 that programs and tensors may use."""
-    return {"WORMHOLE_B0": 1463968, "BLACKHOLE": 1531776}[arch_name(latest())]
+    return cards()[arch_name(latest()).lower()].l1_unreserved_bytes
 
 
 @api_function("ttnn.device.init_device_compute_kernel_config")

@@ -7,7 +7,8 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from ttnn._dtypes import DRAM_ALIGNMENT_BYTES
+from ttnn_shim.machine import card_of, cards
+
 from ttnn._extras import extra
 from ttnn._facts import facts
 from ttnn_shim import session
@@ -25,12 +26,12 @@ def arch_name(device: Any = None) -> str:
     """ "WORMHOLE_B0" or "BLACKHOLE": of a device, else of the run's card."""
     if device is not None:
         return str(device.arch().name)
-    return "BLACKHOLE" if session.settings.card.startswith(("p", "blackhole")) else "WORMHOLE_B0"
+    return card_of(session.settings.card).architecture.upper()
 
 
 def dram_alignment(device: Any) -> int:
     """In bytes; of the run's card where no device is given."""
-    return DRAM_ALIGNMENT_BYTES[arch_name(device)]
+    return cards()[arch_name(device).lower()].dram_align_bytes
 
 
 class Config:

@@ -12,6 +12,7 @@ import weakref
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.machine import card_of, cards
 
 from ttnn import _core
 from ttnn._binding import api_function
@@ -52,7 +53,7 @@ class ClusterType(enum.Enum):
 
 
 def get_cluster_type() -> ClusterType:
-    return ClusterType.P150 if session.card().startswith(("p", "blackhole")) else ClusterType.N150
+    return ClusterType[cards()[card_of(session.card()).architecture].name.upper()]
 
 
 def serialize_cluster_descriptor() -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ttnn_shim.machine import ARCHITECTURES, card_of
+
 TABLE = Path(__file__).with_name("error_bands.csv")
 UNMODELLED_BAND = 2.0
 """Of an operation that is priced by its bytes alone: it may well take three times as long."""
@@ -22,7 +24,7 @@ UNMEASURED_BAND = 0.5
 within this when it showed its operations for the first time."""
 GAP, GAP_BAND = "program_gap", 0.1
 """The idle time between device programs: medians of published profiler tables differ by 10 %."""
-CHIPS = ("wormhole_b0", "blackhole")
+CHIPS = ARCHITECTURES
 ANY = "*"
 """The row of operations that published timings show on the other chip alone."""
 
@@ -56,7 +58,7 @@ def relative_error(op: str, chip: str, modelled: bool = True) -> float:
     known = bands()
     if op and not is_measured(op):
         return UNMEASURED_BAND
-    chip = chip if chip in CHIPS else "blackhole" if chip.startswith("p") else "wormhole_b0"
+    chip = card_of(chip).architecture
     return known.get((op, chip), known[ANY, chip]).band
 
 

@@ -14,16 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from ttnn_shim.cells import Cells, EstimateError, Row
+from ttnn_shim.dtypes import MEAN_BYTES, TILE_SIDE
+from ttnn_shim.machine import ARCHITECTURES, cards
 from ttnn_shim.published import price_rows
 from ttnn_shim.row_attrs import op_attributes
 from ttnn_shim.simlib import SimulatorError, simulator
 
 GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
-# Worker cores and DRAM of a card before harvesting and dispatch: no row can ask for more.
-TENSIX = {"n150": (8, 9), "n300": (8, 8), "p100": (12, 10), "p150": (14, 10)}
-TILE = 32  # rows and columns of a tile
-DRAM_BYTES = {"n150": 12 << 30, "n300": 12 << 30, "p100": 28 << 30, "p150": 32 << 30}
-ELEMENT_BYTES = {"float32": 4.0, "uint32": 4.0, "int32": 4.0, "bfloat8_b": 1.0625, "bfloat4_b": 0.5625, "uint8": 1.0}
 DTYPES = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"}
 FIDELITIES = {"LoFi", "HiFi2", "HiFi3", "HiFi4"}
 MEASURED = re.compile(
@@ -104,11 +101,11 @@ def height_sharded_row(cells: Cells) -> Configured:
     m, k, n, cores = (cells.integer(c) for c in ("M", "K", "N", "num_cores"))
     if cores > 64:
         raise cells.fail("num_cores", f"an n150 has 64 worker cores, got {cores}")
-    per_core = math.ceil(math.ceil(m / TILE) / cores)
-    tiled_k, tiled_n = -(-k // TILE) * TILE, -(-n // TILE) * TILE
-    rows = per_core * TILE * cores
-    a = tensor([1, 1, rows, tiled_k], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE, tiled_k], "cores": cores})
-    out = tensor([1, 1, rows, tiled_n], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE, tiled_n], "cores": cores})
+    per_core = math.ceil(math.ceil(m / TILE_SIDE) / cores)
+    tiled_k, tiled_n = -(-k // TILE_SIDE) * TILE_SIDE, -(-n // TILE_SIDE) * TILE_SIDE
+    rows = per_core * TILE_SIDE * cores
+    a = tensor([1, 1, rows, tiled_k], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE_SIDE, tiled_k], "cores": cores})
+    out = tensor([1, 1, rows, tiled_n], "bfloat16", "l1_height_sharded", shard={"shape": [per_core * TILE_SIDE, tiled_n], "cores": cores})
     config = {
         "op": "matmul",
         "inputs": [a, tensor([1, 1, tiled_k, tiled_n], "bfloat16")],
@@ -129,9 +126,10 @@ def gemm_row(cells: Cells) -> Configured:
         gx, gy = (int(v) for v in ast.literal_eval(cells.text("grid_size")))
     except (ValueError, SyntaxError, TypeError):
         raise cells.fail("grid_size", "expected (x, y)") from None
-    card = cells.choice("card", set(TENSIX))
-    if not (1 <= gx <= TENSIX[card][0] and 1 <= gy <= TENSIX[card][1]):
-        raise cells.fail("grid_size", f"({gx}, {gy}) is no grid of a {card}, which has {TENSIX[card][0]} x {TENSIX[card][1]} cores")
+    card = cells.choice("card", {each.name for each in cards().values()})
+    most_x, most_y = cards()[card].tensix_grid
+    if not (1 <= gx <= most_x and 1 <= gy <= most_y):
+        raise cells.fail("grid_size", f"({gx}, {gy}) is no grid of a {card}, which has {most_x} x {most_y} cores")
     attrs: dict[str, Any] = {"selector": "table"}
     program = cells.json("program_config")
     if program:
@@ -142,7 +140,7 @@ def gemm_row(cells: Cells) -> Configured:
     def operand(rows: int, cols: int, l1: bool) -> dict[str, Any]:
         if not l1:
             return tensor([1, 1, rows, cols], dtype)
-        shard = {"shape": [-(-rows // TILE // gy) * TILE, -(-cols // TILE // gx) * TILE], "cores": gx * gy, "grid": [gx, gy]}
+        shard = {"shape": [-(-rows // TILE_SIDE // gy) * TILE_SIDE, -(-cols // TILE_SIDE // gx) * TILE_SIDE], "cores": gx * gy, "grid": [gx, gy]}
         return tensor([1, 1, rows, cols], dtype, "l1_block_sharded", shard=shard)
 
     config = {
@@ -157,11 +155,11 @@ def gemm_row(cells: Cells) -> Configured:
 
 def ops_row(cells: Cells) -> Configured:
     """ops: one profiled device operation with its attributes."""
-    arch = cells.choice("arch", {"wormhole_b0", "blackhole"})
+    arch = cells.choice("arch", set(ARCHITECTURES))
     cores = cells.integer("available_cores")
     if cores > 140:
         raise cells.fail("available_cores", f"no chip has more than 140 worker cores, got {cores}")
-    card = "n150" if arch == "wormhole_b0" else "p150"
+    card = cards()[arch].name
     banks = 7 if "p100" in (cells.row.get("system") or "") else 0
     attrs = cells.json("attrs") or {}
     if not isinstance(attrs, dict):
@@ -272,12 +270,11 @@ def configure(row: Row, index: int, table: Table | None = None) -> Configured:
     """Machine and op configuration of one row; EstimateError when its tensors exceed the card's DRAM."""
     cells = Cells(row, index)
     done = (table or recognise(list(row))).convert(cells)
-    needed_bytes = sum(
-        math.prod(t["padded"]) * ELEMENT_BYTES.get(t["dtype"], 2.0) for t in (*done.config["inputs"], *done.config["outputs"]) if t["buffer"] == "dram"
-    )
-    if needed_bytes > DRAM_BYTES[done.card]:
+    needed_bytes = sum(math.prod(t["padded"]) * MEAN_BYTES[t["dtype"]] for t in (*done.config["inputs"], *done.config["outputs"]) if t["buffer"] == "dram")
+    held_bytes = cards()[done.card].dram_bytes
+    if needed_bytes > held_bytes:
         column = next(name for name in ("M", "inputs", "padded_shape", "shape", "id") if name in row)
-        raise cells.fail(column, f"the tensors need {needed_bytes / 1e9:.1f} GB of DRAM, a {done.card} has {DRAM_BYTES[done.card] / 1e9:.1f} GB")
+        raise cells.fail(column, f"the tensors need {needed_bytes / 1e9:.1f} GB of DRAM, a {done.card} has {held_bytes / 1e9:.1f} GB")
     return done
 
 

@@ -15,3 +15,11 @@ def python_path() -> Path:
         if (folder / "ttnn" / "_signatures.json").is_file():
             return folder
     raise ActivationError(f"the simulator's ttnn package is not beside {HERE}; reinstall ttnn_shim")
+
+
+def arch_dir() -> Path:
+    """The folder of the tables of the machine: of an installation, or of a source tree."""
+    for folder in (HERE / "arch", HERE.parents[1] / "arch"):
+        if (folder / "cards.csv").is_file():
+            return folder
+    raise FileNotFoundError(f"the tables of the machine are not beside {HERE}; reinstall ttnn_shim")

@@ -9,11 +9,10 @@ from typing import Any
 
 from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.json_files import read_json
+from ttnn_shim.machine import card_of
 from ttnn_shim.native import load
 from ttnn_shim.records import CallRecord, Profile, program_record
 
-_CLOCK_GHZ = {"wormhole_b0": 1.0, "blackhole": 1.35}
-_DRAM_BANK_GB_S = {"wormhole_b0": 24.0, "blackhole": 64.0}
 # An 8 x 16 by 16 x 16 multiply-add per core and cycle, times the passes of each fidelity.
 _FLOP_PER_CORE_CYCLE = 4096
 _PASSES = {"LoFi": 1, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}
@@ -31,18 +30,18 @@ def device_profile(info: Mapping[str, Any], events: list[dict[str, Any]], calls:
             specs = event[f"{kind}s"]
             event.setdefault(f"{kind}_ids", [spec["id"] for spec in specs])
             event.setdefault(f"{kind}_addresses", [spec["address"] for spec in specs])
-    arch = info["arch"]
-    peak = info["grid_x"] * info["grid_y"] * _FLOP_PER_CORE_CYCLE * _CLOCK_GHZ[arch] / 1000
+    card = card_of(info["card"])
+    peak = info["grid_x"] * info["grid_y"] * _FLOP_PER_CORE_CYCLE * card.clock_ghz / 1000
     files = sorted({frame.file for call in calls.values() for frame in call.frames})
     return Profile(
         card=info["card"],
-        arch=arch,
-        clock_ghz=_CLOCK_GHZ[arch],
+        arch=card.architecture,
+        clock_ghz=card.clock_ghz,
         grid=(info["grid_x"], info["grid_y"]),
         l1_bank_bytes=info["l1_bytes_per_bank"],
         dram_bank_bytes=info["dram_bytes_per_bank"],
         dram_banks=info["dram_banks"],
-        dram_peak_gb_s=info["dram_banks"] * _DRAM_BANK_GB_S[arch],
+        dram_peak_gb_s=info["dram_banks"] * card.dram_bank_gb_s,
         fpu_peak_tflops={name: peak / passes for name, passes in _PASSES.items()},
         programs=[program_record(event, origin_ns) for event in events],
         calls=calls,
@@ -77,7 +76,7 @@ def card_info(card: str) -> dict[str, Any]:
     names = ("grid_x", "grid_y", "dram_banks", "l1_bytes_per_bank", "dram_bytes_per_bank")
     facts: dict[str, Any] = {name: int(getattr(info, name)) for name in names}
     name = ffi.string(info.card).decode()
-    return {"card": name, "arch": "blackhole" if name.startswith("p") else "wormhole_b0", **facts}
+    return {"card": name, "arch": card_of(name).architecture, **facts}
 
 
 def events_profile(events: list[dict[str, Any]], card: str, root: Path) -> Profile:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import operator
 import os
 import re
 import sys
@@ -18,7 +19,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ttnn_shim import session
+from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.errors import ShimError
+from ttnn_shim.machine import cards
 from ttnn_shim.published_ops import BUILDERS, earlier_call, eltwise_call
 from ttnn_shim.published_words import Call, Machine, Unreadable
 from ttnn_shim.simlib import simulator
@@ -71,7 +74,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
     config = request["config"]
     card, (x, y) = card_of(request["chip"], request["arch"])
     wanted = requested_grid(config)
-    if card == "p150" and (x, y) == (11, 10) and (wanted[0] > x or wanted[1] > y) and wanted[0] <= 14 and wanted[1] <= 10:
+    if card == "p150" and (x, y) == (11, 10) and (wanted[0] > x or wanted[1] > y) and all(map(operator.le, wanted, cards()[card].tensix_grid)):
         x, y = wanted
     key = (card, x, y)
     if key not in devices:
@@ -100,7 +103,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
     if "wall" in request["measured"]:
         gap_ns = simulator().get(simulator().arch(card), "launch_gap")
     sizes = [sum(spec_bytes(spec) for spec in (*event["inputs"], *event["outputs"])) for event in programs]
-    peak_bytes_per_ns = 288.0 if request["arch"] == "wormhole_b0" else 448.0 if card == "p100" else 512.0
+    peak_bytes_per_ns = cards()[card].dram_gb_s
     floors = [max(size / peak_bytes_per_ns, event["fpu_utilisation"] * event["ns"]) for size, event in zip(sizes, programs, strict=True)]
     return {
         "ns": float(sum(event["ns"] + gap_ns for event in programs)),
@@ -134,8 +137,7 @@ def join_whole_rows(date: str, card: str, grid: tuple[int, int], programs: list[
 
 def spec_bytes(spec: Mapping[str, Any]) -> float:
     """Bytes of a tensor of the event log."""
-    elements = float(math.prod(spec["padded_shape"]))
-    return elements * {"BFLOAT8_B": 1.0625, "BFLOAT4_B": 0.5625, "UINT8": 1.0, "BFLOAT16": 2.0, "UINT16": 2.0}.get(spec["dtype"], 4.0)
+    return float(math.prod(spec["padded_shape"])) * MEAN_BYTES[spec["dtype"].lower()]
 
 
 def builder_of(op: str, config: Mapping[str, Any], date: str) -> Callable[[Machine, Mapping[str, Any]], Call]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
+from ttnn_shim.machine import card_of
 from ttnn_shim.native import load
 from ttnn_shim.paths import python_path
 
@@ -238,8 +239,7 @@ def card(name: str) -> Card:
         lib.shim_device_close(device[0])
         lib.shim_device_free(device[0])
     named = ffi.string(facts.card).decode()
-    architecture = "blackhole" if named.startswith("p") else "wormhole_b0"
-    return Card(named, architecture, (facts.grid_x, facts.grid_y), facts.l1_bytes_per_bank, facts.dram_banks)
+    return Card(named, card_of(named).architecture, (facts.grid_x, facts.grid_y), facts.l1_bytes_per_bank, facts.dram_banks)
 
 
 @cache

@@ -13,13 +13,13 @@ from types import TracebackType
 
 from ttnn_shim import plain, progress
 from ttnn_shim.command_line import CommandParser, complain
+from ttnn_shim.machine import cards
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
 
 _ELF = b"\x7fELF"
-_SMALLEST = {"wormhole_b0": "n150", "wormhole": "n150", "blackhole": "p150"}
-CARDS = ("wormhole_b0", "wormhole", "blackhole", "n150", "n300", "p100", "p150")
+CARDS = tuple(cards())
 
 
 def main(arguments: list[str]) -> int:
@@ -97,7 +97,7 @@ def _is_compiled(program: Path) -> bool:
 
 def card_name(text: str) -> str:
     """The card that an architecture stands for; a card itself."""
-    return _SMALLEST.get(text, text)
+    return cards()[text].name if text in cards() else text
 
 
 def _show(root: Path, kind: type[BaseException], error: BaseException, entry: TracebackType | None) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.error_bands import relative_error, total_error
 from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
 
@@ -120,13 +121,9 @@ def longest_by_line(profile: Profile) -> dict[str, ProgramRecord]:
     return found
 
 
-_WIDTHS = {"FLOAT32": 4.0, "UINT32": 4.0, "INT32": 4.0, "BFLOAT16": 2.0, "UINT16": 2.0, "UINT8": 1.0, "BFLOAT8_B": 1088 / 1024, "BFLOAT4_B": 576 / 1024}
-"""Bytes per element; block formats with their shared exponents (a tile of 1024 has 64 of them)."""
-
-
 def size_bytes(tensor: TensorRecord) -> float:
     """Bytes of a tensor in memory, padding included."""
-    return math.prod(tensor.padded_shape) * _WIDTHS.get(tensor.dtype, 2.0)
+    return math.prod(tensor.padded_shape) * MEAN_BYTES.get(tensor.dtype.lower(), 2.0)
 
 
 def best_case_ns(profile: Profile) -> tuple[float, float]:

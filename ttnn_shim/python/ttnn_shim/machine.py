@@ -1,0 +1,65 @@
+"""The modelled cards: facts of `arch/cards.csv`, the table that the core is built from as well."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+
+from ttnn_shim.paths import arch_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """name, architecture: "n150", "wormhole_b0". grid: columns and rows of worker cores; tensix_grid: of the chip, before harvesting and dispatch.
+
+    l1_unreserved_bytes: of a core, as TT-NN reports it. dram_bytes: of the card; dram_gb_s: peak of all banks.
+    """
+
+    name: str
+    architecture: str
+    clock_ghz: float
+    grid: tuple[int, int]
+    tensix_grid: tuple[int, int]
+    l1_unreserved_bytes: int
+    l1_align_bytes: int
+    dram_align_bytes: int
+    dram_banks: int
+    dram_bytes: int
+    dram_bank_gb_s: float
+
+    @property
+    def dram_gb_s(self) -> float:
+        return self.dram_banks * self.dram_bank_gb_s
+
+
+@cache
+def cards() -> dict[str, Card]:
+    """By every name that means a card: those of architectures first."""
+    rows: dict[str, dict[str, str]] = {}
+    with open(arch_dir() / "cards.csv", newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            rows.setdefault(row["card"], {})[row["name"]] = row["value"]
+    found = {name: _card(name, values) for name, values in rows.items()}
+    return {alias: found[name] for name, values in rows.items() for alias in values.get("names", "").split()} | found
+
+
+def _card(name: str, values: dict[str, str]) -> Card:
+    whole = {key: int(values[key]) for key in ("grid_x", "grid_y", "tensix_x", "tensix_y")}
+    return Card(
+        name, values["family"], float(values["clock_ghz"]), (whole["grid_x"], whole["grid_y"]), (whole["tensix_x"], whole["tensix_y"]),
+        int(values["l1_unreserved_bytes"]), int(values["l1_align"]), int(values["dram_align"]), int(values["dram_banks"]), int(values["dram_bytes"]),
+        float(values["dram_bank_gb_s"]),
+    )  # fmt: skip
+
+
+def card_of(name: str) -> Card:
+    """The card of a name, which may state a grid of its own ("n150:7x10"). Raises: ValueError for an unknown one."""
+    known = cards()
+    found = known.get(name.partition(":")[0])
+    if found is None:
+        raise ValueError(f"unknown card or architecture {name[:100]!r}; known: {', '.join(known)}")
+    return found
+
+
+ARCHITECTURES = tuple(dict.fromkeys(card.architecture for card in cards().values()))
