@@ -22,7 +22,7 @@ import numpy as np
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import AlchemistError, InputError, UserError, checked_path, explained, printable, quoted
 from alchemist.loaded import LoadedProgram
-from alchemist.toolchain.ttnn_file import read_module_text, read_ttnn
+from alchemist.toolchain.ttnn_file import check_one_chip, read_module_text
 
 _WEIGHT_KIND = re.compile(r"(argument_type<)(?:parameter|constant)(>)")
 
@@ -196,14 +196,3 @@ def _opened(place: Path, scratch: tempfile.TemporaryDirectory[str] | None = None
     elif session.card() != card:
         raise UserError("the program is for another card", location=str(place), expected=session.card(), got=card, hint="close the other programs first")
     return StitchedProgram(place, scratch)
-
-
-def check_one_chip(path: Path, entry: str = "") -> None:
-    """Raises UserError for a binary whose program runs on several chips."""
-    for program in read_ttnn(path)["programs"]:
-        rows, columns = program.get("mesh_shape", (1, 1))
-        if rows * columns > 1 and entry in ("", program.get("name")):
-            raise UserError(
-                f"the program is for {rows * columns} chips", location=f"{path}: program {quoted(program.get('name'))}", expected="mesh 1x1",
-                got=f"mesh {rows}x{columns}", hint="compile the model for one chip; read, check and opt take this file",
-            )  # fmt: skip

@@ -19,6 +19,7 @@ from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs, result_attrs
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import SourceInfo, from_location, sources_of
+from alchemist.ir.printer import location_body
 
 _LONGEST = 200
 
@@ -89,6 +90,8 @@ def _graph(func: FuncOp) -> dict[str, Any]:
         else:
             node = _node(str(index), op.name, namespace(sources_of(op)), edges, list(op.results))
             node["attrs"] += _attributes(op)
+            if location := loc_text(op):
+                node["attrs"].append({"key": "loc", "value": location})
         nodes.append(node)
         for position, result in enumerate(op.results):
             made_by[result] = (node["id"], str(position))
@@ -130,6 +133,12 @@ def _attributes(op: Operation) -> list[dict[str, str]]:
     return found
 
 
+def loc_text(op: Operation) -> str:
+    """`loc("add.3")`: the op's location as a profile's column LOC has it, "" for an unknown one."""
+    body = location_body(op.location)
+    return "" if body == "unknown" else f"loc({body})"
+
+
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
@@ -141,8 +150,9 @@ def _short(value: object) -> str:
 def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], int, int]:
     """Overlay of kernel times (ns) per node; number of profile rows used, number of rows.
 
-    Profile rows carry no node names. Rows and nodes are aligned in order (longest common subsequence of op names); a row
-    without a node belongs to the node of the row before it: `ttnn.linear` is a matmul and an addition on the device.
+    Rows with a column LOC (`ttrt perf`) belong to a node with that location; the others are matched by the name of their op.
+    Rows and nodes are aligned in order (longest common subsequence); a row without a node belongs to the node of the row
+    before it: `ttnn.linear` is a matmul and an addition on the device.
 
     Raises:
         InputError: no ops_perf_results.csv in the directory.
@@ -165,7 +175,10 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
     results: dict[str, dict[str, float]] = {}
     used = 0
     current = ""
-    for row, hit in zip(rows, in_order([_words(row["OP CODE"] or "") for row in rows], [n["label"] for n in nodes], _belongs), strict=True):
+    locations = {node["id"]: next((entry["value"] for entry in node.get("attrs", ()) if entry["key"] == "loc"), "") for node in nodes}
+    left = [f"{words(row['OP CODE'] or '')}\n{row.get('LOC') or ''}" for row in rows]
+    right = [f"{node['label']}\n{locations[node['id']]}" for node in nodes]
+    for row, hit in zip(rows, in_order(left, right, _same_place), strict=True):
         current = nodes[hit]["id"] if hit is not None else current
         if not current or not row.get(column):
             continue
@@ -189,12 +202,19 @@ _BINARY = {"add", "subtract", "multiply", "div", "divide", "maximum", "minimum",
 _UNARY = {"relu", "gelu", "silu", "exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "neg", "cos", "sin", "abs", "erf", "typecast", "reciprocal"}
 
 
-def _words(code: str) -> str:
+def words(code: str) -> str:
     return code.lower().replace("_", "").replace("deviceoperation", "")
 
 
 @cache
-def _belongs(words: str, label: str) -> bool:
+def _same_place(row: str, node: str) -> bool:
+    """Whether a row's op and location are those of a node; each is "name, line break, location"."""
+    (name, loc), (label, place) = row.split("\n", 1), node.split("\n", 1)
+    return belongs(name, label) and (not loc or loc == place)
+
+
+@cache
+def belongs(words: str, label: str) -> bool:
     name = label.removeprefix("ttnn.")
     if "binary" in words:
         return name in _BINARY

@@ -17,7 +17,7 @@ from alchemist.options import CompilerOptions, Language, pairs
 from alchemist.pipeline import check_options, compile_captured
 from alchemist.progress import Progress
 from alchemist.toolchain.flatbuffer import write_file
-from alchemist.toolchain.ttnn_file import ttnn_binary
+from alchemist.toolchain.ttnn_binary import ttnn_binary
 
 
 def main(arguments: Sequence[str]) -> int:

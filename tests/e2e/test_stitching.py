@@ -16,6 +16,7 @@ from alchemist.frontends.mlir.read import read_module
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.toolchain import flatbuffer, ttnn_file
+from alchemist.toolchain.ttnn_binary import ttnn_binary
 
 ENCODER = """
 func.func @main(%arg0: tensor<32x64xbf16> {ttir.name = "x"}, %arg1: tensor<64x128xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>, ttir.name = "w"}) -> tensor<32x128xbf16> {
@@ -37,7 +38,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stitching")
     (folder / "encoder.mlir").write_text(ENCODER)
     codegen_mlir(folder / "encoder.mlir", export_path=folder / "encoder", export_golden="none")
-    (folder / "head.ttnn").write_bytes(ttnn_file.ttnn_binary(lower_to_ttnn(read_module(HEAD), CompilerOptions()).module))
+    (folder / "head.ttnn").write_bytes(ttnn_binary(lower_to_ttnn(read_module(HEAD), CompilerOptions()).module))
     return folder
 
 

@@ -85,7 +85,7 @@ def binaries() -> tuple[bytes, ...]:
     from alchemist.frontends.mlir.read import read_module
     from alchemist.options import CompilerOptions
     from alchemist.passes import lower_to_ttnn
-    from alchemist.toolchain.ttnn_file import ttnn_binary
+    from alchemist.toolchain.ttnn_binary import ttnn_binary
 
     module = lower_to_ttnn(read_module(MODEL), CompilerOptions()).module
     small = ttnn_binary(module)

@@ -13,6 +13,7 @@ from alchemist.ir.text import print_module
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.toolchain import flatbuffer, ttnn_file
+from alchemist.toolchain.ttnn_binary import ttnn_binary
 
 DATA = Path(__file__).parents[1] / "mlir" / "data"
 TTIR = """
@@ -31,7 +32,7 @@ def lowered(text: str = TTIR) -> str:
 @pytest.fixture
 def binary(tmp_path: Path) -> Path:
     path = tmp_path / "matmul.ttnn"
-    path.write_bytes(ttnn_file.ttnn_binary(read_module(lowered())))
+    path.write_bytes(ttnn_binary(read_module(lowered())))
     return path
 
 
@@ -58,9 +59,9 @@ def test_text_comes_back_byte_for_byte(name: str) -> None:
     text = TTIR if name == "matmul" else (DATA / f"{name}.mlir").read_text()
     module = read_module(text if name.endswith("ttnn") else lowered(text))
     complete(module)
-    data = ttnn_file.ttnn_binary(module)
+    data = ttnn_binary(module)
     assert ttnn_file.read_ttnn(data)["mlir"]["source"] == print_module(module)
-    assert ttnn_file.ttnn_binary(read_module(print_module(module))) == data
+    assert ttnn_binary(read_module(print_module(module))) == data
 
 
 def test_files_of_2024_have_the_text_in_their_programs() -> None:
@@ -111,7 +112,7 @@ def test_what_no_binary_can_hold(text: str, words: tuple[str, ...], tmp_path: Pa
 
 
 def test_a_binary_without_text_is_refused() -> None:
-    data = flatbuffer.write(ttnn_file._WHOLE.tables[-1][1], {"version": (0, 0, 1), "schema_hash": "x"}, flatbuffer.TTNN)
+    data = flatbuffer.write(ttnn_file.BINARY, {"version": (0, 0, 1), "schema_hash": "x"}, flatbuffer.TTNN)
     with pytest.raises(FlatbufferError, match="no module text"):
         ttnn_file.read_ttnn(data)
 

@@ -1,0 +1,1 @@
+"""`ttrt`: tt-mlir's runtime tool over generated programs on the simulator."""

@@ -1,0 +1,1 @@
+"""`api` and `util`, as in the real package."""
