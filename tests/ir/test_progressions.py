@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from alchemist.frontends.vocabulary import FOLD_LIMIT, progression
+from tests.tables import table
 
 LARGE = 1 << 31
 
 
-@pytest.mark.parametrize(
+@table(
     ("values", "found"),
     [
         ([3, 5], (0, 3, 2)),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ttnn_shim
+from tests.tables import table
 
 sys.path[:0] = [str(Path(__file__).parents[1] / "conformance"), str(ttnn_shim.python_path())]
 import probes  # noqa: E402
@@ -28,7 +29,7 @@ def device() -> Iterator[Any]:
         yield opened
 
 
-@pytest.mark.parametrize(("spec", "sample"), WRONG, ids=[f"{spec.name}-{sample.match}" for spec, sample in WRONG])
+@table(("spec", "sample"), WRONG, ids=[f"{spec.name}-{sample.match}" for spec, sample in WRONG])
 def test_error_sample(spec: OpSpec, sample: ErrorSample, device: Any) -> None:
     call = {"id": spec.name, "inputs": probes.base_inputs(spec, sample), "call": probes.call_text(spec, sample)}
     verdict = runner.one(ttnn, device, call)

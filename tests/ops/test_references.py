@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from alchemist.ops import TTIR_OPS, TTNN_OPS
+from tests.tables import table
 
 FLOATS = [0.0, -0.0, 0.25, -0.25, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.5, -2.5, 3.0, -3.0, 6.0, 7.25, -7.25, 40.0, -40.0, math.inf, -math.inf, math.nan]
 INTEGERS = [0, 1, -1, 2, -2, 3, -3, 7, -7, 31, 100, -100, 2**31 - 1, -(2**31)]
@@ -71,14 +72,14 @@ def assert_same(found: np.ndarray, expected: torch.Tensor) -> None:
         np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", UNARY)
+@table("name", UNARY)
 def test_of_one_value(name: str) -> None:
     values = np.array([x for x in FLOATS if math.isfinite(x) or name not in NOT_A_NUMBER], np.float32)
     with np.errstate(all="ignore"):
         assert_same(reference(name, values), UNARY[name](torch.from_numpy(values)))
 
 
-@pytest.mark.parametrize("name", BINARY)
+@table("name", BINARY)
 def test_of_two_values(name: str) -> None:
     finite = [x for x in FLOATS if math.isfinite(x)] if name in ("remainder", "pow") else FLOATS
     a, b = np.array(finite, np.float32)[:, None], np.array([x for x in finite if x or name != "remainder"], np.float32)[None]
@@ -86,7 +87,7 @@ def test_of_two_values(name: str) -> None:
         assert_same(reference(name, a, b), BINARY[name](torch.from_numpy(a), torch.from_numpy(b)))
 
 
-@pytest.mark.parametrize("name", OF_INTEGERS)
+@table("name", OF_INTEGERS)
 def test_of_integers(name: str) -> None:
     a, b = (np.array(INTEGERS[:-2] if name == "add" else INTEGERS, np.int32).reshape(shape) for shape in ((-1, 1), (1, -1)))
     assert_same(reference(name, a, b), OF_INTEGERS[name](torch.from_numpy(a), torch.from_numpy(b)))
@@ -141,8 +142,8 @@ def results(name: str, inputs: list[Any], shapes: list[Any], **attributes: Any) 
     return [np.asarray(value) for value in function(inputs, attributes, shapes)]
 
 
-@pytest.mark.parametrize("dims", [(0,), (1, 2), (0, 2), (2, 0, 1), None])
-@pytest.mark.parametrize("keep", [False, True])
+@table("dims", [(0,), (1, 2), (0, 2), (2, 0, 1), None])
+@table("keep", [False, True])
 def test_the_place_of_the_largest(dims: tuple[int, ...] | None, keep: bool) -> None:
     """Over several dims its place among their values, in the order of the dims."""
     x = line(3, 4, 5)
@@ -178,8 +179,8 @@ def test_caches() -> None:
     assert np.array_equal(results("ttir.paged_update_cache", [cache, rows[:, :1], np.array([5])], [], share_cache=True)[0][0, :, 5], rows[0, 0])
 
 
-@pytest.mark.parametrize("window", [None, 1, 2, 6])
-@pytest.mark.parametrize(("causal", "columns"), [(True, 6), (False, 6), (True, 8)])
+@table("window", [None, 1, 2, 6])
+@table(("causal", "columns"), [(True, 6), (False, 6), (True, 8)])
 def test_attention_to_a_window(window: int | None, causal: bool, columns: int) -> None:
     """Of the last `window` keys up to the row's own; without the causal mask also of all behind."""
     q, k, v = (torch.from_numpy(line(1, 2, rows, 8) / 50) for rows in (6, columns, columns))
@@ -191,10 +192,10 @@ def test_attention_to_a_window(window: int | None, causal: bool, columns: int) -
     assert_same(found, F.scaled_dot_product_attention(q, k, v, shown, scale=0.5))
 
 
-@pytest.mark.parametrize(
+@table(
     ("size", "kernel", "stride", "padding", "dilation"), [(7, 2, 2, 0, 1), (5, 3, 2, 1, 1), (4, 2, 3, 1, 1), (9, 3, 2, 1, 2), (6, 2, 2, 0, 1), (5, 1, 3, 0, 1)]
 )
-@pytest.mark.parametrize("ceil", [False, True])
+@table("ceil", [False, True])
 def test_pools(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil: bool) -> None:
     """No window begins behind the image and its padding in front, also with ceil_mode."""
     x = torch.from_numpy(line(1, 2, size, size + 1))

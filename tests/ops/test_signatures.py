@@ -11,6 +11,7 @@ import pytest
 from alchemist.errors import InternalError
 from alchemist.ops import TTNN_OPS, signatures
 from alchemist.ops.spec import ONES, REQUIRED, Arg, EnumRef, Kind, OpSpec
+from tests.tables import table
 
 ENUM_DEFAULTS = {
     "DataType.BFLOAT16": "bf16",
@@ -59,7 +60,7 @@ def _mismatch(args: tuple[Arg, ...], overload: list[list[Any]]) -> str:
     return f"required {missing} are missing" if missing else ""
 
 
-@pytest.mark.parametrize("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
+@table("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
 def test_python_arguments(spec: OpSpec, api: dict[str, Any]) -> None:
     overloads = api["python"][spec.target]
     reasons = [_mismatch(spec.args, overload) for overload in overloads]
@@ -105,7 +106,7 @@ def _cpp_mismatch(spec: OpSpec, types: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
+@table("spec", TTNN_OPS.values(), ids=lambda spec: spec.name)
 def test_cpp_parameters(spec: OpSpec, api: dict[str, Any]) -> None:
     """The C++ parameter list has the length and types of an exported overload."""
     candidates = api["cpp"][spec.name]
@@ -146,7 +147,7 @@ def test_each_quirk_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not stale
 
 
-@pytest.mark.parametrize(
+@table(
     ("op", "parameter", "text"),
     [
         ("conv2d", "input_tensor", ""), ("conv2d", "dtype", "std::nullopt"), ("conv2d", "return_output_dim", "false"), ("conv_transpose2d", "mirror_kernel", "true"),

@@ -16,6 +16,8 @@ import torch
 import ttnn
 from ttnn_shim.errors import ActivationError, InvalidArgument, NotSupported, OutOfMemory, ShimError, TensorFileError
 
+from tests.tables import table
+
 CORES = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 3))])
 SHARDS = ttnn.ShardSpec(CORES, [32, 64], ttnn.ShardOrientation.ROW_MAJOR)
 
@@ -75,7 +77,7 @@ REPRS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("expression", REPRS)
+@table("expression", REPRS)
 def test_prints_as_the_real_package(expression: str) -> None:
     assert repr(eval(expression)) == REPRS[expression]
 
@@ -86,8 +88,8 @@ ARRAYS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", [(1,), (5, 7), (2, 3, 33, 65), ()])
-@pytest.mark.parametrize("name", ARRAYS)
+@table("shape", [(1,), (5, 7), (2, 3, 33, 65), ()])
+@table("name", ARRAYS)
 def test_array_round_trip(name: str, shape: tuple[int, ...]) -> None:
     kind = ml_dtypes.bfloat16 if name == "bfloat16" else np.dtype(name)
     array = np.asarray(np.random.default_rng(0).integers(0, 2, shape)).astype(kind)
@@ -140,7 +142,7 @@ CONVERSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("values", "kind", "target", "expected"), CONVERSIONS)
+@table(("values", "kind", "target", "expected"), CONVERSIONS)
 def test_host_conversion(values: list[Any], kind: str, target: Any, expected: list[Any]) -> None:
     assert ttnn.Tensor(np.array(values, kind), target).to_list() == expected
 
@@ -183,7 +185,7 @@ OPERATORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@table("name", OPERATORS)
 def test_operator(name: str, device: Any) -> None:
     a = np.arange(1, 17, dtype=np.float32).reshape(4, 4)
     b = np.float32(4) - np.eye(4, dtype=np.float32)
@@ -236,7 +238,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "kind", "pattern"), REFUSED)
+@table(("expression", "kind", "pattern"), REFUSED)
 def test_refuses_what_the_real_package_refuses(expression: str, kind: type[Exception], pattern: str, device: Any) -> None:
     x = on(device, np.ones((2, 2)))
     with pytest.raises(kind, match=pattern):

@@ -8,6 +8,8 @@ import pytest
 import torch
 import ttnn
 
+from tests.tables import table
+
 ROW, COL = ttnn.ShardOrientation.ROW_MAJOR, ttnn.ShardOrientation.COL_MAJOR
 HEIGHT, WIDTH, BLOCK = ttnn.ShardStrategy.HEIGHT, ttnn.ShardStrategy.WIDTH, ttnn.ShardStrategy.BLOCK
 REFUSED = "refused"
@@ -85,7 +87,7 @@ SHARDED = [
 ]
 
 
-@pytest.mark.parametrize("case", SHARDED, ids=range(len(SHARDED)))
+@table("case", SHARDED, ids=range(len(SHARDED)))
 def test_sharded_memory_configs(case: tuple[Any, ...]) -> None:
     helper, shape, strategy, orientation, flags, expected = case
     if expected is REFUSED:
@@ -144,7 +146,7 @@ WALKS = {
 }
 
 
-@pytest.mark.parametrize("call", WALKS)
+@table("call", WALKS)
 def test_core_and_size_helpers(call: str) -> None:
     assert repr(eval(f"ttnn.{call}")) == WALKS[call]
 
@@ -199,7 +201,7 @@ SPREAD: list[tuple[tuple[list[int], str, str, list[int]], tuple[str, list[int]]]
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), SPREAD, ids=range(len(SPREAD)))
+@table(("given", "expected"), SPREAD, ids=range(len(SPREAD)))
 def test_sharded_specs(given: tuple[list[int], str, str, list[int]], expected: tuple[str, list[int]], device: Any) -> None:
     """The specs that a spec's own methods make; a tensor made by one holds its values."""
     shape, layout, method, argument = given

@@ -10,6 +10,8 @@ import torch
 import ttnn
 from ttnn_extras.golden import golden_of
 
+from tests.tables import table
+
 SHAPE = (1, 1, 32, 64)
 BELOW_ONE = ("acos", "asin", "atanh", "erfinv")
 POSITIVE = ("acosh", "digamma", "lgamma", "log", "log10", "log1p", "log2", "multigammaln", "rsqrt", "sqrt")
@@ -42,7 +44,7 @@ def test_golden_functions_at_the_ends_of_their_domain(name: str, device: Any) ->
     torch.testing.assert_close(ttnn.to_torch(got), expected, rtol=1e-3, atol=1e-3, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", [*UNARY, *BINARY, *EXTRA])
+@table("name", [*UNARY, *BINARY, *EXTRA])
 def test_golden_functions_are_what_ops_compute(name: str, device: Any) -> None:
     operation = getattr(ttnn, name)
     inputs, extra = operands(name), EXTRA.get(name, ())
@@ -174,7 +176,7 @@ FORMS: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FORMS)
+@table("case", FORMS)
 def test_golden_functions_with_arguments(case: str, device: Any) -> None:
     name, args, kwargs = FORMS[case]
     operation = ttnn
@@ -261,7 +263,7 @@ WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", WINDOWS)
+@table("case", WINDOWS)
 def test_golden_functions_of_windows(case: str, device: Any) -> None:
     torch.manual_seed(0)
     name, settings = WINDOWS[case]

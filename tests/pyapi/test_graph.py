@@ -15,6 +15,8 @@ import pytest
 import ttnn
 from ttnn import graph
 
+from tests.tables import table
+
 CREATE = "tt::tt_metal::create_device_tensor"
 NODE_KEYS = {"arguments", "connections", "counter", "input_tensors", "node_type", "params", "stacking_level"}
 L1 = ttnn.L1_MEMORY_CONFIG
@@ -175,8 +177,8 @@ def test_results(device: Any, program: Program) -> None:
     assert held == now - before - {("DRAM", a.buffer_address())}
 
 
-@pytest.mark.parametrize("program", [*FUNCTIONS, convolution], ids=lambda program: program.__name__)
-@pytest.mark.parametrize("mode", graph.RunMode)
+@table("program", [*FUNCTIONS, convolution], ids=lambda program: program.__name__)
+@table("mode", graph.RunMode)
 def test_memory_is_the_allocators(device: Any, program: Program, mode: Any) -> None:
     """The peak of a core's L1 is what the allocator and the programs' circular buffers held at once. Without dispatch, buffers of a program stay, as in
     the real package, until the next one has its results."""
@@ -320,7 +322,7 @@ def test_reports(device: Any, tmp_path: Path) -> None:
     assert ttnn.CONFIG.enable_fast_runtime_mode and not graph.is_graph_capture_active() and not (tmp_path / "three.json").exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "functions"),
     [
         (lambda a: ttnn.mul(a, a), ["ttnn.multiply", "BinaryNgDeviceOperation", CREATE]),
@@ -347,7 +349,7 @@ def test_reflected_operators(device: Any) -> None:
         assert np.asarray(result.to_list(), np.float32) == pytest.approx(np.full((32, 32), value))
 
 
-@pytest.mark.parametrize(
+@table(
     ("call", "kind", "words"),
     [
         (lambda: graph.end_graph_capture(), RuntimeError, "no graph capture is under way"),
@@ -384,7 +386,7 @@ def test_durations(device: Any) -> None:
     assert graph.extract_total_duration_from_graph(nodes[:-1]) == 0.0
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "found"),
     [
         ("Shape([1, 1, 32])", {"Shape": [1, 1, 32]}),

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 import ttnn
+
+from tests.tables import table
 
 FILE = Path(__file__).parent.parent / "data" / "ttnn_host_conversions.json.gz"
 REALS = [-300.7, -3.2, 0.5, 100.5, 200.7, 300.7, 65504.0, 70000.0, -70000.0, 3e9, -3e9, 1e20, float("nan"), float("inf"), float("-inf"), -0.0, 2049.0]
@@ -58,7 +59,7 @@ def cases() -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", cases())
+@table("case", cases())
 def test_conversion(case: str) -> None:
     wanted, got = json.loads(gzip.decompress(FILE.read_bytes()))[case], outcome(*case.split("/"))
     assert (wanted is None) == (got is None), (wanted, got)

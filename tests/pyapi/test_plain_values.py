@@ -10,6 +10,8 @@ import torch
 import ttnn
 from ttnn_shim.errors import ShimError
 
+from tests.tables import table
+
 CORES = ttnn.CoreRangeSet({ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(3, 1))})
 APART = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(0, 1)), ttnn.CoreRange(ttnn.CoreCoord(2, 2), ttnn.CoreCoord(3, 2))])
 SHARD = ttnn.ShardSpec(CORES, [32, 64], ttnn.ShardOrientation.ROW_MAJOR)
@@ -139,14 +141,14 @@ REFUSED: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("expression", VALUES)
+@table("expression", VALUES)
 def test_values(expression: str) -> None:
     found = eval(expression)
     assert found == VALUES[expression]
     assert type(found) is type(VALUES[expression])
 
 
-@pytest.mark.parametrize("expression", REFUSED)
+@table("expression", REFUSED)
 def test_refused(expression: str) -> None:
     with pytest.raises((TypeError, ValueError, AttributeError, RuntimeError, ShimError)) as caught:
         eval(expression)

@@ -9,6 +9,8 @@ import pytest
 import torch
 import ttnn
 
+from tests.tables import table
+
 CORES = {"HEIGHT": (1, 8), "WIDTH": (1, 8), "BLOCK": (2, 4)}
 
 
@@ -49,7 +51,7 @@ def test_moves_only_where_there_is_room(device: Any, kind: str, above: bool) -> 
     assert torch.equal(ttnn.to_torch(moved), expected) and not moving.is_allocated()
 
 
-@pytest.mark.parametrize(
+@table(
     ("layout", "source", "cores", "target", "dtype", "ran"),
     [
         ("TILE", "L1", None, "L1", "bfloat8_b", []),  # the memory is the same: the dtype is not looked at

@@ -9,6 +9,8 @@ import torch
 import ttnn
 from ttnn_shim.errors import InvalidArgument
 
+from tests.tables import table
+
 
 def tensor(device: Any, *shape: int, layout: Any = ttnn.TILE_LAYOUT, memory: Any = None) -> tuple[torch.Tensor, Any]:
     """Values that are sums of bfloat16 without rounding, and the device's."""
@@ -27,10 +29,10 @@ def test_where_of_several_broadcast_operands(predicate: tuple[int, ...], yes: tu
     assert torch.equal(ttnn.to_torch(ttnn.where(tp, ty, tn)).float(), torch.where(p > 0, y, n))
 
 
-@pytest.mark.parametrize(
+@table(
     ("kernel", "padding", "taken"), [(2, (1, 1), True), (2, (0, 2, 0, 0), False), (3, (0, 2, 0, 0), False), (1, (1, 0, 1, 0), False), (3, (1, 0, 0, 1), True)]
 )
-@pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
+@table("name", ["max_pool2d", "avg_pool2d"])
 def test_padding_of_pools(name: str, kernel: int, padding: tuple[int, ...], taken: bool, device: Any) -> None:
     """Each side at most half of the window, not both together the window."""
     _, image = tensor(device, 1, 1, 256, 32, layout=ttnn.ROW_MAJOR_LAYOUT)

@@ -13,6 +13,7 @@ import torch
 import ttnn
 from ttnn import _trace
 
+from tests.tables import table
 from ttnn_shim import session
 
 SHAPE = (64, 64)
@@ -145,7 +146,7 @@ FROM_HOST: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", FROM_HOST)
+@table("name", FROM_HOST)
 def test_refused_during_a_capture(name: str, device: Any) -> None:
     """The capture goes on after the error, and has to be ended."""
     call, text = FROM_HOST[name]

@@ -14,6 +14,8 @@ import ttnn
 import ttnn_jit
 from ttnn_jit import api
 
+from tests.tables import table
+
 from .jit_functions import FUNCTIONS, cosh, fusion_test, mul_add
 
 SHAPE = (64, 128)
@@ -45,8 +47,8 @@ def values(result: Any) -> Any:
     return result.cpu().to_numpy().copy()
 
 
-@pytest.mark.parametrize("options", ["", FUSED], ids=["op by op", "fused"])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@table("options", ["", FUSED], ids=["op by op", "fused"])
+@table("name", FUNCTIONS)
 def test_equal_to_the_plain_function(name: str, options: str, device: Any) -> None:
     """Bit for bit, and block-sharded over L1 on the largest grid that divides the result's tiles."""
     function, count, dtype = FUNCTIONS[name]
@@ -150,7 +152,7 @@ CALL_ERRORS: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALL_ERRORS)
+@table("name", CALL_ERRORS)
 def test_refused_functions_and_fallback(name: str, device: Any) -> None:
     function, kind, text = CALL_ERRORS[name]
     a = tensor(device, 0)
@@ -232,7 +234,7 @@ def test_random_calls_share_traces(device: Any) -> None:
     assert [function.num_entries for function in functions] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["cosh", "mul_add", "matmul", "permute", "transpose", "reshape", "concat", "repeat", "clamp", "softmax_by_hand", "bitwise_and",
+@table("name", ["cosh", "mul_add", "matmul", "permute", "transpose", "reshape", "concat", "repeat", "clamp", "softmax_by_hand", "bitwise_and",
                                   "sum over rows", "add bfloat8_b"])  # fmt: skip
 def test_compile_only_gives_a_module_that_the_compiler_reads(name: str, device: Any) -> None:
     from alchemist.ir.parser import parse

@@ -13,6 +13,7 @@ from ttnn_shim.program_query import query_program
 from alchemist import codegen_py, load_codegen_py
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import FileError, FrontendError, InternalError, OptionError, UserError
+from tests.tables import table
 
 MODEL = 'func.func @main(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {\n  %0 = "ttir.relu"(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32>\n  return %0 : tensor<2x2xf32>\n}\n'
 
@@ -25,7 +26,7 @@ class Wordless:
         raise ValueError("neither")
 
 
-@pytest.mark.parametrize(
+@table(
     ("named", "kind"),
     [
         ({"export_path": 3}, OptionError), ({"export_path": "a\0b"}, OptionError), ({"export_path": "\ud800"}, OptionError), ({"export_path": Wordless()}, OptionError),
