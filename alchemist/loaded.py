@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import sys
 import threading
@@ -306,13 +307,18 @@ class LoadedProgram:
     def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         """The entry function on device tensors, in the order of `self.inputs`."""
         arguments = [*inputs, self.weights] if self.takes_weights else list(inputs)
-        outputs = self.function(*arguments)
+        outputs = self.function(self.device, *arguments) if self._takes_device(len(arguments)) else self.function(*arguments)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,) if self._returned else ()
         found = dict(zip(self._returned, outputs, strict=True))
         held = dict(zip(self.inputs, inputs, strict=True))
         for name, place in self._written.items():
             found[name] = held[place["input"]] if "input" in place else self.weights[place["weight"]]
         return tuple(found[name] for name in self.outputs)
+
+    def _takes_device(self, count: int) -> bool:
+        """Whether the entry function has a parameter in front of its tensors: programs that move tensors from the host take the device."""
+        parameters = list(inspect.signature(self.function).parameters)
+        return len(parameters) == count + 1 and parameters[0] == "device"
 
     def __call__(self, *values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         if len(values) != len(self.inputs):

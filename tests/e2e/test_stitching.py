@@ -117,3 +117,24 @@ def test_what_is_no_program(tmp_path: Path) -> None:
         alchemist.load(tmp_path)
     with pytest.raises(UserError, match="no such file"):
         alchemist.load(tmp_path / "x.ttnn")
+
+
+FROM_HOST = """
+#host = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<32x32xbf16, #ttnn.buffer_type<system_memory>>>
+#dram = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<32x32xbf16, #ttnn.buffer_type<dram>>, <interleaved>>
+func.func @main(%arg0: tensor<32x32xbf16, #host>) -> tensor<32x32xbf16, #dram> {
+  %0 = "ttnn.get_device"() <{mesh_shape = #ttnn<mesh_shape 1x1>}> : () -> !ttnn.device
+  %1 = "ttnn.to_device"(%arg0, %0) : (tensor<32x32xbf16, #host>, !ttnn.device) -> tensor<32x32xbf16, #dram>
+  %2 = "ttnn.neg"(%1) : (tensor<32x32xbf16, #dram>) -> tensor<32x32xbf16, #dram>
+  return %2 : tensor<32x32xbf16, #dram>
+}
+"""
+
+
+def test_a_program_that_takes_the_device(tmp_path: Path) -> None:
+    """Programs with inputs on the host have the device as their first parameter."""
+    (tmp_path / "neg.mlir").write_text(FROM_HOST)
+    values = np.arange(1024, dtype=np.float32).reshape(32, 32)
+    with alchemist.load(tmp_path / "neg.mlir") as program:
+        (result,) = program.submit([program.to_layout(values, 0)])
+        np.testing.assert_allclose(program._program.utils.to_numpy(result), -values, rtol=1e-2)
