@@ -17,6 +17,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+import ttnn
 from ttnn import _core
 from ttnn_shim.errors import InvalidArgument, NotOffered
 from ttnn_shim.visualizer_database import SCHEMA_VERSION, create_schema, device_row, insert
@@ -119,8 +120,6 @@ def derive_report_name(nodeid: str) -> str:
 
 def run_pytest_graph_report_fixture(request: Any) -> Generator[None, None, None]:
     """The body of a pytest fixture: with `CONFIG.enable_graph_report` a test's calls are captured, and its database written to `CONFIG.report_path`."""
-    import ttnn
-
     if not ttnn.CONFIG.enable_graph_report or ttnn.graph.is_graph_capture_active():
         yield
         return

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import ttnn_shim
 from ttnn_shim import session
 from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.errors import ShimError
@@ -157,8 +158,6 @@ def main(arguments: list[str]) -> int:
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
-    import ttnn_shim
-
     ttnn_shim.activate(explicit=True)
     ttnn = importlib.import_module("ttnn")
     devices: dict[tuple[str, int, int], Any] = {}

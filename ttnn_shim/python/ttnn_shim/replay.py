@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttnn_shim.errors import BY_CODE, InternalError, ShimError
+from ttnn_shim.native import load
 from ttnn_shim.queries import Memory, Spec, bound_arguments, encoded_arguments
 
 
@@ -30,8 +31,6 @@ class Replay:
     """
 
     def __init__(self, card: str, l1_small_bytes: int = 0) -> None:
-        from ttnn_shim.native import load
-
         self._ffi, self._lib, _ = load()
         device = self._ffi.new("shim_device **")
         self._check(self._lib.shim_device_open(card.encode(), l1_small_bytes, 0, 1, device))

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ttnn_shim.errors import BY_CODE, InternalError
+from ttnn_shim.native import load
+
 NUMERICS = ("fast", "tensix")
 
 
 def set_numerics(name: str) -> None:
     """Raises InvalidArgument for a name that is not in NUMERICS."""
-    from ttnn_shim.errors import BY_CODE, InternalError
-    from ttnn_shim.native import load
-
     ffi, lib, _ = load()
     if lib.shim_set_numerics(name.encode()):
         kind = BY_CODE.get(lib.shim_error_code(), InternalError)
@@ -28,8 +28,6 @@ def set_numerics(name: str) -> None:
 
 
 def current_numerics() -> str:
-    from ttnn_shim.native import load
-
     ffi, lib, _ = load()
     text = ffi.string(lib.shim_numerics())
     return text.decode() if isinstance(text, bytes) else str(text)

@@ -19,6 +19,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, TextIO
 
+import ttnn_shim
+from ttnn_shim import program_errors, session
+from ttnn_shim.errors import ShimError
+
 
 def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the export that started this process ends it
@@ -34,8 +38,6 @@ def main(arguments: list[str]) -> int:
 def _answer_all(answers: TextIO, folder: str) -> int:
     with contextlib.suppress(BrokenPipeError):  # nobody is left to be told
         print(folder, file=answers, flush=True)
-        import ttnn_shim
-
         ttnn_shim.activate(explicit=True)
         for line in sys.stdin:
             request = json.loads(line)
@@ -58,9 +60,6 @@ def run_program(program: Path, arguments: list[str], card: str, estimate: bool =
 
     estimate: clock only. report: the error at the program's own line.
     """
-    from ttnn_shim import program_errors, session
-    from ttnn_shim.errors import ShimError
-
     session.settings.card, session.settings.estimate = card, estimate
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.parent))
