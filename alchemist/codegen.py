@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 from alchemist.entry_points import EntryResults, checked_entry_points, compile_entries
 from alchemist.errors import OptionError, explained
-from alchemist.export.directory import export_target, exporting
+from alchemist.export.directory import MANIFEST, export_target, exporting
+from alchemist.export.precision import export_within_limits
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
@@ -257,6 +259,17 @@ def _file_sources(call: FileCall, load: Callable[[], Programs]) -> dict[str, str
     return merge({name: compile_captured(program, call.language, options, Progress(verbose=False)).sources for name, program in load().items()})
 
 
+def _empty(folder: Path) -> Path:
+    """The folder, made where it is missing, without the export that an earlier trial wrote."""
+    folder.mkdir(exist_ok=True)
+    for entry in folder.iterdir() if (folder / MANIFEST).exists() else ():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    return folder
+
+
 def _export(
     front_end: Callable[[], Mapping[str, FrontendResult | EntryResults]],
     language: Language,
@@ -275,19 +288,23 @@ def _export(
         folders = [stems.stem(name) if len(programs) > 1 else "" for name in programs]
         arguments: list[ExportedArgument] = []
         for folder, captured in zip(folders, programs.values(), strict=True):
-            (staging / folder).mkdir(exist_ok=True)
-            arguments += write_export(
-                staging / folder,
-                compile_captured(captured, language, options, progress)
-                if isinstance(captured, FrontendResult)
-                else compile_entries(captured, language, options, progress),
-                language=language,
-                options=options,
-                export_tensors=export_tensors,
-                export_golden=export_golden,
-                progress=progress,
-                standalone=standalone,
-                place=path / folder,
+            arguments += export_within_limits(
+                lambda chosen, folder=folder, captured=captured: write_export(  # type: ignore[misc]
+                    _empty(staging / folder),
+                    compile_captured(captured, language, chosen, progress)
+                    if isinstance(captured, FrontendResult)
+                    else compile_entries(captured, language, chosen, progress),
+                    language=language,
+                    options=chosen,
+                    export_tensors=export_tensors,
+                    export_golden=export_golden,
+                    progress=progress,
+                    standalone=standalone,
+                    place=path / folder,
+                ),
+                options,
+                is_float32=isinstance(captured, FrontendResult) and any(output.dtype == "float32" for output in captured.outputs),
+                model=captured.model_name if isinstance(captured, FrontendResult) else captured.title,
             )
         if len(programs) > 1:
             write_index(staging, folders)

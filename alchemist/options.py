@@ -135,6 +135,17 @@ class CompilerOptions:
         "and more, are added in 32 bits",
         upstream=("compute-cfg-fp32-dest-acc-en",),
     )
+    wide_sum_terms: int = option(
+        0,
+        "convolutions and matrix products whose sums have this many terms or more use HiFi4 and 32-bit sums; 0: an export chooses a number only "
+        "where its program would fail its own check",
+        smallest=0,
+    )
+    round_weights: bool = option(
+        False,
+        "float32 weights of products are rounded to the 10 mantissa bits that the matrix engine reads (it truncates, which shrinks every product); "
+        "an export chooses it only where its program would fail its own check",
+    )
     math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))
     packer_l1_acc: bool | None = option(None, "in every compute config", upstream=("compute-cfg-packer-l1-acc",))
     enable_fusing: bool = option(True, "fusing passes", upstream=("enable-fusing-pass",))

@@ -28,8 +28,8 @@ import numpy.typing as npt
 CAPS = ("AVX2", "AVX512_CORE", "AVX512_CORE_BF16")
 THREADS = (1, 2)
 MODELS = (
-    "lenet", "resnet50", "vgg16", "densenet", "inception_v3", "mobilenet_v3", "efficientnet", "unet", "convnext", "vit",
-    "swin", "bert_bf16", "gpt2", "llama_bf16", "mixtral", "t5", "clip", "lstm", "tcn", "dlrm",
+    "lenet", "alexnet", "vgg_bn", "densenet", "inception", "efficientnet", "resnet", "mobilenet_v2", "unet", "convnext",
+    "vit", "swin", "bert", "bert_bf16", "gpt2", "llama_bf16", "mixtral", "t5", "lstm", "dlrm",
 )  # fmt: skip
 
 

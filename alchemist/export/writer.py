@@ -21,7 +21,7 @@ from alchemist.export.shared import twins
 from alchemist.export.standalone import bundle
 from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
-from alchemist.export.unedited import measure_unedited
+from alchemist.export.unedited import Measured, measure_unedited
 from alchemist.frontends.base import Argument, Output
 from alchemist.ops.library_names import DTYPES
 from alchemist.options import CompilerOptions, Language
@@ -55,7 +55,7 @@ def write_export(
     progress: Progress,
     standalone: bool = False,
     place: Path | None = None,
-) -> list[ExportedArgument]:
+) -> tuple[list[ExportedArgument], Measured]:
     """Fills the (empty) staging `directory`. place: where it will be.
 
     Raises:
@@ -109,12 +109,13 @@ def write_export(
         **({"generation": dict(compiled.generation)} if compiled.generation else {}),
         "functions": compiled.functions,
     }
+    measured = Measured()
     if any("golden" in entry for entry in outputs.values()):
         with progress.stage("unedited program", f"one run on the simulated {options.card}"):
-            measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, options, written)
+            measured = measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, options, written)
     manifest["files"] = {file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)}
     _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
-    return arguments
+    return arguments, measured
 
 
 def merge(programs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -24,12 +24,25 @@ TABLES = ("zoo", "families", "onnx")
 
 def table() -> dict[str, tuple[str, Callable[[], Built]]]:
     """name -> (framework, builder). Imports both frameworks."""
-    from tests.zoo import hub, hub_states, hub_text, hub_vision, plain_jax, plain_torch, timm_attention, timm_like, training_torch, untuned_torch
+    from tests.zoo import (
+        convolutional_torch,
+        hub,
+        hub_states,
+        hub_text,
+        hub_vision,
+        plain_jax,
+        plain_torch,
+        timm_attention,
+        timm_like,
+        training_torch,
+        untuned_torch,
+    )
 
     torch_ = {
         **plain_torch.MODELS,
         **training_torch.MODELS,
         **untuned_torch.MODELS,
+        **convolutional_torch.MODELS,
         **timm_like.MODELS,
         **timm_attention.MODELS,
         **hub.MODELS,

@@ -13,6 +13,9 @@ LONG_SUM_TERMS = 512
 """From here on bfloat16 sums of convolutions are 32 bits wide. Shorter ones are too large by some 1 % at four steps a product (HiFi4, docs/numerics.md),
 which folded batch norms never set right: a ResNet-50 of random weights is off by 0.21 at the end with 2,048 here, by 0.09 with 1,024, by 0.03 with 512
 (0.60 without). That costs VGG-16 1 % of its time at level 0, no network more than 0.6 % at level 2."""
+TF32_SPLIT = 2.0**13 + 1
+"""`t = TF32_SPLIT * x; t - (t - x)` in float32 is x rounded to the nearest number of 11 significant bits (Veltkamp's splitting), which is what
+the matrix engine keeps of a float32 operand."""
 _FIELDS = ("math_fidelity", "math_approx_mode", "fp32_dest_acc_en", "packer_l1_acc")
 
 
@@ -29,6 +32,16 @@ def wide_sums_config(options: CompilerOptions) -> StructAttr:
     return _with_defaults(options, {"math_fidelity": "hifi4", "fp32_dest_acc_en": True})
 
 
+def has_wide_sums(options: CompilerOptions, terms: int) -> bool:
+    """Whether `wide_sum_terms` asks for sums of this many products in 32 bits."""
+    return 0 < options.wide_sum_terms <= terms and options.precision not in BLOCK_PRECISIONS
+
+
+def product_config(options: CompilerOptions, terms: int) -> StructAttr | None:
+    """The compute config of a matrix product whose sums have `terms` products."""
+    return wide_sums_config(options) if has_wide_sums(options, terms) else compute_config(options)
+
+
 def convolution_config(options: CompilerOptions, dtype: str, terms: int) -> StructAttr | None:
     """The compute config of a convolution whose sums have `terms` products: bfloat16 adds long ones in 32 bits where the options say nothing of it.
 
@@ -36,11 +49,13 @@ def convolution_config(options: CompilerOptions, dtype: str, terms: int) -> Stru
     """
     if dtype == "bf16" and terms >= LONG_SUM_TERMS and options.precision not in BLOCK_PRECISIONS:
         return wide_sums_config(options)
-    return compute_config(options)
+    return product_config(options, terms)
 
 
-def pointwise_config(options: CompilerOptions, dtype: str) -> StructAttr | None:
+def pointwise_config(options: CompilerOptions, dtype: str, terms: int) -> StructAttr | None:
     """The compute config of a convolution that runs as a matrix product: at the fidelity that conv2d has by itself, which is higher than a product's."""
+    if has_wide_sums(options, terms):
+        return wide_sums_config(options)
     if dtype != "bf16" or options.precision in BLOCK_PRECISIONS:
         return compute_config(options)
     return _with_defaults(options, {"math_fidelity": "hifi4", "math_approx_mode": False, "fp32_dest_acc_en": False, "packer_l1_acc": True})

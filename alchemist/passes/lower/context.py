@@ -29,6 +29,7 @@ from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
 from alchemist.options import CompilerOptions
+from alchemist.passes.lower.configs import TF32_SPLIT
 from alchemist.passes.registry import add_sources
 from alchemist.passes.views import joined, view_of
 
@@ -372,6 +373,15 @@ class Lowering:
         if values.min() < -(2**31) or values.max() > 2**32 - 1:
             raise self.error("a constant does not fit 32 bits", got=f"{values.min()} .. {values.max()}", hint="TT-NN has no 64-bit integers")
         return values
+
+    def product_weight(self, value: SSAValue, page: str = TILE, *, host: bool = False) -> SSAValue:
+        """A constant operand of a product, converted as `convert` does; with `round_weights` float32 ones are rounded as the matrix engine reads them."""
+        if self.options.round_weights and layout(value).dtype == "f32":
+            tiled = self.convert(value, TILE)
+            dims, note = shape(tiled), "rounded to what the matrix engine reads of a float32: it would truncate"
+            scaled = self.emit("multiply", [tiled, self.scalar(TF32_SPLIT, "f32")], None, dims, "f32", note=note)
+            value = self.emit("subtract", [scaled, self.emit("subtract", [scaled, tiled], None, dims, "f32")], None, dims, "f32")
+        return self.convert(value, page, host=host)
 
     def scalar(self, number: int | float, dtype: str) -> SSAValue:
         """An inline scalar: a literal argument of the op that takes it."""

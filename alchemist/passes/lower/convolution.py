@@ -17,7 +17,7 @@ from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import are_faster, device_ns
 from alchemist.passes.lower import pixels
-from alchemist.passes.lower.configs import compute_config, convolution_config, pointwise_config, weight_dtype
+from alchemist.passes.lower.configs import convolution_config, pointwise_config, product_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import ACTIVATION
 from alchemist.passes.lower.patches import rows_of_patches
@@ -237,7 +237,7 @@ class _Conv:
 
     def _lower_pointwise(self, dtype: str) -> None:
         x = self.c.flat(self.op.operands[0], self.order, TILE, dtype)
-        self._lower_rows(x, self.geometry["in_channels"], dtype, compute=pointwise_config(self.c.options, dtype))
+        self._lower_rows(x, self.geometry["in_channels"], dtype, compute=pointwise_config(self.c.options, dtype, self.geometry["in_channels"]))
 
     def _lower_patches(self, dtype: str) -> None:
         """Patches as rows [1, 1, N*H'*W', C*KH*KW] times the weights as a matrix."""
@@ -291,12 +291,12 @@ class _Conv:
         weight = c.get(self.weight, ROW_MAJOR, dtype)
         if taps is not None:
             weight = c.permute(weight, taps)
-        matrix = c.permute(c.convert(c.reshape(weight, (self.out_channels, depth)), TILE), (1, 0))
+        matrix = c.permute(c.product_weight(c.reshape(weight, (self.out_channels, depth))), (1, 0))
         if weight_dtype(c.options) is not None:
             matrix = c.convert(matrix, TILE, weight_dtype(c.options))
         attributes = {
             "transpose_a": False, "transpose_b": False, "activation": access.attr(op, ACTIVATION),
-            "compute_config": compute or compute_config(c.options),
+            "compute_config": compute or product_config(c.options, depth),
         }  # fmt: skip
         bias = operand(op, "bias")
         out, note = (*shape(x)[:-1], self.out_channels), str(access.attr(op, NOTE, ""))
@@ -307,7 +307,7 @@ class _Conv:
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
         weight = self.prepared_from
         if weight is None:
-            weight = self.c.get(self.weight, ROW_MAJOR, dtype, host=True)
+            weight = self.c.product_weight(self.c.get(self.weight, ROW_MAJOR, dtype), ROW_MAJOR, host=True)
         return prepared_weights(self.c, name, prepare, self.geometry, weight, bias, dtype)
 
 

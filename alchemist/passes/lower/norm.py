@@ -11,7 +11,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.fuse_patterns import WIDE_SUMS
 from alchemist.passes.lower import whole_numbers
-from alchemist.passes.lower.configs import compute_config, weight_dtype, wide_sums_config
+from alchemist.passes.lower.configs import compute_config, product_config, weight_dtype, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to, within_width
 
@@ -22,6 +22,8 @@ def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: 
     """A matmul operand; constant ones are transposed and quantised in const-eval. Returns (value, still transposed)."""
     made = c.get(value, TILE, dtype)
     constant = weight and c.is_constant(value)
+    if constant:
+        made = c.product_weight(made)
     if transposed and constant:
         rank = len(shape(made))
         made = c.permute(made, (*range(rank - 2), rank - 1, rank - 2))
@@ -31,12 +33,12 @@ def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: 
     return made, transposed
 
 
-def _attributes(c: Lowering, op: Operation, transpose_a: bool, transpose_b: bool) -> dict[str, Any]:
+def _attributes(c: Lowering, op: Operation, transpose_a: bool, transpose_b: bool, terms: int) -> dict[str, Any]:
     return {
         "transpose_a": transpose_a,
         "transpose_b": transpose_b,
         "activation": access.attr(op, ACTIVATION),
-        "compute_config": compute_config(c.options),
+        "compute_config": product_config(c.options, terms),
     }
 
 
@@ -75,7 +77,7 @@ def linear(c: Lowering, op: Operation) -> None:
             made = c.emit("add", [made, c.get(bias, TILE, dtype)], None, shape(result), dtype)
         c.set(result, within_width(c, made, access.element_type(result)))
         return
-    attributes = _attributes(c, op, transpose_a, transpose_b)
+    attributes = _attributes(c, op, transpose_a, transpose_b, shape(a)[-2 if transpose_a else -1])
     out = _matmul_shape(shape(a), shape(b), transpose_a, transpose_b)
     if bias is None:
         value = c.emit("matmul", [a, b], attributes, out, dtype)
@@ -158,7 +160,7 @@ def dot_general(c: Lowering, op: Operation) -> None:
     if dtype in INTEGERS:
         c.set(result, within_width(c, _of_whole_numbers(c, op, a, b, False, False), access.element_type(result)))
         return
-    attributes = _attributes(c, op, False, False)
+    attributes = _attributes(c, op, False, False, depth)
     value = c.emit("matmul", [a, b], attributes, (*shape(a)[:-1], count), dtype)
     c.set(result, c.reshape(value, shape(result)))
 

@@ -1,0 +1,107 @@
+"""Raises the precision of products where an export would fail its own check.
+
+The unedited program's error is known at export. Where it is above the limit of `./run --check`, the program is compiled again with more exact
+products, in the order of what they cost on the device: weights that are rounded instead of truncated (float32; nothing per call), then 32-bit
+sums at HiFi4 for products of 2,048 terms and more, of 512 and more, and so on. The cheapest setting that passes is found by bisection.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from alchemist.errors import AccuracyWarning
+from alchemist.export.unedited import Measured
+from alchemist.options import CompilerOptions
+
+WIDE_SUM_TERMS = (2048, 512, 128, 1)
+"""Lengths of sums from which on products are wide, from the cheapest setting to the most exact one."""
+
+SECONDS_FACTOR = 1.0
+"""No further setting is tried when the trials took this many times the first export: an export that is raised takes twice as long, or one trial more."""
+
+Result = TypeVar("Result")
+Write = Callable[[CompilerOptions], tuple[Result, Measured]]
+"""Empties the staging directory, compiles with options and fills the directory."""
+
+
+def more_exact(options: CompilerOptions, is_float32: bool) -> list[CompilerOptions]:
+    """Settings with more exact products, each slower than the one before. Empty where the caller chose the precision."""
+    if options.wide_sum_terms or options.fp32_dest_acc_en is False or options.precision not in ("model", "bfloat16"):
+        return []
+    rounded = replace(options, round_weights=is_float32)
+    return ([rounded] if is_float32 else []) + [replace(rounded, wide_sum_terms=terms) for terms in WIDE_SUM_TERMS]
+
+
+def export_within_limits(write: Write[Result], options: CompilerOptions, *, is_float32: bool, model: str) -> Result:
+    """What `write` returns for the first settings whose program passes its own check, for the given options where none does.
+
+    Warns:
+        AccuracyWarning: the program does not agree with the framework at any precision that was tried.
+    """
+    start_s = time.perf_counter()
+    result, first = write(options)
+    if not first.disagreement:
+        return result
+    trials = _Trials(write, more_exact(options, is_float32), (time.perf_counter() - start_s) * SECONDS_FACTOR)
+    chosen = trials.cheapest_passing()
+    if chosen is None:
+        if trials.in_directory is not None:
+            result, first = write(options)
+        warnings.warn(_disagreement(model, first, bool(trials.settings)), AccuracyWarning, stacklevel=2)
+        return result
+    result, best = trials.written(chosen)
+    change = ", ".join(f"{name}={value}" for name, value in trials.settings[chosen].changed().items() if options.changed().get(name) != value)
+    cost = best.device_ns / first.device_ns - 1 if first.device_ns else 0.0
+    print(
+        f"alchemist: {model} would fail its own check ({first.disagreement}); precision raised by {change}: "
+        f"{first.device_ns / 1e6:.3f} -> {best.device_ns / 1e6:.3f} ms simulated ({cost:+.1%})",
+        file=sys.stderr,
+    )
+    return result
+
+
+class _Trials(Generic[Result]):
+    """Exports with more exact settings. Each overwrites the one before in the staging directory."""
+
+    def __init__(self, write: Write[Result], settings: list[CompilerOptions], limit_s: float) -> None:
+        self.write, self.settings = write, settings
+        self.end_s = time.perf_counter() + limit_s
+        self.in_directory: int | None = None
+        self.results: dict[int, tuple[Result, Measured]] = {}
+
+    def written(self, place: int) -> tuple[Result, Measured]:
+        """The export with one of the settings, in the directory."""
+        if self.in_directory != place:
+            self.results[place] = self.write(self.settings[place])
+            self.in_directory = place
+        return self.results[place]
+
+    def passes(self, place: int) -> bool:
+        return not self.written(place)[1].disagreement
+
+    def cheapest_passing(self) -> int | None:
+        """The first setting, if it passes; else by bisection the cheapest that passes, until the time is over; None where the most exact one fails."""
+        if not self.settings:
+            return None
+        if self.passes(0):
+            return 0
+        low, high = 1, len(self.settings) - 1
+        if high < low or not self.passes(high):
+            return None
+        while low < high and time.perf_counter() < self.end_s:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.passes(middle) else (middle + 1, high)
+        return high
+
+
+def _disagreement(model: str, measured: Measured, tried: bool) -> str:
+    advice = "; more exact products (round_weights, wide_sum_terms) did not help" if tried else ""
+    return (
+        f"the emitted program of {model} does not agree with the framework: {measured.disagreement}. `./run --check` will fail; "
+        f'export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'
+    )
