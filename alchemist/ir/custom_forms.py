@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from alchemist.ir.attributes import OpaqueAttr
 from alchemist.ir.dialects import SEGMENTS, op_classes
@@ -31,6 +31,8 @@ def parse_load_cached(p: ModuleParser, name: str) -> Operation:
 
 def parse_wrapper(p: ModuleParser, name: str) -> Operation:
     attributes = p.dictionary() if p.keyword("attributes") else {}
+    if name == "ttcore.cpu_module" and (text := p.llvm_text()):  # a program for the host's processor: kept as it is
+        return p.make_op(name, regions=[Region(Block())], attributes={**attributes, "llvm_text": StringAttr(text)})
     return p.make_op(name, regions=[p.region(isolated=True)], attributes=attributes)
 
 

@@ -99,6 +99,11 @@ class Cursor:
     def body(self) -> str:
         """Raw text from the `<` at the cursor to its matching `>`, brackets and strings balanced."""
         start = self.skip()
+        self.at = self.balanced(start)
+        return self.source[start : self.at]
+
+    def balanced(self, start: int) -> int:
+        """Behind the bracket that closes the one at `start`."""
         stack: list[str] = []
         at = start
         while True:
@@ -113,9 +118,7 @@ class Cursor:
                 if not stack or stack.pop() != text:
                     self.fail("unbalanced brackets", at - 1)
                 if not stack:
-                    break
-        self.at = at
-        return self.source[start:at]
+                    return at
 
 
 def decode_string(raw: str) -> str:

@@ -333,6 +333,15 @@ class ModuleParser(AttributeParser):
         op.attributes.update(attributes)
         return op
 
+    def llvm_text(self) -> str:
+        """A region `{...}` with ops of LLVM's dialect, as text; "" (and nothing read) where there are none."""
+        start = self.skip()
+        text = self.source[start : self.balanced(start)]
+        if not re.search(r"(?m)^\s*(?:%[\w:]+ = )?\"?llvm\.", text):
+            return ""
+        self.at = start + len(text)
+        return text
+
     def values(self) -> list[tuple[str, int, int]]:
         """`%a, %b`, perhaps none."""
         refs = [self.operand_ref()] if self.peek("%") else []

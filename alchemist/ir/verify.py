@@ -228,11 +228,14 @@ def verify_module(module: ModuleOp, locate: Callable[[Operation], str] | None = 
 
 def verify_errors(module: ModuleOp, locate: Callable[[Operation], str] | None = None) -> Iterator[VerifyError]:
     """Every op that is wrong, in order of the text."""
-    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
+    tables: dict[Operation, dict[str, FuncOp]] = {}  # a symbol is that of the module around its user
+    for op in module.walk():
+        if isinstance(op, ModuleOp):
+            tables[op] = {part.sym_name.data: part for part in op.ops if isinstance(part, FuncOp)}
     for op in module.walk():
         try:
             op.verify_()
-            _verify_structure(op, functions)
+            _verify_structure(op, tables)
         except VerifyException as error:
             yield VerifyError(str(error), op=op.name, location=locate(op) if locate else _source(op))
 
@@ -248,7 +251,14 @@ def _source(op: Operation) -> str:
     return ""
 
 
-def _verify_structure(op: Operation, functions: dict[str, FuncOp]) -> None:
+def _functions_around(op: Operation, tables: dict[Operation, dict[str, FuncOp]]) -> dict[str, FuncOp]:
+    around = op.parent_op()
+    while around is not None and not isinstance(around, ModuleOp):
+        around = around.parent_op()
+    return tables.get(around, {}) if around is not None else {}
+
+
+def _verify_structure(op: Operation, tables: dict[Operation, dict[str, FuncOp]]) -> None:
     if isinstance(op, FuncOp):
         block = op.body.blocks.first
         if block is not None:
@@ -256,11 +266,11 @@ def _verify_structure(op: Operation, functions: dict[str, FuncOp]) -> None:
                 raise VerifyException(f"@{op.sym_name.data} does not end in a return")
             _verify_order(block)
     elif op.name == "ttnn.capture_or_execute_trace":
-        verify_trace(op, functions)
+        verify_trace(op, _functions_around(op, tables))
     elif isinstance(op, CallOp) or op.name == "ttcore.load_cached":
         callee = op.properties["callee"]
         name = callee.root_reference.data if isinstance(callee, SymbolRefAttr) else ""
-        target = functions.get(name)
+        target = _functions_around(op, tables).get(name)
         if target is None:
             raise VerifyException(f"@{name} is not defined")
         signature = (target.function_type.inputs.data, target.function_type.outputs.data)

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from alchemist.errors import InternalError, ParseError, VerifyError
 from alchemist.frontends.mlir import foreign
+from alchemist.frontends.mlir.cpu_module import take_in
 from alchemist.ir.access import element_type, entry_function
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
@@ -129,15 +130,21 @@ def read_module(text: str, filename: str = "<text>", applied: Applied | None = N
 
 
 def unwrap_device_module(module: ModuleOp) -> ModuleOp:
-    """The module inside `ttcore.device_module`, where tt-mlir puts it."""
-    ops = list(module.ops)
-    for op in ops:
+    """The module inside `ttcore.device_module`, where tt-mlir puts it, with what the CPU module beside it computes.
+
+    Raises:
+        LoweringError: a CPU function that has no form on the device.
+    """
+    whole = module
+    for op in module.ops:
         if op.name == "ttcore.device_module":
             inner = next((part for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp)), None)
             if inner is not None:
                 module = inner
     while len(ops := list(module.ops)) == 1 and isinstance(ops[0], ModuleOp):  # a module around a module
         module = ops[0]
+    for op in [op for op in whole.walk() if op.name == "ttcore.cpu_module"]:
+        take_in(module, op)
     for op in list(module.ops):
         if op.name in ("ttcore.device", "ttcore.cpu_module"):
             module.body.block.erase_op(op)
