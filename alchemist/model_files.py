@@ -43,7 +43,8 @@ class FileCall:
     ) -> FileCall:
         """Raises OptionError for the first argument that is not what the public functions' docstrings say."""
         path = checked_path(source, "source")
-        text = "" if path.suffix == ".onnx" else read_module_text(path)
+        # A missing file is reported where it is read, after all arguments are checked.
+        text = read_module_text(path) if path.suffix != ".onnx" and path.is_file() else ""
         options = CompilerOptions.for_module(compiler_options, text)
         language = choice("language", language, get_args(Language))
         check_options(options, language)
