@@ -185,7 +185,7 @@ _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloa
     [
         (codegen_py, _EXPORT),
         (codegen_cpp, _EXPORT),
-        (codegen_mlir, _FILE_EXPORT | {"entry": ""}),
+        (codegen_mlir, _FILE_EXPORT | {"entry": "", "export_golden": "outputs"}),
         (codegen.codegen_onnx, _FILE_EXPORT | {"dims": None}),
         (codegen.mlir_sources, _FILE | {"entry": ""}),
         (codegen.onnx_sources, _FILE | {"dims": None}),
