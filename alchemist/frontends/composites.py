@@ -77,9 +77,7 @@ def pad_constant(c: Vocabulary[T, D], x: T, pads: Pads, value: float) -> T:
                     block = c.full([amount if i == dim else size for i, size in enumerate(x.shape)], value, x.dtype)
                     x = c.concat([block, x] if before else [x, block], dim)
         return x
-    shape = [size + low + high for size, (low, high) in zip(x.shape, pads, strict=True)]
-    flat = [amount for pair in pads for amount in pair]
-    return c.emit("pad", [x], {"padding": flat, "value": float(value)}, shape=shape, dtype=x.dtype)
+    return c.emit("pad", [x], {"padding": [amount for pair in pads for amount in pair], "value": float(value)})
 
 
 def pad_edge(c: Vocabulary[T, D], x: T, dim: int, low: int, high: int, mode: str) -> T:
@@ -123,8 +121,6 @@ def convolution(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, stride: Se
     if rank != 2 and any(low != high for low, high in pads):
         x = pad_constant(c, x, [(0, 0), (0, 0), *pads], 0.0)
         pads = [(0, 0)] * rank
-    kernel = weight.shape[2:]
-    sizes = [(size + low + high - d * (k - 1) - 1) // s + 1 for size, (low, high), d, k, s in zip(x.shape[2:], pads, dilation, kernel, stride, strict=True)]
     attributes: dict[str, Any] = {"stride": list(stride), "padding": _flat_pads(pads), "groups": groups, **image_dims(rank)}
     if rank == 1:
         attributes |= {"stride": stride[0], "padding": pads[0][0]}
@@ -135,7 +131,7 @@ def convolution(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, stride: Se
             weight = _spread_taps(c, weight, dim, step)
     if bias is not None:  # TTIR: the bias has the rank of the output, channels where the output has them
         bias = c.reshape(bias, [1, bias.shape[0], *[1] * rank])
-    return c.emit(f"conv{rank}d", [x, weight, bias], attributes, shape=[x.shape[0], weight.shape[0], *sizes], dtype=x.dtype)
+    return c.emit(f"conv{rank}d", [x, weight, bias], attributes)
 
 
 def _spread_taps(c: Vocabulary[T, D], weight: T, dim: int, step: int) -> T:
@@ -146,7 +142,7 @@ def _spread_taps(c: Vocabulary[T, D], weight: T, dim: int, step: int) -> T:
     count = math.prod(after)
     rows = c.reshape(weight, [math.prod(before), size, 1, count])
     pads = {"padding": [0, 0, 0, 0, 0, step - 1, 0, 0], "value": 0.0}
-    rows = c.emit("pad", [rows], pads, shape=[math.prod(before), size, step, count], dtype=weight.dtype)
+    rows = c.emit("pad", [rows], pads)
     rows = c.slice(c.reshape(rows, [math.prod(before), size * step, count]), 1, 0, (size - 1) * step + 1)
     return c.reshape(rows, [*before, (size - 1) * step + 1, *after])
 
@@ -163,23 +159,14 @@ def transposed_convolution(
         x = c.reshape(x, [*x.shape[:2], 1, x.shape[2]])
         weight = c.reshape(weight, [*weight.shape[:2], 1, weight.shape[2]])
         stride, padding, output_padding, dilation = [1, *stride], [0, *padding], [0, *output_padding], [1, *dilation]
-    sizes = _transposed_sizes(x, weight, stride, padding, output_padding, dilation)
     attributes = {
         "stride": list(stride), "padding": list(padding), "output_padding": list(output_padding), "dilation": list(dilation), "groups": groups,
         **image_dims(2),
     }  # fmt: skip
     if bias is not None:
         bias = c.reshape(bias, [1, bias.shape[0], 1, 1])
-    shape = [x.shape[0], weight.shape[1] * groups, *sizes]
-    out = c.emit("conv_transpose2d", [x, weight, bias], attributes, shape=shape, dtype=x.dtype)
-    return c.reshape(out, [*shape[:2], shape[3]]) if flat else out
-
-
-def _transposed_sizes(x: T, weight: T, stride: Sequence[int], padding: Sequence[int], output_padding: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    return [
-        (size - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for size, s, p, d, k, e in zip(x.shape[2:], stride, padding, dilation, weight.shape[2:], output_padding, strict=True)
-    ]
+    out = c.emit("conv_transpose2d", [x, weight, bias], attributes)
+    return c.reshape(out, [*out.shape[:2], out.shape[3]]) if flat else out
 
 
 def _transposed_3d(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, geometry: Sequence[Sequence[int]], groups: int) -> T:
@@ -188,26 +175,24 @@ def _transposed_3d(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, geometr
     n, channels, depth, height, width = x.shape
     planes = c.reshape(c.permute(x, [0, 2, 1, 3, 4]), [n * depth, channels, height, width])
     out_channels, taps = weight.shape[1] * groups, weight.shape[2]
-    sizes = _transposed_sizes(x, weight, stride, padding, extra, dilation)
-    area = sizes[1] * sizes[2]
     attributes = {
         "stride": stride[1:], "padding": padding[1:], "output_padding": extra[1:], "dilation": dilation[1:], "groups": groups, **image_dims(2)
     }  # fmt: skip
     total: T | None = None
+    whole = (depth - 1) * stride[0] + dilation[0] * (taps - 1) + 1 + extra[0]
     for tap in range(taps):
         kernel = c.reshape(c.slice(weight, 2, tap, tap + 1), [*weight.shape[:2], *weight.shape[3:]])
-        shape = [n * depth, out_channels, *sizes[1:]]
-        made = c.emit("conv_transpose2d", [planes, kernel, None], attributes, shape=shape, dtype=x.dtype)
+        made = c.emit("conv_transpose2d", [planes, kernel, None], attributes)
+        sizes, area = made.shape[2:], math.prod(made.shape[2:])
         made = c.reshape(made, [n, depth, 1, out_channels * area])
-        whole = (depth - 1) * stride[0] + dilation[0] * (taps - 1) + 1 + extra[0]
         made = pad_constant(c, made, [(0, 0), (0, 0), (0, stride[0] - 1), (0, 0)], 0.0)
         made = c.slice(c.reshape(made, [n, depth * stride[0], out_channels * area]), 1, 0, (depth - 1) * stride[0] + 1)
         begin = tap * dilation[0]
         made = pad_constant(c, made, [(0, 0), (begin, whole - made.shape[1] - begin), (0, 0)], 0.0)
         total = made if total is None else c.binary("add", total, made)
     assert total is not None
-    total = c.slice(total, 1, padding[0], padding[0] + sizes[0])
-    out = c.permute(c.reshape(total, [n, sizes[0], out_channels, *sizes[1:]]), [0, 2, 1, 3, 4])
+    total = c.slice(total, 1, padding[0], whole - padding[0])
+    out = c.permute(c.reshape(total, [n, total.shape[1], out_channels, *sizes]), [0, 2, 1, 3, 4])
     if bias is not None:
         out = c.binary("add", out, c.reshape(bias, [1, out_channels, 1, 1, 1]))
     return out
@@ -224,14 +209,6 @@ def channels_first(c: Vocabulary[T, D], x: T) -> T:
     return c.permute(x, [0, 3, 1, 2])
 
 
-def _pool_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
-    span = size + 2 * padding - dilation * (kernel - 1) - 1
-    count = -(-span // stride) + 1 if ceil_mode else span // stride + 1
-    if ceil_mode and (count - 1) * stride >= size + padding:
-        count -= 1
-    return count
-
-
 def pool2d(
     c: Vocabulary[T, D], name: str, x: T, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
     ceil_mode: bool, extra: dict[str, Any],
@@ -239,28 +216,22 @@ def pool2d(
     """A 2-d pool of a channels-first image; TTIR's are channels last."""
     if ceil_mode:  # one window over everything, as heads with a pool of the channel count have it
         kernel = [min(k, size + 2 * p) if d == 1 else k for k, size, p, d in zip(kernel, x.shape[2:], padding, dilation, strict=True)]
-    sizes = [_pool_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(x.shape[2:], kernel, stride, padding, dilation, strict=True)]
     attributes = {
         "kernel": list(kernel), "stride": list(stride), "padding": list(padding), "dilation": list(dilation), "ceil_mode": ceil_mode, **extra
     }  # fmt: skip
-    shape = [x.shape[0], *sizes, x.shape[1]]
-    return channels_first(c, c.emit(name, [channels_last(c, x)], attributes, shape=shape, dtype=x.dtype))
+    return channels_first(c, c.emit(name, [channels_last(c, x)], attributes))
 
 
 def global_average(c: Vocabulary[T, D], x: T) -> T:
     """[N, C, H, W] -> [N, C, 1, 1]."""
-    shape = [x.shape[0], 1, 1, x.shape[1]]
-    return channels_first(c, c.emit("global_avg_pool2d", [channels_last(c, x)], {}, shape=shape, dtype=x.dtype))
+    return channels_first(c, c.emit("global_avg_pool2d", [channels_last(c, x)]))
 
 
 def upsample(c: Vocabulary[T, D], x: T, factors: Sequence[int], mode: str) -> T:
     """By whole factors. mode: "nearest" or "bilinear" (pixels have centres)."""
     if list(factors) == [1, 1]:
         return x
-    n, channels, height, width = x.shape
-    shape = [n, height * factors[0], width * factors[1], channels]
-    attributes = {"scale_factor": list(factors), "mode": mode}
-    return channels_first(c, c.emit("upsample2d", [channels_last(c, x)], attributes, shape=shape, dtype=x.dtype))
+    return channels_first(c, c.emit("upsample2d", [channels_last(c, x)], {"scale_factor": list(factors), "mode": mode}))
 
 
 def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
@@ -274,7 +245,7 @@ def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
         moved = c.permute(x, [*order, dim])
         weight = c.array(np.ascontiguousarray(matrix.T), x.dtype)
         flat = c.reshape(moved, [math.prod(moved.shape[:-1]), moved.shape[-1]])
-        product = c.emit("matmul", [flat, weight], {}, shape=[flat.shape[0], matrix.shape[0]], dtype=x.dtype)
+        product = c.emit("matmul", [flat, weight])
         back = list(range(x.rank - 1))
         back.insert(dim, x.rank - 1)
         x = c.permute(c.reshape(product, [*moved.shape[:-1], matrix.shape[0]]), back)
@@ -302,23 +273,20 @@ def matmul(c: Vocabulary[T, D], a: T, b: T) -> T:
     """numpy.matmul: vectors become one-row or one-column matrices, batch dimensions broadcast."""
     left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
     right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
-    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    made = c.emit("matmul", [left, right], {}, shape=[*batch, left.shape[-2], right.shape[-1]], dtype=a.dtype)
+    made = c.emit("matmul", [left, right])
     rows = [] if a.rank == 1 else [left.shape[-2]]
     columns = [] if b.rank == 1 else [right.shape[-1]]
-    return c.reshape(made, [*batch, *rows, *columns])
+    return c.reshape(made, [*made.shape[:-2], *rows, *columns])
 
 
 def rows_of(c: Vocabulary[T, D], table: T, ids: T) -> T:
     """table [rows, ...rest] and ids [...] from 0 -> [...ids, ...rest]."""
     rest = table.shape[1:]
-    shape = [*ids.shape, *rest]
     if len(rest) == 1:
-        return c.emit("embedding", [ids, table], {}, shape=shape, dtype=table.dtype)
+        return c.emit("embedding", [ids, table])
     flat = c.reshape(table, [table.shape[0], math.prod(rest)])
     flat_ids = ids if ids.rank else c.reshape(ids, [1])
-    rows = c.emit("embedding", [flat_ids, flat], {}, shape=[*flat_ids.shape, math.prod(rest)], dtype=table.dtype)
-    return c.reshape(rows, shape)
+    return c.reshape(c.emit("embedding", [flat_ids, flat]), [*ids.shape, *rest])
 
 
 def take(c: Vocabulary[T, D], table: T, ids: T, known: Array | None) -> T:

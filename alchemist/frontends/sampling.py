@@ -31,7 +31,7 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
     spots = list(grid.shape[1:-1])
     if how.interpolation == "linear" and how.padding == "zeros" and len(sizes) == 2 and c.is_float(x.dtype):
         attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": how.align_corners}
-        return channels_first(c, c.emit("grid_sample", [channels_last(c, x), grid], attributes, shape=[n, *spots, channels], dtype=x.dtype))
+        return channels_first(c, c.emit("grid_sample", [channels_last(c, x), grid], attributes))
     flat, count = c.reshape(x, [n, channels, math.prod(sizes)]), math.prod(spots)
 
     def pixels(axis: int) -> T:
@@ -56,7 +56,7 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
         assert index is not None
         assert inside is not None
         index = c.expand(c.reshape(c.cast(index, c.index_dtype), [n, 1, count]), [n, channels, count])
-        values = c.reshape(c.emit("gather", [flat, index], {"dim": 2}, shape=index.shape, dtype=x.dtype), [n, channels, *spots])
+        values = c.reshape(c.emit("gather", [flat, index], {"dim": 2}), [n, channels, *spots])
         return c.binary("multiply", values, c.reshape(c.cast(inside, x.dtype), [n, 1, *spots]))
 
     def blend(weigh: Callable[[int], list[tuple[T, T]]], chosen: list[T]) -> T:

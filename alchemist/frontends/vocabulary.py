@@ -14,7 +14,9 @@ from alchemist.errors import InternalError
 from alchemist.frontends.base import initial_name
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.infer import BOOLEAN, element_giver
 from alchemist.ir.location import SourceInfo, sources_of, to_location
 
 Shape = tuple[int, ...]
@@ -97,8 +99,12 @@ class Vocabulary(Generic[T, D]):
         """A constant of the dtype."""
         raise NotImplementedError
 
-    def type_of(self, shape: Shape, dtype: D) -> Attribute:
+    def element(self, dtype: D) -> str:
+        """Element type of TTIR tensors of the dtype."""
         raise NotImplementedError
+
+    def type_of(self, shape: Shape, dtype: D) -> Attribute:
+        return tensor(shape, self.element(dtype))
 
     def is_float(self, dtype: D) -> bool:
         raise NotImplementedError
@@ -129,14 +135,6 @@ class Vocabulary(Generic[T, D]):
         """Whether moving the elements of `x` gives a constant again, and no op on a weight."""
         return x.const is not None and not x.has_ssa
 
-    @property
-    def out_shape(self) -> Shape:
-        raise NotImplementedError
-
-    @property
-    def out_dtype(self) -> D:
-        raise NotImplementedError
-
     # --- constants ------------------------------------------------------------------------------------------------------
 
     def materialised(self, x: T, otherwise: Callable[[], SSAValue] | None = None) -> SSAValue:
@@ -151,7 +149,7 @@ class Vocabulary(Generic[T, D]):
         if steps is not None:
             return self._arange(x, *steps).ssa
         if count <= INLINE_LIMIT:
-            return self.emit("constant", [], {"value": self.as_numpy(x.const)}, shape=x.shape, dtype=x.dtype).ssa
+            return self.emit("constant", [], {"value": self.as_numpy(x.const)}, dtype=x.dtype).ssa
         if otherwise is not None:
             return otherwise()
         return self._lift(x)
@@ -160,7 +158,7 @@ class Vocabulary(Generic[T, D]):
         count = x.shape[dim]
         dtype = self.index_dtype if self.is_float(x.dtype) else x.dtype
         attributes = {"start": start, "end": start + step * count, "step": step, "arange_dimension": 0}
-        line = self.cast(self.emit("arange", [], attributes, shape=(count,), dtype=dtype), x.dtype)
+        line = self.cast(self.emit("arange", [], attributes, dtype=dtype), x.dtype)
         lined = self.reshape(line, [count if i == dim else 1 for i in range(x.rank)])
         return self.expand(lined, x.shape)
 
@@ -205,9 +203,7 @@ class Vocabulary(Generic[T, D]):
         attributes: Mapping[str, Any] | None,
         results: Sequence[tuple[Shape, D]],
     ) -> list[T]:
-        values = [operand.ssa if isinstance(operand, Value) else None if operand is None else [part.ssa for part in operand] for operand in operands]
-        types = [self.type_of(shape, dtype) for shape, dtype in results]
-        op = self.builder.make(f"ttir.{name}", values, attributes, types, self.info)
+        op = self.builder.make(f"ttir.{name}", _ssa(operands), attributes, [self.type_of(shape, dtype) for shape, dtype in results], self.info)
         self.new_values.extend(op.results)
         return [self.value(shape, dtype, ssa) for (shape, dtype), ssa in zip(results, op.results, strict=True)]
 
@@ -220,26 +216,31 @@ class Vocabulary(Generic[T, D]):
         shape: Iterable[int] | None = None,
         dtype: D | None = None,
     ) -> T:
-        """One op with one result, by default of the node's own shape and dtype."""
-        result = (self.out_shape if shape is None else tuple(shape), self.out_dtype if dtype is None else dtype)
-        return self.emit_many(name, operands, attributes, [result])[0]
+        """One op with one result, of the shape and dtype that its operands and attributes say where none is given."""
+        if dtype is None:
+            giver = operands[element_giver(f"ttir.{name}")]
+            dtype = self.bool_dtype if f"ttir.{name}" in BOOLEAN else giver.dtype if isinstance(giver, Value) else giver[0].dtype
+        types = None if shape is None else [self.type_of(tuple(shape), dtype)]
+        op = self.builder.make(f"ttir.{name}", _ssa(operands), attributes, types, self.info, of=self.element(dtype))
+        self.new_values.extend(op.results)
+        return self.value(shape_of(op.results[0]), dtype, op.results[0])
 
     def unary(self, name: str, x: T, attributes: Mapping[str, Any] | None = None) -> T:
-        return self.emit(name, [x], attributes, shape=x.shape, dtype=x.dtype)
+        return self.emit(name, [x], attributes, dtype=x.dtype)
 
     def binary(self, name: str, a: T, b: T | Scalar, dtype: D | None = None) -> T:
         """An elementwise op with broadcasting; a number takes the tensor's dtype. dtype: of the result, default `a`'s."""
         other = b if isinstance(b, Value) else self.full((1,) * a.rank, b, a.dtype)
-        return self.emit(name, [a, other], shape=np.broadcast_shapes(a.shape, other.shape), dtype=a.dtype if dtype is None else dtype)
+        return self.emit(name, [a, other], dtype=a.dtype if dtype is None else dtype)
 
     def full(self, shape: Iterable[int], value: Scalar, dtype: D) -> T:
         shape = tuple(shape)
         if not self.is_float(dtype) and not -(1 << 31) <= int(value) < 1 << 31:  # the attribute has 32 bits
             ones = (1,) * len(shape)
             values = self.as_numpy(self.array(np.full(ones, value), dtype).const)
-            return self.expand(self.emit("constant", [], {"value": values}, shape=ones, dtype=dtype), shape)
+            return self.expand(self.emit("constant", [], {"value": values}, dtype=dtype), shape)
         fill = float(value) if self.is_float(dtype) else int(value)
-        return self.emit("full", [], {"shape": shape, "fill_value": fill}, shape=shape, dtype=dtype)
+        return self.emit("full", [], {"shape": shape, "fill_value": fill}, dtype=dtype)
 
     def cast(self, x: T, dtype: D | None) -> T:
         if dtype is None or x.dtype == dtype:
@@ -248,7 +249,7 @@ class Vocabulary(Generic[T, D]):
             return self._derived(x, self._cast_const(x.const, dtype))
         if dtype == self.bool_dtype:
             return self.binary("ne", x, 0, dtype)
-        return self.emit("typecast", [x], {}, shape=x.shape, dtype=dtype)
+        return self.emit("typecast", [x], dtype=dtype)
 
     def reshape(self, x: T, shape: Iterable[int]) -> T:
         shape = tuple(int(part) for part in shape)
@@ -256,7 +257,7 @@ class Vocabulary(Generic[T, D]):
             return x
         if self._stays_constant(x):
             return self._derived(x, x.const.reshape(shape))
-        return self.emit("reshape", [x], {"shape": shape}, shape=shape, dtype=x.dtype)
+        return self.emit("reshape", [x], {"shape": shape})
 
     def permute(self, x: T, dims: Sequence[int]) -> T:
         dims = [dim % x.rank for dim in dims]
@@ -267,7 +268,7 @@ class Vocabulary(Generic[T, D]):
             flat = self.reshape(x, [size for size in x.shape if size != 1])
             shape = [x.shape[dim] for dim in dims]
             return self.reshape(self.permute(flat, [sorted(kept).index(dim) for dim in kept]), shape)
-        return self.emit("permute", [x], {"permutation": dims}, shape=[x.shape[dim] for dim in dims], dtype=x.dtype)
+        return self.emit("permute", [x], {"permutation": dims})
 
     def slice(self, x: T, dim: int, start: int, end: int, step: int = 1) -> T:
         begins, ends, steps = [0] * x.rank, list(x.shape), [1] * x.rank
@@ -278,7 +279,7 @@ class Vocabulary(Generic[T, D]):
             return x
         if x.uniform is not None and not x.has_ssa:
             return self._derived(x, x.const[tuple(slice(0, size) for size in shape)])
-        return self.emit("slice_static", [x], {"begins": begins, "ends": ends, "step": steps}, shape=shape, dtype=x.dtype)
+        return self.emit("slice_static", [x], {"begins": begins, "ends": ends, "step": steps})
 
     def expand(self, x: T, shape: Iterable[int]) -> T:
         """Broadcast to `shape`; missing leading dimensions are added."""
@@ -291,25 +292,21 @@ class Vocabulary(Generic[T, D]):
         if shape == x.shape:
             return x
         factors = [want // have if have else 1 for want, have in zip(shape, x.shape, strict=True)]
-        return self.emit("broadcast", [x], {"broadcast_dimensions": factors}, shape=shape, dtype=x.dtype)
+        return self.emit("broadcast", [x], {"broadcast_dimensions": factors})
 
     def concat(self, parts: Sequence[T], dim: int) -> T:
         if len(parts) == 1:
             return parts[0]
-        shape = list(parts[0].shape)
-        shape[dim] = sum(part.shape[dim] for part in parts)
-        return self.emit("concat", [list(parts)], {"dim": dim}, shape=shape, dtype=parts[0].dtype)
+        return self.emit("concat", [list(parts)], {"dim": dim})
 
     def where(self, condition: T, a: T, b: T) -> T:
-        shape = np.broadcast_shapes(condition.shape, a.shape, b.shape)
-        return self.emit("where", [condition, a, b], shape=shape, dtype=a.dtype)
+        return self.emit("where", [condition, a, b])
 
     def reduce(self, name: str, x: T, dims: Sequence[int] | None, keep: bool, dtype: D | None = None) -> T:
         wanted = sorted({dim % x.rank for dim in dims}) if dims else list(range(x.rank))
         if x.rank == 0:
             return self.cast(x, dtype)
-        shape = [1 if i in wanted else size for i, size in enumerate(x.shape) if keep or i not in wanted]
-        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": wanted}, shape=shape, dtype=x.dtype if dtype is None else dtype)
+        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": wanted}, dtype=x.dtype if dtype is None else dtype)
 
     def before_broadcast(self, x: T) -> T:
         """The operand of the `ttir.broadcast` that makes `x`, or `x` itself."""
@@ -370,6 +367,10 @@ class Vocabulary(Generic[T, D]):
             func.properties.pop("arg_attrs", None)
         func.update_function_type()  # type: ignore[no-untyped-call]
         return builder.module_op, kept
+
+
+def _ssa(operands: Sequence[Value[Any] | Sequence[Value[Any]] | None]) -> list[SSAValue | list[SSAValue] | None]:
+    return [operand.ssa if isinstance(operand, Value) else None if operand is None else [part.ssa for part in operand] for operand in operands]
 
 
 def progression(values: np.ndarray[Any, Any]) -> tuple[int, int, int] | None:

@@ -7,13 +7,14 @@ from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, FunctionType, ModuleOp, StringAttr, i32
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
 
 from alchemist.errors import InternalError
+from alchemist.ir import infer
 from alchemist.ir.access import from_python
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.dialects import SEGMENTS, op_classes
-from alchemist.ir.location import SourceInfo, sources_of, to_location
+from alchemist.ir.location import SourceInfo, place_of, set_place, sources_of, to_location
 
 Sources = SourceInfo | Sequence[SourceInfo] | None
 OperandValue = SSAValue | Sequence[SSAValue] | None
@@ -23,12 +24,14 @@ class Builder:
     """Inserts ops at one point of a block.
 
     module, func: the enclosing module and function (None when the block has none yet). source: default origin of new ops.
+    place: where the text has what they stand for, for error messages.
     """
 
     def __init__(self, block: Block, before: Operation | None = None) -> None:
         self.block = block
         self._before = before
         self.source: Sources = None
+        self.place = ""
         parent = block.parent_op()
         self.func = parent if isinstance(parent, FuncOp) else None
         while parent is not None and not isinstance(parent, ModuleOp):
@@ -90,6 +93,7 @@ class Builder:
         """Inserts before `op` what takes its place: with its sources."""
         builder = Builder.before(op)
         builder.source = sources_of(op) or None
+        builder.place = place_of(op)
         return builder
 
     @staticmethod
@@ -117,8 +121,10 @@ class Builder:
         name: str,
         operands: Sequence[OperandValue] = (),
         attributes: Mapping[str, Any] | None = None,
-        result_types: Sequence[Attribute] = (),
+        result_types: Sequence[Attribute] | None = None,
         source: Sources = None,
+        *,
+        of: str = "",
     ) -> Operation:
         """Like `op`, returning the operation."""
         cls = op_classes().get(name)
@@ -149,7 +155,11 @@ class Builder:
             properties[SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
         origin = source if source is not None else self.source
         location = None if origin is None else to_location([origin] if isinstance(origin, SourceInfo) else origin)
-        op = cls.create(operands=flat, result_types=result_types, properties=properties, attributes=extra, location=location)
+        op = cls.create(operands=flat, result_types=result_types or (), properties=properties, attributes=extra, location=location)
+        if result_types is None:
+            op.results = SSAValues(OpResult(of_result, op, place) for place, of_result in enumerate(infer.result_types(op, of)))
+        if self.place:
+            set_place(op, self.place)
         return self.insert(op)
 
     def op(
@@ -157,22 +167,31 @@ class Builder:
         name: str,
         operands: Sequence[OperandValue] = (),
         attributes: Mapping[str, Any] | None = None,
-        result_types: Sequence[Attribute] = (),
+        result_types: Sequence[Attribute] | None = None,
         source: Sources = None,
+        *,
+        of: str = "",
     ) -> Any:
         """Makes an op and returns its result (a tuple of results unless there is exactly one).
 
         operands: positional in table order; None = absent optional, a list for a variadic group; trailing ones may be left out.
         attributes: plain values, converted to the table's types; None = absent. Names with a dot are discardable attributes.
+        result_types: None = what operands and attributes say, with elements of type `of` or of the operand's (`alchemist.ir.infer`).
         """
-        results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source).results)
+        results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source, of=of).results)
         return results[0] if len(results) == 1 else results
 
     def value(
-        self, name: str, operands: Sequence[OperandValue] = (), attributes: Mapping[str, Any] | None = None, result_types: Sequence[Attribute] = ()
+        self,
+        name: str,
+        operands: Sequence[OperandValue] = (),
+        attributes: Mapping[str, Any] | None = None,
+        result_types: Sequence[Attribute] | None = None,
+        *,
+        of: str = "",
     ) -> OpResult:
         """Like `op`, of an op with one result."""
-        return self.make(name, operands, attributes, result_types).results[0]
+        return self.make(name, operands, attributes, result_types, of=of).results[0]
 
     def call(
         self,

@@ -13,36 +13,35 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import place_of, set_place
 from alchemist.ir.printer import attribute_text
-from alchemist.ir.rules.windows import sizes_of
+from alchemist.ir.value import Value, constant, count, full
 
-Expansion = Callable[["Steps", Operation, dict[str, Any]], Sequence[SSAValue] | None]
+Expansion = Callable[[Builder, Operation, dict[str, Any]], Sequence[Value] | None]
 EXPANSIONS: dict[str, Expansion] = {}
 _QUANTISED = re.compile(r"<[su]?i\d+:\w+(?::(\d+))?, *(\{[^}]*\}|[^{}>]+)>")
 
 
 def expand(module: ModuleOp) -> int:
     """Rewrites every op that has an expansion, in all functions; returns how many."""
-    count = 0
+    expanded = 0
     for function in [op for op in module.walk() if isinstance(op, FuncOp) and op.body.blocks]:
         for op in list(function.body.block.ops):
             expansion = EXPANSIONS.get(op.name)
-            results = expansion(Steps.before(op), op, attrs(op)) if expansion is not None else None
+            results = expansion(Builder.in_place_of(op), op, attrs(op)) if expansion is not None else None
             if results is None:
                 continue
             for old, new in zip(op.results, results, strict=True):
-                old.replace_all_uses_with(new)
+                old.replace_all_uses_with(new.ssa)
             op.detach()  # type: ignore[no-untyped-call]
             op.erase()
-            count += 1
-    return count
+            expanded += 1
+    return expanded
 
 
 def _expansion(*names: str) -> Callable[[Expansion], Expansion]:
@@ -53,96 +52,36 @@ def _expansion(*names: str) -> Callable[[Expansion], Expansion]:
     return add
 
 
-class Steps:
-    """Makes TTIR ops where a builder stands."""
-
-    def __init__(self, builder: Builder, place: str = "") -> None:
-        self._b = builder
-        self._place = place
-
-    @staticmethod
-    def before(op: Operation) -> Steps:
-        """In front of `op`, with its sources."""
-        builder = Builder.in_place_of(op)
-        return Steps(builder, place_of(op))
-
-    def op(self, name: str, operands: Sequence[SSAValue | None], dims: Sequence[int], of: str, **attributes: Any) -> SSAValue:
-        return self.typed(name, operands, tensor(tuple(dims), of), **attributes)
-
-    def typed(self, name: str, operands: Sequence[SSAValue | None], *types: Attribute, **attributes: Any) -> SSAValue:
-        made = self._b.make(f"ttir.{name}", list(operands), attributes, list(types))
-        if self._place:
-            set_place(made, self._place)
-        return made.results[0]
-
-    def binary(self, name: str, a: SSAValue, b: SSAValue | float) -> SSAValue:
-        """Elementwise, broadcast; a number is a constant of a's type."""
-        if not isinstance(b, SSAValue):
-            b = self.number(b, a)
-        dims = np.broadcast_shapes(shape(a), shape(b))
-        return self.op(name, [a, b], dims, element_type(a))
-
-    def unary(self, name: str, value: SSAValue) -> SSAValue:
-        return self.typed(name, [value], value.type)
-
-    def number(self, value: float, like: SSAValue) -> SSAValue:
-        dims = (1,) * max(len(shape(like)), 1)
-        return self.op("full", [], dims, element_type(like), shape=dims, fill_value=float(value))
-
-    def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
-        return value if shape(value) == tuple(dims) else self.op("reshape", [value], dims, element_type(value), shape=tuple(dims))
-
-    def permute(self, value: SSAValue, order: Sequence[int]) -> SSAValue:
-        dims = [shape(value)[axis] for axis in order]
-        return self.op("permute", [value], dims, element_type(value), permutation=tuple(order))
-
-    def cast(self, value: SSAValue, of: str) -> SSAValue:
-        return value if element_type(value) == of else self.op("typecast", [value], shape(value), of)
-
-    def reduce(self, name: str, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-        """Kept dimensions."""
-        dims = [1 if axis in axes else size for axis, size in enumerate(shape(value))]
-        return self.op(name, [value], dims, element_type(value), keep_dim=True, dim_arg=tuple(axes))
-
-    def matmul(self, a: SSAValue, b: SSAValue, *, transpose_a: bool = False, transpose_b: bool = False) -> SSAValue:
-        rows, columns = shape(a)[-1 if transpose_a else -2], shape(b)[-2 if transpose_b else -1]
-        dims = (*np.broadcast_shapes(shape(a)[:-2], shape(b)[:-2]), rows, columns)
-        return self.op("matmul", [a, b], dims, element_type(a), transpose_a=transpose_a, transpose_b=transpose_b)
+def _values(b: Builder, op: Operation) -> list[Value]:
+    return [Value(b, value) for value in op.operands]
 
 
 # --- training ----------------------------------------------------------------------------------------------------------------
 
 
 @_expansion("gelu_bw")
-def _gelu_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+def _gelu_bw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value]:
     """grad * (cdf(x) + x * pdf(x)), or the derivative of the tanh form."""
-    grad, x = op.operands
+    grad, x = _values(b, op)
     if a.get("approximate") == "tanh":
-        square = s.binary("multiply", x, x)
-        scale = math.sqrt(2 / math.pi)
-        inner = s.binary("multiply", s.binary("multiply", x, s.binary("add", s.binary("multiply", square, 0.044715), 1.0)), scale)
-        tanh = s.unary("tanh", inner)
-        slope = s.binary("multiply", s.binary("add", s.binary("multiply", square, 3 * 0.044715), 1.0), scale)
-        rise = s.binary("multiply", s.binary("multiply", s.binary("subtract", s.number(1.0, x), s.binary("multiply", tanh, tanh)), slope), x)
-        derivative = s.binary("multiply", s.binary("add", s.binary("add", tanh, 1.0), rise), 0.5)
-    else:
-        cdf = s.binary("multiply", s.binary("add", s.unary("erf", s.binary("multiply", x, math.sqrt(0.5))), 1.0), 0.5)
-        pdf = s.binary("multiply", s.unary("exp", s.binary("multiply", s.binary("multiply", x, x), -0.5)), 1 / math.sqrt(2 * math.pi))
-        derivative = s.binary("add", cdf, s.binary("multiply", x, pdf))
-    return [s.binary("multiply", grad, derivative)]
+        square, scale = x * x, math.sqrt(2 / math.pi)
+        tanh = (x * (square * 0.044715 + 1.0) * scale).op("tanh")
+        slope = (square * (3 * 0.044715) + 1.0) * scale
+        return [grad * ((tanh + 1.0 + (1.0 - tanh * tanh) * slope * x) * 0.5)]
+    cdf = ((x * math.sqrt(0.5)).op("erf") + 1.0) * 0.5
+    pdf = (x * x * -0.5).op("exp") * (1 / math.sqrt(2 * math.pi))
+    return [grad * (cdf + x * pdf)]
 
 
 @_expansion("embedding_backward")
-def _embedding_backward(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+def _embedding_backward(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value]:
     """Rows of the gradient summed where their id is: the ids as one-hot rows, times the gradient."""
-    ids, weight, grad = op.operands
-    count, (rows, width) = math.prod(shape(ids)), shape(weight)[-2:]
-    of = element_type(grad)
-    numbers = s.op("arange", [], (1, rows), "i32", start=0, end=rows, step=1, arange_dimension=1)
-    column = s.reshape(s.cast(ids, "i32"), (count, 1))
-    where = s.cast(s.op("eq", [column, numbers], (count, rows), "i1"), of)
-    made = s.matmul(where, s.reshape(grad, (count, width)), transpose_a=True)
-    return [s.reshape(s.cast(made, element_type(op.results[0])), shape(op.results[0]))]
+    ids, weight, grad = _values(b, op)
+    size, (rows, width) = math.prod(ids.shape), weight.shape[-2:]
+    numbers = count(b, rows, 1, 2)
+    where = ids.cast("i32").reshape(size, 1).op("eq", numbers).cast(grad.of)
+    made = where.matmul(grad.reshape(size, width), transpose_a=True)
+    return [made.cast(element_type(op.results[0])).reshape(*shape(op.results[0]))]
 
 
 _SCATTER_LIMIT = 1 << 26
@@ -150,102 +89,95 @@ _SCATTER_LIMIT = 1 << 26
 
 
 @_expansion("scatter")
-def _scatter_extreme(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _scatter_extreme(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """A scatter that keeps the largest or smallest value, which the library has none of: every place against every index."""
     kind = a["scatter_reduce_type"]
-    x, index, source = op.operands
-    dims, places, of = shape(x), shape(index), element_type(x)
+    x, index, source = _values(b, op)
+    dims, places = x.shape, index.shape
     axis = a["dim"] % max(len(dims), 1)
     if kind not in ("max", "min") or not dims or dims[axis] * math.prod(places) > _SCATTER_LIMIT:
         return None
-    whole = not of.startswith(("f", "bf"))
+    whole = not x.of.startswith(("f", "bf"))
     bounds: tuple[float, float] = (np.iinfo(np.int32).min, np.iinfo(np.int32).max) if whole else (-math.inf, math.inf)
     neutral = bounds[kind == "min"]
-    if shape(source) != places:  # only the part that the index covers is read
-        rank = len(places)
-        source = s.op("slice_static", [source], places, of, begins=(0,) * rank, ends=tuple(places), step=(1,) * rank)
+    source = source.slice((0,) * len(places), places)  # only the part that the index covers is read
     before, behind = places[:axis], places[axis + 1 :]
     wide = (*before, dims[axis], places[axis], *behind)
     column = (*before, 1, places[axis], *behind)
-    numbers = s.op("arange", [], [dims[axis] if i == axis else 1 for i in range(len(wide))], "i32", start=0, end=dims[axis], step=1, arange_dimension=axis)
-    hits = s.op("eq", [s.reshape(s.cast(index, "i32"), column), numbers], wide, "i1")
+    numbers = count(b, dims[axis], axis, len(wide))
+    hits = index.cast("i32").reshape(*column).op("eq", numbers)
     # two tensors of other shapes than the mask's are more than the library broadcasts; integers have to be tensors
-    rest = s.op("full", [], wide, of, shape=wide, fill_value=int(neutral)) if whole else s.number(neutral, source)
-    values = s.op("where", [hits, s.reshape(source, column), rest], wide, of)
-    found = s.reshape(s.reduce(kind, values, [axis + 1]), (*before, dims[axis], *behind))
-    if shape(found) != dims:  # the index is smaller than the target along other dimensions
-        room = [part for have, want in zip(shape(found), dims, strict=True) for part in (0, want - have)]
-        found = s.op("pad", [found], dims, of, padding=tuple(room), value=neutral)
-    return [s.op("maximum" if kind == "max" else "minimum", [x, found], dims, of)]
+    rest = full(b, wide, int(neutral), x.of) if whole else source.number(neutral)
+    found = hits.op("where", source.reshape(*column), rest).reduce(kind, [axis + 1]).reshape(*before, dims[axis], *behind)
+    # the index may be smaller than the target along other dimensions
+    found = found.pad([(0, want - have) for have, want in zip(found.shape, dims, strict=True)], neutral)
+    return [x.op("maximum" if kind == "max" else "minimum", found)]
 
 
 @_expansion("batch_norm_training")
-def _batch_norm_training(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
-    x, scale, offset = op.operands[:3]
-    axis = a["dimension"] % len(shape(x))
-    others = [index for index in range(len(shape(x))) if index != axis]
-    dims = [size if index == axis else 1 for index, size in enumerate(shape(x))]
-    mean = s.reduce("mean", x, others)
-    centred = s.binary("subtract", x, mean)
-    variance = s.reduce("mean", s.binary("multiply", centred, centred), others)
-    normal = s.binary("multiply", centred, s.unary("rsqrt", s.binary("add", variance, a["epsilon"])))
-    result = s.binary("add", s.binary("multiply", normal, s.reshape(scale, dims)), s.reshape(offset, dims))
-    return [result, *(s.reshape(value, shape(given)) for value, given in zip((mean, variance), op.results[1:], strict=True))]
+def _batch_norm_training(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value]:
+    x, scale, offset = _values(b, op)[:3]
+    axis = a["dimension"] % len(x.shape)
+    others = [index for index in range(len(x.shape)) if index != axis]
+    dims = [size if index == axis else 1 for index, size in enumerate(x.shape)]
+    mean = x.reduce("mean", others)
+    centred = x - mean
+    variance = (centred * centred).reduce("mean", others)
+    normal = centred * (variance + a["epsilon"]).op("rsqrt")
+    result = normal * scale.reshape(*dims) + offset.reshape(*dims)
+    return [result, *(value.reshape(*shape(given)) for value, given in zip((mean, variance), op.results[1:], strict=True))]
 
 
 @_expansion("adamw")
-def _adamw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _adamw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     if a.get("stochastic_rounding"):
         return None
-    param, grad, first, second = op.operands[:4]
-    largest = operand(op, "max_exp_avg_sq")
-    mean = s.binary("add", s.binary("multiply", first, a["beta1"]), s.binary("multiply", grad, 1 - a["beta1"]))
-    square = s.binary("add", s.binary("multiply", second, a["beta2"]), s.binary("multiply", s.binary("multiply", grad, grad), 1 - a["beta2"]))
-    bound = s.binary("maximum", largest, square) if largest is not None else None
-    root = s.unary("sqrt", s.binary("multiply", square if bound is None else bound, 1 / (1 - a["beta2_pow"])))
-    step = s.binary("div", s.binary("multiply", mean, a["lr"] / (1 - a["beta1_pow"])), s.binary("add", root, a["epsilon"]))
-    updated = s.binary("subtract", s.binary("multiply", param, 1 - a["lr"] * a["weight_decay"]), step)
-    return [updated, mean, square, *([bound] if bound is not None else [])]
+    param, grad, first, second, *largest = _values(b, op)
+    mean = first * a["beta1"] + grad * (1 - a["beta1"])
+    square = second * a["beta2"] + grad * grad * (1 - a["beta2"])
+    bound = [one.op("maximum", square) for one in largest]
+    root = ((bound[0] if bound else square) * (1 / (1 - a["beta2_pow"]))).op("sqrt")
+    step = mean * (a["lr"] / (1 - a["beta1_pow"])) / (root + a["epsilon"])
+    return [param * (1 - a["lr"] * a["weight_decay"]) - step, mean, square, *bound]
 
 
 @_expansion("sdpa_fw")
-def _sdpa_fw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _sdpa_fw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     if a.get("dropout_probability") or len(op.results) > 1:
         return None
-    given = [*(_with_batch(s, value) for value in op.operands[:3]), operand(op, "attention_mask"), None]
-    dims, of = shape(op.results[0]), element_type(op.results[0])
-    made = s.op("scaled_dot_product_attention", given, (*(1,) * (4 - len(dims)), *dims), of, is_causal=a.get("mask_type") == "causal")
-    return [s.reshape(made, dims)]
+    given = [*(_with_batch(value).ssa for value in _values(b, op)[:3]), operand(op, "attention_mask"), None]
+    made = b.value("ttir.scaled_dot_product_attention", given, {"is_causal": a.get("mask_type") == "causal"})
+    return [Value(b, made).reshape(*shape(op.results[0]))]
 
 
-def _with_batch(s: Steps, value: SSAValue) -> SSAValue:
+def _with_batch(value: Value) -> Value:
     """[heads, rows, columns] -> [1, heads, rows, columns]."""
-    return s.reshape(value, (*(1,) * (4 - len(shape(value))), *shape(value)))
+    return value.reshape(*(1,) * (4 - len(value.shape)), *value.shape)
 
 
 @_expansion("sdpa_bw")
-def _sdpa_bw(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _sdpa_bw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """The gradients of softmax(Q K' / sqrt(D) + mask) V, the probabilities computed anew."""
     if not all(3 <= len(shape(value)) <= 4 for value in op.operands[:5]):
         return None
-    grad, query, key, value = (_with_batch(s, op.operands[index]) for index in (0, 2, 3, 4))
-    if a.get("dropout_probability") or shape(query)[1] != shape(key)[1]:
+    grad, query, key, value = (_with_batch(Value(b, op.operands[index])) for index in (0, 2, 3, 4))
+    if a.get("dropout_probability") or query.shape[1] != key.shape[1]:
         return None
-    scale, of, rows = 1 / math.sqrt(shape(query)[-1]), element_type(query), shape(query)[2]
-    scores = s.binary("multiply", s.matmul(query, key, transpose_b=True), scale)
+    scale, rows = 1 / math.sqrt(query.shape[-1]), query.shape[2]
+    scores = query.matmul(key, transpose_b=True) * scale
     mask = operand(op, "attention_mask")
     if a.get("mask_type") == "causal":
-        values = np.triu(np.full((rows, shape(key)[2]), -1e9, np.float32), 1).reshape(1, 1, rows, -1)
-        mask = s.cast(s.op("constant", [], values.shape, "f32", value=values), of)
-    if mask is not None:
-        scores = s.binary("add", scores, mask)
-    chances = s.typed("softmax", [scores], scores.type, dimension=3)
-    grad_value = s.matmul(chances, grad, transpose_a=True)
-    rise = s.matmul(grad, value, transpose_b=True)
-    centred = s.binary("subtract", rise, s.reduce("sum", s.binary("multiply", rise, chances), [3]))
-    slope = s.binary("multiply", s.binary("multiply", chances, centred), scale)
-    made = (s.matmul(slope, key), s.matmul(slope, query, transpose_a=True), grad_value)
-    return [s.reshape(gradient, shape(result)) for gradient, result in zip(made, op.results, strict=True)]
+        values = np.triu(np.full((rows, key.shape[2]), -1e9, np.float32), 1).reshape(1, 1, rows, -1)
+        scores += constant(b, values).cast(query.of)
+    elif mask is not None:
+        scores += mask
+    chances = scores.op("softmax", dimension=3)
+    grad_value = chances.matmul(grad, transpose_a=True)
+    rise = grad.matmul(value, transpose_b=True)
+    centred = rise - (rise * chances).reduce("sum", [3])
+    slope = chances * centred * scale
+    made = (slope.matmul(key), slope.matmul(query, transpose_a=True), grad_value)
+    return [gradient.reshape(*shape(result)) for gradient, result in zip(made, op.results, strict=True)]
 
 
 # --- several chips -----------------------------------------------------------------------------------------------------------
@@ -277,61 +209,56 @@ def _chips(op: Operation) -> int | None:
 
 
 @_expansion(*COLLECTIVES)
-def _collective(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
-    return [op.operands[0]] if on_one_chip(op) else None
+def _collective(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
+    return _values(b, op)[:1] if on_one_chip(op) else None
 
 
 # --- experts -----------------------------------------------------------------------------------------------------------------
 
 
 @_expansion("topk_router_gpt")
-def _router(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue]:
+def _router(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value]:
     """The k best experts of every token and the softmax of their scores."""
-    x, weight, bias = op.operands
-    scores = s.binary("add", s.matmul(x, weight), bias)
-    dims, of = (*shape(scores)[:-1], a["k"]), element_type(scores)
-    top = s.typed("topk", [scores], tensor(dims, of), tensor(dims, "i32"), k=a["k"], dim=-1, largest=True, sorted=True)
-    indices = top.owner.results[1]  # type: ignore[union-attr]
-    chances = s.typed("softmax", [top], top.type, dimension=len(dims) - 1)
-    return [s.cast(indices, element_type(op.results[0])), s.cast(chances, element_type(op.results[1]))]
+    x, weight, bias = _values(b, op)
+    scores = x.matmul(weight) + bias
+    dims = (*scores.shape[:-1], a["k"])
+    top, indices = b.op("ttir.topk", [scores.ssa], {"k": a["k"], "dim": -1, "largest": True, "sorted": True}, [tensor(dims, scores.of), tensor(dims, "i32")])
+    chances = Value(b, top).op("softmax", dimension=len(dims) - 1)
+    return [Value(b, indices).cast(element_type(op.results[0])), chances.cast(element_type(op.results[1]))]
 
 
 @_expansion("sparse_matmul")
-def _sparse_matmul(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _sparse_matmul(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """Every expert's product, zero where the token is not the expert's."""
-    x, weights, sparsity = op.operands
-    _, experts, inner, columns = shape(weights)
-    groups, blocks, rows = (shape(x)[0], 1, shape(x)[2]) if a.get("is_input_a_sparse") else shape(x)[:3]
-    if len(shape(x)) != 4 or math.prod(shape(sparsity)) != groups * blocks * experts:
+    x, weights, sparsity = _values(b, op)
+    _, experts, inner, columns = weights.shape
+    groups, blocks, rows = (x.shape[0], 1, x.shape[2]) if a.get("is_input_a_sparse") else x.shape[:3]
+    if len(x.shape) != 4 or math.prod(sparsity.shape) != groups * blocks * experts:
         return None
     if a.get("is_input_a_sparse"):
-        split = s.matmul(x, weights)
+        split = x.matmul(weights)
     else:
-        side = s.reshape(s.permute(weights, (0, 2, 1, 3)), (inner, experts * columns))
-        flat = s.matmul(s.reshape(x, (groups * blocks * rows, inner)), side)
-        split = s.permute(s.reshape(flat, (groups * blocks, rows, experts, columns)), (0, 2, 1, 3))
-    chosen = s.op("ne", [sparsity, s.number(0.0, sparsity)], shape(sparsity), "i1")
-    mask = s.reshape(s.cast(chosen, element_type(x)), (groups * blocks, experts, 1, 1))
-    return [s.reshape(s.binary("multiply", split, mask), shape(op.results[0]))]
+        side = weights.permute(0, 2, 1, 3).reshape(inner, experts * columns)
+        split = x.reshape(groups * blocks * rows, inner).matmul(side).reshape(groups * blocks, rows, experts, columns).permute(0, 2, 1, 3)
+    mask = sparsity.op("ne", 0.0).cast(x.of).reshape(groups * blocks, experts, 1, 1)
+    return [(split * mask).reshape(*shape(op.results[0]))]
 
 
 # --- quantisation, images ----------------------------------------------------------------------------------------------------
 
 
 @_expansion("quantize", "dequantize", "requantize")
-def _quantised(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _quantised(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """The same with scales and zero points as constants."""
     ends = [op.operands[0], op.results[0]]
     known = [_scales(value) for value in ends]
     axis = next((found[0] for found in known if found is not None), None)
-    operands: list[SSAValue | None] = [op.operands[0]]
+    operands = [op.operands[0]]
     for found in known:
         if found is not None:
             _, scales, zeros = found
-            operands.append(s.op("constant", [], scales.shape, "f32", value=scales))
-            operands.append(s.op("constant", [], zeros.shape, "i32", value=zeros))
-    more = {} if axis is None else {"axis": axis}
-    return [s.typed(f"{op.name.removeprefix('ttir.')}_unrolled", operands, op.results[0].type, **more)]
+            operands += [constant(b, scales).ssa, constant(b, zeros).ssa]
+    return [Value(b, b.value(f"{op.name}_unrolled", operands, {"axis": axis}, [op.results[0].type]))]
 
 
 def _scales(value: SSAValue) -> tuple[int | None, np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
@@ -347,19 +274,17 @@ def _scales(value: SSAValue) -> tuple[int | None, np.ndarray[Any, Any], np.ndarr
 
 
 @_expansion("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")
-def _flattened(s: Steps, op: Operation, a: dict[str, Any]) -> Sequence[SSAValue] | None:
+def _flattened(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """An op on flattened images [1, 1, N*H*W, C] as the same op on [N, H, W, C]."""
     info = a.get("flattened_compat_info")
     if info is None:
         return None
     numbers = {key: int(number) for key, number in re.findall(r"(\w+) = (\d+)", str(info))}
     batch, height, width = numbers["batch_size"], numbers["input_height"], numbers["input_width"]
-    x, *others = op.operands
-    image = s.reshape(x, (batch, height, width, shape(x)[-1]))
+    x, *others = _values(b, op)
     given = {name: value for name, value in access.declared(op).items() if name != "flattened_compat_info"}
-    sizes = sizes_of(op, (height, width))
-    made = s.typed(op.name.removeprefix("ttir."), [image, *others], tensor((batch, *sizes, shape(op.results[0])[-1]), element_type(op.results[0])), **given)
-    return [s.reshape(made, shape(op.results[0]))]
+    made = x.reshape(batch, height, width, x.shape[-1]).op(op.name.removeprefix("ttir."), *others, of=element_type(op.results[0]), **given)
+    return [made.reshape(*shape(op.results[0]))]
 
 
-__all__ = ["COLLECTIVES", "EXPANSIONS", "Steps", "expand", "on_one_chip"]
+__all__ = ["COLLECTIVES", "EXPANSIONS", "expand", "on_one_chip"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -12,10 +11,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.errors import LoweringError
 from alchemist.ir import access
-from alchemist.ir.access import element_type, operand, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import sources_of
+from alchemist.ir.value import Value, concat
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.registry import Pass, erase_dead, functions, register, replace
 
@@ -23,48 +21,12 @@ MOST_SLICES = 1024
 """More windows than this would make a program that nobody wants to read or run."""
 
 
-class _Steps:
-    """Ops in front of a convolution; results keep the operand's element type."""
-
-    def __init__(self, op: Operation) -> None:
-        self.b = Builder.before(op)
-        self.b.source = sources_of(op) or None
-
-    def make(self, name: str, operands: Sequence[Any], attributes: dict[str, Any], dims: Sequence[int], of: str) -> SSAValue:
-        return self.b.value(f"ttir.{name}", operands, attributes, [tensor(tuple(dims), of)])
-
-    def reshape(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        dims = tuple(dims)
-        return x if shape(x) == dims else self.make("reshape", [x], {"shape": dims}, dims, element_type(x))
-
-    def permute(self, x: SSAValue, order: Sequence[int]) -> SSAValue:
-        if list(order) == list(range(len(order))):
-            return x
-        dims = [shape(x)[i] for i in order]
-        return self.make("permute", [x], {"permutation": tuple(order)}, dims, element_type(x))
-
-    def pad(self, x: SSAValue, pairs: Sequence[tuple[int, int]]) -> SSAValue:
-        if not any(any(pair) for pair in pairs):
-            return x
-        dims = [size + low + high for size, (low, high) in zip(shape(x), pairs, strict=True)]
-        flat = [part for pair in pairs for part in pair]
-        return self.make("pad", [x], {"padding": flat, "value": 0.0}, dims, element_type(x))
-
-    def slice(self, x: SSAValue, cuts: dict[int, tuple[int, int, int]]) -> SSAValue:
-        """cuts: dim -> (begin, step, count)."""
-        begins, ends, steps, dims = [0] * len(shape(x)), list(shape(x)), [1] * len(shape(x)), list(shape(x))
-        for dim, (begin, step, count) in cuts.items():
-            begins[dim], ends[dim], steps[dim], dims[dim] = begin, begin + step * (count - 1) + 1, step, count
-        if tuple(dims) == shape(x):
-            return x
-        return self.make("slice_static", [x], {"begins": begins, "ends": ends, "step": steps}, dims, element_type(x))
-
-    def concat(self, parts: Sequence[SSAValue], dim: int) -> SSAValue:
-        if len(parts) == 1:
-            return parts[0]
-        dims = list(shape(parts[0]))
-        dims[dim] = sum(shape(part)[dim] for part in parts)
-        return self.make("concat", [list(parts)], {"dim": dim}, dims, element_type(parts[0]))
+def _taken(x: Value, cuts: dict[int, tuple[int, int, int]]) -> Value:
+    """cuts: dim -> (begin, step, count)."""
+    begins, ends, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
+    for dim, (begin, step, size) in cuts.items():
+        begins[dim], ends[dim], steps[dim] = begin, begin + step * (size - 1) + 1, step
+    return x.slice(begins, ends, steps)
 
 
 def _order(op: Operation, names: Sequence[str]) -> list[int]:
@@ -78,115 +40,100 @@ def _back(order: Sequence[int]) -> list[int]:
 
 def _conv3d(op: Operation) -> SSAValue:
     """Depth windows as channels of a conv2d: [N, C, D, H, W] -> [N*D', C*KD, H, W]. Joined weights need only a reshape."""
-    s = _Steps(op)
+    b = Builder.in_place_of(op)
     order = _order(op, ("depth", "height", "width"))
-    source, weight = op.operands[0], operand(op, "weight")
-    assert weight is not None
-    x = s.permute(source, order)
-    out_channels, per_group, depth, *kernel = shape(weight)
+    x, weight, *bias = (Value(b, value) for value in op.operands)
+    x = x.permute(*order)
+    out_channels, per_group, depth, *kernel = weight.shape
     pairs = padding_pairs(access.attr(op, "padding"), 3)
     stride = expand(access.attr(op, "stride"), 3)
-    x = s.pad(x, [(0, 0), (0, 0), pairs[0], (0, 0), (0, 0)])
-    n, channels, _, height, width = shape(x)
+    x = x.pad([(0, 0), (0, 0), pairs[0], (0, 0), (0, 0)])
+    n, channels, _, height, width = x.shape
     result = [shape(op.results[0])[i] for i in order]
     count = result[2]
     if depth == stride[0]:
-        x = s.slice(x, {2: (0, 1, count * depth)})
-        x = s.permute(s.reshape(x, (n, channels, count, depth, height * width)), (0, 2, 1, 3, 4))
+        x = _taken(x, {2: (0, 1, count * depth)}).reshape(n, channels, count, depth, height * width).permute(0, 2, 1, 3, 4)
     elif depth > 1:
-        taps = [s.slice(x, {2: (tap, stride[0], count)}) for tap in range(depth)]
-        x = s.concat([s.reshape(tap, (n, channels, 1, count, height * width)) for tap in taps], 2)
-        x = s.permute(x, (0, 3, 1, 2, 4))
+        taps = [_taken(x, {2: (tap, stride[0], count)}) for tap in range(depth)]
+        x = concat([tap.reshape(n, channels, 1, count, height * width) for tap in taps], 2).permute(0, 3, 1, 2, 4)
     else:
-        x = s.permute(s.slice(x, {2: (0, stride[0], count)}), (0, 2, 1, 3, 4))
-    x = s.reshape(x, (n * count, channels * depth, height, width))
-    flat = s.reshape(weight, (out_channels, per_group * depth, *kernel))
+        x = _taken(x, {2: (0, stride[0], count)}).permute(0, 2, 1, 3, 4)
+    x = x.reshape(n * count, channels * depth, height, width)
+    flat = weight.reshape(out_channels, per_group * depth, *kernel)
     attributes = {
         "stride": stride[1:], "padding": [*(low for low, _ in pairs[1:]), *(high for _, high in pairs[1:])], "dilation": (1, 1),
         "groups": access.attr(op, "groups"), "batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3,
     }  # fmt: skip
-    bias = operand(op, "bias")
-    operands = [x, flat] if bias is None else [x, flat, s.reshape(bias, (1, out_channels, 1, 1))]
-    made = s.make("conv2d", operands, attributes, (n * count, out_channels, *result[3:]), element_type(op.results[0]))
-    made = s.permute(s.reshape(made, (n, count, out_channels, *result[3:])), (0, 2, 1, 3, 4))
-    return s.permute(made, _back(order))
+    made = x.op("conv2d", flat, *(one.reshape(1, out_channels, 1, 1) for one in bias), **attributes)
+    made = made.reshape(n, count, out_channels, *result[3:]).permute(0, 2, 1, 3, 4)
+    return made.permute(*_back(order)).ssa
 
 
 def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
     """A transposed 2-d convolution as one over the image with zeros between its pixels; (the convolution, what stands for the op's result)."""
-    s = _Steps(op)
+    b = Builder.in_place_of(op)
     order = _order(op, ("height", "width"))
-    weight = operand(op, "weight")
-    assert weight is not None
-    groups, of = access.attr(op, "groups"), element_type(op.results[0])
+    x, weight, *bias = (Value(b, value) for value in op.operands)
+    groups = access.attr(op, "groups")
     stride, dilation = expand(access.attr(op, "stride"), 2), expand(access.attr(op, "dilation"), 2)
     extra = expand(access.attr(op, "output_padding"), 2)
-    x = s.permute(op.operands[0], order)
-    n, channels, height, width = shape(x)
-    x = s.pad(s.reshape(x, (n * channels, height * width, 1)), [(0, 0), (0, 0), (0, stride[1] - 1)])
-    x = s.pad(s.reshape(x, (n * channels * height, 1, width * stride[1])), [(0, 0), (0, stride[0] - 1), (0, 0)])
-    x = s.reshape(x, (n, channels, height * stride[0], width * stride[1]))
-    kernel, pairs = shape(weight)[2:], padding_pairs(access.attr(op, "padding"), 2)
+    x = x.permute(*order)
+    n, channels, height, width = x.shape
+    x = x.reshape(n * channels, height * width, 1).pad([(0, 0), (0, 0), (0, stride[1] - 1)])
+    x = x.reshape(n * channels * height, 1, width * stride[1]).pad([(0, 0), (0, stride[0] - 1), (0, 0)])
+    x = x.reshape(n, channels, height * stride[0], width * stride[1])
+    kernel, pairs = weight.shape[2:], padding_pairs(access.attr(op, "padding"), 2)
     for dim, (low, high) in enumerate(pairs):
         reach = dilation[dim] * (kernel[dim] - 1)
         margins = [reach - low, reach - high + extra[dim] - (stride[dim] - 1)]
         cut = max(0, -margins[0])
-        x = s.slice(x, {2 + dim: (cut, 1, shape(x)[2 + dim] - cut - max(0, -margins[1]))})
-        x = s.pad(x, [(max(0, margins[0]), max(0, margins[1])) if d == 2 + dim else (0, 0) for d in range(4)])
-    per_group = shape(weight)[1]
-    turned = s.make("reverse", [weight], {"dimensions": (2, 3)}, shape(weight), element_type(weight))
-    turned = s.permute(s.reshape(turned, (groups, channels // groups, per_group, math.prod(kernel))), (0, 2, 1, 3))
-    turned = s.reshape(turned, (groups * per_group, channels // groups, *kernel))
-    bias = operand(op, "bias")
-    operands = [x, turned] if bias is None else [x, turned, s.reshape(bias, (1, groups * per_group, 1, 1))]
+        x = x.cut(2 + dim, cut, x.shape[2 + dim] - max(0, -margins[1]))
+        x = x.pad([(max(0, margins[0]), max(0, margins[1])) if d == 2 + dim else (0, 0) for d in range(4)])
+    per_group = weight.shape[1]
+    turned = weight.op("reverse", dimensions=(2, 3)).reshape(groups, channels // groups, per_group, math.prod(kernel)).permute(0, 2, 1, 3)
+    turned = turned.reshape(groups * per_group, channels // groups, *kernel)
     attributes = {
         "stride": (1, 1), "padding": (0, 0), "dilation": dilation, "groups": groups, "batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3
     }  # fmt: skip
-    made = s.make("conv2d", operands, attributes, [shape(op.results[0])[i] for i in order], of)
-    assert isinstance(made.owner, Operation)
-    return made.owner, s.permute(made, _back(order))
+    made = x.op("conv2d", turned, *(one.reshape(1, groups * per_group, 1, 1) for one in bias), **attributes)
+    assert isinstance(made.ssa.owner, Operation)
+    return made.ssa.owner, made.permute(*_back(order)).ssa
 
 
 def _as_matmul(op: Operation) -> SSAValue:
     """The windows as columns (or, when there are fewer outputs than taps, as rows) of a matmul."""
-    s = _Steps(op)
+    b = Builder.in_place_of(op)
     spatial = ("length",) if op.name == "ttir.conv1d" else ("height", "width")
     rank = len(spatial)
     order = _order(op, spatial)
-    weight = operand(op, "weight")
-    assert weight is not None
-    of, groups = element_type(op.results[0]), access.attr(op, "groups")
-    x = s.permute(op.operands[0], order)
-    x = s.pad(x, [(0, 0), (0, 0), *padding_pairs(access.attr(op, "padding"), rank)])
+    x, weight, *bias = (Value(b, value) for value in op.operands)
+    groups = access.attr(op, "groups")
+    x = x.permute(*order).pad([(0, 0), (0, 0), *padding_pairs(access.attr(op, "padding"), rank)])
     result = [shape(op.results[0])[i] for i in order]
-    out, kernel = result[2:], shape(weight)[2:]
+    out, kernel = result[2:], weight.shape[2:]
     stride, dilation = expand(access.attr(op, "stride"), rank), expand(access.attr(op, "dilation"), rank)
     taps, places = math.prod(kernel), math.prod(out)
     if min(taps, places) > MOST_SLICES:
         raise LoweringError("a convolution whose weights are not parameters", op=op.name, hint=f"its windows need {min(taps, places)} slices")
-    n, channels = shape(x)[:2]
+    n, channels = x.shape[:2]
     parts = []
     if taps <= places:
         for at in _positions(kernel):
             cuts = {2 + d: (at[d] * dilation[d], stride[d], out[d]) for d in range(rank)}
-            parts.append(s.reshape(s.slice(x, cuts), (n, channels, 1, places)))
-        x = s.concat(parts, 2)
+            parts.append(_taken(x, cuts).reshape(n, channels, 1, places))
+        x = concat(parts, 2)
     else:
         for at in _positions(out):
             cuts = {2 + d: (at[d] * stride[d], dilation[d], kernel[d]) for d in range(rank)}
-            parts.append(s.reshape(s.slice(x, cuts), (n, channels, taps, 1)))
-        x = s.concat(parts, 3)
+            parts.append(_taken(x, cuts).reshape(n, channels, taps, 1))
+        x = concat(parts, 3)
     depth = channels // groups * taps
-    rows = s.reshape(weight, (1, groups, shape(weight)[0] // groups, depth))
-    if n > 1:
-        dims = (n, *shape(rows)[1:])
-        rows = s.make("broadcast", [rows], {"broadcast_dimensions": (n, 1, 1, 1)}, dims, element_type(rows))
-    x = s.reshape(x, (n, groups, depth, places))
-    x = s.reshape(s.make("matmul", [rows, x], {}, (n, groups, shape(rows)[2], places), of), result)
-    bias = operand(op, "bias")
-    if bias is not None:
-        x = s.make("add", [x, s.reshape(bias, (1, result[1], *[1] * rank))], {}, result, of)
-    return s.permute(x, _back(order))
+    rows = weight.reshape(1, groups, weight.shape[0] // groups, depth)
+    rows = rows.broadcast(n, *rows.shape[1:])
+    x = rows.op("matmul", x.reshape(n, groups, depth, places)).reshape(*result)
+    for one in bias:
+        x += one.reshape(1, result[1], *[1] * rank)
+    return x.permute(*_back(order)).ssa
 
 
 def _positions(sizes: Sequence[int]) -> list[tuple[int, ...]]:

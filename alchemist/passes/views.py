@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.value import Value, concat
 from alchemist.passes.registry import defining
 
 Part = tuple[int, int]
@@ -23,33 +23,22 @@ VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static")
 
 def reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
     """`value` with `dims`, itself if it has them."""
-    if shape(value) == tuple(dims):
-        return value
-    return b.value("ttir.reshape", [value], {"shape": tuple(dims)}, [tensor(tuple(dims), element_type(value))])
+    return Value(b, value).reshape(*dims).ssa
 
 
 def permuted(b: Builder, value: SSAValue, order: Sequence[int]) -> SSAValue:
     """`value` with its dims in another order, itself in its own."""
-    if list(order) == sorted(order):
-        return value
-    dims = tuple(shape(value)[place] for place in order)
-    return b.value("ttir.permute", [value], {"permutation": tuple(order)}, [tensor(dims, element_type(value))])
+    return Value(b, value).permute(*order).ssa
 
 
 def sliced(b: Builder, value: SSAValue, begins: Sequence[int], ends: Sequence[int]) -> SSAValue:
     """The part of `value` from `begins` to `ends`."""
-    dims = tuple(end - begin for begin, end in zip(begins, ends, strict=True))
-    attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
-    return b.value("ttir.slice_static", [value], attributes, [tensor(dims, element_type(value))])
+    return Value(b, value).slice(begins, ends).ssa
 
 
 def concatenated(b: Builder, values: Sequence[SSAValue], dim: int) -> SSAValue:
     """The values one behind the other, itself if it is one."""
-    if len(values) == 1:
-        return values[0]
-    dims = list(shape(values[0]))
-    dims[dim] = sum(shape(value)[dim] for value in values)
-    return b.value("ttir.concat", [list(values)], {"dim": dim}, [tensor(tuple(dims), element_type(values[0]))])
+    return concat([Value(b, value) for value in values], dim).ssa
 
 
 def joined(parts: Iterable[Part]) -> Axis:

@@ -95,6 +95,7 @@ class Emitter(Vocabulary[Tensor, DType]):
         return x
 
     def value(self, shape: Shape, dtype: DType, ssa: SSAValue) -> Tensor:
+        self.type_of(shape, dtype)  # refuses what no card holds
         return Tensor(self, shape, dtype, ssa)
 
     def constant(self, values: Array, name: str = "") -> Tensor:
@@ -103,6 +104,9 @@ class Emitter(Vocabulary[Tensor, DType]):
 
     def array(self, values: Array, dtype: DType) -> Tensor:
         return self.constant(values.astype(dtype))
+
+    def element(self, dtype: DType) -> str:
+        return element_name_of(dtype)
 
     def type_of(self, shape: Shape, dtype: DType) -> Attribute:
         """Raises: Unsupported for strings, 4- and 8-bit floats, complex numbers, and for values larger than any card's memory."""
@@ -130,7 +134,7 @@ class Emitter(Vocabulary[Tensor, DType]):
 
     def unary_of(self, name: str, x: Tensor, others: Sequence[Tensor | None], attributes: Mapping[str, Any]) -> Tensor:
         """An op with the shape and dtype of its first operand."""
-        return self.emit(name, [x, *others], attributes, shape=x.shape, dtype=x.dtype)
+        return self.emit(name, [x, *others], attributes)
 
     def known(self, x: Tensor | None, what: str) -> Array | None:
         """The values of an operand that must be known at export; None where it is left out. Raises: Unsupported."""

@@ -195,7 +195,7 @@ class Converter:
         except Unsupported as error:
             where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
             self.refused.append(Refused(op.name, where, error.message, error.hint))
-            results = [self.e.make("ttir.empty", [], None, *type_of(result)) for result in op.results]
+            results = [Val(*type_of(result), self.e.b.value("ttir.empty", [], {}, [tensor(*type_of(result))])) for result in op.results]
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             if not place_of(op):
                 raise

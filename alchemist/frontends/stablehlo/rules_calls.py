@@ -15,7 +15,7 @@ from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import UNARY, unary
 from alchemist.frontends.stablehlo.rules_reduce import top_values
 from alchemist.frontends.stablehlo.values import Unsupported, Val
-from alchemist.ir.attributes import DenseElements
+from alchemist.ir.attributes import DenseElements, tensor
 from alchemist.ir.dialects import op_classes
 from alchemist.ir.parser import foreign_class
 
@@ -67,7 +67,7 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         if target == "mhlo.topk":
             return list(top_values(c, op, vals[0], len(vals[0].shape) - 1, bool(attributes.get("largest", True))))
         axis = int(attributes.get("dim", 0)) % max(len(vals[0].shape), 1)
-        return [c.e.make("ttir.gather", [c.e.full(val) for val in vals], {"dim": axis}, *type_of(op.results[0]))]
+        return [c.e.make("ttir.gather", [c.e.full(val) for val in vals], {"dim": axis})]
     if target == "ApproxTopK" and len(op.results) == 2:
         shape, _ = type_of(op.results[0])
         differing = [i for i, (a, b) in enumerate(zip(shape, vals[0].shape, strict=True)) if a != b]
@@ -89,7 +89,7 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
     shape, of = type_of(op.results[0])
     for group in sorted(info.operands, key=lambda group: group.optional):  # calls have those in front that are always there
         if group.name == "output":  # where the result was written to in older files
-            taken[group.name] = c.e.emit("ttir.empty", [], {}, shape, of)
+            taken[group.name] = c.e.b.value("ttir.empty", [], {}, [tensor(shape, of)])
             continue
         there = not group.optional or present[group.name] or (present[group.name] is None and undecided.index(group.name) < free)
         taken[group.name] = c.e.full(left.pop(0)) if there and left else None
@@ -112,7 +112,7 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
     if not info.results:  # a cache, changed in place
         c.e.b.make(name, operands, attributes, [])
         return Val(vals[0].shape, vals[0].of, operands[0])
-    return c.e.make(name, operands, attributes, *type_of(op.results[0]))
+    return Val(shape, of, c.e.b.value(name, operands, attributes, [tensor(shape, of)]))
 
 
 def _flag(text: Any) -> bool | None:
@@ -169,4 +169,4 @@ def rng(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     if "UNIFORM" not in str(op.properties.get("rng_distribution")) or low is None or high is None or not of.startswith(("f", "bf")):
         raise Unsupported("random numbers", hint="uniform floats between two constants have a TTIR form; or pass them as input")
-    return c.e.make("ttir.rand", [], {"size": shape, "low": float(low), "high": float(high), "seed": 0}, shape, of)
+    return c.e.make("ttir.rand", [], {"size": shape, "low": float(low), "high": float(high), "seed": 0}, of)

@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, Round, Stack, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import elementwise, fold
 from alchemist.frontends.stablehlo.rules_shape import concat, slice_val
 from alchemist.frontends.stablehlo.stacked_weights import Loop
 from alchemist.frontends.stablehlo.values import Unsupported, Val
@@ -24,10 +23,10 @@ def choose(c: Converter, mask: Val, yes: Val, no: Val) -> Val:
     spread = c.e.reshape(mask, (1,) * len(yes.shape))
     spread = Val(yes.shape, "i1", spread.ssa, spread.const)
     if yes.of == "i1":
-        off = elementwise(c, "logical_not", [spread], yes.shape, "i1")
-        parts = [elementwise(c, "logical_and", [spread, yes], yes.shape, "i1"), elementwise(c, "logical_and", [off, no], yes.shape, "i1")]
-        return elementwise(c, "logical_or", parts, yes.shape, "i1")
-    return elementwise(c, "where", [spread, yes, no], yes.shape, yes.of)
+        off = c.e.op("logical_not", spread)
+        parts = [c.e.op("logical_and", spread, yes), c.e.op("logical_and", off, no)]
+        return c.e.op("logical_or", *parts)
+    return c.e.op("where", spread, yes, no)
 
 
 @rule("stablehlo.while")
@@ -62,7 +61,7 @@ def while_loop(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
                     hint="give the loop a fixed number of steps (lax.fori_loop, lax.scan, or a counter in the condition)",
                 )
             both = [active, condition]
-            active = condition if active is None else elementwise(c, "logical_and", [v for v in both if v is not None], (), "i1")
+            active = condition if active is None else c.e.op("logical_and", *(v for v in both if v is not None))
         c.rounds.append(Round(depth, f"@{c.converted + 1_000_000}"))
         made = c.region(op, 1, running)
         loop.suffixes.append(c.rounds.pop().suffix)
@@ -199,7 +198,7 @@ def case(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         return c.region(op, int(value) if 0 <= value <= last else last, [])
     results = c.region(op, last, [])
     for k in reversed(range(last)):
-        same = fold(np.equal, [index, c.e.scalar(k, (), index.of)], (), "i1") or elementwise(c, "eq", [index, c.e.scalar(k, (), index.of)], (), "i1")
+        same = c.e.op("eq", index, k)
         results = [choose(c, same, one, two) for one, two in zip(c.region(op, k, []), results, strict=True)]
     return results
 

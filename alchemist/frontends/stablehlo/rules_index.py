@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise, fold
+from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
@@ -27,17 +27,11 @@ _COMBINE = {
 """Body of a scatter: TTIR's scatter_reduce_type, the element-wise op."""
 
 
-def calculate(c: Converter, name: str, function: Any, vals: Sequence[Val], shape: Shape, of: str) -> Val:
-    """An elementwise op, computed now where everything is constant."""
-    return fold(function, vals, shape, of) or elementwise(c, name, vals, shape, of)
-
-
 def within(c: Converter, start: Val, most: int) -> Val:
     """Starts of windows as StableHLO has them: moved so that the windows lie inside, from 0 to `most`."""
-    folded = fold(lambda x: np.clip(x, 0, most), [start], start.shape, start.of) if most else c.e.scalar(0, start.shape, start.of)
-    if folded is not None:
-        return folded
-    return Val(start.shape, start.of, c.e.emit("ttir.clamp_scalar", [c.e.small(start)], {"min": 0, "max": most}, start.compact, start.of))
+    if start.const is not None or not most:
+        return c.e.op("minimum", c.e.op("maximum", start, 0), most) if most else c.e.scalar(0, start.shape, start.of)
+    return Val(start.shape, start.of, c.e.emit("ttir.clamp_scalar", [c.e.small(start)], {"min": 0, "max": most}))
 
 
 # --- look-ups -----------------------------------------------------------------------------------------------------------
@@ -79,8 +73,7 @@ def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
     if access.shape(ids_ssa) != index.shape:
         ids_ssa = c.e.reshape_ssa(ids_ssa, index.shape)
     flat = c.e.reshape_ssa(ids_ssa, (1, math.prod(index.shape))) if len(index.shape) != 2 else ids_ssa
-    flat_shape = access.shape(flat)
-    rows = c.e.make("ttir.embedding", [flat, table], None, (*flat_shape, math.prod(rest)), x.of)
+    rows = c.e.make("ttir.embedding", [flat, table])
     back = c.e.reshape(rows, (*index.shape, *rest))
     count = len(index.shape)
     permutation = [*range(count, count + axis), *range(count), *range(count + axis, count + len(rest))]
@@ -115,7 +108,7 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
             index = c.e.reshape(start, (1,))
             if size > 1:
                 line = c.e.const(np.arange(size), (size,), start.of)
-                index = elementwise(c, "add", [within(c, index, x.shape[axis] - size), line], (size,), start.of)
+                index = c.e.op("add", within(c, index, x.shape[axis] - size), line)
             x = take(c, x, axis, index)
     return x
 
@@ -153,9 +146,9 @@ def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Va
         size = x.shape[axis]
         positions = c.e.const(np.arange(size).reshape([size if i == axis else 1 for i in range(len(x.shape))]), x.shape, starts[axis].of)
         start = c.e.reshape(starts[axis], (1,) * len(x.shape))
-        mask = elementwise(c, "eq", [positions, start], x.shape, "i1")
+        mask = c.e.op("eq", positions, start)
         spread = Val(x.shape, x.of, update.ssa, update.const)
-        return elementwise(c, "where", [mask, spread, x], x.shape, x.of)
+        return c.e.op("where", mask, spread, x)
     begins = {axis: c.e.reshape(starts[axis], ()) for axis in axes}
     return _scatter_at(c, x, update, Places(c, x.shape, update.shape, begins, {}, ()), "")
 
@@ -209,9 +202,9 @@ class Places:
                 parts.append(_line(c, sizes[axis], len(batch) + self.windows.index(axis), shape, of))
             for part in parts:
                 if stride > 1:
-                    part = calculate(c, "multiply", np.multiply, [part, c.e.scalar(stride, shape, of)], shape, of)
+                    part = c.e.op("multiply", part, stride)
                 zero = linear.scalar() == 0
-                linear = part if zero else calculate(c, "add", np.add, [linear, part], shape, of)
+                linear = part if zero else c.e.op("add", linear, part)
             stride *= dims[axis]
         self.linear = linear
         self.count = stride
@@ -297,7 +290,7 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         start = c.e.reshape(index, (1,))
         size = sizes[axis]
         line = c.e.const(np.arange(size), (size,), start.of)
-        ids = start if size == 1 else fold(np.add, [start, line], (size,), start.of) or elementwise(c, "add", [start, line], (size,), start.of)
+        ids = start if size == 1 else c.e.op("add", start, line)
         x = take(c, x, axis, ids)
         mapped = []
     if not mapped:
@@ -385,19 +378,19 @@ def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: 
         ids = c.e.reshape_ssa(ids, tuple(lengths))
     if math.prod(shape) != math.prod(lengths) or sorted(order) != order:
         return None
-    found = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis}, tuple(lengths), x.of)
+    found = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis})
     return c.e.reshape(found, shape)
 
 
 def _one_hot_sum(c: Converter, x: Val, linear: Val, values: Val, count: int) -> Val:
     """x [places, rest] + one_hot(linear)^T @ values [count, rest]; places out of range are left out."""
-    size, rest = x.shape
+    size = x.shape[0]
     ids = c.e.reshape(linear, (1, count))
     line = c.e.const(np.arange(size).reshape(size, 1), (size, 1), ids.of)
-    same = calculate(c, "eq", np.equal, [line, ids], (size, count), "i1")
+    same = c.e.op("eq", line, ids)
     picked = c.e.full(c.e.typecast(same, x.of))
-    summed = c.e.make("ttir.matmul", [picked, c.e.full(values)], None, (size, rest), x.of)
-    return summed if x.scalar() == 0 else elementwise(c, "add", [x, summed], x.shape, x.of)
+    summed = c.e.make("ttir.matmul", [picked, c.e.full(values)])
+    return summed if x.scalar() == 0 else c.e.op("add", x, summed)
 
 
 def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: int, kind: str) -> Val:
@@ -411,7 +404,7 @@ def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: in
     ids = c.e.reshape(linear, (1, count, 1))
     line = c.e.const(np.arange(size).reshape(size, 1, 1), (size, 1, 1), ids.of)
     shape = (size, count, rest)
-    same = calculate(c, "eq", np.equal, [line, ids], (size, count, 1), "i1")
+    same = c.e.op("eq", line, ids)
     given = c.e.reshape(values, (1, count, rest))
     if kind == "sum":
         outside: Any = 0
@@ -421,11 +414,11 @@ def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: in
         limits = np.iinfo(numpy_dtype(x.of.replace("64", "32")))
         outside = limits.min if kind == "max" else limits.max
     spread = [Val(shape, "i1", same.ssa, same.const), Val(shape, x.of, given.ssa, given.const), c.e.scalar(outside, shape, x.of)]
-    masked = c.e.full(elementwise(c, "where", spread, shape, x.of))
-    best = c.e.make(f"ttir.{kind}", [masked], {"dim_arg": [1], "keep_dim": False}, (size, rest), x.of)
+    masked = c.e.full(c.e.op("where", *spread))
+    best = c.e.make(f"ttir.{kind}", [masked], {"dim_arg": [1], "keep_dim": False})
     if kind == "sum" and x.scalar() == 0:
         return best
-    return elementwise(c, "add" if kind == "sum" else f"{kind}imum", [x, best], x.shape, x.of)
+    return c.e.op("add" if kind == "sum" else f"{kind}imum", x, best)
 
 
 def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) -> Val:
@@ -456,7 +449,7 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
         index = c.e.full(Val(line, places.linear.of, c.e.reshape_ssa(ids, line if rest == 1 else (count, 1))))
         operands = [c.e.full(c.e.reshape(flat, form)), index, c.e.full(c.e.reshape(values, line))]
         attributes = {"dim": dim, "scatter_reduce_type": kind or "invalid"}
-        made = c.e.reshape(c.e.make("ttir.scatter", operands, attributes, form, x.of), (size, rest))
+        made = c.e.reshape(c.e.make("ttir.scatter", operands, attributes), (size, rest))
     return places.back(c, c.e.reshape(made, (size, *(places.dims[i] for i in places.rest))))
 
 
@@ -521,9 +514,9 @@ def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, 
     where, given = (c.e.reshape(c.e.permute(one, order), form) for one in (index, values))
     line = c.e.const(np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(x.shape))]), x.shape, index.of)
     wide = Val(x.shape, where.of, where.ssa, where.const)
-    hot = c.e.typecast(calculate(c, "eq", np.equal, [wide, line], x.shape, "i1"), x.of)
-    added = calculate(c, "multiply", np.multiply, [hot, Val(x.shape, given.of, given.ssa, given.const)], x.shape, x.of)
-    return added if x.scalar() == 0 else elementwise(c, "add", [x, added], x.shape, x.of)
+    hot = c.e.typecast(c.e.op("eq", wide, line), x.of)
+    added = c.e.op("multiply", hot, Val(x.shape, given.of, given.ssa, given.const))
+    return added if x.scalar() == 0 else c.e.op("add", x, added)
 
 
 def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
@@ -533,8 +526,8 @@ def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val]
         return None
     for start in [c.e.reshape(starts[i], (1,) * len(x.shape)) for i in starts if x.shape[i] == window.shape[i]]:
         if start.scalar() is None:  # a window as wide as the operand lies at 0 or is dropped
-            mask = calculate(c, "eq", np.equal, [start, c.e.scalar(0, start.shape, start.of)], start.shape, "i1")
-            made = elementwise(c, "where", [Val(x.shape, "i1", mask.ssa, mask.const), made, x], x.shape, x.of)
+            mask = c.e.op("eq", start, 0)
+            made = c.e.op("where", Val(x.shape, "i1", mask.ssa, mask.const), made, x)
     return made
 
 
@@ -553,5 +546,4 @@ def _window_within(c: Converter, x: Val, window: Val, starts: Mapping[int, Val],
         return None
     low = [int(places[i] or 0) if i in partial else 0 for i in range(len(x.shape))]
     there = slice_val(c, x, low, [a + b for a, b in zip(low, window.shape, strict=True)])
-    functions = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-    return update_slice(c, x, calculate(c, name, functions[name], [there, window], window.shape, x.of), begins)
+    return update_slice(c, x, c.e.op(name, there, window), begins)

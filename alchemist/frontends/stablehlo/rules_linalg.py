@@ -50,8 +50,7 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     rows = m if keep else [math.prod(m)]
     a = c.e.reshape(a, (*batch, k, *rows) if flip_a else (*batch, *rows, k))
     attributes = {"transpose_a": flip_a or None, "transpose_b": flip_b or None}
-    out = (*batch, *rows, math.prod(n))
-    made = c.e.make("ttir.matmul", [c.e.full(a), c.e.full(b)], attributes, out, lhs.of)
+    made = c.e.make("ttir.matmul", [c.e.full(a), c.e.full(b)], attributes)
     return c.e.typecast(c.e.reshape(made, shape), of)
 
 
@@ -136,11 +135,11 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
         for axis, size in zip(axes, cut, strict=True):
             whole[axis] += size
         operands = [c.e.full(x), c.e.full(_flip_weights(c, w, groups))]
-        made = c.e.make("ttir.conv_transpose2d", operands, attributes | found, whole, of)
+        made = c.e.make("ttir.conv_transpose2d", operands, attributes | found)
         made = slice_val(c, made, [0] * len(whole), result)
     elif len(spatial) == 2:
         attributes |= {"padding": [*before, *after], "dilation": dilation}
-        made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+        made = c.e.make("ttir.conv2d", [c.e.full(x), c.e.full(w)], attributes)
     else:
         if before != after:
             low, high = [0] * len(x.shape), [0] * len(x.shape)
@@ -148,7 +147,7 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
                 low[axis], high[axis] = a, b
             x, before = pad_val(c, x, low, high, 0.0), [0] * rank
         attributes |= {"padding": before}
-        made = c.e.make("ttir.conv3d", [c.e.full(x), c.e.full(w)], attributes, result, of)
+        made = c.e.make("ttir.conv3d", [c.e.full(x), c.e.full(w)], attributes)
     made = c.e.permute(made, [lhs.index(name) for name in out])
     return c.e.typecast(c.e.reshape(made, shape[:-1]) if lifted else made, given_of)
 

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.values import Val
 from alchemist.ir.attributes import tensor
-from alchemist.ops.expand import Steps
+from alchemist.ir.value import Value
 
 
 @rule("stablehlo.batch_norm_inference")
 def batch_norm(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    shape, of = type_of(op.results[0])
     attributes = {"epsilon": prop(op, "epsilon"), "dimension": prop(op, "feature_index")}
-    return c.e.make("ttir.batch_norm_inference", [c.e.full(val) for val in vals], attributes, shape, of)
+    return c.e.make("ttir.batch_norm_inference", [c.e.full(val) for val in vals], attributes)
 
 
 @rule("stablehlo.batch_norm_training")
@@ -33,18 +32,15 @@ def batch_norm_training(c: Converter, op: Operation, vals: list[Val]) -> Sequenc
 @rule("stablehlo.batch_norm_grad")
 def batch_norm_grad(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     """Gradients by the input, the scale and the offset, from the batch's mean and variance."""
-    x, scale, mean, variance, grad = (c.e.full(val) for val in vals)
-    s = Steps(c.e.b)
+    x, scale, mean, variance, grad = (Value(c.e.b, c.e.full(val)) for val in vals)
     axis, (shape, _) = prop(op, "feature_index"), type_of(op.results[0])
     others = [index for index in range(len(shape)) if index != axis]
     dims = [size if index == axis else 1 for index, size in enumerate(shape)]
-    count = math.prod(shape) // shape[axis]
-    scale, mean, variance = (s.reshape(value, dims) for value in (scale, mean, variance))
-    inverse = s.unary("rsqrt", s.binary("add", variance, prop(op, "epsilon")))
-    normal = s.binary("multiply", s.binary("subtract", x, mean), inverse)
-    grad_offset = s.reduce("sum", grad, others)
-    grad_scale = s.reduce("sum", s.binary("multiply", grad, normal), others)
-    spread = s.binary("multiply", s.binary("add", s.binary("multiply", normal, grad_scale), grad_offset), 1 / count)
-    grad_input = s.binary("multiply", s.binary("subtract", grad, spread), s.binary("multiply", scale, inverse))
-    made: list[SSAValue] = [grad_input, grad_scale, grad_offset]
-    return [Val(*type_of(result), s.reshape(value, type_of(result)[0])) for value, result in zip(made, op.results, strict=True)]
+    scale, mean, variance = (value.reshape(*dims) for value in (scale, mean, variance))
+    inverse = (variance + prop(op, "epsilon")).op("rsqrt")
+    normal = (x - mean) * inverse
+    grad_offset = grad.reduce("sum", others)
+    grad_scale = (grad * normal).reduce("sum", others)
+    spread = (normal * grad_scale + grad_offset) * (shape[axis] / math.prod(shape))
+    made = [(grad - spread) * (scale * inverse), grad_scale, grad_offset]
+    return [Val(*type_of(result), value.reshape(*type_of(result)[0]).ssa) for value, result in zip(made, op.results, strict=True)]

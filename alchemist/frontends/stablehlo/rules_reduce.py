@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
+from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.rules_shape import pad_val, padded, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
 from alchemist.ir.attributes import numpy_dtype, tensor, to_python
@@ -68,7 +68,7 @@ _JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "
 def _joined(c: Converter, name: str, reduced: Val, init: Val) -> Val:
     """A reduction whose start value counts: it is one more element."""
     spread = c.e.reshape(init, (1,) * len(reduced.shape))
-    return elementwise(c, _JOIN[name], [reduced, Val(reduced.shape, reduced.of, spread.ssa, spread.const)], reduced.shape, reduced.of)
+    return c.e.op(_JOIN[name], reduced, Val(reduced.shape, reduced.of, spread.ssa, spread.const))
 
 
 def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence[int]) -> Val:
@@ -80,8 +80,7 @@ def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence
         return x
     if any(x.compact[i] != x.shape[i] for i in dims):
         x = Val(x.shape, x.of, c.e.full(x))
-    compact = tuple(n for i, n in enumerate(x.compact) if i not in dims)
-    ssa = c.e.emit(f"ttir.{name}", [c.e.small(x)], {"dim_arg": dims, "keep_dim": False}, compact, x.of)
+    ssa = c.e.emit(f"ttir.{name}", [c.e.small(x)], {"dim_arg": dims, "keep_dim": False}, x.of)
     return Val(shape, x.of, ssa)
 
 
@@ -96,15 +95,15 @@ def _arg_extreme(c: Converter, op: Operation, vals: list[Val], dims: Sequence[in
         raise Unsupported("a reduction of several tensors")
     direction = str(prop(first, "comparison_direction"))
     largest = "GT" in direction or "GE" in direction
-    (shape, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
+    (_, of), (_, index_of) = type_of(op.results[0]), type_of(op.results[1])
     source = c.e.full(x)
     attributes = {"dim_arg": list(dims), "keep_dim": False}
-    best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, shape, of)
+    best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, of)
     keys = source
     if not largest:  # the complement of integers is in the opposite order, also where a number has no negative
         turned = "neg" if x.of.startswith(("f", "bf")) else "logical_not" if x.of == "i1" else "bitwise_not"
-        keys = c.e.emit(f"ttir.{turned}", [source], None, x.shape, x.of)
-    return [best, c.e.make("ttir.argmax", [keys], attributes, shape, index_of)]
+        keys = c.e.emit(f"ttir.{turned}", [source])
+    return [best, c.e.make("ttir.argmax", [keys], attributes, index_of)]
 
 
 # --- windows ------------------------------------------------------------------------------------------------------------
@@ -180,7 +179,7 @@ def _whole_windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name:
             begins[axis], steps[axis] = tap * dilation[axis], strides[axis]
             ends[axis] = begins[axis] + (dims[axis] - 1) * strides[axis] + 1
             part = slice_val(c, wide, begins, ends, steps)
-            total = part if total is None else elementwise(c, _JOIN[name], [total, part], dims, x.of)
+            total = part if total is None else c.e.op(_JOIN[name], total, part)
         assert total is not None
         x = total
     return x
@@ -222,17 +221,17 @@ def _extreme_body(op: Operation) -> str:
 
 def _cumulative(c: Converter, x: Val, axis: int, name: str, reverse: bool) -> Val:
     if name == "logsumexp":
-        peak = c.e.emit("ttir.max", [c.e.full(x)], {"dim_arg": [axis], "keep_dim": True}, [1 if i == axis else n for i, n in enumerate(x.shape)], x.of)
+        peak = c.e.emit("ttir.max", [c.e.full(x)], {"dim_arg": [axis], "keep_dim": True})
         top = Val(x.shape, x.of, peak)
-        powers = elementwise(c, "exp", [elementwise(c, "subtract", [x, top], x.shape, x.of)], x.shape, x.of)
+        powers = c.e.op("exp", c.e.op("subtract", x, top))
         total = _cumulative(c, powers, axis, "sum", reverse)
-        return elementwise(c, "add", [elementwise(c, "log", [total], x.shape, x.of), top], x.shape, x.of)
+        return c.e.op("add", c.e.op("log", total), top)
     value = c.e.full(x)
     flip = {"dimensions": [axis]}
     if reverse:
-        value = c.e.emit("ttir.reverse", [value], flip, x.shape, x.of)
-    value = c.e.emit("ttir.cumsum" if name == "sum" else "ttir.cumprod", [value], {"dim": axis}, x.shape, x.of)
-    return c.e.make("ttir.reverse", [value], flip, x.shape, x.of) if reverse else Val(x.shape, x.of, value)
+        value = c.e.emit("ttir.reverse", [value], flip)
+    value = c.e.emit("ttir.cumsum" if name == "sum" else "ttir.cumprod", [value], {"dim": axis})
+    return c.e.make("ttir.reverse", [value], flip) if reverse else Val(x.shape, x.of, value)
 
 
 Window = tuple[Sequence[int], Sequence[int], Sequence[int], "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]
@@ -273,7 +272,6 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     moved = c.e.permute(Val(x.shape, x.of, c.e.full(x)), order)
     n, ch = math.prod(x.shape[i] for i in batch), math.prod(x.shape[i] for i in channels)
     flat = c.e.reshape(moved, (n, x.shape[axes[0]], x.shape[axes[1]], ch))
-    out = (n, shape[axes[0]], shape[axes[1]], ch)
     attributes = {
         "kernel": [window[i] for i in axes],
         "stride": [strides[i] for i in axes],
@@ -283,19 +281,19 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     }
     value = c.e.full(flat)
     if name == "sum":
-        mean = c.e.make("ttir.avg_pool2d", [value], attributes | {"count_include_pad": True}, out, x.of)
+        mean = c.e.make("ttir.avg_pool2d", [value], attributes | {"count_include_pad": True})
         made = mean
     elif name == "min":
-        turned = c.e.emit("ttir.neg", [value], None, flat.shape, x.of)
-        made = elementwise(c, "neg", [c.e.make("ttir.max_pool2d", [turned], attributes, out, x.of)], out, x.of)
+        turned = c.e.emit("ttir.neg", [value])
+        made = c.e.op("neg", c.e.make("ttir.max_pool2d", [turned], attributes))
     else:
-        made = c.e.make("ttir.max_pool2d", [value], attributes, out, x.of)
+        made = c.e.make("ttir.max_pool2d", [value], attributes)
     unfolded = c.e.reshape(made, tuple(shape[i] for i in order))
     back = c.e.permute(unfolded, [order.index(i) for i in range(len(shape))])
     if name != "sum":
         return back
     count = math.prod(window[i] for i in axes)  # last, so that the division by it that follows meets it
-    return elementwise(c, "multiply", [back, c.e.scalar(float(count), shape, x.of)], shape, x.of)
+    return c.e.op("multiply", back, float(count))
 
 
 @rule("stablehlo.select_and_scatter")
@@ -325,21 +323,21 @@ def select_and_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     parts = [slice_val(c, padded, *(list(column) for column in zip(*span, strict=True))) for span in spans]
     best = parts[0]
     for part in parts[1:]:
-        best = elementwise(c, "maximum", [best, part], source.shape, x.of)
+        best = c.e.op("maximum", best, part)
     rest: Val | None = None
     total: Val | None = None
     for place, part in zip(places, parts, strict=True):
-        mine = elementwise(c, "eq", [part, best], source.shape, "i1")
+        mine = c.e.op("eq", part, best)
         if rest is not None:
-            mine = elementwise(c, "logical_and", [mine, rest], source.shape, "i1")
-        off = elementwise(c, "logical_not", [mine], source.shape, "i1")
-        rest = off if rest is None else elementwise(c, "logical_and", [rest, off], source.shape, "i1")
-        value = elementwise(c, "where", [mine, source, c.e.scalar(0.0, source.shape, x.of)], source.shape, x.of)
+            mine = c.e.op("logical_and", mine, rest)
+        off = c.e.op("logical_not", mine)
+        rest = off if rest is None else c.e.op("logical_and", rest, off)
+        value = c.e.op("where", mine, source, 0.0)
         for axis, step in enumerate(strides):
             value = spread_val(c, value, axis, step - 1, c.e.scalar(0.0, (), x.of))
         behind = [p - b - n for p, b, n in zip(padded.shape, place, value.shape, strict=True)]
         value = pad_val(c, value, list(place), behind, 0.0)
-        total = value if total is None else elementwise(c, "add", [total, value], padded.shape, x.of)
+        total = value if total is None else c.e.op("add", total, value)
     assert total is not None
     return slice_val(c, total, low, [p - h for p, h in zip(padded.shape, high, strict=True)])
 
@@ -388,8 +386,8 @@ def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         if len(val.shape) == 1:  # TT-NN gathers in two dimensions or more
             row = (1, *val.shape)
             operands = [c.e.full(c.e.reshape(one, row)) for one in (val, order)]
-            return c.e.reshape(c.e.make("ttir.gather", operands, {"dim": 1}, row, val.of), val.shape)
-        return c.e.make("ttir.gather", [c.e.full(val), c.e.full(order)], {"dim": axis}, val.shape, val.of)
+            return c.e.reshape(c.e.make("ttir.gather", operands, {"dim": 1}), val.shape)
+        return c.e.make("ttir.gather", [c.e.full(val), c.e.full(order)], {"dim": axis})
 
     first = keys[0]
     if len(keys) == 1:
@@ -433,5 +431,5 @@ def _sorted_now(c: Converter, vals: Sequence[Val], keys: Sequence[int], axis: in
             out.append(c.e.reshape(take(c, val, axis, c.e.const(order.reshape(-1), (order.size,), "i32")), val.shape))
         else:
             where = c.e.full(c.e.const(order, val.shape, "i32"))
-            out.append(c.e.make("ttir.gather", [c.e.full(val), where], {"dim": axis}, val.shape, val.of))
+            out.append(c.e.make("ttir.gather", [c.e.full(val), where], {"dim": axis}))
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of, elementwise
+from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.values import Val, shrink
 
 
@@ -51,7 +51,7 @@ def slice_val(c: Converter, val: Val, begins: Sequence[int], ends: Sequence[int]
     compact = tuple(len(range(x, y, z)) for x, y, z in zip(b, e, s, strict=True))
     if compact == val.compact:
         return Val(shape, val.of, c.e.small(val))
-    ssa = c.e.emit("ttir.slice_static", [c.e.small(val)], {"begins": b, "ends": e, "step": s}, compact, val.of)
+    ssa = c.e.emit("ttir.slice_static", [c.e.small(val)], {"begins": b, "ends": e, "step": s})
     return Val(shape, val.of, ssa)
 
 
@@ -69,7 +69,7 @@ def concat(c: Converter, vals: Sequence[Val], axis: int) -> Val:
     shape[axis] = sum(val.shape[axis] for val in vals)
     if all(val.const is not None for val in vals):
         return c.e.const(shrink(np.concatenate([array_of(val) for val in vals], axis)), tuple(shape), of)
-    return c.e.make("ttir.concat", [[c.e.full(val) for val in vals]], {"dim": axis}, shape, of)
+    return c.e.make("ttir.concat", [[c.e.full(val) for val in vals]], {"dim": axis})
 
 
 @rule("stablehlo.concatenate")
@@ -89,7 +89,7 @@ def flip(c: Converter, x: Val, dims: Sequence[int]) -> Val:
         return Val(x.shape, x.of, const=np.flip(x.const, tuple(real)))
     if not real:
         return x
-    return Val(x.shape, x.of, c.e.emit("ttir.reverse", [c.e.small(x)], {"dimensions": real}, x.compact, x.of))
+    return Val(x.shape, x.of, c.e.emit("ttir.reverse", [c.e.small(x)], {"dimensions": real}))
 
 
 def spread_val(c: Converter, x: Val, axis: int, gap: int, fill: Val) -> Val:
@@ -128,7 +128,7 @@ def padded(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], fill: 
         inside = inside & along.reshape([-1 if i == axis else 1 for i in range(len(x.shape))])
     spread = c.e.reshape(fill, (1,) * len(x.shape))
     mask, outside = c.e.const(shrink(inside), whole.shape, "i1"), Val(whole.shape, x.of, spread.ssa)
-    return elementwise(c, "where", [mask, whole, outside], whole.shape, x.of)
+    return c.e.op("where", mask, whole, outside)
 
 
 def pad_val(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], value: Any) -> Val:
@@ -143,4 +143,4 @@ def pad_val(c: Converter, x: Val, low: Sequence[int], high: Sequence[int], value
     if x.const is not None:
         return c.e.const(shrink(np.pad(array_of(x), pairs, constant_values=value)), shape, x.of)
     flat = [n for pair in pairs for n in pair]
-    return c.e.make("ttir.pad", [c.e.full(x)], {"padding": flat, "value": float(value)}, shape, x.of)
+    return c.e.make("ttir.pad", [c.e.full(x)], {"padding": flat, "value": float(value)})

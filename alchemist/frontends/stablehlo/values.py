@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ from xdsl.ir import SSAValue
 
 from alchemist.errors import AlchemistError
 from alchemist.ir import access
-from alchemist.ir.attributes import numpy_dtype, tensor
+from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.builder import Builder
+from alchemist.ir.infer import BOOLEAN, element_giver
 from alchemist.ir.location import SourceInfo
+from alchemist.ir.rules.table import broadcast_shapes
+from alchemist.ops import TTIR_OPS
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -57,6 +60,20 @@ class Val:
         if self.const is None or self.const.size != 1:
             return None
         return self.const.reshape(-1)[0].item()
+
+
+def fold(function: Callable[..., Any], vals: Sequence[Val], shape: Shape, of: str) -> Val | None:
+    """The constant result, None unless all operands are constant and small enough."""
+    given = [val.const for val in vals if val.const is not None]
+    compact = broadcast_shapes([tuple(array.shape) for array in given])
+    if len(given) < len(vals) or compact is None or math.prod(compact) > FOLD_LIMIT:
+        return None
+    wide = [array.astype(np.float32) if array.dtype.kind not in "biufc" else array for array in given]
+    with np.errstate(all="ignore"):
+        result = np.asarray(function(*wide))
+    if of.startswith(("f", "bf")):
+        result = result.astype(np.float32) if of != "f64" else result
+    return Val(shape, of, const=result.astype(numpy_dtype(of)).reshape(compact))
 
 
 def shrink(array: Array) -> Array:
@@ -107,7 +124,7 @@ class Emitter:
         if val.const is not None:
             return self._constant(np.broadcast_to(val.const, val.shape), val.of)
         factors = [s // c if c else 1 for s, c in zip(val.shape, val.compact, strict=True)]
-        return self.emit("ttir.broadcast", [self.small(val)], {"broadcast_dimensions": factors}, val.shape, val.of)
+        return self.emit("ttir.broadcast", [self.small(val)], {"broadcast_dimensions": factors})
 
     def _constant(self, array: Array, of: str) -> SSAValue:
         flat = array[(slice(0, 1),) * array.ndim] if array.size else array
@@ -115,18 +132,35 @@ class Emitter:
         if splat:
             value = flat.reshape(-1)[0].item()
             if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31):
-                return self.emit("ttir.full", [], {"shape": array.shape, "fill_value": value}, array.shape, of)
-            return self.emit("ttir.constant", [], {"value": access.splat(value, array.shape, of)}, array.shape, of)
-        return self.emit("ttir.constant", [], {"value": access.elements(np.ascontiguousarray(array), of)}, array.shape, of)
+                return self.emit("ttir.full", [], {"shape": array.shape, "fill_value": value}, of)
+            return self.emit("ttir.constant", [], {"value": access.splat(value, array.shape, of)}, of)
+        return self.emit("ttir.constant", [], {"value": access.elements(np.ascontiguousarray(array), of)}, of)
 
     # --- emitting ---
 
-    def emit(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None, shape: Sequence[int], of: str) -> SSAValue:
-        return self.b.value(name, operands, attributes, [tensor(tuple(shape), of)])
+    def emit(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None, of: str = "") -> SSAValue:
+        """of: element type of the result, where the op does not say it."""
+        return self.b.value(name, operands, attributes, of=of)
 
-    def make(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None, shape: Sequence[int], of: str) -> Val:
+    def make(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None, of: str = "") -> Val:
         """An op whose result is not broadcast."""
-        return Val(tuple(shape), of, self.emit(name, operands, attributes, shape, of))
+        made = self.emit(name, operands, attributes, of)
+        return Val(access.shape(made), access.element_type(made), made)
+
+    def op(self, name: str, *operands: Val | float, of: str = "") -> Val:
+        """A broadcasting element-wise op on the compact forms, computed now by its reference where all operands are known.
+
+        A number has the element type of the tensors beside it. of: element type of the result, where the op does not say it.
+        """
+        place = element_giver(f"ttir.{name}")
+        like = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Val))
+        vals = [operand if isinstance(operand, Val) else self.scalar(operand, like.shape, like.of) for operand in operands]
+        shape = tuple(np.broadcast_shapes(*(val.shape for val in vals)))
+        vals = [val if len(val.shape) == len(shape) else self.reshape(val, (1,) * (len(shape) - len(val.shape)) + val.shape) for val in vals]
+        of = of or ("i1" if f"ttir.{name}" in BOOLEAN else vals[place].of)
+        reference = TTIR_OPS[f"ttir.{name}"].reference
+        known = fold(lambda *arrays: reference(arrays, {}, [shape])[0], vals, shape, of) if reference is not None else None
+        return known or Val(shape, of, self.emit(f"ttir.{name}", [self.small(val) for val in vals], of=of))
 
     # --- shape changes that work on the compact form ---
 
@@ -139,10 +173,10 @@ class Emitter:
             given = access.shape(op.operands[0])
             dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
             if shape == tuple(1 if i in dims else n for i, n in enumerate(given)):
-                return self.emit(op.name, [op.operands[0]], {"dim_arg": dims, "keep_dim": True}, shape, access.element_type(value))
+                return self.emit(op.name, [op.operands[0]], {"dim_arg": dims, "keep_dim": True}, access.element_type(value))
         if op is not None and op.name == "ttir.reshape":
             return self.reshape_ssa(op.operands[0], shape)
-        return self.emit("ttir.reshape", [value], {"shape": shape}, shape, access.element_type(value))
+        return self.emit("ttir.reshape", [value], {"shape": shape})
 
     def reshape(self, val: Val, shape: Shape) -> Val:
         """Logical reshape; broadcast dimensions stay virtual where their group of dimensions allows."""
@@ -165,7 +199,7 @@ class Emitter:
         moved = [axis for axis in order if val.compact[axis] != 1]
         if moved == sorted(moved):
             return Val(shape, val.of, self.reshape_ssa(small, compact))
-        return Val(shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}, compact, val.of))
+        return Val(shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}))
 
     def broadcast(self, val: Val, dims: Sequence[int], shape: Shape) -> Val:
         """stablehlo.broadcast_in_dim: operand dimension i is result dimension dims[i]."""
@@ -185,7 +219,7 @@ class Emitter:
         if val.const is not None:
             with np.errstate(all="ignore"):
                 return Val(val.shape, of, const=val.const.astype(numpy_dtype(of)))
-        return Val(val.shape, of, self.emit("ttir.typecast", [self.small(val)], None, val.compact, of))
+        return Val(val.shape, of, self.emit("ttir.typecast", [self.small(val)], of=of))
 
 
 _REDUCTIONS = ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min", "ttir.prod", "ttir.argmax", "ttir.reduce_or", "ttir.reduce_and")

@@ -97,8 +97,8 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
     def array(self, values: np.ndarray[Any, Any], dtype: torch.dtype) -> Tensor:
         return self.constant(torch.from_numpy(np.ascontiguousarray(values)).reshape(values.shape).to(dtype))
 
-    def type_of(self, shape: Shape, dtype: torch.dtype) -> Attribute:
-        return tensor_type(shape, dtype)
+    def element(self, dtype: torch.dtype) -> str:
+        return element_of(dtype)
 
     def is_float(self, dtype: torch.dtype) -> bool:
         return bool(dtype.is_floating_point)

@@ -9,10 +9,12 @@ from xdsl.ir import Operation
 
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
+    Inferred,
     Shape,
     any_rule,
     attribute,
     element,
+    infers,
     integer,
     is_float,
     is_integer,
@@ -40,8 +42,8 @@ def _paged_fill_cache(op: Operation) -> None:
     need(is_integer(batches), "batch_idx_tensor must hold integers")
 
 
-@rule("scaled_dot_product_attention")
-def _attention(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("scaled_dot_product_attention")
+def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
     query, key, value = inputs[:3]
     for shape, what in zip((query, key, value), ("query", "key", "value"), strict=True):
         rank_is(shape, 4, what)
@@ -57,11 +59,11 @@ def _attention(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None
         full = (query[0], query[1], query[2], key[2])
         fits = all(have in (1, wanted) for have, wanted in zip(mask[:3], full, strict=False)) and mask[3] == full[3]
         need(fits, f"a mask of shape {list(mask)} does not broadcast to the scores {list(full)}")
-    same(outputs[0], (*query[:3], value[3]))
+    return (*query[:3], value[3])
 
 
-@rule("chunked_scaled_dot_product_attention")
-def _chunked(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("chunked_scaled_dot_product_attention")
+def _chunked(op: Operation, inputs: list[Shape]) -> Inferred:
     query, key, value, pages, start = inputs[:5]
     for shape, rank, what in ((query, 4, "query"), (key, 4, "key"), (value, 4, "value"), (pages, 2, "page_table"), (start, 1, "chunk_start_idx")):
         rank_is(shape, rank, what)
@@ -73,7 +75,7 @@ def _chunked(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(key[1] > 0 and query[1] % key[1] == 0, f"{query[1]} query heads are not divisible by {key[1]} key heads")
     need(key[2] % TILE_EDGE == 0, f"the block size {key[2]} is not divisible by {TILE_EDGE}")
     need(pages[0] == query[0], f"the page table has {pages[0]} users, the query {query[0]}")
-    same(outputs[0], query)
+    return query
 
 
 @rule("paged_flash_multi_latent_attention_decode")
@@ -91,15 +93,14 @@ def _paged_mla(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None
     need((integer(op, "head_dim_v") or 0) > 0, "head_dim_v must be greater than 0")
 
 
-@rule("flash_mla_prefill")
-def _mla_prefill(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("flash_mla_prefill")
+def _mla_prefill(op: Operation, inputs: list[Shape]) -> Inferred:
     query, key, value = (value_of(op, name) for name in ("query", "key", "value"))
     assert query is not None
     assert key is not None
     q, k, v = inputs[0], inputs[1], shape_of(op, "value")
     rank_is(q, 4, "query")
     rank_is(k, 4, "key")
-    same_elements(query, op.results[0], "query and result")
     same_elements(query, key, "query and key")
     need(k[0] == q[0] and k[2:] == q[2:], f"batch, length and head size of the key must be the query's, got {list(k)} and {list(q)}")
     need(k[1] > 0 and q[1] % k[1] == 0, f"{q[1]} query heads are not divisible by {k[1]} key heads")
@@ -110,12 +111,17 @@ def _mla_prefill(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> No
     else:
         need(width <= q[3], f"head_dim_v {width} exceeds the key's head size {q[3]}")
     need(width > 0, "head_dim_v must be greater than 0")
-    same(outputs[0], (*q[:3], width))
+    return (*q[:3], width)
 
 
-@rule("ttnn.indexer_score_dsa")
-def _indexer(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    for shape, what in zip((*inputs, *outputs), ("query", "key", "weights", "result"), strict=False):
+@rule("flash_mla_prefill")
+def _of_the_query(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    same_elements(op.operands[0], op.results[0], "query and result")
+
+
+@infers("ttnn.indexer_score_dsa")
+def _indexer(op: Operation, inputs: list[Shape]) -> Inferred:
+    for shape, what in zip(inputs, ("query", "key", "weights"), strict=False):
         rank_is(shape, 4, what)
     query, key, weights = inputs
     need(query[0] == 1, f"the query's batch size must be 1, got {query[0]}")
@@ -123,16 +129,15 @@ def _indexer(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(key[1] == 1, f"the key must have a single head, got {key[1]}")
     need(key[3] == query[3], f"the key's head size is {key[3]}, the query's {query[3]}")
     same(weights, (*query[:3], 1), "weights'")
-    same(outputs[0], (query[0], 1, query[2], key[2]))
     same_elements(op.operands[0], op.operands[1], "query and key")
+    return (query[0], 1, query[2], key[2])
 
 
-@rule("ttnn.nlp_concat_heads")
-def _concat_heads(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttnn.nlp_concat_heads")
+def _concat_heads(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
-    rank_is(outputs[0], 4, "result")
     batch, heads, length, size = inputs[0]
-    same(outputs[0], (batch, 1, length, heads * size))
+    return (batch, 1, length, heads * size)
 
 
 @rule("ttnn.nlp_concat_heads_decode")
@@ -154,14 +159,14 @@ def _rotary(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
         rank_is(shape, 4, "every tensor")
 
 
-@rule("ttnn.rotary_embedding_llama")
-def _rotary_llama(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttnn.rotary_embedding_llama")
+def _rotary_llama(op: Operation, inputs: list[Shape]) -> Inferred:
     for value in op.operands:
         need(isinstance(element(value), BFloat16Type), f"all inputs must hold bf16, got {text_of(value)}")
     same(inputs[2], inputs[1], "sin")
     need(inputs[0][-1] <= 256, f"the head size must be at most 256, got {inputs[0][-1]}")
     same(inputs[3], (1, 1, TILE_EDGE, TILE_EDGE), "transformation matrix")
-    same(outputs[0], inputs[0])
+    return inputs[0]
 
 
 @rule("sampling")

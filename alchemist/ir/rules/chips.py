@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from alchemist.ir.rules.table import Shape, attribute, axis_of, element, integer, need, rank_is, rule, same
+from alchemist.ir.rules.table import Inferred, Shape, attribute, axis_of, element, infers, integer, need, rank_is, rule
 
 
 @rule("all_gather")
@@ -30,19 +30,23 @@ def _summed(op: Operation) -> None:
     need(kind in (None, "sum", "max", "min"), f"a collective cannot reduce by {kind}")
 
 
-@rule("ttir.all_to_all")
-def _all_to_all(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.all_to_all")
+def _all_to_all(op: Operation, inputs: list[Shape]) -> Inferred:
     split, join, count = (integer(op, name) for name in ("split_dim", "concat_dim", "split_count"))
     rank = len(inputs[0])
     if split is None or join is None or count is None:
-        return
+        return None
     need(0 <= split < rank, f"split_dim must be in [0, {rank}), got {split}")
     need(0 <= join < rank, f"concat_dim must be in [0, {rank}), got {join}")
     need(count > 0, f"split_count must be positive, got {count}")
     need(inputs[0][split] % count == 0, f"dimension {split} of size {inputs[0][split]} is not divisible by {count}")
     expected = [size // count if i == split else size for i, size in enumerate(inputs[0])]
     expected[join] *= count
-    same(outputs[0], expected)
+    return expected
+
+
+@rule("ttir.all_to_all")
+def _same_element(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(element(op.operands[0]) == element(op.results[0]), "result must have the input's element type")
 
 

@@ -11,10 +11,12 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.attributes import OpaqueType
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.rules.table import (
+    Inferred,
     Shape,
     attribute,
     axis_of,
     element,
+    infers,
     integer,
     is_float,
     is_quantised,
@@ -29,7 +31,6 @@ from alchemist.ir.rules.table import (
 
 @rule("ttir.rms_norm", "ttir.layer_norm")
 def _norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    same(outputs[0], inputs[0])
     shape = attribute(op, "normalized_shape")
     if isinstance(shape, tuple):
         need(len(shape) > 0, "normalized_shape cannot be empty")
@@ -40,7 +41,6 @@ def _norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
 
 @rule("ttnn.rms_norm")
 def _rms_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    same(outputs[0], inputs[0])
     for given in inputs[1:]:
         need(bool(inputs[0]) or not given, f"weight and bias of a scalar must be scalars, got {list(given)}")
         need(math.prod(given) == math.prod(inputs[0][-1:]), f"weight and bias must have the {list(inputs[0][-1:])} elements of the last dimension")
@@ -60,21 +60,20 @@ def _batch_norm_training(op: Operation, inputs: list[Shape], outputs: list[Shape
         _vectors(op, ("scale", "offset", "running_mean", "running_variance"), inputs[0][axis])
 
 
-@rule("ttir.group_norm")
-def _group_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.group_norm")
+def _group_norm(op: Operation, inputs: list[Shape]) -> Inferred:
     axis = axis_of(op, "channel_dim", len(inputs[0]))
-    channels = inputs[0][-1 if axis is None else axis]
-    same(outputs[0], inputs[0])
-    _vectors(op, ("weight", "bias"), channels)
+    _vectors(op, ("weight", "bias"), inputs[0][-1 if axis is None else axis])
+    return inputs[0]
 
 
-@rule("ttir.batch_norm_inference")
-def _batch_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.batch_norm_inference")
+def _batch_norm(op: Operation, inputs: list[Shape]) -> Inferred:
     rank = len(inputs[0])
     need(2 <= rank <= 5, f"input must have 2 to 5 dimensions, got rank {rank}")
     axis = integer(op, "dimension")
     need(axis is None or 0 <= axis < rank, f"dimension {axis} is out of range for rank {rank}")
-    same(outputs[0], inputs[0])
+    return inputs[0]
 
 
 @rule("ttnn.layer_norm_pre_all_gather", "ttnn.rms_norm_pre_all_gather")
@@ -88,9 +87,9 @@ def _statistics(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> Non
         need(outputs[0][-1] == 2 * TILE_EDGE, f"the statistics have {2 * TILE_EDGE} columns, got {outputs[0][-1]}")
 
 
-@rule("ttnn.layer_norm_post_all_gather", "ttnn.dit_rms_norm_unary_fused")
-def _same_as_input(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    same(outputs[0], inputs[0])
+@infers("ttnn.layer_norm_post_all_gather", "ttnn.dit_rms_norm_unary_fused")
+def _same_as_input(op: Operation, inputs: list[Shape]) -> Inferred:
+    return inputs[0]
 
 
 _QUANTISED = re.compile(r"<[su]?i(\d+):\w+(?::(\d+))?, *(\{[^}]*\}|[^{}>]+)>")
@@ -127,8 +126,8 @@ def _quantised_axis(value: SSAValue, shape: Shape) -> int | None:
     return axis
 
 
-@rule("sparse_matmul")
-def _sparse_matmul(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("sparse_matmul")
+def _sparse_matmul(op: Operation, inputs: list[Shape]) -> Inferred:
     a, b, sparsity = inputs
     count = integer(op, "nnz")
     need(count is None or count > 0, f"nnz must be greater than 0, got {count}")
@@ -140,5 +139,4 @@ def _sparse_matmul(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> 
     need(b[0] == 1, f"the first dimension of b must be 1, got {b[0]}")
     need(a[-1] == b[2], f"inner dimensions differ: {list(a)} times {list(b)}")
     need(sparsity[-1] == b[1], f"sparsity has {sparsity[-1]} experts, b {b[1]}")
-    rows = (1, b[1], a[-2], b[3]) if first and second else (*a[:2], 1, b[1], a[-2], b[3]) if second else (a[0], b[1], a[-2], b[3])
-    same(outputs[0], rows)
+    return (1, b[1], a[-2], b[3]) if first and second else (*a[:2], 1, b[1], a[-2], b[3]) if second else (a[0], b[1], a[-2], b[3])

@@ -1,11 +1,13 @@
 """The table of op rules and what its rows share. A rule for "softmax" holds in ttir and ttnn, one for "ttir.conv2d" there alone.
 
-`rule`s get the shapes of all operands and results that are tensors and run only where these are static; `any_rule`s always run.
+An `infers` rule gives the result's shape from the operands and attributes: the builder makes ops with it and the verifier compares with it.
+`rule`s check what else must hold of operands and results. Both get shapes of the tensors and run only where these are static; `any_rule`s always run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -14,37 +16,100 @@ from xdsl.utils.exceptions import VerifyException
 from alchemist.ir.attributes import OpaqueType, element_name, to_python
 
 Shape = tuple[int, ...]
+Inferred = Sequence[int] | list[Shape] | None
+"""Shape of every result, or a list with one for each; None where the attributes do not say."""
+Inference = Callable[[Operation, list[Shape]], Inferred]
 Rule = Callable[[Operation, list[Shape], list[Shape]], None]
 AnyRule = Callable[[Operation], None]
+INFERENCES: dict[str, Inference] = {}
 RULES: dict[str, Rule] = {}
 ANY_RULES: dict[str, AnyRule] = {}
+VECTOR_FOR_SCALAR = {"sum", "mean", "max", "min", "prod", "reduce_and", "reduce_or", "argmax", "matmul", "linear"}
+"""Ops whose result without dimensions tt-mlir spells with one of size 1."""
+R = TypeVar("R")
 
 
-def check(op: Operation, inputs: list[Shape] | None, outputs: list[Shape] | None) -> None:
-    """Raises VerifyException where a rule of the table does not hold. inputs, outputs: None where a shape is not static."""
-    short = op.name.partition(".")[2]
-    always = ANY_RULES.get(op.name) or ANY_RULES.get(short)
+def _of(table: dict[str, R], op: Operation) -> R | None:
+    return table.get(op.name) or table.get(op.name.partition(".")[2])
+
+
+def shapes_of(values: Sequence[SSAValue]) -> list[Shape] | None:
+    """Shapes of the tensors among the values (devices and semaphores are none), None where one is not static."""
+    found = [value.type.get_shape() for value in values if isinstance(value.type, TensorType)]
+    return found if all(dim >= 0 for dims in found for dim in dims) else None
+
+
+def inferred_shapes(op: Operation, inputs: list[Shape]) -> list[Shape] | None:
+    """Shapes of the results of an op with operands of shapes `inputs`; None without a rule, or where its attributes do not say. It may have no results yet.
+
+    Raises:
+        VerifyException: there is no such op on these operands.
+    """
+    function = _of(INFERENCES, op)
+    traits = op.info.traits  # type: ignore[attr-defined]
+    if function is None:
+        if not inputs or ("elementwise_unary" in traits and len(inputs) > 1) or not any(trait.startswith("elementwise") for trait in traits):
+            return None
+        function = broadcast
+    found = function(op, inputs)
+    if found is None:
+        return None
+    return found if isinstance(found, list) and found and isinstance(found[0], tuple) else [tuple(found)] * len(op.info.results)  # type: ignore
+
+
+def broadcast_shapes(shapes: Sequence[Shape]) -> Shape | None:
+    """numpy's broadcast of static shapes, None if they do not fit."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    out = []
+    for index in range(-rank, 0):
+        sizes = {shape[index] for shape in shapes if -index <= len(shape)} - {1}
+        if len(sizes) > 1:
+            return None
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def broadcast(op: Operation, inputs: list[Shape]) -> Shape:
+    expected = broadcast_shapes(inputs)
+    if expected is None:
+        raise VerifyException(f"operands cannot be broadcast: {[list(shape) for shape in inputs]}")
+    return expected
+
+
+def check(op: Operation) -> None:
+    """Raises VerifyException where a rule of the table does not hold."""
+    always, found = _of(ANY_RULES, op), _of(RULES, op)
     if always is not None:
         always(op)
-    found = RULES.get(op.name) or RULES.get(short)
-    if found is not None and inputs is not None and outputs is not None:
+    inputs, outputs = shapes_of(op.operands), shapes_of(op.results)
+    if inputs is None or outputs is None:
+        return
+    if found is not None:
         found(op, inputs, outputs)
+    expected = inferred_shapes(op, inputs) if outputs else None
+    for have, wanted in zip(outputs, expected or (), strict=False):
+        if have != (1,) or wanted or op.name.partition(".")[2] not in VECTOR_FOR_SCALAR:
+            same(have, wanted)
+
+
+def _adding(table: dict[str, R], names: Sequence[str]) -> Callable[[R], R]:
+    def add(function: R) -> R:
+        table.update((name, function) for name in names)
+        return function
+
+    return add
+
+
+def infers(*names: str) -> Callable[[Inference], Inference]:
+    return _adding(INFERENCES, names)
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    def add(function: Rule) -> Rule:
-        RULES.update((name, function) for name in names)
-        return function
-
-    return add
+    return _adding(RULES, names)
 
 
 def any_rule(*names: str) -> Callable[[AnyRule], AnyRule]:
-    def add(function: AnyRule) -> AnyRule:
-        ANY_RULES.update((name, function) for name in names)
-        return function
-
-    return add
+    return _adding(ANY_RULES, names)
 
 
 def attribute(op: Operation, name: str) -> object:

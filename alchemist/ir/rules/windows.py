@@ -8,7 +8,7 @@ import re
 from xdsl.ir import Operation
 
 from alchemist.ir import access
-from alchemist.ir.rules.table import Shape, attribute, integer, is_integer, need, rank_is, rule, same, shape_of
+from alchemist.ir.rules.table import Inferred, Shape, attribute, infers, integer, is_integer, need, rank_is, rule, shape_of
 
 
 def _pair(op: Operation, name: str, least: int) -> tuple[int, int]:
@@ -65,18 +65,27 @@ def _fits(kernel: tuple[int, int], dilation: tuple[int, int], sizes: tuple[int, 
     need(all(a <= b for a, b in zip(spans, sizes, strict=True)), f"the kernel spans {spans}, the padded input has {sizes}")
 
 
-@rule("ttir.max_pool2d", "ttir.avg_pool2d", "ttir.max_pool2d_with_indices")
-def _pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.max_pool2d", "ttir.avg_pool2d", "ttir.max_pool2d_with_indices")
+def _pool(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
-    rank_is(outputs[0], 4, "result")
-    need(inputs[0][3] == outputs[0][3], f"result has {outputs[0][3]} channels, the input {inputs[0][3]}")
+    return _images(op, inputs[0], inputs[0][3], (0, 1, 2, 3))
+
+
+@rule("ttir.max_pool2d_with_indices")
+def _indices(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    need(is_integer(op.results[1]), "indices must be integers")
+
+
+def _images(op: Operation, x: Shape, channels: int, axes: tuple[int, int, int, int]) -> Shape:
+    """What a convolution or a pool makes of `x`. axes: of batch, height, width and channels."""
     flat = _flattened(op)
-    batch, height, width = flat or inputs[0][:3]
-    expected = sizes_of(op, (height, width))
-    _image(flat, (inputs[0][2], outputs[0][2]), outputs[0][:3], (batch, height, width), expected)
-    if len(op.results) > 1:
-        need(outputs[0] == outputs[1], "values and indices must have the same shape")
-        need(is_integer(op.results[1]), "indices must be integers")
+    batch, height, width = flat or (x[axes[0]], x[axes[1]], x[axes[2]])
+    made = sizes_of(op, (height, width))
+    if flat:
+        need(x[2] == batch * height * width, f"the flattened dimension is {x[2]}, expected {batch * height * width}")
+        return (x[0], x[1], batch * math.prod(made), channels)
+    sizes = dict(zip(axes, (batch, *made, channels), strict=True))
+    return tuple(sizes[axis] for axis in range(4))
 
 
 def _flattened(op: Operation) -> tuple[int, int, int] | None:
@@ -91,33 +100,19 @@ def _flattened(op: Operation) -> tuple[int, int, int] | None:
         return None
 
 
-@rule("ttir.conv2d")
-def _conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.conv2d")
+def _conv2d(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
     rank_is(inputs[1], 4, "weight")
-    rank_is(outputs[0], 4, "result")
     groups = integer(op, "groups") or 1
-    n, h, w, c = _axes(op)
-    x, weight, y = inputs[0], inputs[1], outputs[0]
+    axes = _axes(op)
+    c = axes[3]
+    x, weight = inputs[0], inputs[1]
     need(x[c] % groups == 0, f"{x[c]} input channels are not divisible by {groups} groups")
     need(weight[0] % groups == 0, f"{weight[0]} output channels are not divisible by {groups} groups")
     need(x[c] // groups == weight[1], f"the weight has {weight[1]} input channels, a group of the input {x[c] // groups}")
-    need(y[c] == weight[0], f"result has {y[c]} channels, the weight makes {weight[0]}")
     _bias(inputs, weight[0], c)
-    flat = _flattened(op)
-    batch, height, width = flat or (x[n], x[h], x[w])
-    _image(flat, (x[2], y[2]), (y[n], y[h], y[w]), (batch, height, width), sizes_of(op, (height, width)))
-
-
-def _image(flat: object, pixels: tuple[int, int], made: Shape, given: tuple[int, int, int], expected: tuple[int, int]) -> None:
-    """pixels: of the flattened input and result. made, given: batch, height and width of the result and the input."""
-    batch, height, width = given
-    if flat:
-        need(pixels[0] == batch * height * width, f"the flattened dimension is {pixels[0]}, expected {batch * height * width}")
-        need(pixels[1] == batch * math.prod(expected), f"the result's flattened dimension is {pixels[1]}, expected {batch * math.prod(expected)}")
-    else:
-        need(made[0] == batch, f"result has batch size {made[0]}, the input {batch}")
-        need(made[1:] == expected, f"expected height and width {list(expected)}, got {list(made[1:])}")
+    return _images(op, x, weight[0], axes)
 
 
 def _axes(op: Operation) -> tuple[int, int, int, int]:
@@ -133,22 +128,18 @@ def _bias(inputs: list[Shape], channels: int, axis: int) -> None:
         need(channels in (inputs[2][axis], inputs[2][3]), f"the bias has {inputs[2][axis]} channels, the result {channels}")  # the last one whatever the order
 
 
-@rule("ttir.conv_transpose2d")
-def _conv_transpose2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.conv_transpose2d")
+def _conv_transpose2d(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
     rank_is(inputs[1], 4, "weight")
-    rank_is(outputs[0], 4, "result")
     groups = integer(op, "groups") or 1
-    n, h, w, c = _axes(op)
-    x, weight, y = inputs[0], inputs[1], outputs[0]
+    axes = _axes(op)
+    c = axes[3]
+    x, weight = inputs[0], inputs[1]
     need(x[c] == weight[0], f"the weight has {weight[0]} input channels, the input {x[c]}")
     need(x[c] % groups == 0, f"{x[c]} input channels are not divisible by {groups} groups")
-    need(y[c] % groups == 0, f"{y[c]} output channels are not divisible by {groups} groups")
-    need(y[c] // groups == weight[1], f"the weight has {weight[1]} output channels, a group of the result {y[c] // groups}")
-    _bias(inputs, y[c], c)
-    flat = _flattened(op)
-    batch, height, width = flat or (x[n], x[h], x[w])
-    _image(flat, (x[2], y[2]), (y[n], y[h], y[w]), (batch, height, width), sizes_of(op, (height, width)))
+    _bias(inputs, weight[1] * groups, c)
+    return _images(op, x, weight[1] * groups, axes)
 
 
 @rule("ttnn.convert_to_hwc")
@@ -161,43 +152,41 @@ def _pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
 
 
-@rule("ttnn.fold")
-def _fold(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttnn.fold")
+def _fold(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
     rows, columns = integer(op, "stride_h") or 1, integer(op, "stride_w") or 1
     n, h, w, c = inputs[0]
     need(h % rows == 0 and w % columns == 0, f"windows of {rows} x {columns} do not divide {h} x {w} pixels")
-    same(outputs[0], (n, h // rows, w // columns, c * rows * columns))
+    return (n, h // rows, w // columns, c * rows * columns)
 
 
-@rule("ttir.upsample2d", "ttnn.upsample")
-def _upsample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.upsample2d", "ttnn.upsample")
+def _upsample(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
-    rank_is(outputs[0], 4, "result")
     high, wide = _pair(op, "scale_factor", 1)
     mode = attribute(op, "mode")
     need(mode in (None, "nearest", "bilinear"), f'mode must be "nearest" or "bilinear", got "{mode}"')
     n, h, w, c = inputs[0]
-    same(outputs[0], (n, h * high, w * wide, c))
+    return (n, h * high, w * wide, c)
 
 
-@rule("ttir.grid_sample", "ttnn.grid_sample")
-def _grid_sample(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.grid_sample", "ttnn.grid_sample")
+def _grid_sample(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
     rank_is(inputs[1], 4, "grid")
-    rank_is(outputs[0], 4, "result")
     mode, padding = attribute(op, "mode"), attribute(op, "padding_mode")
     need(mode in (None, "bilinear"), f'mode must be "bilinear", got "{mode}"')
     need(padding in (None, "zeros"), f'padding_mode must be "zeros", got "{padding}"')
     (n, _, _, channels), grid = inputs[0], inputs[1]
     need(grid[0] == n and grid[3] == 2, f"grid must be [{n}, H, W, 2], got {list(grid)}")
-    same(outputs[0], (*grid[:3], channels))
+    return (*grid[:3], channels)
 
 
-@rule("ttir.global_avg_pool2d")
-def _global_pool(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+@infers("ttir.global_avg_pool2d")
+def _global_pool(op: Operation, inputs: list[Shape]) -> Inferred:
     need(len(inputs[0]) >= 3, f"input must have at least 3 dimensions, got rank {len(inputs[0])}")
-    same(outputs[0], (*inputs[0][:-3], 1, 1, inputs[0][-1]))
+    return (*inputs[0][:-3], 1, 1, inputs[0][-1])
 
 
 # --- as the library takes them ----------------------------------------------------------------------------------------------
@@ -255,18 +244,29 @@ def _prepare(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     _raw_weight(op, inputs[0], kernel)
 
 
-@rule("ttir.conv1d")
-def _conv1d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    for name in ("stride", "dilation", "padding"):
+@infers("ttir.conv1d")
+def _conv1d(op: Operation, inputs: list[Shape]) -> Inferred:
+    (x, weight), sizes = inputs[:2], {"stride": 1, "dilation": 1, "padding": 0}
+    for name in sizes:
         value = attribute(op, name)
         given = value if isinstance(value, tuple) else (value,)
         need(value is None or all(isinstance(number, int) for number in given), f"{name}: expected integers, got {value}")
         need(name == "padding" or value is None or all(number >= 1 for number in given), f"{name} values must be at least 1, got {value}")
+        if value is not None:
+            sizes[name] = sum(given) if len(given) == 2 else given[0] * (2 if name == "padding" else 1)
+    n, length, c = axes = tuple(
+        default if axis is None else axis for default, axis in enumerate(integer(op, f"{name}_dim") for name in ("batch", "length", "channel"))
+    )
+    if len(x) != 3 or len(weight) != 3 or sorted(axes) != [0, 1, 2]:
+        return None
+    count = _windows(x[length], weight[2], sizes["stride"], sizes["dilation"], sizes["padding"], ceil=False)
+    made = {n: x[n], length: count, c: weight[0]}
+    return tuple(made[axis] for axis in range(3))
 
 
-@rule("ttir.conv3d")
-def _conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    for given, what in ((inputs[0], "input"), (inputs[1], "weight"), (outputs[0], "result")):
+@infers("ttir.conv3d")
+def _conv3d(op: Operation, inputs: list[Shape]) -> Inferred:
+    for given, what in ((inputs[0], "input"), (inputs[1], "weight")):
         rank_is(given, 5, what)
     groups, weight = integer(op, "groups") or 1, inputs[1]
     channel = integer(op, "channel_dim")
@@ -274,14 +274,14 @@ def _conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(0 <= c < 5, f"the channel dimension must be 0..4, got {c}")
     need(groups >= 1 and weight[0] % groups == 0, f"{weight[0]} output channels are not divisible by {groups} groups")
     need(inputs[0][c] == weight[1] * groups, f"the weight has {weight[1]} input channels, a group of the input {inputs[0][c] // groups}")
-    need(outputs[0][c] == weight[0], f"result has {outputs[0][c]} channels, the weight makes {weight[0]}")
     named = [integer(op, name) for name in ("batch_dim", "depth_dim", "height_dim", "width_dim")]
     axes = [default if axis is None else axis for default, axis in enumerate(named)]
     need(sorted((*axes, c)) == [0, 1, 2, 3, 4], f"the dimensions must be 0..4 in some order, got {[*axes, c]}")
     stride, padding = _values(op, "stride", 1, (3,)), _values(op, "padding", 0, (3,))
     spatial = [inputs[0][axis] for axis in axes[1:]]
     expected = [_windows(size, weight[2 + i], stride[i], 1, 2 * padding[i], ceil=False) for i, size in enumerate(spatial)]
-    same(tuple(outputs[0][axis] for axis in axes), (inputs[0][axes[0]], *expected), "batch, depth, height and width of the result's")
+    sizes = dict(zip((*axes, c), (inputs[0][axes[0]], *expected, weight[0]), strict=True))
+    return [sizes[axis] for axis in range(5)]
 
 
 @rule("ttnn.conv3d")

@@ -33,8 +33,7 @@ def operand(c: Emitter, x: Tensor, rank: int) -> Tensor:
 
 def pointwise(c: Emitter, name: str, a: Tensor, b: Tensor, dtype: DType | None = None) -> Tensor:
     rank = max(a.rank, b.rank)
-    shape = np.broadcast_shapes(a.shape, b.shape)
-    return c.emit(name, [operand(c, a, rank), operand(c, b, rank)], shape=shape, dtype=dtype or a.dtype)
+    return c.emit(name, [operand(c, a, rank), operand(c, b, rank)], dtype=dtype or a.dtype)
 
 
 def _unary(op: str, name: str) -> None:
@@ -130,7 +129,7 @@ def where(c: Emitter, node: Node, condition: Tensor, a: Tensor, b: Tensor) -> Te
     others = {part.shape for part in parts if math.prod(part.shape) > 1} - {shape}
     if len(others) > 1:  # more shapes than the library's ternary programs broadcast
         parts = [c.expand(part, shape) if part.shape in others else part for part in parts]
-    return c.emit("where", parts, shape=shape, dtype=a.dtype)
+    return c.emit("where", parts)
 
 
 @rule("Clip")

@@ -29,7 +29,7 @@ def _from_zero(c: Emitter, ids: Tensor, size: int) -> Tensor:
 @rule("GatherElements")
 def gather_elements(c: Emitter, node: Node, x: Tensor, ids: Tensor) -> Tensor:
     dim = node.get("axis", 0) % x.rank
-    return c.emit("gather", [x, _from_zero(c, ids, x.shape[dim])], {"dim": dim}, shape=ids.shape, dtype=x.dtype)
+    return c.emit("gather", [x, _from_zero(c, ids, x.shape[dim])], {"dim": dim})
 
 
 def _flat_index(c: Emitter, ids: Tensor, sizes: list[int], batch: int = 0) -> Tensor:
@@ -71,7 +71,7 @@ def _elements(c: Emitter, x: Tensor, flat: Tensor) -> Tensor:
 
 def _scatter(c: Emitter, x: Tensor, dim: int, ids: Tensor, source: Tensor, reduction: str) -> Tensor:
     attributes = {"dim": dim, "scatter_reduce_type": REDUCTIONS[reduction]}
-    return c.emit("scatter", [x, ids, source], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("scatter", [x, ids, source], attributes)
 
 
 @rule("ScatterElements")
@@ -127,4 +127,4 @@ def reverse_sequence(c: Emitter, node: Node, x: Tensor, lengths: Tensor) -> Tens
     order = np.array([[*reversed(range(count)), *range(count, steps)] for count in counts], np.int64).reshape(len(counts), steps)
     order = order.T if time == 0 else order
     wide = np.broadcast_to(order.reshape([*x.shape[:2], *[1] * (x.rank - 2)]), x.shape)
-    return c.emit("gather", [x, c.constant(np.ascontiguousarray(wide))], {"dim": time}, shape=x.shape, dtype=x.dtype)
+    return c.emit("gather", [x, c.constant(np.ascontiguousarray(wide))], {"dim": time})

@@ -22,10 +22,10 @@ def gemm(c: Emitter, node: Node, a: Tensor, b: Tensor, bias: Tensor | None = Non
     """alpha a' b' + beta bias."""
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
     flags = {"transpose_a": bool(node.get("transA", 0)), "transpose_b": bool(node.get("transB", 0))}
-    shape = [a.shape[1 if flags["transpose_a"] else 0], b.shape[0 if flags["transpose_b"] else 1]]
-    if alpha == 1 and (bias is None or (beta == 1 and bias.rank == 1 and bias.shape[0] == shape[1])):
-        return c.emit("linear", [a, b, bias], flags, shape=shape, dtype=a.dtype)
-    out = c.emit("matmul", [a, b], flags, shape=shape, dtype=a.dtype)
+    columns = b.shape[0 if flags["transpose_b"] else 1]
+    if alpha == 1 and (bias is None or (beta == 1 and bias.shape == (columns,))):
+        return c.emit("linear", [a, b, bias], flags)
+    out = c.emit("matmul", [a, b], flags)
     out = out if alpha == 1 else c.binary("multiply", out, alpha)
     if bias is None or beta == 0:
         return out

@@ -20,7 +20,7 @@ def _direction(c: Emitter, part: Tensor, number: int) -> Tensor:
 
 def _linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     flags = {"transpose_a": False, "transpose_b": True}
-    return c.emit("linear", [x, weight, bias], flags, shape=[*x.shape[:-1], weight.shape[0]], dtype=x.dtype)
+    return c.emit("linear", [x, weight, bias], flags)
 
 
 def _chunks(c: Emitter, x: Tensor, names: Sequence[str]) -> list[Tensor]:

@@ -59,8 +59,7 @@ def _best(op: str) -> None:
         x = composites.in_opposite_order(c, x) if op == "ArgMin" else x
         x = c.unary("reverse", x, {"dimensions": [dim]}) if last else x
         keep = bool(node.get("keepdims", 1))
-        shape = [1 if i == dim else size for i, size in enumerate(x.shape) if keep or i != dim]
-        place = c.emit("argmax", [x], {"keep_dim": keep, "dim_arg": [dim]}, shape=shape, dtype=c.index_dtype)
+        place = c.emit("argmax", [x], {"keep_dim": keep, "dim_arg": [dim]}, dtype=c.index_dtype)
         if last:
             place = c.binary("subtract", c.full((1,) * place.rank, x.shape[dim] - 1, c.index_dtype), place)
         return place
@@ -105,7 +104,6 @@ def log_softmax(c: Emitter, node: Node, x: Tensor) -> Tensor:
 def hardmax(c: Emitter, node: Node, x: Tensor) -> Tensor:
     """1 at the first largest value, 0 elsewhere."""
     dim = node.get("axis", -1) % x.rank
-    shape = [1 if i == dim else size for i, size in enumerate(x.shape)]
-    place = c.emit("argmax", [x], {"keep_dim": True, "dim_arg": [dim]}, shape=shape, dtype=c.index_dtype)
+    place = c.emit("argmax", [x], {"keep_dim": True, "dim_arg": [dim]}, dtype=c.index_dtype)
     line = c.reshape(c.constant(np.arange(x.shape[dim])), [x.shape[dim] if i == dim else 1 for i in range(x.rank)])
     return c.cast(c.binary("eq", line, place, c.bool_dtype), x.dtype)

@@ -89,7 +89,7 @@ def tile(c: Emitter, node: Node, x: Tensor, repeats: Tensor) -> Tensor:
     shape = [size * factor for size, factor in zip(x.shape, factors, strict=True)]
     if all(factor == 1 or size == 1 for size, factor in zip(x.shape, factors, strict=True)):
         return c.expand(x, shape)
-    return c.emit("repeat", [x], {"repeat_dimensions": factors}, shape=shape, dtype=x.dtype)
+    return c.emit("repeat", [x], {"repeat_dimensions": factors})
 
 
 @rule("Slice")

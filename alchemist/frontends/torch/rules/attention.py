@@ -46,7 +46,7 @@ def scaled_dot_product_attention(
     if mask is not None:
         mask, keyed = _additive(c, mask, q, keys), _keyed_rows(c, mask, q)
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
-    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=[*q.shape[:-1], v.shape[-1]], dtype=q.dtype)
+    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)
     return c.reshape(out if keyed is None else c.binary("multiply", out, keyed), shape)
 
 
@@ -147,8 +147,7 @@ def flash_attention(
     if dropout_p:
         raise Unsupported("attention dropout in training mode is random: call model.eval() first")
     mask = _additive(c, attn_mask, q, k.shape[-2]) if attn_mask is not None else None
-    shape = [*q.shape[:-1], v.shape[-1]]
-    return [c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes, shape=shape, dtype=q.dtype)]
+    return [c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)]
 
 
 Torch: TypeAlias = torch.Tensor

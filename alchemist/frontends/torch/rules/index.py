@@ -162,7 +162,7 @@ def _scatter(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor | Sc
         for i, size in enumerate(index.shape):
             source = c.slice(source, i, 0, size)
     attributes = {"dim": dim % max(x.rank, 1), "scatter_reduce_type": reduce}
-    return c.emit("scatter", [x, index, c.cast(source, x.dtype)], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("scatter", [x, index, c.cast(source, x.dtype)], attributes)
 
 
 @rule("aten.scatter.src", "aten.scatter.value")

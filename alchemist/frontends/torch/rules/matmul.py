@@ -17,8 +17,7 @@ def linear(c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None = None) ->
     if weight.rank == 1:
         return c.reshape(product(c, x, c.reshape(weight, [weight.shape[0], 1])), c.out_shape)
     rows = c.reshape(x, [1, *x.shape]) if x.rank == 1 else x
-    shape = [*rows.shape[:-1], weight.shape[0]]
-    out = c.emit("linear", [rows, weight, bias], {"transpose_a": False, "transpose_b": True}, shape=shape)
+    out = c.emit("linear", [rows, weight, bias], {"transpose_a": False, "transpose_b": True})
     return c.reshape(out, c.out_shape)
 
 

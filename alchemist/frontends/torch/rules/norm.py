@@ -22,7 +22,7 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     attributes = {"normalized_shape": list(normalized_shape), "epsilon": eps}
-    return c.emit("layer_norm", [x, weight, bias], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("layer_norm", [x, weight, bias], attributes)
 
 
 @rule("aten.native_layer_norm.default")
@@ -34,7 +34,7 @@ def native_layer_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tenso
 def rms_norm(c: Emitter, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     epsilon = torch.finfo(x.dtype).eps if eps is None else eps
     attributes = {"normalized_shape": list(normalized_shape), "epsilon": epsilon}
-    return c.emit("rms_norm", [x, weight, None], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("rms_norm", [x, weight, None], attributes)
 
 
 @rule("aten._fused_rms_norm.default")
@@ -66,7 +66,7 @@ def batch_norm(
             )
         mean, variance = _statistics(c, x)
     attributes = {"epsilon": eps, "dimension": 1}
-    return c.emit("batch_norm_inference", [x, weight, bias, mean, variance], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("batch_norm_inference", [x, weight, bias, mean, variance], attributes)
 
 
 def _statistics(c: Emitter, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -95,7 +95,7 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     attributes = {"num_groups": groups, "epsilon": eps, "channel_dim": 1}
-    return c.emit("group_norm", [x, None, weight, bias], attributes, shape=x.shape, dtype=x.dtype)
+    return c.emit("group_norm", [x, None, weight, bias], attributes)
 
 
 @rule("aten.native_group_norm.default")

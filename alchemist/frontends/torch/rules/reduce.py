@@ -56,10 +56,10 @@ def _arg(c: Emitter, x: Tensor, dim: int | None, keepdim: bool, smallest: bool, 
         x = composites.in_opposite_order(c, x)
     if dim is None and x.rank != 1:
         x, dim = c.reshape(x, [math.prod(x.shape)]), 0
-        flat = c.emit("argmax", [x], {"keep_dim": False, "dim_arg": [0]}, shape=(), dtype=torch.int64)
+        flat = c.emit("argmax", [x], {"keep_dim": False, "dim_arg": [0]}, dtype=torch.int64)
         return c.reshape(flat, shape)
     attributes = {"keep_dim": keepdim, "dim_arg": [(dim or 0) % x.rank]}
-    return c.emit("argmax", [x], attributes, shape=shape, dtype=torch.int64)
+    return c.emit("argmax", [x], attributes, dtype=torch.int64)
 
 
 _with_indices("max", "max")

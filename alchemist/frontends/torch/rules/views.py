@@ -34,7 +34,7 @@ def reinterpret(c: Emitter, x: Tensor, dtype: torch.dtype) -> Tensor:
         return x
     if not any({x.dtype, dtype} <= group for group in _SAME_WIDTH):
         raise Unsupported(f"bits of {x.dtype} as {dtype}")
-    return c.emit("bitcast_convert", [x])
+    return c.emit("bitcast_convert", [x], dtype=c.out_dtype)
 
 
 @rule("aten.permute.default", "aten.permute_copy.default")
