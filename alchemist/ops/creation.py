@@ -85,6 +85,7 @@ register(
         reference=_constant,
         tolerance=1.0,
         doc="a constructor: small constants are written in the program, big ones are exported as tensors",
+        noun="constant",
     )
 )
 ttir("constant", _constant)

@@ -147,6 +147,7 @@ op(
     error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"shape": [3, 5]}, "holds 15 values"),),
     reference=_reshape,
     tolerance=0.0,
+    noun="reshaped",
 )
 op(
     "permute",
@@ -164,6 +165,7 @@ op(
     error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"permutation": [0, 1, 2]}, "expected 2 dimensions"),),
     reference=_permute,
     tolerance=0.0,
+    noun="permuted",
 )
 op(
     "transpose",
@@ -179,6 +181,7 @@ op(
     ),
     reference=_transpose,
     tolerance=0.0,
+    noun="transposed",
 )
 op(
     "concat",
@@ -195,6 +198,7 @@ op(
     error_samples=(ErrorSample((((32, 32), "bfloat16"), ((31, 32), "bfloat16")), {"dim": 1}, "dimension"),),
     reference=_concat,
     tolerance=0.0,
+    noun="joined",
 )
 op(
     "roll",
@@ -216,6 +220,7 @@ op(
     ),
     reference=_repeat("repeat_dims"),
     tolerance=0.0,
+    noun="repeated",
 )
 op(
     "repeat_interleave",
@@ -224,6 +229,7 @@ op(
     samples=(Sample((((1, 4, 32, 64), "bfloat16"),), {"repeats": 3, "dim": 1}, ((1, 12, 32, 64),)),),
     reference=_repeat_interleave,
     tolerance=0.0,
+    noun="repeated",
 )
 op(
     "slice_static",
@@ -241,6 +247,7 @@ op(
     error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"begins": [0, 0], "ends": [64, 32], "step": [1, 1]}, "end"),),
     reference=_slice_static,
     tolerance=0.0,
+    noun="part",
 )
 op(
     "slice_dynamic",
@@ -263,6 +270,7 @@ op(
     reference=_pad,
     tolerance=0.0,
     doc="`padding` is written as pairs, one [before, after] per dimension",
+    noun="padded",
 )
 op(
     "gather",
@@ -272,6 +280,7 @@ op(
     reference=_gather,
     tolerance=0.0,
     doc="indices are uint32 or uint16",
+    noun="gathered",
 )
 op(
     "scatter",
@@ -288,4 +297,5 @@ op(
     reference=_scatter,
     tolerance=0.0,
     doc="row-major; reductions add, multiply",
+    noun="scattered",
 )

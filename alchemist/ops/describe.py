@@ -29,6 +29,7 @@ def op(
     reference: Reference | None = None,
     tolerance: float = 4.0,
     doc: str = "",
+    noun: str = "",
 ) -> OpSpec:
     """Registers a TTNN op. `name` lacks the dialect prefix; `target` defaults to `ttnn.<name>`.
 
@@ -49,6 +50,7 @@ def op(
         error_samples=tuple(error_samples),
         tolerance=tolerance,
         doc=doc,
+        noun=noun,
     )
     register(spec)
     return spec

@@ -78,6 +78,7 @@ BINARY: tuple[tuple[str, str, Function], ...] = (
     ("atan2", "bfloat16", np.arctan2),
 )
 
+_NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divide": "quotient"}
 TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""
 
@@ -138,6 +139,7 @@ for _name, _dtype, _function in BINARY:
         error_samples=(_not_broadcastable(_dtype),),
         reference=elementwise(_function),
         doc="0 or 1" if _name in COMPARISONS else "",
+        noun=_NOUNS.get(_name, ""),
     )
     ttir(TTIR_NAMES.get(_name, _name), elementwise(_function), target=_name)
 
@@ -196,6 +198,7 @@ op(
     "eltwise/ternary/ternary.hpp",
     samples=tuple(Sample(((out, "bfloat16"),) * 3, outputs=(out,)) for _, _, out in BROADCASTS),
     reference=_where,
+    noun="selected",
 )
 ttir("where", _where, target="where")
 
@@ -211,6 +214,7 @@ op(
     samples=tuple(Sample(((a, "bfloat16"), (out, "bfloat16"), (b, "bfloat16")), {"value": -1.0}, (out,)) for a, b, out in BROADCASTS),
     reference=_addcmul,
     doc="first + value * second * third in one program; chosen from optimization level 1 on",
+    noun="total",
 )
 op(
     "clamp_tensor",

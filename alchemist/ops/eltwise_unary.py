@@ -79,6 +79,7 @@ UNARY: tuple[tuple[str, Function], ...] = (
 _POSITIVE = {"log", "log1p", "sqrt", "rsqrt", "reciprocal"}
 _INTEGER = {"bitwise_not"}
 _PREDICATES = {"isfinite", "logical_not"}
+_NOUNS = {"exp": "exponential", "neg": "negated"}
 
 
 def elementwise(function: Function) -> Reference:
@@ -134,6 +135,7 @@ for _name, _function in UNARY:
         error_samples=(ErrorSample((), match="incompatible function arguments"),),
         reference=elementwise(_function),
         doc="positive inputs" if _name in _POSITIVE else "0 or 1" if _name in _PREDICATES else "",
+        noun=_NOUNS.get(_name, ""),
     )
     ttir(_name, elementwise(_function), target=_name)
 

@@ -28,6 +28,7 @@ op(
     reference=_embedding,
     tolerance=0.0,
     doc="row-major ids (uint32) and row-major bfloat16 table; `layout` is the result's",
+    noun="embedded",
 )
 ttir("embedding", _embedding)
 

@@ -90,6 +90,7 @@ op(
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,), layout="row_major") for s in EDGE_SIZES),
     reference=_same,
     tolerance=0.0,
+    noun="converted",
 )
 op(
     "reallocate",
@@ -131,6 +132,7 @@ op(
     samples=tuple(Sample(((s, "bfloat16"),), outputs=(s,)) for s in EDGE_SIZES),
     reference=_same,
     tolerance=1.0,
+    noun="converted",
 )
 op(
     "bitcast_convert",

@@ -86,6 +86,7 @@ op(
     error_samples=(_BAD_DEPTH,),
     reference=matmul,
     tolerance=8.0,
+    noun="product",
 )
 ttir("matmul", matmul, target="matmul")
 op(

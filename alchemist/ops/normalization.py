@@ -99,6 +99,7 @@ for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
         samples=tuple(Sample(((s, "bfloat16"), (s[-1:], "bfloat16"), (s[-1:], "bfloat16")), {"epsilon": 1e-5}, (s,)) for s in EDGE_SIZES),
         reference=_reference,
         tolerance=8.0,
+        noun="normalized",
     )
     ttir(_name, _reference)
     op(

@@ -106,6 +106,7 @@ for _name, _more in (("max_pool2d", ""), ("max_pool2d_with_indices", " return_in
         samples=() if _more else tuple(_sample(*case, False) for case in _CASES),
         reference=None if _more else _flat_reference(False),
         tolerance=0.0,
+        noun="pooled",
     )
 op(
     "avg_pool2d",
@@ -113,6 +114,7 @@ op(
     "pool/generic/generic_pools.hpp",
     samples=tuple(_sample(*case, True) for case in _CASES),
     reference=_flat_reference(True),
+    noun="pooled",
 )
 op(
     "global_avg_pool2d",
@@ -188,4 +190,5 @@ op(
     ),
     reference=_grid_sample,
     doc="NHWC, row-major; whole tiles of channels, and zero outside of the image",
+    noun="sampled",
 )

@@ -10,7 +10,9 @@ import numpy as np
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
-REDUCTIONS: tuple[tuple[str, Callable[..., Any]], ...] = (("sum", np.sum), ("mean", np.mean), ("max", np.max), ("min", np.min))
+REDUCTIONS: tuple[tuple[str, Callable[..., Any], str], ...] = (
+    ("sum", np.sum, "total"), ("mean", np.mean, "average"), ("max", np.max, "largest"), ("min", np.min, "smallest"),
+)  # fmt: skip
 
 SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
     ((1, 1), (1,), (1, 1)),
@@ -41,7 +43,7 @@ def _reduction(function: Callable[..., Any]) -> Reference:
     return reference
 
 
-for _name, _function in REDUCTIONS:
+for _name, _function, _noun in REDUCTIONS:
     op(
         _name,
         "input_tensor dim=dim_arg keepdim=keep_dim memory_config compute_kernel_config",
@@ -50,6 +52,7 @@ for _name, _function in REDUCTIONS:
         error_samples=(ErrorSample((((32, 32), "bfloat16"),), {"dim_arg": [2], "keep_dim": True}, "dim"),),
         reference=_reduction(_function),
         tolerance=8.0,
+        noun=_noun,
     )
     ttir(_name, _reduction(_function), target=_name)
 

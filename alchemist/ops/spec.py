@@ -136,7 +136,8 @@ class OpSpec:
         that the emitter calls (every `Arg` the overload lacks must be left at its default). cpp_result: "vector" or "variant" where the C++
         function gives its tensors in one.
     reference: numpy function (inputs in float32 or integer, attributes by IR name) -> outputs; used by tests only.
-    tolerance: max relative L2 error in units of the result dtype's epsilon. doc: a remark for docs/ops.md.
+    tolerance: max relative L2 error in units of the result dtype's epsilon. doc: a remark for docs/ops.md. noun: what its result is called in
+        programs where nothing says more of it, "" for the function's own name; the same for all ops of one target.
     """
 
     name: str
@@ -151,6 +152,7 @@ class OpSpec:
     error_samples: tuple[ErrorSample, ...] = ()
     tolerance: float = 4.0
     doc: str = ""
+    noun: str = ""
 
 
 @dataclass(frozen=True, slots=True)

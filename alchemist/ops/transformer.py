@@ -136,6 +136,7 @@ op(
     reference=_sdpa_of_device,
     tolerance=16.0,
     doc="bfloat16 only; a mask has full rows [B or 1, 1 or H, S, T] and lies in DRAM",
+    noun="attention",
 )
 op(
     "scaled_dot_product_attention_decode",
@@ -143,6 +144,7 @@ op(
     "scale sliding_window_size memory_config program_config compute_kernel_config=alchemist.compute_config",
     _DECODE_HEADER,
     target="ttnn.transformer.scaled_dot_product_attention_decode",
+    noun="attention",
 )
 op(
     "paged_scaled_dot_product_attention_decode",
@@ -167,6 +169,7 @@ op(
     samples=tuple(Sample((((b, h, s, d), "bfloat16"),), outputs=((b, s, h * d),)) for b, h, s, d in ((1, 12, 128, 64), (2, 4, 32, 32))),
     reference=_concatenate_heads,
     tolerance=0.0,
+    noun="joined",
 )
 op(
     "split_query_key_value_and_split_heads",

@@ -7,6 +7,9 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache
+
+from alchemist.ops import TTNN_OPS
 
 _CPP_KEYWORDS = """
 alignas alignof and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool case catch char char8_t char16_t
@@ -34,49 +37,15 @@ MAIN_RESERVED = RESERVED | {"args", "argc", "argv", "loop", "outputs", "error"}
 ORDINALS = tuple("fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth".split())
 """In front of names whose numbers are used up: of values that live at one time and have nothing else to tell them apart."""
 
-_NOUNS = {
-    "Tensor": "constant",
-    "add": "total",
-    "addcmul": "total",
-    "subtract": "difference",
-    "multiply": "product",
-    "divide": "quotient",
-    "matmul": "product",
-    "reshape": "reshaped",
-    "permute": "permuted",
-    "transpose": "transposed",
-    "to_layout": "converted",
-    "typecast": "converted",
-    "concat": "joined",
-    "slice": "part",
-    "where": "selected",
-    "repeat": "repeated",
-    "embedding": "embedded",
-    "mean": "average",
-    "sum": "total",
-    "max": "largest",
-    "min": "smallest",
-    "exp": "exponential",
-    "layer_norm": "normalized",
-    "rms_norm": "normalized",
-    "scaled_dot_product_attention": "attention",
-    "scaled_dot_product_attention_decode": "attention",
-    "concatenate_heads": "joined",
-    "max_pool2d": "pooled",
-    "avg_pool2d": "pooled",
-    "repeat_interleave": "repeated",
-    "neg": "negated",
-    "pad": "padded",
-    "gather": "gathered",
-    "grid_sample": "sampled",
-    "scatter": "scattered",
-}
 
-
-def result_name(op: str) -> str:
+def result_name(target: str) -> str:
     """What the result of a TT-NN function is called when nothing better is known."""
-    short = op.rpartition(".")[2]
-    return _NOUNS.get(short, short)
+    return _nouns().get(target) or target.rpartition(".")[2]
+
+
+@cache
+def _nouns() -> dict[str, str]:
+    return {spec.target: spec.noun for spec in TTNN_OPS.values() if spec.noun}
 
 
 def identifier(text: str, fallback: str = "value") -> str:
