@@ -18,6 +18,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.infer import BOOLEAN, element_giver
 from alchemist.ir.location import SourceInfo, sources_of, to_location
+from alchemist.ops.eltwise_binary import NEUTRAL
 
 Shape = tuple[int, ...]
 Scalar = bool | int | float
@@ -219,6 +220,8 @@ class Vocabulary(Generic[T, D]):
         """One op with one result, of the shape and dtype that its operands and attributes say where none is given."""
         if dtype is None:
             giver = operands[element_giver(f"ttir.{name}")]
+            if giver is None:
+                raise InternalError("no operand gives the dtype", op=name)
             dtype = self.bool_dtype if f"ttir.{name}" in BOOLEAN else giver.dtype if isinstance(giver, Value) else giver[0].dtype
         types = None if shape is None else [self.type_of(tuple(shape), dtype)]
         op = self.builder.make(f"ttir.{name}", _ssa(operands), attributes, types, self.info, of=self.element(dtype))
@@ -367,6 +370,18 @@ class Vocabulary(Generic[T, D]):
             func.properties.pop("arg_attrs", None)
         func.update_function_type()  # type: ignore[no-untyped-call]
         return builder.module_op, kept
+
+
+def unchanged(name: str, a: T | Scalar, b: T | Scalar, shape: Shape, dtype: Any) -> T | None:
+    """The operand that an element-wise op leaves as it is (`arange(n) + 0`, `cos * 1.0`): the other one is known and neutral, shape and dtype stay."""
+    if name not in NEUTRAL:
+        return None
+    number, either = NEUTRAL[name]
+    for one, other in ((b, a), (a, b))[: 2 if either else 1]:
+        known = one.uniform if isinstance(one, Value) else one
+        if known == number and isinstance(other, Value) and other.shape == shape and other.dtype == dtype:
+            return other
+    return None
 
 
 def _ssa(operands: Sequence[Value[Any] | Sequence[Value[Any]] | None]) -> list[SSAValue | list[SSAValue] | None]:

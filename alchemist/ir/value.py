@@ -15,8 +15,6 @@ from alchemist.ir.layout import layout_of
 if TYPE_CHECKING:
     from alchemist.ir.builder import Builder
 
-Operand = "Value | SSAValue | float"
-
 
 class Value:
     """`Value(builder, ssa)`, or `builder(ssa)`. Ops are of the dialect of its type: `ttnn` where it has a layout, else `ttir`.
@@ -39,7 +37,7 @@ class Value:
         """Element type: "bf16", "si32" ..."""
         return element_type(self.ssa)
 
-    def op(self, name: str, *others: Operand, of: str = "", **attributes: Any) -> Value:
+    def op(self, name: str, *others: Value | SSAValue | float, of: str = "", **attributes: Any) -> Value:
         """The op `name` of this value, `others` behind it. of: element type of the result where the op does not say it."""
         dialect = "ttir" if layout_of(self.ssa.type) is None else "ttnn"
         operands = [other.ssa if isinstance(other, Value) else other if isinstance(other, SSAValue) else self.number(other).ssa for other in others]
@@ -51,22 +49,22 @@ class Value:
 
     # --- arithmetic -----------------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Operand) -> Value:
+    def __add__(self, other: Value | SSAValue | float) -> Value:
         return self.op("add", other)
 
-    def __sub__(self, other: Operand) -> Value:
+    def __sub__(self, other: Value | SSAValue | float) -> Value:
         return self.op("subtract", other)
 
     def __rsub__(self, other: float) -> Value:
         return self.number(other) - self
 
-    def __mul__(self, other: Operand) -> Value:
+    def __mul__(self, other: Value | SSAValue | float) -> Value:
         return self.op("multiply", other)
 
-    def __truediv__(self, other: Operand) -> Value:
+    def __truediv__(self, other: Value | SSAValue | float) -> Value:
         return self.op("div", other)
 
-    def matmul(self, other: Operand, *, transpose_a: bool = False, transpose_b: bool = False) -> Value:
+    def matmul(self, other: Value | SSAValue | float, *, transpose_a: bool = False, transpose_b: bool = False) -> Value:
         return self.op("matmul", other, transpose_a=transpose_a, transpose_b=transpose_b)
 
     def reduce(self, name: str, axes: Iterable[int]) -> Value:

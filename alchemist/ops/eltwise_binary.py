@@ -79,6 +79,8 @@ BINARY: tuple[tuple[str, str, Function], ...] = (
 )
 
 _NOUNS = {"add": "total", "subtract": "difference", "multiply": "product", "divide": "quotient"}
+NEUTRAL: Mapping[str, tuple[float, bool]] = {"add": (0, True), "subtract": (0, False), "multiply": (1, True), "div": (1, False), "pow": (1, False)}
+"""TTIR op -> the number n for which x op n is x, and whether n op x is x too."""
 TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""
 

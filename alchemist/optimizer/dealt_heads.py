@@ -20,6 +20,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.value import Value
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.candidate import Candidate
@@ -151,25 +152,14 @@ def _deal(maker: FuncOp, heads: int, rows: bool) -> None:
     turned = rows and isinstance(value.owner, Operation) and value.owner.name == "ttnn.transpose" and len(shape(value)) == 2
     before = value.owner if turned else end
     assert isinstance(before, Operation)
-    build = Builder.before(before)
-    source = before.operands[0]
+    build, source = Builder.before(before), before.operands[0]
+    build.source = sources_of(source.owner) or None if isinstance(source.owner, Operation) else None
+    given = Value(build, source)
     if rows and not turned:
-        source = _made(build, "ttnn.transpose", source, {"dim0": 0, "dim1": 1}, shape(source)[::-1])
-    columns, *rest = shape(source)
+        given = given.op("transpose", dim0=0, dim1=1)
+    columns, *rest = given.shape
     apart = (3, heads, columns // (3 * heads), *rest)
-    order = [1, 0, *range(2, len(apart))]
-    split = _made(build, "ttnn.reshape", source, {"shape": apart, NOTE: _DEALT}, apart)
-    dealt = _made(build, "ttnn.permute", split, {"permutation": order}, tuple(apart[axis] for axis in order))
-    joined = _made(build, "ttnn.reshape", dealt, {"shape": shape(source)}, shape(source))
+    dealt = given.op("reshape", shape=apart, **{NOTE: _DEALT}).permute(1, 0, *range(2, len(apart))).reshape(*given.shape)
     if rows and not turned:
-        joined = _made(build, "ttnn.transpose", joined, {"dim0": 0, "dim1": 1}, shape(joined)[::-1])
-    before.operands[0] = joined
-
-
-def _made(build: Builder, name: str, value: SSAValue, attributes: dict[str, object], dims: tuple[int, ...]) -> SSAValue:
-    kind = layout_of(value.type)
-    assert kind is not None
-    made = build.make(name, [value], attributes, [kind.with_(dims).type_for(dims)])
-    if isinstance(value.owner, Operation):
-        set_source(made, *sources_of(value.owner))
-    return made.results[0]
+        dealt = dealt.op("transpose", dim0=0, dim1=1)
+    before.operands[0] = dealt.ssa

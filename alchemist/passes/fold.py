@@ -16,6 +16,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
 
@@ -140,11 +141,7 @@ IDENTITIES: dict[str, Identity] = {
     "ttir.pad": _no_padding,
     "ttir.concat": _single,
     "ttir.dropout": _dropout,
-    "ttir.add": _neutral(0, 0),
-    "ttir.subtract": _neutral(0),
-    "ttir.multiply": _neutral(1, 1),
-    "ttir.div": _neutral(1),
-    "ttir.pow": _neutral(1),
+    **{f"ttir.{name}": _neutral(number, number if either else None) for name, (number, either) in NEUTRAL.items()},
     "ttir.logical_and": _logical(True),
     "ttir.logical_or": _logical(False),
     "ttir.where": _where,

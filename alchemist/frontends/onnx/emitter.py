@@ -56,7 +56,8 @@ class Tensor(Value[DType]):
 
     @property
     def uniform(self) -> Scalar | None:
-        if self.const is None or self.const.size == 0:
+        """The one value of a constant whose elements are all equal, else None; nothing is said of weights."""
+        if self.known is None or self.known.size == 0:
             return None
         first = self.const[(0,) * self.rank]
         return first.item() if bool((self.const == first).all()) else None

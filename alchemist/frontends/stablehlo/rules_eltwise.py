@@ -15,6 +15,7 @@ from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported,
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.rules.table import broadcast_shapes
+from alchemist.ops.eltwise_binary import NEUTRAL
 
 UNARY = {
     **{f"stablehlo.{name}": name for name in "abs sqrt rsqrt cbrt tanh tan floor ceil sign".split()},
@@ -101,8 +102,8 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
             rescaled = _rescale(c, this, 1.0 / value if name == "div" and value else value)
             if rescaled is not None:
                 return rescaled
-        neutral = {"add": 0, "multiply": 1, "subtract": 0, "div": 1, "pow": 1}.get(name)
-        if neutral is not None and value == neutral and (on_right or name in ("add", "multiply")):
+        neutral, either = NEUTRAL.get(name, (None, False))
+        if value == neutral and (on_right or either):
             return this
         if name == "pow" and on_right and value in (2.0, 0.5):
             return c.e.op("square" if value == 2.0 else "sqrt", this)

@@ -177,7 +177,8 @@ def _matmul(op: Operation, inputs: list[Shape]) -> Inferred:
         if biased is None:
             raise VerifyException(f"the bias {list(inputs[2])} cannot be added to {list(expected)}")
         expected = biased
-        if op.results and op.name.startswith("ttnn.") and math.prod(expected) == math.prod(shapes_of(op.results)[0]):
+        made = shapes_of(op.results) if op.name.startswith("ttnn.") else None
+        if made and math.prod(expected) == math.prod(made[0]):
             return None  # a bias of higher rank; a workaround of tt-mlir puts the shape right
     return expected
 

@@ -10,6 +10,7 @@ from alchemist.frontends import composites
 from alchemist.frontends.onnx.emitter import DType, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
+from alchemist.frontends.vocabulary import unchanged
 
 UNARY = {
     "Abs": "abs", "Acos": "acos", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "BitwiseNot": "bitwise_not", "Ceil": "ceil", "Cos": "cos",
@@ -21,7 +22,6 @@ BINARY = {
 }  # fmt: skip
 COMPARISONS = {"Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le"}
 LOGICAL = {"And": "logical_and", "Or": "logical_or", "Xor": "logical_xor"}
-NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1}
 
 
 def operand(c: Emitter, x: Tensor, rank: int) -> Tensor:
@@ -45,11 +45,7 @@ def _unary(op: str, name: str) -> None:
 def _binary(op: str, name: str) -> None:
     @rule(op)
     def lower(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
-        element = NEUTRAL.get(name)
-        for one, other in ((b, a), (a, b))[: 1 if name == "subtract" else 2]:
-            if element is not None and one.known is not None and one.uniform == element and np.broadcast_shapes(one.shape, other.shape) == other.shape:
-                return other
-        return pointwise(c, name, a, b)
+        return unchanged(name, a, b, np.broadcast_shapes(a.shape, b.shape), a.dtype) or pointwise(c, name, a, b)
 
 
 def _predicate(op: str, name: str) -> None:

@@ -11,6 +11,7 @@ from alchemist.frontends import composites
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
+from alchemist.frontends.vocabulary import unchanged
 
 Value = Tensor | Scalar
 
@@ -78,7 +79,7 @@ def pointwise(c: Emitter, name: str, a: Value, b: Value, compute: torch.dtype | 
     """A binary op computed in `compute` (default: the result's dtype), with the node's result type."""
     rank = len(c.out_shape)
     compute = compute or c.out_dtype
-    return c.emit(name, [operand(c, a, compute, rank), operand(c, b, compute, rank)])
+    return c.emit(name, [operand(c, a, compute, rank), operand(c, b, compute, rank)], dtype=c.out_dtype)
 
 
 def _unary(aten: str, name: str) -> None:
@@ -89,7 +90,7 @@ def _unary(aten: str, name: str) -> None:
             return c.emit("logical_not", [x])
         if name == "isfinite" and not x.dtype.is_floating_point:
             return c.full(x.shape, True, torch.bool)
-        return c.emit(name, [c.cast(x, dtype)])
+        return c.emit(name, [c.cast(x, dtype)], dtype=c.out_dtype)
 
 
 def _arithmetic(aten: str, name: str) -> None:
@@ -100,20 +101,7 @@ def _arithmetic(aten: str, name: str) -> None:
                 return boolean(c, BOOLEAN[name], a, b)
             if name == "multiply":
                 return boolean(c, "logical_and", a, b)
-        if name == "multiply":
-            same = neutral(c, a, b, 1)
-            if same is not None:
-                return same
-        return pointwise(c, name, a, b)
-
-
-def neutral(c: Emitter, a: Value, b: Value, element: Scalar, either: bool = True) -> Tensor | None:
-    """The other operand when one is the op's neutral element (`arange(n) + 0`, `cos * 1.0`) and the type stays."""
-    for one, other in ((b, a), (a, b))[: 2 if either else 1]:
-        known = one.uniform if isinstance(one, Tensor) else one
-        if known == element and isinstance(other, Tensor) and other.shape == c.out_shape and other.dtype == c.out_dtype:
-            return other
-    return None
+        return unchanged(name, a, b, c.out_shape, c.out_dtype) or pointwise(c, name, a, b)
 
 
 def boolean(c: Emitter, name: str, a: Value, b: Value) -> Tensor:
@@ -160,17 +148,15 @@ def _scaled(c: Emitter, b: Value, alpha: Scalar) -> Value:
 
 @rule("aten.add.Tensor", "aten.add.Scalar")
 def add(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
-    same = neutral(c, a, b, 0)
-    if same is not None:
-        return same
     if c.out_dtype == torch.bool:
         return boolean(c, "logical_or", a, b)
-    return pointwise(c, "add", a, _scaled(c, b, alpha))
+    b = _scaled(c, b, alpha)
+    return unchanged("add", a, b, c.out_shape, c.out_dtype) or pointwise(c, "add", a, b)
 
 
 @rule("aten.sub.Tensor", "aten.sub.Scalar", "aten.subtract.Tensor")
 def sub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
-    return neutral(c, a, b, 0, either=False) or pointwise(c, "subtract", a, _scaled(c, b, alpha))
+    return unchanged("subtract", a, b, c.out_shape, c.out_dtype) or pointwise(c, "subtract", a, _scaled(c, b, alpha))
 
 
 @rule("aten.rsub.Scalar", "aten.rsub.Tensor")
@@ -180,7 +166,7 @@ def rsub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
 
 @rule("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor")
 def div(c: Emitter, a: Value, b: Value) -> Tensor:
-    return neutral(c, a, b, 1, either=False) or pointwise(c, "div", a, b)
+    return unchanged("div", a, b, c.out_shape, c.out_dtype) or pointwise(c, "div", a, b)
 
 
 @rule("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.divide.Tensor_mode")
