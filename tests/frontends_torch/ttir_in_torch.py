@@ -72,10 +72,10 @@ UNARY: dict[str, Callable[[T], T]] = {
 }  # fmt: skip
 BINARY: dict[str, Callable[[T, T], T]] = {
     "add": torch.add, "atan2": torch.atan2, "bitwise_and": torch.bitwise_and, "bitwise_or": torch.bitwise_or,
-    "bitwise_xor": torch.bitwise_xor, "div": torch.div, "eq": torch.eq, "ge": torch.ge, "gt": torch.gt, "le": torch.le,
+    "bitwise_xor": torch.bitwise_xor, "div": lambda a, b: torch.div(a, b, rounding_mode=None if a.is_floating_point() else "trunc"), "eq": torch.eq, "ge": torch.ge, "gt": torch.gt, "le": torch.le,
     "logical_and": torch.logical_and, "logical_left_shift": torch.bitwise_left_shift, "logical_or": torch.logical_or,
     "logical_xor": torch.logical_xor, "lt": torch.lt, "maximum": torch.maximum, "minimum": torch.minimum,
-    "multiply": torch.mul, "ne": torch.ne, "pow": torch.pow, "right_shift": torch.bitwise_right_shift,
+    "multiply": torch.mul, "ne": torch.ne, "pow": torch.pow, "remainder": torch.remainder, "right_shift": torch.bitwise_right_shift,
     "subtract": torch.sub,
 }  # fmt: skip
 REFERENCE: dict[str, Callable[[Call], T | list[T]]] = {}
