@@ -14,6 +14,7 @@ from alchemist.ir import access
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 HEADS, ROWS = 4, 32
 
@@ -137,7 +138,7 @@ def ran(module: ModuleOp) -> list[str]:
     return [name for name in names(module) if name not in ("load_cached", "deallocate", "reshape")][:-1]
 
 
-@pytest.mark.parametrize("case", FORMS)
+@table("case", FORMS)
 def test_forms(case: str) -> None:
     before, wanted = FORMS[case]
     lowered = lower_to_ttnn(before)

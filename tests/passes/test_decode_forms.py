@@ -18,6 +18,7 @@ from alchemist.ops.evaluate import run as run_ttir
 from alchemist.optimizer.movement import CARDS, device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 USERS, HEADS, GROUPS, LENGTH, SIZE = 4, 4, 2, 64, 32
 CACHE = ((USERS, GROUPS, LENGTH, SIZE), "bf16", "input")
@@ -73,7 +74,7 @@ def compare(before: ModuleOp, after: ModuleOp) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", UPDATES)
+@table("case", UPDATES)
 def test_caches_are_written_in_place(case: str) -> None:
     before, found = UPDATES[case]
     module = before.clone()
@@ -136,7 +137,7 @@ STEPS: dict[str, tuple[ModuleOp, bool]] = {
 }
 
 
-@pytest.mark.parametrize("case", STEPS)
+@table("case", STEPS)
 def test_decode_attention(case: str) -> None:
     before, found = STEPS[case]
     module = before.clone()
@@ -213,7 +214,7 @@ def test_heads_turn_on_their_users_cores(size: int, on_cores: bool) -> None:
         assert names(lowered).count("to_memory_config") == 2
 
 
-@pytest.mark.parametrize(
+@table(
     ("users", "heads", "size", "read", "level", "joined"),
     [
         (32, 4, 32, (32, 128), 1, True), (32, 4, 64, (1, 1, 32, 256), 2, True), (32, 32, 32, (32, 1024), 1, True), (32, 4, 32, (32, 128), 0, False),
@@ -241,8 +242,8 @@ def test_heads_of_a_whole_tile_of_users_are_joined_on_cores(users: int, heads: i
     assert not joined or access.shape(last) == (1, 1, users, heads * size)
 
 
-@pytest.mark.parametrize("users", [1, 2, 3])
-@pytest.mark.parametrize("groups", [1, 2, 4])
+@table("users", [1, 2, 3])
+@table("groups", [1, 2, 4])
 def test_few_heads_of_keys_on_many_cores(users: int, groups: int) -> None:
     """The library shares all cores of a card among the heads of keys, and refuses where one gets more than 64."""
     cache, rows, query = (((users, count, length, SIZE), "bf16", "input") for count, length in ((groups, LENGTH), (groups, 1), (4, 1)))

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from pass_graphs import Graph, arrays, build
 from ttnn_numpy import run as run_ttnn
 
@@ -17,6 +16,7 @@ from alchemist.driver.opt import run_pipeline
 from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ops.evaluate import run as run_ttir
+from tests.tables import table
 
 N, H, W, C = 2, 6, 5, 16
 AXES = {"planes": (0, 2, 3, 1), "pixels": (0, 1, 2, 3)}
@@ -183,8 +183,8 @@ CASES: dict[str, Case] = {
 BFLOAT16 = ("pool", "bilinear")  # what the library computes in bfloat16
 
 
-@pytest.mark.parametrize(("order", "level"), [("planes", 0), ("pixels", 1)])
-@pytest.mark.parametrize("case", CASES)
+@table(("order", "level"), [("planes", 0), ("pixels", 1)])
+@table("case", CASES)
 def test_readers(case: str, order: str, level: int) -> None:
     def net(graph: Graph, x: Any, other: Any, kernel: Any, *weights: Any) -> Any:
         g = Images()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from pass_graphs import F, Graph, V, X, arrays, build, names
 from test_near_misses import TALL, three_slices
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.driver.opt import run_pipeline
 from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run
+from tests.tables import table
 
 WHOLE = (2, 4, 64)
 TRUTH = (WHOLE, "i1", "input")
@@ -132,7 +132,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("case", STAYS)
+@table("case", STAYS)
 def test_what_nearly_fits_stays(case: str) -> None:
     name, before = STAYS[case]
     module = before.clone()
@@ -140,7 +140,7 @@ def test_what_nearly_fits_stays(case: str) -> None:
     assert print_module(module) == print_module(before)
 
 
-@pytest.mark.parametrize("case", CHANGES)
+@table("case", CHANGES)
 def test_what_just_fits_changes(case: str) -> None:
     name, before, expected = CHANGES[case]
     module = before.clone()

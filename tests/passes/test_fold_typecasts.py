@@ -14,6 +14,7 @@ from alchemist.ir.text import parse
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure, lower_to_ttnn
+from tests.tables import table
 
 ROWS = ((32, 32), "f32", "input")
 WHOLE = ((32, 32), "i32", "input")
@@ -55,7 +56,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_casts(case: str) -> None:
     net, given, wanted = CASES[case]
     module = build(net, given)
@@ -93,8 +94,8 @@ def chain(first: str, *steps: tuple[str, str]) -> list[str]:
     return [layout_of(op.results[0].type).dtype if op.name == "ttnn.typecast" else op.name.removeprefix("ttnn.") for op in ops]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("first", DTYPES)
-@pytest.mark.parametrize("middle", DTYPES)
+@table("first", DTYPES)
+@table("middle", DTYPES)
 def test_there_and_back(first: str, middle: str) -> None:
     for last in DTYPES:
         kept = [] if first == last and f"{first} {middle}" in UNDONE else [middle, last]
@@ -105,7 +106,7 @@ WHOLE_NUMBERS = "floor ceil sign eq ne lt le gt ge logical_and logical_or logica
 OF_WHOLE_NUMBERS = "sum cumsum max min abs neg relu reshape permute to_layout".split()
 
 
-@pytest.mark.parametrize(
+@table(
     ("steps", "whole"),
     [
         *((f"{name}", True) for name in WHOLE_NUMBERS),

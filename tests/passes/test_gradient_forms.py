@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
 from alchemist.ir.location import sources_of
+from tests.tables import table
 
 Dims = tuple[int, ...]
 ROWS = ((4, 8), F, "input")
@@ -184,7 +185,7 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
 }
 
 
-@pytest.mark.parametrize("case", CHANGES, ids=str)
+@table("case", CHANGES, ids=str)
 def test_forms(case: str) -> None:
     name, before, expected = CHANGES[case]
     check_change(before, expected, name)
@@ -227,7 +228,7 @@ POSITIVE: dict[str, tuple[Net, bool]] = {
 }
 
 
-@pytest.mark.parametrize("case", POSITIVE)
+@table("case", POSITIVE)
 def test_what_is_never_negative(case: str) -> None:
     net, positive = POSITIVE[case]
     before = build(lambda g, x: g("tanh", g("abs", net(g, x))), ROWS)
@@ -247,7 +248,7 @@ def test_what_goes_around_a_module_is_added_last() -> None:
     assert [scope.path for scope in sources_of(last)[-1].scopes] == [""]  # where the module is called
 
 
-@pytest.mark.parametrize("case", UNCHANGED, ids=str)
+@table("case", UNCHANGED, ids=str)
 def test_near_misses_stay(case: str) -> None:
     name, before = UNCHANGED[case]
     check_unchanged(before, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
-import pytest
 import torch
 from torch import nn
 from ttnn_numpy import run
@@ -15,6 +14,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower.group_norm import mean_factors
 from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
+from tests.tables import table
 
 
 class Block(nn.Module):
@@ -42,8 +42,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("images", "size", "channels", "groups", "affine", "products"), CASES)
-@pytest.mark.parametrize("level", [0, 1])
+@table(("images", "size", "channels", "groups", "affine", "products"), CASES)
+@table("level", [0, 1])
 def test_pixels_stay_together(images: int, size: int, channels: int, groups: int, affine: bool, products: bool, level: int) -> None:
     torch.manual_seed(0)
     model = Block(channels, groups, affine).eval()

@@ -18,6 +18,7 @@ from alchemist.optimizer.machine import machine
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower import RULES
 from alchemist.passes.lower.pixels import shards
+from tests.tables import table
 
 WITHOUT_LOWERING = {
     "ttir.conv3d": "becomes conv2d before lowering: cases `volume ...` of pass_cases.py",
@@ -41,7 +42,7 @@ NOT_SAMPLED = {
 }
 
 
-@pytest.mark.parametrize("name", NAMED)
+@table("name", NAMED)
 def test_values(name: str) -> None:
     case = NAMED[name]
     module = case.module()
@@ -58,7 +59,7 @@ def test_values(name: str) -> None:
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", NAMED)
+@table("name", NAMED)
 def test_lowered_alone(name: str) -> None:
     """`ttir-to-ttnn` by itself takes ops that other passes rewrite before it."""
     case = NAMED[name]
@@ -71,7 +72,7 @@ def test_lowered_alone(name: str) -> None:
         np.testing.assert_allclose(np.asarray(have, np.float64), np.asarray(want, np.float64), rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize(
+@table(
     ("card", "images", "planes", "size", "cores"),
     [
         ("n150", 1, 3, 2048, 64), ("n150", 1, 3, 1024, 32), ("n150", 1, 3, 992, None), ("n150", 1, 3, 512, None), ("n150", 2, 3, 512, 32), ("n150", 2, 3, 256, None),

@@ -16,6 +16,7 @@ from alchemist.errors import UserError
 from alchemist.ir.access import elements
 from alchemist.ir.attributes import tensor
 from alchemist.ir.text import parse
+from tests.tables import table
 
 Input = tuple[tuple[int, ...], str, str]
 POOL = {"kernel": [3, 3], "stride": [1, 1], "dilation": [1, 1], "padding": [1, 1, 1, 1], "ceil_mode": False}
@@ -92,7 +93,7 @@ REFUSED: dict[str, tuple[ModuleOp, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@table("case", REFUSED)
 def test_refused(case: str) -> None:
     module, message, got = REFUSED[case]
     with pytest.raises(UserError) as caught:
@@ -113,7 +114,7 @@ TAKEN: dict[str, ModuleOp] = {
 }
 
 
-@pytest.mark.parametrize("case", TAKEN)
+@table("case", TAKEN)
 def test_taken(case: str) -> None:
     from alchemist.ops.evaluate import run as run_ttir
 

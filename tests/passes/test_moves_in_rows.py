@@ -19,6 +19,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.moves_in_rows import MOVES
 from alchemist.passes.registry import functions, is_const_eval
+from tests.tables import table
 
 Form = Callable[..., Any]
 
@@ -106,9 +107,9 @@ FORMS: dict[str, Form] = {
 }
 
 
-@pytest.mark.parametrize("card", ["n150", "p150"])
-@pytest.mark.parametrize("of", ["bf16", "f32"])
-@pytest.mark.parametrize("form", FORMS)
+@table("card", ["n150", "p150"])
+@table("of", ["bf16", "f32"])
+@table("form", FORMS)
 def test_moves_within_tiles_work_on_rows(form: str, of: str, card: str) -> None:
     before = made(FORMS[form], of)
     level = {"optimization_level": 1, "arch": card}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from pass_cases import CHANGES, UNCHANGED
 from pass_graphs import names
 from test_near_misses import NEAR
@@ -12,6 +11,7 @@ from alchemist.driver.opt import run_pipeline
 from alchemist.ir.access import entry_function
 from alchemist.ir.builder import Builder
 from alchemist.passes import PASSES
+from tests.tables import table
 
 
 def in_one(*modules: ModuleOp) -> ModuleOp:
@@ -43,7 +43,7 @@ def lone(module: ModuleOp, name: str) -> list[str]:
     return names(made)
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_a_near_miss_does_not_end_the_pass(case: str) -> None:
     name, near = CASES[case]
     before = FITTING[name][1]

@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from pass_cases import CHANGES, UNCHANGED
 from pass_graphs import (
     BIAS,
@@ -39,6 +38,7 @@ from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure
 from alchemist.passes.pipeline import TTIR_PIPELINE
+from tests.tables import table
 
 Input = tuple[tuple[int, ...], str, str]
 
@@ -487,7 +487,7 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
 MODULES = {**{f"changed {name}": module for name, (_, module, _) in CHANGES.items()}, **{name: module for name, (_, module) in (UNCHANGED | NEAR).items()}}
 
 
-@pytest.mark.parametrize("case", NEAR)
+@table("case", NEAR)
 def test_near_misses_stay(case: str) -> None:
     name, module = NEAR[case]
     changed = module.clone()
@@ -514,7 +514,7 @@ def changes(name: str) -> Iterator[tuple[str, ModuleOp]]:
             yield case, changed
 
 
-@pytest.mark.parametrize("name", NAMES)
+@table("name", NAMES)
 def test_a_pass_keeps_what_every_module_computes(name: str) -> None:
     for case, changed in changes(name):
         verify_module(changed)

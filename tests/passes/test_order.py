@@ -17,6 +17,7 @@ from alchemist.passes.pipeline import ORDER_PIPELINE
 from alchemist.program import build_program
 from tests.program.evaluate import run
 from tests.program.models import transformer
+from tests.tables import table
 
 HEAD = """
 #dram = #ttnn.buffer_type<dram>
@@ -89,7 +90,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_order(case: str) -> None:
     name, lines, wanted = CASES[case]
     module = module_of(*(line if ": " in line else f": {line}" for line in lines))

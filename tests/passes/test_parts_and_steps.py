@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 GATES = ((2, 96), "f32", "input")
 STEPS = ((4, 2, 16), "f32", "input")
@@ -142,7 +143,7 @@ def test_changes(case: str) -> None:
     check_change(module, expected, f"{name}{{optimization_level=1}}")
 
 
-@pytest.mark.parametrize("case", UNCHANGED)
+@table("case", UNCHANGED)
 def test_left_alone(case: str) -> None:
     name, module = UNCHANGED[case]
     check_unchanged(module, f"{name}{{optimization_level=1}}")

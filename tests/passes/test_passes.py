@@ -42,21 +42,22 @@ from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import PASSES, lower_to_ttnn
+from tests.tables import table
 
 
-@pytest.mark.parametrize("case", CHANGES, ids=str)
+@table("case", CHANGES, ids=str)
 def test_changes(case: str) -> None:
     name, before, expected = CHANGES[case]
     check_change(before, expected, name)
 
 
-@pytest.mark.parametrize("case", UNCHANGED, ids=str)
+@table("case", UNCHANGED, ids=str)
 def test_leaves_alone(case: str) -> None:
     name, before = UNCHANGED[case]
     check_unchanged(before, name)
 
 
-@pytest.mark.parametrize("name", [name for name in PASSES if name != "ttir-to-ttnn"])
+@table("name", [name for name in PASSES if name != "ttir-to-ttnn"])
 def test_a_module_without_its_ops_stays(name: str) -> None:
     module = build(lambda g, x: g("exp", x), X)
     before = print_module(module)
@@ -64,7 +65,7 @@ def test_a_module_without_its_ops_stays(name: str) -> None:
     assert print_module(module) == before
 
 
-@pytest.mark.parametrize("case", [c for c, (name, _, _) in CHANGES.items() if PASSES[name].fusing])
+@table("case", [c for c, (name, _, _) in CHANGES.items() if PASSES[name].fusing])
 def test_fused_ops_keep_all_sources_in_order(case: str) -> None:
     name, before, _ = CHANGES[case]
     func = next(op for op in before.ops if isinstance(op, FuncOp))

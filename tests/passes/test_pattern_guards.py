@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from pass_graphs import Graph, V, X, build, names
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
 from alchemist.ir.text import print_module
+from tests.tables import table
 
 Formula = Callable[..., Any]
 ROW, COLUMN = (2, 4, 1), (2, 1, 64)
@@ -187,7 +187,7 @@ def module_of(formula: Formula) -> ModuleOp:
     return build(formula, *inputs)
 
 
-@pytest.mark.parametrize("case", FITS)
+@table("case", FITS)
 def test_the_formula_itself_fits(case: str) -> None:
     expected, formula = FITS[case]
     module = module_of(formula)
@@ -195,7 +195,7 @@ def test_the_formula_itself_fits(case: str) -> None:
     assert names(module) == [expected]
 
 
-@pytest.mark.parametrize("case", NEAR)
+@table("case", NEAR)
 def test_a_formula_that_differs_stays(case: str) -> None:
     module = module_of(NEAR[case])
     before = print_module(module)

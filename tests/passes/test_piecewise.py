@@ -13,6 +13,7 @@ from alchemist.ir import access
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 FULL = (2, 4, 64)
 
@@ -49,7 +50,7 @@ def sum_of_parts(g: Graph, x: Any, y: Any) -> Any:
     return g("add", g("log1p", g("exp", g("neg", g("abs", y)))), g("relu", x))
 
 
-@pytest.mark.parametrize(
+@table(
     ("formula", "op", "attributes"),
     [
         (lambda g, x, y: g("where", above(g, x), x, low(g, x, 1.0)), "elu", {"alpha": 1.0}),

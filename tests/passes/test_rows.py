@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from pass_graphs import F, Graph, W, build, check_change, check_unchanged
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir.access import entry_function
 from alchemist.passes.fewer_moves import tiles_moved
+from tests.tables import table
 
 Dims = tuple[int, ...]
 
@@ -166,19 +166,19 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
 }
 
 
-@pytest.mark.parametrize("case", CHANGES, ids=str)
+@table("case", CHANGES, ids=str)
 def test_fewer_tiles(case: str) -> None:
     name, before, expected = CHANGES[case]
     check_change(before, expected, name, "fold")
 
 
-@pytest.mark.parametrize("case", UNCHANGED, ids=str)
+@table("case", UNCHANGED, ids=str)
 def test_rows_stay(case: str) -> None:
     name, before = UNCHANGED[case]
     check_unchanged(before, name)
 
 
-@pytest.mark.parametrize(
+@table(
     ("start", "step", "tiles"),
     [
         ((2, 32, 64), ("reshape", (64, 64)), 0),  # rows of whole tiles stay where they are

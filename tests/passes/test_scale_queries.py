@@ -15,6 +15,7 @@ from alchemist.ir import access
 from alchemist.ir.attributes import tensor
 from alchemist.ir.text import print_module
 from alchemist.ops.evaluate import run as run_ttir
+from tests.tables import table
 
 ROWS = ((2, 4, 64), "f32", "input")
 CACHE = ((2, 2, 8, 32), "f32", "input")
@@ -113,7 +114,7 @@ def test_scales_become_weights(case: str) -> None:
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("case", AS_IT_WAS)
+@table("case", AS_IT_WAS)
 def test_other_scales_stay(case: str) -> None:
     module = AS_IT_WAS[case].clone()
     run_pipeline(module, ALONE)

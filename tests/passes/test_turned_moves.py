@@ -14,6 +14,7 @@ from ttnn_numpy import run as run_ttnn
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 Form = Callable[[Graph, Any], Any]
 
@@ -65,8 +66,8 @@ def lowered(dims: tuple[int, ...], form: Form, options: dict[str, Any]) -> tuple
     return before, after
 
 
-@pytest.mark.parametrize("card", ["n150", "p150"])
-@pytest.mark.parametrize("case", TURNED)
+@table("card", ["n150", "p150"])
+@table("case", TURNED)
 def test_turned(case: str, card: str) -> None:
     dims, form, transposes = TURNED[case]
     after = lowered(dims, form, {"arch": card})[1]

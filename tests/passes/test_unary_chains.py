@@ -14,6 +14,7 @@ from alchemist.ops.evaluate import run as run_ttir
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests.tables import table
 
 DIMS = (2, 64, 96)
 X = (DIMS, "f32", "input")
@@ -72,7 +73,7 @@ def calls(module: Any) -> list[str]:
     return [name for name in names(module) if name not in ("full", "deallocate", "get_device")]
 
 
-@pytest.mark.parametrize("case", FUSED)
+@table("case", FUSED)
 def test_one_program(case: str) -> None:
     formula, ops, behind, in_front = FUSED[case]
     before, after = lowered(formula, {})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 from ttnn_numpy import run
@@ -15,6 +14,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
+from tests.tables import table
 
 ROWS, WIDE = 8192, 64
 
@@ -53,7 +53,7 @@ CASES: dict[str, tuple[Narrow, int, dict[str, Any], set[int]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_columns_between_products(case: str) -> None:
     model, rows, options, expected = CASES[case]
     torch.manual_seed(0)
