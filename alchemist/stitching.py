@@ -10,10 +10,10 @@ Each program says what its inputs must be (`inputs`); `submit` runs it on device
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,9 @@ import numpy as np
 
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import AlchemistError, InputError, UserError, checked_path, explained, printable, quoted
-from alchemist.loaded import LoadedProgram
+from alchemist.export.arrays import values_in
+from alchemist.loaded import LoadedProgram, read_manifest, weights_wanted
 from alchemist.toolchain.ttnn_file import check_one_chip, read_module_text
-
-_WEIGHT_KIND = re.compile(r"(argument_type<)(?:parameter|constant)(>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +48,10 @@ class StitchedProgram:
     card, which all loaded programs share. `close()` (or leaving a `with` block) frees the weights; the last program closes the card.
     """
 
-    def __init__(self, path: Path, scratch: tempfile.TemporaryDirectory[str] | None = None) -> None:
+    def __init__(self, path: Path, weights: Mapping[str, Any], scratch: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self.path = path
         self._scratch = scratch
-        self._program = LoadedProgram(path)
+        self._program = LoadedProgram(path, {name: partial(_as_array, value) for name, value in weights.items()})
         self.ttnn, self.device = self._program.ttnn, self._program.device
         tensors, outputs = self._program.manifest["tensors"], self._program.manifest["outputs"]
         self.inputs = tuple(self._spec(name, tensors[name]) for name in self._program.inputs)
@@ -113,9 +112,7 @@ class StitchedProgram:
         """
         spec = self._wanted(wanted)
         if not isinstance(tensor, self.ttnn.Tensor):
-            if hasattr(tensor, "detach"):  # torch, which numpy cannot read with gradients or bfloat16
-                tensor = tensor.detach().float().numpy() if tensor.is_floating_point() else tensor.detach().numpy()
-            return self._program.to_device(spec.name, np.asarray(tensor))
+            return self._program.to_device(spec.name, _as_array(tensor))
         if tuple(tensor.shape) != spec.shape:
             raise InputError(f"input {printable(spec.name)}: another shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)))
         if not tensor.is_allocated():
@@ -154,30 +151,44 @@ class StitchedProgram:
         self.close()
 
 
-@explained
-def load(path: str | Path, *, entry: str = "") -> StitchedProgram:
-    """A program on the simulated card, to be run on tensors that stay there.
+def _as_array(value: Any) -> np.ndarray[Any, Any]:
+    if hasattr(value, "detach"):  # torch, which numpy cannot read with gradients or in bfloat16
+        value = value.detach().float() if value.is_floating_point() else value.detach()
+    return np.asarray(value)
 
-    path: an export of `codegen_py`, whose weights are loaded once, or a `.ttnn` or MLIR file, whose arguments (weights too) are all inputs.
+
+@explained
+def load(path: str | Path, *, entry: str = "", weights: Mapping[str, Any] | str | Path | None = None) -> StitchedProgram:
+    """A program on the simulated card, to be run on tensors that stay there. Its weights are loaded and prepared once.
+
+    path: an export of `codegen_py`, or a `.ttnn` or MLIR file.
     entry: of a file with several programs: which one.
+    weights: values of parameters and constants by name (arrays, torch tensors), or a directory of them (`tensors` of an export). A
+        file has none of its own, so all of them must be given; those of an export may be replaced.
 
     Raises:
         UserError: no export or file, a program for another card than the one that is open, or one for several chips.
+        InputError: a weight that is missing, or of another shape.
     """
     place = checked_path(path, "path")
+    given = weights if isinstance(weights, Mapping) else {} if weights is None else values_in(checked_path(weights, "weights"))
     if place.is_dir():
         if entry:
             raise UserError("an export has one program", location=str(place), got=f"entry {quoted(entry)}", hint="leave entry out")
-        return _opened(place)
+        return _opened(place, given)
     scratch = tempfile.TemporaryDirectory(prefix="alchemist-load-")
     try:
         text = read_module_text(place)
         if place.suffix == ".ttnn":
             check_one_chip(place, entry)
         source = Path(scratch.name) / f"{place.stem}.mlir"
-        source.write_text(_WEIGHT_KIND.sub(r"\1input\2", text), encoding="utf-8")
+        source.write_text(text, encoding="utf-8")
         codegen_mlir(source, export_path=Path(scratch.name) / "program", entry=entry, init="zeros", export_golden="none", compiler_options={"dump_irs": False})
-        return _opened(Path(scratch.name) / "program", scratch)
+        missing = [name for name in weights_wanted(read_manifest(Path(scratch.name) / "program")) if name not in given]
+        if missing:
+            raise InputError("a file has no values of weights", location=str(place), expected=f"weights={{...}} with {', '.join(sorted(missing))[:400]}",
+                             got=", ".join(map(str, given)) or "none")  # fmt: skip
+        return _opened(Path(scratch.name) / "program", given, scratch)
     except BaseException as error:
         if isinstance(error, AlchemistError):  # the user's file, not our copy of its text
             error.location = error.location.replace(f"{scratch.name}/{place.stem}.mlir", str(place))
@@ -185,9 +196,8 @@ def load(path: str | Path, *, entry: str = "") -> StitchedProgram:
         raise
 
 
-def _opened(place: Path, scratch: tempfile.TemporaryDirectory[str] | None = None) -> StitchedProgram:
+def _opened(place: Path, weights: Mapping[str, Any], scratch: tempfile.TemporaryDirectory[str] | None = None) -> StitchedProgram:
     """The card of the first program is the one that is opened."""
-    from alchemist.loaded import read_manifest
     from ttnn_shim import session
 
     card = str(read_manifest(place)["device"].get("card", "n150"))
@@ -195,4 +205,4 @@ def _opened(place: Path, scratch: tempfile.TemporaryDirectory[str] | None = None
         session.settings.card = card
     elif session.card() != card:
         raise UserError("the program is for another card", location=str(place), expected=session.card(), got=card, hint="close the other programs first")
-    return StitchedProgram(place, scratch)
+    return StitchedProgram(place, weights, scratch)

@@ -32,6 +32,9 @@ func.func @main(%arg0: tensor<32x128xf32> {ttir.name = "hidden"}, %arg1: tensor<
 """
 
 
+SCALE = np.linspace(0.5, 2, 128, dtype=np.float32)
+
+
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`encoder`, an export, and `head.ttnn`, a binary."""
@@ -44,35 +47,35 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def loaded(programs: Path) -> Iterator[tuple[Any, Any]]:
-    with alchemist.load(programs / "encoder") as encoder, alchemist.load(programs / "head.ttnn") as head:
+    with alchemist.load(programs / "encoder") as encoder, alchemist.load(programs / "head.ttnn", weights={"scale": SCALE}) as head:
         yield encoder, head
 
 
 def test_two_programs_are_one_computation_without_host_copies(loaded: tuple[Any, Any], programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder, head = loaded
     assert [str(spec) for spec in encoder.inputs] == ["x: [32, 64] BFLOAT16 TILE DRAM INTERLEAVED"]
-    assert [spec.name for spec in head.inputs] == ["hidden", "scale"]
-    x, scale = np.random.default_rng(0).standard_normal((32, 64), np.float32), np.linspace(0.5, 2, 128, dtype=np.float32)
-    on_device, factors = encoder.to_layout(x, "x"), head.to_layout(scale, 1)
+    assert [spec.name for spec in head.inputs] == ["hidden"]
+    x = np.random.default_rng(0).standard_normal((32, 64), np.float32)
+    on_device = encoder.to_layout(x, "x")
     copies: list[str] = []
     for name in ("from_torch", "to_torch", "from_device", "to_device"):
         original: Callable[..., Any] = getattr(encoder.ttnn, name)
         monkeypatch.setattr(encoder.ttnn, name, lambda *args, _name=name, _call=original, **kwargs: copies.append(_name) or _call(*args, **kwargs))
     (hidden,) = encoder.submit([on_device])
     with pytest.raises(InputError, match=r"hidden: another dtype") as raised:
-        head.submit([hidden, factors])
+        head.submit([hidden])
     assert "FLOAT32" in raised.value.expected
     assert "BFLOAT16" in raised.value.got
     assert "to_layout" in raised.value.hint
     converted = head.to_layout(hidden, "hidden")
-    (result,) = head.submit([converted, factors])
+    (result,) = head.submit([converted])
     assert copies == []
     assert head.to_layout(converted, "hidden") is converted
     monkeypatch.undo()
     from alchemist.export.arrays import read_array
 
     weight = read_array(programs / "encoder" / "tensors" / "w.tensorbin").astype(np.float32)
-    np.testing.assert_allclose(head._program.utils.to_numpy(result), x @ weight * scale, rtol=0.05, atol=0.05)
+    np.testing.assert_allclose(head._program.utils.to_numpy(result), x @ weight * SCALE, rtol=0.05, atol=0.05)
 
 
 def test_tensors_that_do_not_fit(loaded: tuple[Any, Any]) -> None:
@@ -85,7 +88,7 @@ def test_tensors_that_do_not_fit(loaded: tuple[Any, Any]) -> None:
         ([ttnn.from_device(x)], "not on an open device"),
         ([ttnn.to_layout(x, ttnn.ROW_MAJOR_LAYOUT)], "another dtype, layout or memory"),
         ([ttnn.to_memory_config(x, ttnn.L1_MEMORY_CONFIG)], "another dtype, layout or memory"),
-        ([head.to_layout(np.ones(128, np.float32), "scale")], "another shape"),
+        ([head.to_layout(np.ones((32, 128), np.float32), "hidden")], "another shape"),
     ]
     for tensors, words in refused:
         with pytest.raises(InputError, match=words):
@@ -110,6 +113,14 @@ def test_a_program_for_two_chips_is_refused(programs: Path, tmp_path: Path) -> N
     with pytest.raises(UserError, match="2 chips") as raised:
         alchemist.load(tmp_path / "two.ttnn")
     assert raised.value.got == "mesh 1x2"
+
+
+def test_a_binary_needs_its_weights(programs: Path) -> None:
+    with pytest.raises(InputError, match="no values of weights") as raised:
+        alchemist.load(programs / "head.ttnn")
+    assert "scale" in raised.value.expected
+    with pytest.raises(InputError, match="weight scale"):
+        alchemist.load(programs / "head.ttnn", weights={"scale": np.ones(4, np.float32)})
 
 
 def test_what_is_no_program(tmp_path: Path) -> None:

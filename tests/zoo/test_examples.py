@@ -48,6 +48,10 @@ def test_llama_generates_what_torch_does(tmp_path: Path) -> None:
     check(tmp_path / "out" / "decode")
 
 
+def test_stitching(tmp_path: Path) -> None:
+    assert script("stitching/stitching.py", str(tmp_path)).count("copies through the host: 0") == 2
+
+
 def test_edit_and_check(tmp_path: Path) -> None:
     text = script("edit_and_check/edit_and_check.py", str(tmp_path / "out"))
     assert "check-ops: FAILED: first at main.py:" in text
@@ -108,6 +112,7 @@ def test_every_folder_has_a_readme_and_a_test() -> None:
         "jax_mlp",
         "llama_static_cache",
         "resnet",
+        "stitching",
         "torch_custom_module",
         "trace",
         "ttnn_jit",
