@@ -11,13 +11,14 @@ from alchemist.ops import TTNN_OPS
 from alchemist.ops.spec import OpSpec
 from emit_cpp.printer import call_parts
 from tests.emit import cpp_symbols
+from tests.tables import table
 
 
 def test_every_op_has_a_header() -> None:
     assert not cpp_symbols.without_header()
 
 
-@pytest.mark.parametrize("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
+@table("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
 def test_calls_have_a_cpp_form(spec: OpSpec) -> None:
     for call in cpp_symbols.calls_of(spec):
         callee, arguments = call_parts(call)
@@ -42,7 +43,7 @@ def declared_names(header: str) -> frozenset[str]:
     return frozenset(names)
 
 
-@pytest.mark.parametrize("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
+@table("spec", cpp_symbols.callable_ops(), ids=lambda spec: spec.name)
 def test_own_header_declares_the_function(spec: OpSpec) -> None:
     """An emitted program includes the headers of its ops alone: no other op's header may be needed."""
     function = (spec.cpp_target or spec.target).replace("::", ".").partition("<")[0].rpartition(".")[2]

@@ -24,6 +24,7 @@ from emit_py.values import render
 from tests.golden import same_as_golden
 from tests.program.evaluate import run
 from tests.program.models import Sketch, program_of, result, transformer
+from tests.tables import table
 
 GOLDEN = Path(__file__).parent / "golden"
 HOSTILE = (
@@ -60,7 +61,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_identifiers_are_valid_in_both_languages(text: str) -> None:
     for name in (identifier(text), snake_case(text)):
         assert name.isidentifier()
@@ -69,7 +70,7 @@ def test_identifiers_are_valid_in_both_languages(text: str) -> None:
         assert "__" not in f"_{name}"
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_strings_survive_as_literals(text: str) -> None:
     assert ast.literal_eval(quoted(text)) == text
     key = model.WeightRef((text, model.Index("i"), text))
@@ -98,7 +99,7 @@ def hostile_program(text: str, frames: bool = True) -> FrontendResult:
     return result(builder.module_op, text, [text], [text], {file: lines}, {f"m.{text}": (file, 1)})
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@table("text", HOSTILE)
 def test_hostile_models(text: str) -> None:
     made = hostile_program(text)
     for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
@@ -113,7 +114,7 @@ def test_hostile_models(text: str) -> None:
             assert not any(line.lstrip().startswith("#") and line.endswith("\\") for line in content.splitlines())
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "text"),
     [
         (model.Literal(1e-12), "1e-12"),
@@ -139,7 +140,7 @@ def test_values(value: model.Value, text: str) -> None:
     assert render(value) == text
 
 
-@pytest.mark.parametrize(
+@table(
     ("ranges", "word"),
     [
         ((((0, 0), (7, 3)),), "CoreGrid"),

@@ -13,6 +13,7 @@ from alchemist.frontends.mlir import load
 from alchemist.ops import evaluate
 from alchemist.ops.expand import expand
 from tests.mlir.op_uses import uses
+from tests.tables import table
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional
@@ -125,9 +126,9 @@ def test_quantised_along_an_axis() -> None:
     assert np.allclose(made, (np.rint(x / scale + zero) - zero) * scale, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["max", "min"])
-@pytest.mark.parametrize("of", ["f32", "i32"])
-@pytest.mark.parametrize(("dim", "index", "source"), [(0, (3, 4), (3, 4)), (1, (5, 2), (5, 2)), (1, (3, 2), (5, 4)), (0, (2, 3), (2, 3)), (0, (9, 1), (9, 4))])
+@table("kind", ["max", "min"])
+@table("of", ["f32", "i32"])
+@table(("dim", "index", "source"), [(0, (3, 4), (3, 4)), (1, (5, 2), (5, 2)), (1, (3, 2), (5, 4)), (0, (2, 3), (2, 3)), (0, (9, 1), (9, 4))])
 def test_scattered_extremes(kind: str, of: str, dim: int, index: tuple[int, ...], source: tuple[int, ...]) -> None:
     """Only the part of the source that the index covers is read, and places that nothing is scattered to stay."""
     generator = torch.Generator().manual_seed(0)
@@ -182,9 +183,7 @@ def test_flattened_images(op: str, operands: list[str], attributes: str, result:
     assert np.allclose(made.reshape(wanted.shape), wanted)
 
 
-@pytest.mark.parametrize(
-    "name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize", "conv1d", "conv_transpose2d"]
-)
+@table("name", ["gelu_bw", "adamw", "batch_norm_training", "embedding_backward", "sdpa_bw", "sparse_matmul", "requantize", "conv1d", "conv_transpose2d"])
 def test_runs(name: str, tmp_path: Path) -> None:
     text = next(use.text for use in uses("ttir") if use.name == f"ttir.{name}")
     (tmp_path / "x.mlir").write_text(text)

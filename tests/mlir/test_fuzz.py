@@ -15,6 +15,7 @@ from alchemist.driver import mlir_files
 from alchemist.driver.translate import translate
 from alchemist.errors import AlchemistError, InternalError
 from tests.mlir import fuzz
+from tests.tables import table
 
 LONGEST_SECONDS = 20.0
 
@@ -84,8 +85,8 @@ def _escaped(name: str) -> str:
     return "".join(chr(b) if 0x20 <= b < 0x7F and b not in (0x22, 0x5C) else f"\\{b:02X}" for b in name.encode())
 
 
-@pytest.mark.parametrize("language", ["python", "cpp"])
-@pytest.mark.parametrize("name", HOSTILE)
+@table("language", ["python", "cpp"])
+@table("name", HOSTILE)
 def test_hostile_names(name: str, language: str, tmp_path: Path) -> None:
     text = f"""
 module @"{_escaped(name)}" attributes {{"{_escaped(name)}" = "{_escaped(name)}"}} {{
@@ -159,8 +160,8 @@ func.func @main(%a: tensor<2x2x!u>) -> tensor<2x2x!u> {
 }
 
 
-@pytest.mark.parametrize("command", ["opt", "show", "model-to-python", "model-to-cpp"])
-@pytest.mark.parametrize("name", SHOWN)
+@table("command", ["opt", "show", "model-to-python", "model-to-cpp"])
+@table("name", SHOWN)
 def test_shown_by_damaged_texts(name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.mlir"
     file.write_text(SHOWN[name])
@@ -185,8 +186,8 @@ def test_attributes_that_the_op_does_not_have(command: str, tmp_path: Path, caps
     assert main([command, str(file)]) == 0, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("language", ["python", "cpp"])
-@pytest.mark.parametrize(
+@table("language", ["python", "cpp"])
+@table(
     ("found", "hostile"),
     [
         ("#ttnn.unary_with_param<op_type = relu>", '#ttnn.unknown<"\\n), __import__(\\22os\\22).system(\\22true\\22) #">'),

@@ -9,6 +9,7 @@ import pytest
 from alchemist.driver import mlir_files
 from alchemist.errors import ParseError, VerifyError
 from tests.mlir.op_uses import uses
+from tests.tables import table
 
 TEXTS = {use.name: use.text for dialect in ("ttir", "ttnn") for use in uses(dialect)}
 _WEIGHT = re.search(r"%a0: (tensor<.*?>>>>), ", TEXTS["ttnn.prepare_moe_compute_w0_w1_weights"])[1]  # type: ignore[index]
@@ -176,7 +177,7 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new", "message"), SPOILT, ids=lambda value: value if isinstance(value, str) and value.startswith("tt") else "")
+@table(("name", "old", "new", "message"), SPOILT, ids=lambda value: value if isinstance(value, str) and value.startswith("tt") else "")
 def test_spoilt_use_is_refused(name: str, old: str, new: str, message: str) -> None:
     assert old in TEXTS[name]
     with pytest.raises(VerifyError, match=message) as error:
@@ -214,7 +215,7 @@ RARE_FORMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "operands", "attributes", "result", "message"), RARE_FORMS)
+@table(("name", "operands", "attributes", "result", "message"), RARE_FORMS)
 def test_rare_form_is_taken_or_refused(name: str, operands: str, attributes: str, result: str, message: str) -> None:
     types = [f"tensor<{of}>" for of in operands.split()]
     names = [f"%a{number}" for number in range(len(types))]

@@ -11,6 +11,7 @@ from alchemist.errors import VerifyError
 from alchemist.ir.dialects import op_table
 from alchemist.ir.printer import print_module
 from tests.mlir.op_uses import Use, uses
+from tests.tables import table
 
 USES = [use for dialect in ("ttir", "ttnn") for use in uses(dialect)]
 
@@ -20,7 +21,7 @@ def test_every_op_has_a_use(dialect: str) -> None:
     assert {use.name for use in USES if use.name.startswith(dialect)} == set(op_table(dialect))
 
 
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.name)
+@table("use", USES, ids=lambda use: use.name)
 def test_use_is_verified_and_survives(use: Use) -> None:
     module = mlir_files.read(mlir_files.Chunk(use.text, "use.mlir"))
     printed = print_module(module)
@@ -33,7 +34,7 @@ def test_use_is_verified_and_survives(use: Use) -> None:
 REQUIRED = [use for use in USES if any(info.required for info in op_table(use.name[:4])[use.name].attributes.values()) and "<{" in use.text]
 
 
-@pytest.mark.parametrize("use", REQUIRED, ids=lambda use: use.name)
+@table("use", REQUIRED, ids=lambda use: use.name)
 def test_use_without_its_attributes_is_refused(use: Use) -> None:
     head, _, rest = use.text.partition(f'"{use.name}"')
     segments = re.search(r"operandSegmentSizes = array<i32: [^>]*>", rest)

@@ -16,6 +16,7 @@ from alchemist.driver.translate import translate
 from alchemist.errors import AlchemistError, UserError, VerifyError
 from alchemist.frontends.mlir import load, load_each
 from alchemist.ir.printer import print_module
+from tests.tables import table
 
 SEVERAL = """
 func.func private @helper(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
@@ -89,7 +90,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
     assert '"ttir.neg"' in printed
 
 
-@pytest.mark.parametrize(
+@table(
     ("signature", "body", "message", "line"),
     [
         ("(%a: tensor<?x4xf32>) -> tensor<?x4xf32>", "return %a : tensor<?x4xf32>", "dynamic dimensions", 1),
@@ -250,7 +251,7 @@ RULES = {  # op, operand types, result type, properties, message; a message of "
 }
 
 
-@pytest.mark.parametrize("name", RULES)
+@table("name", RULES)
 def test_rules(name: str) -> None:
     op, operands, result, properties, message = RULES[name]
     types = operands.split(", ") if operands else []
@@ -458,7 +459,7 @@ def function(name: str, words: str = "", calls: str = "", marked: str = "") -> s
 DECLARED = "func.func private @g(tensor<4xf32>) -> tensor<4xf32>\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "wanted"),
     [
         (function("f") + function("g"), ["f", "g"]),
@@ -478,8 +479,8 @@ def test_entries_of_a_file(text: str, wanted: list[str]) -> None:
     assert [name for name, _ in load_each(text, "x.mlir")] == wanted
 
 
-@pytest.mark.parametrize(("init", "wanted"), [("ones", [1, 1, 1, 1]), ("zeros", [0, 0, 0, 0]), ("arange", [0, 1, 2, 3])])
-@pytest.mark.parametrize("of", ["f32", "i32", "i1"])
+@table(("init", "wanted"), [("ones", [1, 1, 1, 1]), ("zeros", [0, 0, 0, 0]), ("arange", [0, 1, 2, 3])])
+@table("of", ["f32", "i32", "i1"])
 def test_values_of_arguments(init: str, wanted: list[int], of: str) -> None:
     text = f"func.func @f(%a: tensor<4x{of}>) -> tensor<4x{of}> {{\nreturn %a : tensor<4x{of}>\n}}"
     (argument,) = load(text, "x.mlir", init=init).arguments

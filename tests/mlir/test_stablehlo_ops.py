@@ -12,6 +12,7 @@ from alchemist.errors import AlchemistError
 from alchemist.frontends.mlir import foreign, load
 from alchemist.frontends.stablehlo.convert import Converter
 from alchemist.ir.location import sources_of
+from tests.tables import table
 
 pytest.importorskip("jaxlib")
 
@@ -407,7 +408,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", COMPUTED)
+@table("case", COMPUTED)
 def test_computed(case: str) -> None:
     text, arrays, wanted = COMPUTED[case]
     (made,) = golden(text, *arrays)
@@ -415,7 +416,7 @@ def test_computed(case: str) -> None:
     np.testing.assert_allclose(made, wanted(*arrays), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@table("case", REFUSED)
 def test_refused(case: str) -> None:
     text, message = REFUSED[case]
     with pytest.raises(AlchemistError, match=message):
@@ -556,7 +557,7 @@ STARTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*FOLDED, *STARTED])
+@table("case", [*FOLDED, *STARTED])
 def test_of_constants_it_is_computed_at_export(case: str) -> None:
     """The same numbers as the program computes of arguments, and no op that computes them; NaN of neither."""
     body, arrays = (FOLDED | STARTED)[case]

@@ -10,6 +10,7 @@ from alchemist.errors import AlchemistError, ParseError, VerifyError
 from alchemist.frontends.mlir import foreign
 from alchemist.ir.attributes import DenseElements
 from alchemist.ir.printer import print_module
+from tests.tables import table
 
 PRETTY = {
     "elementwise": """
@@ -151,7 +152,7 @@ def _read(text: str) -> str:
     return printed
 
 
-@pytest.mark.parametrize("name", GENERIC)
+@table("name", GENERIC)
 def test_read_and_printed(name: str) -> None:
     _read(GENERIC[name])
 
@@ -218,7 +219,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "message"), WRONG)
+@table(("line", "message"), WRONG)
 def test_what_is_wrong(line: str, message: str) -> None:
     text = f"""
       func.func private @g(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {{ return %a : tensor<2x3xf32> }}

@@ -9,6 +9,7 @@ from alchemist.frontends.mlir.read import parse_module
 from alchemist.frontends.mlir.ttnn_text import complete
 from alchemist.ir.layout import layout_of
 from alchemist.passes.registry import functions
+from tests.tables import table
 
 
 def completed(arguments: str, results: str, body: str) -> list[str]:
@@ -31,7 +32,7 @@ def unary(of: str, name: str = "ttnn.abs", attributes: str = "") -> list[str]:
     )
 
 
-@pytest.mark.parametrize(
+@table(
     ("of", "dtype"),
     [("f32", "f32"), ("f64", "f32"), ("f16", "bf16"), ("bf16", "bf16"), ("i1", "bf16"), ("i8", "si32"), ("i32", "si32"), ("si64", "si32"), ("ui8", "u8"), ("ui16", "u16"), ("ui64", "u32")],
 )  # fmt: skip
@@ -101,7 +102,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize(("have", "want"), STEPS)
+@table(("have", "want"), STEPS)
 def test_conversions_are_steps(have: str, want: str) -> None:
     given, wanted = (f"tensor<64x32x{key.split()[0]}, {LAYOUTS[key]}>" for key in (have, want))
     made = completed(f"%a: {given}", wanted, f'%0 = "ttnn.to_tensor_spec"(%a) : ({given}) -> {wanted}\nreturn %0 : {wanted}')
