@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -83,6 +85,35 @@ def test_standalone_exports_hold_licence_texts(language: str, tmp_path: Path) ->
     for name in names:
         source = ROOT / name if "/" not in name else ROOT / "licenses" / name
         assert (shipped / "licenses" / name).read_bytes() == source.read_bytes()
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import ttnn, ttnn.graph_report
+device = ttnn.open_device(device_id=0)
+session = sys.modules["ttnn_shim.session"]
+session.watch_ops(Path(__file__).parent, lambda tensor: tensor.to_numpy())
+session.begin_forward()
+ttnn.exp(ttnn.zeros([32, 32], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device))
+session.end_forward()
+print(*(call.op for call in session._watch.calls))
+print(*(sys.modules[name].__file__ for name in ("ttnn", "ttnn_extras", "ttnn_shim.machine", "alchemist.tools.check_ops")), sep="\\n")
+ttnn.close_device(device)
+"""
+
+
+def test_standalone_exports_need_nothing_of_the_installation(tmp_path: Path) -> None:
+    bundle(tmp_path, "python")
+    (tmp_path / "main.py").write_text(PROGRAM)
+    packages = [path for path in sys.path if path.endswith("site-packages")]  # numpy and cffi; -S: without the editable install
+    start = f"import runpy, sys; sys.path[:1] = [{str(tmp_path / 'shim')!r}, *{packages}]; sys.argv = ['', 'run', 'main.py']; "
+    command = [sys.executable, "-S", "-c", start + "runpy.run_module('ttnn_shim', run_name='__main__', alter_sys=True)"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    ops, *files = done.stdout.splitlines()
+    assert ops.split()[-1] == "ttnn.exp"
+    assert len(files) == 4
+    assert all(Path(file).is_relative_to(tmp_path / "shim") for file in files), files
 
 
 def test_standalone_exports_hold_the_libraries_that_their_cmake_package_names(tmp_path: Path) -> None:
