@@ -186,6 +186,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def ttmlir_opt() -> int:
+    """The script of tt-mlir's name for `alchemist opt`; without arguments it reads standard input."""
+    return main(["opt", *(sys.argv[1:] or ["-"])])
+
+
+def ttmlir_translate() -> int:
+    """The script of tt-mlir's name for `alchemist translate`."""
+    return main(["translate", *sys.argv[1:]])
+
+
 def _reader_left() -> int:
     """`alchemist ops | head`: the rest goes nowhere, also what Python flushes at its end."""
     with contextlib.suppress(OSError, ValueError):

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.driver import mlir_files
 from alchemist.driver.passes import Step, names, own_options, steps
 from alchemist.errors import AlchemistError, OptionError
+from alchemist.ir.parser import FOREIGN, NEIGHBOURS
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
 from alchemist.options import WITHOUT_EFFECT, table
@@ -28,6 +29,7 @@ Runs passes and pipelines in the order given and prints the module. Without a pa
   --pass-pipeline="builtin.module(a,b{k=v})"
   --upgrade                   today's text of a file of any age; what was changed goes to stderr
   --list                      every pass, pipeline and option
+  --show-dialects             the dialects that are read
   --split-input-file          modules between `// -----` lines, each by itself
   --verify-diagnostics        compare errors with `expected-error {{...}}` comments
   --mlir-print-ir-after-all   the module on stderr behind every pass; also --mlir-print-ir-before-all
@@ -37,7 +39,7 @@ _ACCEPTED = {  # flags of the real driver that change nothing here
     "mlir-print-debuginfo", "mlir-print-op-generic", "mlir-print-local-scope", "mlir-disable-threading",
     "mlir-print-ir-module-scope", "allow-unregistered-dialect", "mlir-elide-elementsattrs-if-larger", "no-implicit-module",
 }  # fmt: skip
-_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade"}
+_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade", "show-dialects"}
 _EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL)
 
 
@@ -127,6 +129,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     if "list" in invocation.flags:
         print(listing())
+        return 0
+    if "show-dialects" in invocation.flags:
+        print("Available Dialects: " + ", ".join(sorted({"builtin", "func", "ttcore", "ttir", "ttnn", *FOREIGN, *NEIGHBOURS})))
         return 0
     text = mlir_files.read_text(invocation.input or "-")
     filename = "<stdin>" if invocation.input in ("", "-") else invocation.input

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,10 +13,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region
 
 from alchemist.errors import OptionError
+from alchemist.ir.attributes import OpaqueAttr
 from alchemist.ir.dialects import op_classes
 from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
+from alchemist.toolchain.descriptors import system_of
 
 TARGET = "alchemist.target"
 """Module attribute set by the emit pipelines: the language that `alchemist translate` is to write."""
@@ -30,6 +33,8 @@ class Named:
     doc: str
     passes: tuple[str, ...] = ()
     transform: Transform | None = None
+    spelled: tuple[tuple[str, str], ...] = ()
+    """Its options under other names than ours: (its name, ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,21 @@ def _same(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
+def _load_descriptor(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    """The descriptor of the card as the module's attribute, from which later steps take the card."""
+    chip = system_of(options.card)["chip_descs"][0]
+    grid, known = chip["grid_size"], ("l1_size", "num_dram_channels", "dram_channel_size")
+    chips = len(system_of(options.card)["chip_descs"])
+    body = f"arch = <{options.architecture}>, grid = {grid[0]}x{grid[1]}, " + ", ".join(f"{name} = {chip[name]}" for name in known)
+    indices, coords = ", ".join(map(str, range(chips))), ", ".join([" 0x0x0x0"] * chips)
+    host = '[{role = host, target_triple = "x86_64-pc-linux"}]'
+    capabilities = ", ".join(["1 : i32", "0 : i32"][:chips])
+    described = ", ".join([f"{{{body}}}"] * chips)
+    text = f"<{host}, [{described}], [{indices}], [{capabilities}], [{coords}]>"
+    module.attributes["ttcore.system_desc"] = OpaqueAttr(("#ttcore.system_desc", text))
+    return module
+
+
 def _decompose_layouts(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     from alchemist.frontends.mlir.ttnn_text import complete
 
@@ -105,6 +125,19 @@ def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
+DONE_ELSEWHERE = {
+    "ttir-implicit-device": "programs open their own device",
+    "ttir-layout": "convert-ttir-to-ttnn gives every tensor its layout",
+    "ttnn-layout": "convert-ttir-to-ttnn gives every tensor its layout",
+    "ttir-flatten-sliding-window": "convert-ttir-to-ttnn flattens images",
+    "ttir-propagate-weight-dtype": "the option experimental-weight-dtype chooses it",
+    "ttnn-workaround": "each op is lowered to a call that the library takes",
+    "ttnn-set-compute-kernel-config": "the options math-fidelity and fp32-dest-acc-en choose it",
+    "ttnn-collect-perf-metrics": "`./run --profile` and `alchemist show` tell them",
+    "stablehlo-pipeline": "of one chip; stablehlo-to-ttir-pipeline follows",
+}
+"""Passes of the real driver whose work another step does here."""
+_NO_METAL = re.compile(r"(ttir|ttnn|d2m)-to-ttmetal|ttmetal|ttkernel|^d2m")
 _FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "fuse-split-heads", "fuse-concat-heads", "fuse-activation")
 _BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower)
 _STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)
@@ -136,6 +169,11 @@ NAMES: dict[str, Named] = {
     "ttir-implicit-broadcast-fold": Named("implicit-broadcast", ("implicit-broadcast",)),
     "convert-ttir-to-ttnn": Named("ttir-to-ttnn", ("ttir-to-ttnn",)),
     "ttnn-fusing": Named("fuse-residual-norm, fuse-roll", ("fuse-residual-norm", "fuse-roll")),
+    "ttir-load-system-desc": Named("the card's descriptor as the module's attribute", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
+    "ttcore-load-system-desc": Named("the same", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
+    "convert-ttnn-to-emitpy": Named("the same module, for `translate --mlir-to-python`", transform=_emit("python")),
+    "convert-ttnn-to-emitc": Named("the same module, for `translate --mlir-to-cpp`", transform=_emit("cpp")),
+    **{name: Named(f"nothing: {why}", transform=_same) for name, why in DONE_ELSEWHERE.items()},
     "const-eval-hoist-transform": Named("const-eval", ("const-eval",)),
     "ttnn-deallocate": Named("deallocate", ("deallocate",)),
 }
@@ -164,6 +202,12 @@ def steps(name: str, text: str = "") -> list[Step]:
         OptionError: no such name (near ones are listed), or a bad option.
     """
     entry = NAMES.get(name)
+    if entry is None and _NO_METAL.search(name):
+        raise OptionError(
+            f"{name[:80]!r} lowers to TTMetal, which has no form here",
+            expected="ttir-to-ttnn-backend-pipeline",
+            hint="kernels are priced as calls of TT-NN; `ttnn_jit` (docs/ttnn_jit.md) prices fused ones",
+        )
     if entry is None and name not in PIPELINES and name not in PASSES:
         near = difflib.get_close_matches(name, names(), n=4, cutoff=0.45)
         raise OptionError(
@@ -173,7 +217,8 @@ def steps(name: str, text: str = "") -> list[Step]:
         )
     wanted = entry.passes if entry is not None else PIPELINES.get(name, (name,))
     own = {field for step in wanted for field in PASSES[step].own_options()}
-    given = {key.replace("-", "_"): (key, value) for key, value in pairs(text).items()}
+    spelled = dict(entry.spelled) if entry is not None else {}
+    given = {key.replace("-", "_"): (key, value) for word, value in pairs(text).items() for key in [spelled.get(word, word)]}
     words = {key: value for field, (key, value) in given.items() if field not in own}
     options = CompilerOptions.parse(words, warn=False)
     if entry is not None and entry.transform is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ttnn_shim.command_line import CommandParser
 
@@ -19,6 +20,10 @@ from alchemist.progress import Progress
 from alchemist.toolchain.flatbuffer import write_file
 from alchemist.toolchain.ttnn_binary import ttnn_binary
 
+_LONG = re.compile(r"^-([A-Za-z][\w-]+)")
+"""`-mlir-to-cpp`: the real driver takes long names with one dash."""
+_ACCEPTED = ("--allow-unregistered-dialect",)
+
 
 def main(arguments: Sequence[str]) -> int:
     parser = CommandParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module, or a TTNN binary.")
@@ -31,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--file-id", default="", metavar="NAME", help="one file of a program of several (main, consteval)")
     parser.add_argument("--entry", default="", metavar="NAME", help="only this function; default: every public one")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
-    args = parser.parse_args(arguments)
+    args = parser.parse_args([word for given in arguments if (word := _LONG.sub(r"--\1", given)) not in _ACCEPTED])
     if args.language == "ttnn" and args.output is not None:
         check_writable(args.output, "-o")
     chunk = mlir_files.Chunk(mlir_files.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
@@ -57,8 +62,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
-    """Source of the module's files one behind the other, each under a `File: "name"` comment when there are several."""
+    """Source of the module: one file of C++, the files of Python each under a `File: "name"` comment when there are several."""
     parsed = replace(CompilerOptions.for_module(pairs(options), chunk.text, warn=False), dump_irs=False)
+    if language == "cpp" and not file_id and "split" not in options:
+        parsed = replace(parsed, split_consteval=False)
     check_options(parsed, language)
     captured = dict(load_each(chunk.text, chunk.filename, init="ones", entry=entry))
     sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
@@ -67,7 +74,22 @@ def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", fi
         if not chosen:
             raise OptionError(f"no file {file_id!r}", expected=", ".join(name.split(".")[0] for name in sources))
         sources = chosen
+    if not file_id and language == "cpp":
+        sources = _one_source(sources)
     mark = "#" if language == "python" else "//"
     if len(sources) == 1:
         return next(iter(sources.values()))
     return "".join(f'{mark} File: "{name}"\n{text}\n' for name, text in sources.items())
+
+
+def _one_source(sources: dict[str, str]) -> dict[str, str]:
+    """The program's own C++, each header in the place of its first `#include`; the project around it is what `generate-cpp` writes."""
+    own = {name: text for name, text in sources.items() if PurePath(name).name == "model.cpp"}
+    for name, text in own.items():
+        for header in sources:
+            line = f'#include "{PurePath(header).name}"\n'
+            before, found, after = text.partition(line)
+            if header.endswith(".hpp") and found:
+                text = before + sources[header].replace("#pragma once\n", "", 1) + after.replace(line, "")
+        own[name] = text
+    return own or sources
