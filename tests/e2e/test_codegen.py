@@ -76,6 +76,17 @@ def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
         np.testing.assert_array_equal(value, outputs["cpp"][key])
 
 
+@pytest.mark.parametrize(("name", "level", "config"), [("torch_mlp", 1, "MatmulMultiCoreReuse"), ("torch_cnn", 2, "ttnn::Conv2dConfig")])
+def test_cpp_of_a_level_compiles_and_passes_its_check(name: str, level: int, config: str, tmp_path: Path) -> None:
+    """Configs and shards are other C++ than calls without them."""
+    model, args, kwargs = SMALL[name]()
+    made = codegen_cpp(model, *args, export_path=tmp_path / "out", compiler_options={"optimization_level": level}, **kwargs)
+    assert config in (made.path / "model.cpp").read_text()
+    report = check(made.path)
+    assert report["ops"] > 0
+    assert all(output["passed"] for output in report["outputs"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["py", "cpp"])
 @pytest.mark.parametrize("name", LARGE)

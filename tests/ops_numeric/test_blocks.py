@@ -10,6 +10,7 @@ import torch
 import ttnn
 
 from tests.ops_numeric.values import get, put, random
+from tests.tables import table
 
 ROWS = ttnn.ROW_MAJOR_LAYOUT
 EPSILON = 2.0**-8
@@ -36,8 +37,8 @@ def near(actual: Any, expected: torch.Tensor, scale: float) -> None:
     assert (get(actual).double() - expected).norm() / expected.norm() < (4 if scale == 1 else 12) * EPSILON
 
 
-@pytest.mark.parametrize("scale", [1.0, 30.0])  # 30: peaks differ from block to block, so that earlier results shrink
-@pytest.mark.parametrize(("heads", "queries", "keys", "kind"), [
+@table("scale", [1.0, 30.0])  # 30: peaks differ from block to block, so that earlier results shrink
+@table(("heads", "queries", "keys", "kind"), [
     ((4, 4), 300, 300, "causal"), ((4, 2), 1100, 1100, "causal"), ((8, 1), 40, 2100, "plain"), ((4, 4), 32, 513, "plain"),
     ((2, 2), 512, 1025, "mask"), ((4, 2), 260, 700, "mask"), ((2, 2), 1030, 1030, "window"), ((4, 2), 600, 600, "sink"), ((2, 1), 48, 1500, "sink"),
 ])  # fmt: skip
@@ -72,8 +73,8 @@ def test_attention_of_a_hidden_row(device: Any) -> None:
     assert result[0, 0, 5].isnan().all() and result[0, 0, :5].isfinite().all() and result[0, 0, 6:].isfinite().all()
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.int32])
-@pytest.mark.parametrize(("shape", "order"), [
+@table("dtype", [torch.bfloat16, torch.float32, torch.int32])
+@table(("shape", "order"), [
     ((1, 1, 2080, 2112), (0, 1, 3, 2)), ((1, 1030, 34, 128), (0, 2, 1, 3)), ((40, 2, 900, 64), (1, 2, 0, 3)), ((1, 1, 2049, 2050), (0, 1, 3, 2)), ((3, 5, 33, 70), (0, 1, 3, 2)), ((1, 1, 8, 5000), (0, 1, 3, 2)),
     ((2, 64, 200, 201), (0, 2, 3, 1)), ((2, 200, 201, 12), (0, 3, 1, 2)), ((4, 7, 96, 40), (3, 1, 0, 2)), ((2, 3, 31, 17), (2, 3, 1, 0)), ((1, 4, 40, 1), (3, 2, 0, 1)),
     *(((2, lines, 150, 131), (0, 2, 3, 1)) for lines in (2, 3, 4)), *(((2, 150, 131, lines), (0, 3, 1, 2)) for lines in (2, 3, 4)), ((1, 300, 260, 70), (2, 0, 3, 1)),
@@ -92,8 +93,8 @@ def test_slice_steps(step: int, device: Any) -> None:
         assert torch.equal(get(got), x.to(dtype)[:, :, 1::step, 3::step])
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-@pytest.mark.parametrize("shape", [(1, 1, 70, 4097), (1, 1, 1001, 33), (3, 2, 9, 65), (1, 1, 7, 64), (1, 1, 300, 2048)])
+@table("dtype", [torch.bfloat16, torch.float32])
+@table("shape", [(1, 1, 70, 4097), (1, 1, 1001, 33), (3, 2, 9, 65), (1, 1, 7, 64), (1, 1, 300, 2048)])
 def test_reduced_blocks(shape: tuple[int, ...], dtype: torch.dtype, device: Any) -> None:
     """Column results do not depend on how columns are cut, largest values are exact, NaN comes through from any place."""
     x = random(shape, -1, 1, dtype, 1)

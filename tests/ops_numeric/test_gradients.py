@@ -10,6 +10,8 @@ import torch
 import ttnn
 from ttnn_shim.errors import InvalidArgument
 
+from tests.tables import table
+
 SHAPE = (1, 1, 32, 64)
 
 
@@ -21,7 +23,7 @@ def close(found: Any, expected: torch.Tensor) -> None:
     torch.testing.assert_close(ttnn.to_torch(found).float(), expected, rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "function", "positive"),
     [
         ("abs_bw", torch.abs, False),

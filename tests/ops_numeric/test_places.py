@@ -9,6 +9,7 @@ import pytest
 import torch
 import ttnn
 
+from tests.tables import table
 from ttnn_shim import settings
 
 PLACES = [(first, last) for first in ("DRAM", "L1") for last in ("DRAM", "L1")]
@@ -51,7 +52,7 @@ OPS: dict[str, Callable[[Any, str, Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("op", OPS)
+@table("op", OPS)
 def test_places_do_not_change_values(op: str, device: Any) -> None:
     results = [ttnn.to_torch(OPS[op](device, first, config(last))) for first, last in PLACES]
     assert all(torch.equal(results[0], other) for other in results[1:])

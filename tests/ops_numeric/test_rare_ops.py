@@ -11,6 +11,7 @@ import torch.nn.functional as F
 import ttnn
 from ttnn._device import MeshDevice
 
+from tests.tables import table
 from ttnn_shim import session
 
 EPSILON = {ttnn.bfloat16: 2.0**-8, ttnn.float32: 2.0**-18, ttnn.bfloat8_b: 2.0**-6}
@@ -62,9 +63,9 @@ def close(actual: Any, expected: torch.Tensor, epsilons: float = 4.0) -> None:
 # --- heads ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("transpose", [False, True])
-@pytest.mark.parametrize(("rows", "q_heads", "kv_heads"), [(64, 4, 2), (64, 2, 2), (40, 2, 2)])
+@table("dtype", FLOATS)
+@table("transpose", [False, True])
+@table(("rows", "q_heads", "kv_heads"), [(64, 4, 2), (64, 2, 2), (40, 2, 2)])
 def test_create_qkv_heads(device: Any, dtype: Any, transpose: bool, rows: int, q_heads: int, kv_heads: int) -> None:
     """Each group of columns holds the query heads of a key head, then that key head and its value head."""
     depth, group = 64, q_heads // kv_heads
@@ -119,8 +120,8 @@ def test_bert_large_heads(device: Any, big_device: Any) -> None:
     assert torch.equal(got(ttnn.experimental.concatenate_heads(parts[2], grid)), x[..., 2048:])
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("heads", "split"), [(4, 32), (4, 96), (2, 64), (1, 32)])
+@table("dtype", FLOATS)
+@table(("heads", "split"), [(4, 32), (4, 96), (2, 64), (1, 32)])
 def test_nlp_create_q_heads_split(device: Any, dtype: Any, heads: int, split: int) -> None:
     x = values(2, 1, 40, 512)
     first, second = ttnn.experimental.nlp_create_q_heads_split(put(device, x, dtype=dtype), num_heads=heads, split_head_dim=split)
@@ -191,8 +192,8 @@ def turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.T
     return x * cosine + torch.cat([-x[..., half:], x[..., :half]], -1) * sine
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("heads", "depth"), [(4, 64), (40, 64), (1, 32), (8, 128)])
+@table("dtype", FLOATS)
+@table(("heads", "depth"), [(4, 64), (40, 64), (1, 32), (8, 128)])
 def test_rotary_embedding_hf_decode(device: Any, dtype: Any, heads: int, depth: int) -> None:
     x, cosine, sine = values(1, 8, heads, depth), values(1, 8, 1, depth, seed=1), values(1, 8, 1, depth, seed=2)
     caches = [put(device, one, shards("HEIGHT", (32, depth), 8)) for one in (cosine, sine)]
@@ -326,9 +327,9 @@ def test_paged_fill_cache_as_a_ring(device: Any, rows: int, modulo: int | None, 
 # --- moves ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("layout", [RM, TILE])
-@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32])
-@pytest.mark.parametrize(
+@table("layout", [RM, TILE])
+@table("dtype", [ttnn.bfloat16, ttnn.float32])
+@table(
     ("first", "last", "width"),
     [((0, 0, 0, 0), (2, 4, 16, 64), 64), ((1, 1, 3, 0), (2, 4, 11, 50), 64), ((0, 2, 0, 8), (2, 3, 8, 40), 32), ((0, -3, 0, 0), (1, -1, 16, 64), 72)],
 )
@@ -340,8 +341,8 @@ def test_padded_slice(device: Any, layout: Any, dtype: Any, first: tuple[int, ..
     assert torch.equal(got(result), F.pad(part, (0, width - part.shape[-1])).reshape(1, 1, rows, width))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(
+@table("dtype", FLOATS)
+@table(
     ("shape", "kind", "shard", "grid"),
     [((1, 1, 256, 64), "HEIGHT", (32, 64), (4, 1)), ((2, 4, 32, 64), "BLOCK", (64, 32), (2, 2)), ((2, 2, 50, 60), "WIDTH", (128, 32), (2, 1))],
 )
@@ -377,8 +378,8 @@ def test_copy_host_to_device_tensor_partial(device: Any, memory: Any, columns: s
         ttnn.copy_host_to_device_tensor_partial(host, put(device, after), cores(1))
 
 
-@pytest.mark.parametrize("dtype", [ttnn.bfloat16, ttnn.float32])
-@pytest.mark.parametrize("channels", [1, 3, 8, 16, 32])
+@table("dtype", [ttnn.bfloat16, ttnn.float32])
+@table("channels", [1, 3, 8, 16, 32])
 def test_channel_order(device: Any, dtype: Any, channels: int) -> None:
     pixels = values(1, 1, 128, channels)
     turned_ = ttnn.experimental.convert_to_chw(put(device, pixels, shards("HEIGHT", (32, 32), 4), dtype))
@@ -392,9 +393,9 @@ def test_channel_order(device: Any, dtype: Any, channels: int) -> None:
 # --- computation ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("dim", "split"), [(0, 32), (1, 64)])
-@pytest.mark.parametrize("rows", [32, 40])
+@table("dtype", FLOATS)
+@table(("dim", "split"), [(0, 32), (1, 64)])
+@table("rows", [32, 40])
 def test_fast_reduce_nc_split(device: Any, dtype: Any, dim: int, split: int, rows: int) -> None:
     x = values(3, 4, rows, 96)
     total = F.pad(x.sum(dim, keepdim=True), (0, 0, 0, -rows % 32))
@@ -462,8 +463,8 @@ def test_situ_glu(big_device: Any, dtype: Any, shape: tuple[int, ...], other: tu
     close(ttnn.situ_glu(put(big_device, gate, dtype=dtype), put(big_device, up, dtype=dtype), 4.0, 25.0), expected)
 
 
-@pytest.mark.parametrize(("outs", "ins", "groups"), [(64, 64, 2), (64, 64, 4), (60, 64, 4), (64, 64, 64), (96, 96, 3)])
-@pytest.mark.parametrize("prepared", [False, True])
+@table(("outs", "ins", "groups"), [(64, 64, 2), (64, 64, 4), (60, 64, 4), (64, 64, 64), (96, 96, 3)])
+@table("prepared", [False, True])
 def test_conv3d_of_groups(device: Any, outs: int, ins: int, groups: int, prepared: bool) -> None:
     x, weight = values(1, ins, 4, 6, 6), values(outs, ins // groups, 3, 3, 3, seed=1)
     given = ttnn.from_torch(weight, dtype=ttnn.bfloat16, layout=RM)
@@ -504,9 +505,9 @@ def test_multi_latent_attention_decode(device: Any, heads: int, depth: int, widt
 # --- sampling ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("corners", [False, True])
-@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-@pytest.mark.parametrize(("folded", "in_channels"), [(1, False), (3, False), (3, True)])
+@table("corners", [False, True])
+@table("mode", ["bilinear", "nearest"])
+@table(("folded", "in_channels"), [(1, False), (3, False), (3, True)])
 def test_prepared_grids(device: Any, corners: bool, mode: str, folded: int, in_channels: bool) -> None:
     x, grid = values(2, 32, 9, 7), values(2, 5, 6 * folded, 2, seed=1) * 0.6
     host = ttnn.from_torch(grid, dtype=ttnn.float32, layout=RM)

@@ -16,6 +16,7 @@ from ttnn import _core, _facts
 
 from tests.ops_numeric import test_numeric, test_sizes
 from tests.ops_numeric.values import SPECIAL, check, get, put, random
+from tests.tables import table
 
 HERE = Path(__file__).parent
 SIZES = [(1,), (31,), (32, 33), (2, 33, 64)]
@@ -33,8 +34,8 @@ WITHOUT_VALUES = {
 # --- creation ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", TORCH, ids=str)
-@pytest.mark.parametrize("shape", SIZES, ids=str)
+@table("dtype", TORCH, ids=str)
+@table("shape", SIZES, ids=str)
 def test_creation(shape: tuple[int, ...], dtype: Any, device: Any) -> None:
     for layout in (ROWS, TILES):
         where = {"dtype": dtype, "layout": layout, "device": device}
@@ -64,8 +65,8 @@ IN_PLACE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
-@pytest.mark.parametrize("name", IN_PLACE)
+@table("dtype", [torch.bfloat16, torch.float32], ids=str)
+@table("name", IN_PLACE)
 def test_in_place_forms(name: str, dtype: torch.dtype, device: Any) -> None:
     """The first operand becomes what the op without underscore gives."""
     for shape in ((1, 31), (32, 33), (2, 33, 64)):
@@ -90,8 +91,8 @@ NO_BLOCK_FLOATS = {"lgamma"}
 """Ops that refuse block floats."""
 
 
-@pytest.mark.parametrize("dtype", ["bfloat8_b", "bfloat4_b"])
-@pytest.mark.parametrize("name", [*(op for op in test_numeric.UNARY if op not in NO_BLOCK_FLOATS), *(f"{op} " for op in test_numeric.BINARY)])
+@table("dtype", ["bfloat8_b", "bfloat4_b"])
+@table("name", [*(op for op in test_numeric.UNARY if op not in NO_BLOCK_FLOATS), *(f"{op} " for op in test_numeric.BINARY)])
 def test_block_floats(name: str, dtype: str, device: Any) -> None:
     """Within one unit of the block's exponent of the reference on the values that the operands hold."""
     of = getattr(ttnn, dtype)
@@ -164,7 +165,7 @@ UNSIGNED = {
 NO_UINT16 = {("maximum", "uint16"), ("minimum", "uint16")}
 
 
-@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name in UNSIGNED for dtype in ("uint32", "uint16") if (name, dtype) not in NO_UINT16])
+@table(("name", "dtype"), [(name, dtype) for name in UNSIGNED for dtype in ("uint32", "uint16") if (name, dtype) not in NO_UINT16])
 def test_unsigned_integers(name: str, dtype: str, device: Any) -> None:
     generator = torch.Generator().manual_seed(1)
     for shape in ((1, 31), (32, 33), (2, 33, 64)):
@@ -205,8 +206,8 @@ def test_a_real_factor_makes_integers_real(scalar: float, device: Any) -> None:
 # --- casts ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("to", ["bfloat16", "float32", "int32", "uint32", "uint16"])
-@pytest.mark.parametrize("source", ["bfloat16", "float32", "int32", "uint32", "uint16"])
+@table("to", ["bfloat16", "float32", "int32", "uint32", "uint16"])
+@table("source", ["bfloat16", "float32", "int32", "uint32", "uint16"])
 def test_casts(source: str, to: str, device: Any) -> None:
     values = torch.tensor([[0, 1, 2, 5, 100, 255, 256, 1000, 4096]], dtype=torch.float32)
     tensor = put(values if source in ("bfloat16", "float32") else values.int(), device, getattr(ttnn, source))

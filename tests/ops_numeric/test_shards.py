@@ -9,6 +9,8 @@ import pytest
 import torch
 import ttnn
 
+from tests.tables import table
+
 from .values import get, put
 
 TILE, ROWS = ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT
@@ -46,9 +48,9 @@ CASES: dict[str, tuple[Callable[[Any], Any], Callable[[torch.Tensor], Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", [ttnn.DRAM_MEMORY_CONFIG, HEIGHT, WIDTH, BLOCK, COLUMNS], ids=["dram", "height", "width", "block", "columns"])
-@pytest.mark.parametrize("layout", [TILE, ROWS], ids=["tile", "rows"])
-@pytest.mark.parametrize("name", CASES)
+@table("memory", [ttnn.DRAM_MEMORY_CONFIG, HEIGHT, WIDTH, BLOCK, COLUMNS], ids=["dram", "height", "width", "block", "columns"])
+@table("layout", [TILE, ROWS], ids=["tile", "rows"])
+@table("name", CASES)
 def test_values(name: str, layout: Any, memory: Any, device: Any) -> None:
     values = torch.arange(2 * 64 * 64, dtype=torch.int32).reshape(2, 64, 64).float()
     run, expected = CASES[name]

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 import ttnn
 from ttnn_shim.errors import InvalidArgument
 
+from tests.tables import table
+
 BF16_EPSILON = 2.0**-8
 RM, TILE = ttnn.ROW_MAJOR_LAYOUT, ttnn.TILE_LAYOUT
 
@@ -39,8 +41,8 @@ def close(actual: Any, expected: torch.Tensor, epsilons: float = 4.0) -> None:
     assert error < epsilons * BF16_EPSILON, f"relative error {error:.2e}"
 
 
-@pytest.mark.parametrize(("size", "out"), [(8, 4), (7, 1), (14, 7), (10, 3), (7, 3), (8, 8)])
-@pytest.mark.parametrize(("call", "reference"), [(ttnn.adaptive_avg_pool2d, F.adaptive_avg_pool2d), (ttnn.adaptive_max_pool2d, F.adaptive_max_pool2d)])
+@table(("size", "out"), [(8, 4), (7, 1), (14, 7), (10, 3), (7, 3), (8, 8)])
+@table(("call", "reference"), [(ttnn.adaptive_avg_pool2d, F.adaptive_avg_pool2d), (ttnn.adaptive_max_pool2d, F.adaptive_max_pool2d)])
 def test_adaptive_pool(device: Any, call: Any, reference: Any, size: int, out: int) -> None:
     x = values(2, 32, size, size)
     flat = x.permute(0, 2, 3, 1).reshape(1, 1, -1, 32)

@@ -9,6 +9,8 @@ import torch
 import ttnn
 from ttnn_shim.errors import InvalidArgument, NotSupported
 
+from tests.tables import table
+
 WIDE = ttnn.WormholeComputeKernelConfig(math_fidelity=ttnn.MathFidelity.HiFi4, fp32_dest_acc_en=True)
 
 
@@ -20,8 +22,8 @@ def put(device: Any, tensor: torch.Tensor, tile: tuple[int, int], dtype: Any = t
     return ttnn.from_torch(tensor, dtype=dtype, layout=ttnn.TILE_LAYOUT, tile=ttnn.Tile(tile, **flags), device=device, memory_config=memory)
 
 
-@pytest.mark.parametrize("height", [1, 2, 4, 8, 16, 32])
-@pytest.mark.parametrize("width", [16, 32])
+@table("height", [1, 2, 4, 8, 16, 32])
+@table("width", [16, 32])
 def test_round_trip(device: Any, height: int, width: int) -> None:
     x = whole(2, 71, 35)
     tensor = put(device, x, (height, width))
@@ -31,8 +33,8 @@ def test_round_trip(device: Any, height: int, width: int) -> None:
     assert torch.equal(ttnn.to_torch(tensor).float(), x)
 
 
-@pytest.mark.parametrize("given", [False, True], ids=["new", "output"])
-@pytest.mark.parametrize(("height", "width"), [(1, 32), (8, 16), (16, 32), (32, 16), (16, 16)])
+@table("given", [False, True], ids=["new", "output"])
+@table(("height", "width"), [(1, 32), (8, 16), (16, 32), (32, 16), (16, 16)])
 def test_products(device: Any, height: int, width: int, given: bool) -> None:
     a, b, bias = whole(2, 71, 70), whole(70, 50), whole(1, 50)
     left, right, row = put(device, a, (height, 32)), put(device, b, (32, width)), put(device, bias, (height, width))

@@ -14,6 +14,7 @@ import torch
 import ttnn
 
 from tests.ops_numeric import tensix_model as model
+from tests.tables import table
 from ttnn_shim import settings
 
 SHAPES = [(32, 32, 32), (64, 96, 32), (33, 40, 31), (1, 128, 65), (128, 128, 128), (5, 17, 3)]
@@ -46,9 +47,9 @@ def assert_same(actual: Any, expected: model.Array) -> None:
     assert len(wrong) == 0, f"{len(wrong)} of {got.size} differ, first at {wrong[0]}: {got[tuple(wrong[0])]!r} for {expected[tuple(wrong[0])]!r}"
 
 
-@pytest.mark.parametrize("fp32_dest", [False, True])
-@pytest.mark.parametrize("fidelity", model.PHASES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@table("fp32_dest", [False, True])
+@table("fidelity", model.PHASES)
+@table("dtype", DTYPES)
 def test_matmul_is_the_model(dtype: str, fidelity: str, fp32_dest: bool, device: Any) -> None:
     for number, (m, k, n) in enumerate(SHAPES):
         a, x = operand((m, k), dtype, number, device)
@@ -143,9 +144,9 @@ def test_convolution_is_a_product(device: Any) -> None:
     assert_same(result, model.matmul(rows, kernel, "HiFi3", False))
 
 
-@pytest.mark.parametrize("fp32_dest", [False, True])
-@pytest.mark.parametrize("fidelity", model.PHASES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@table("fp32_dest", [False, True])
+@table("fidelity", model.PHASES)
+@table("dtype", DTYPES)
 def test_sums_are_products_with_a_scaler(dtype: str, fidelity: str, fp32_dest: bool, device: Any) -> None:
     x, values = operand((1, 1, 40, 70), dtype, 16, device)
     settings_ = config(fidelity, fp32_dest)
