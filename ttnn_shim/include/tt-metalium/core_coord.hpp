@@ -49,6 +49,12 @@ public:
 class CoreRangeSet {
 public:
     CoreRangeSet() = default;
+    // Defined in the library: programs and ops that pass these by value compile no copies of their own.
+    CoreRangeSet(const CoreRangeSet& other);
+    CoreRangeSet(CoreRangeSet&& other) noexcept;
+    CoreRangeSet& operator=(const CoreRangeSet& other);
+    CoreRangeSet& operator=(CoreRangeSet&& other) noexcept;
+    ~CoreRangeSet();
     explicit CoreRangeSet(std::span<const CoreCoord> cores);
     explicit CoreRangeSet(std::span<const CoreRange> ranges);
     explicit CoreRangeSet(const std::set<CoreRange>& ranges);

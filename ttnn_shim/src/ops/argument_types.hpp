@@ -178,18 +178,36 @@ struct Reader {
     const Call& call;
 
     template <typename T>
-    void required(const char* name, T& member) {
-        member = ArgumentType<T>::read(call, name);
-    }
+    void required(const char* name, T& member);
     template <typename T>
-    void optional(const char* name, T& member) {
-        if (call.has(name)) {
-            member = ArgumentType<T>::read(call, name);
-        } else if constexpr (std::is_pointer_v<T>) {  // the device travels beside the named arguments
-            member = call.named_device();
-        }
-    }
+    void optional(const char* name, T& member);
 };
+
+template <typename T>
+void Reader::required(const char* name, T& member) {
+    member = ArgumentType<T>::read(call, name);
+}
+template <typename T>
+void Reader::optional(const char* name, T& member) {
+    if (call.has(name)) {
+        member = ArgumentType<T>::read(call, name);
+    } else if constexpr (std::is_pointer_v<T>) {  // the device travels beside the named arguments
+        member = call.named_device();
+    }
+}
+// clang-format off: the types of most arguments, which are compiled once, in registry.cpp
+#define SHIM_COMMON_ARGUMENTS(X) \
+    X(Tensor) X(std::optional<Tensor>) X(std::optional<MemoryConfig>) X(MemoryConfig) X(uint32_t) X(std::optional<uint32_t>) \
+    X(bool) X(std::optional<bool>) X(float) X(std::optional<float>) X(int32_t) X(std::optional<int32_t>) \
+    X(std::optional<CoreRangeSet>) X(DataType) X(std::optional<DataType>) X(Layout) X(std::optional<Layout>) X(std::optional<ttnn::ComputeKernelConfig>) \
+    X(std::vector<UnaryStep>) X(std::optional<UnaryStep>) X(std::vector<uint32_t>) X(std::vector<int32_t>) X(Operand) X(Scalar) \
+    X(std::optional<std::vector<int32_t>>) X(std::string) X(ttnn::MeshDevice*)
+// clang-format on
+#define SHIM_DECLARE(...)                                                          \
+    extern template void Reader::required<__VA_ARGS__>(const char*, __VA_ARGS__&); \
+    extern template void Reader::optional<__VA_ARGS__>(const char*, __VA_ARGS__&);
+SHIM_COMMON_ARGUMENTS(SHIM_DECLARE)
+#undef SHIM_DECLARE
 
 template <typename Struct>
 Struct read(const Call& call) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <variant>
 #include <vector>
 
 #include "ops/launch.hpp"
@@ -60,8 +59,8 @@ struct ClockState final : DeviceState {
     bool keeps_configs = false;
     std::vector<std::string> configs;  ///< of the recorded programs, as JSON
     /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
-    std::array<std::array<double, 2>, std::variant_size_v<strategy::Operation>> op_ns{};
-    std::array<std::string_view, std::variant_size_v<strategy::Operation>> op_names{};
+    std::array<std::array<double, 2>, strategy::Operations::COUNT> op_ns{};
+    std::array<std::string_view, strategy::Operations::COUNT> op_names{};
 
     size_t cached_programs = 0;
     /// Of cached programs that are priced by their room in L1 or by positions: keys without these -> the key of the latest.

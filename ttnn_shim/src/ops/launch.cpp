@@ -133,12 +133,10 @@ void make_key(
     for (const TensorSpec& output : outputs) {
         put_spec(key, output);
     }
-    std::visit(
-        [&](const auto& op) {
-            if constexpr (requires { op.name; }) key.text(op.name);
-            strategy::each_field(op, [&](std::string_view, const auto& member) { put_attribute(key, member); });
-        },
-        operation);
+    if (const auto* unmodelled = operation.get_if<strategy::Unmodelled>()) key.text(unmodelled->name);
+    strategy::each_member(operation, [&](std::string_view, const strategy::Members::Read& member) {
+        std::visit([&](const auto* value) { put_attribute(key, *value); }, member);
+    });
     put_attribute(key, room.sub_core_grid);
     put_attribute(key, room.l1_free_bytes);
 }
@@ -279,13 +277,17 @@ void account(
     const HostTimer timer(clock.log, begin);
     auto found = clock.memo.find(key.view());
     bool cached = found != clock.memo.end() && found->second.cached;
-    const auto* decode = std::get_if<strategy::SdpaDecode>(&program.op);
+    const auto* decode = program.op.get_if<strategy::SdpaDecode>();
     std::string general;
     if (decode || (!cached && room.l1_free_bytes)) {  // the real cache asks neither what tensors leave of L1 nor for positions in tensors
         Room whole = room;
         whole.l1_free_bytes.reset();
         strategy::Operation anywhere = program.op;
-        if (decode) std::get<strategy::SdpaDecode>(anywhere).position.reset();
+        if (decode) {
+            strategy::SdpaDecode without_position = *decode;
+            without_position.position.reset();
+            anywhere = std::move(without_position);
+        }
         thread_local KeyWriter plain;
         make_key(plain, program, anywhere, inputs, output_specs, whole);
         general = plain.view();

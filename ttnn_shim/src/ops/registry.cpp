@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ops/argument_types.hpp"
 #include "tensor/storage.hpp"
 
 namespace ttnn_shim {
@@ -442,5 +443,13 @@ int find_op(std::string_view name) {
         ErrorCode::NotSupported, std::string(name), text("{} is not implemented in ttnn_shim ({} ops are)", name, table().size()),
         close.empty() ? "`alchemist ops` lists the implemented ones" : close);
 }
+
+namespace arguments {
+#define SHIM_DEFINE(...)                                                    \
+    template void Reader::required<__VA_ARGS__>(const char*, __VA_ARGS__&); \
+    template void Reader::optional<__VA_ARGS__>(const char*, __VA_ARGS__&);
+SHIM_COMMON_ARGUMENTS(SHIM_DEFINE)
+#undef SHIM_DEFINE
+}  // namespace arguments
 
 }  // namespace ttnn_shim

@@ -4,13 +4,12 @@
 //         return ttnn::softmax(args.input_tensor, args.dim, args.memory_config, args.compute_kernel_config, args.numeric_stable);
 //     });
 //
-// `arguments::softmax` (ops/arguments.hpp, generated from the table of signatures) has the parameters of the Python API, with their types
-// and defaults. A function of a `const Call&` reads attributes by name itself; an absent attribute means "not given".
+// `arguments::softmax` (ops/arguments.hpp, made by the build from the table of signatures) has the parameters of the Python API, with their
+// types and defaults. A function of a `const Call&` reads attributes by name itself; an absent attribute means "not given".
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -176,7 +175,9 @@ Result to_result(std::tuple<Items...> items) {
 
 struct OpEntry {
     const char* name;
-    std::function<Result(const Call&)> invoke;
+    void (*function)();  ///< of the type that `call` knows
+    Result (*call)(void (*function)(), const Call&);
+    Result invoke(const Call& arguments) const { return call(function, arguments); }
 };
 
 /// Registers one op; called before main by SHIM_OP. Two ops of one name are an Internal error at look-up.
@@ -191,36 +192,28 @@ template <typename Struct>
 Struct read(const Call& call);  // ops/argument_types.hpp
 }
 
-/// What an op's function takes: a `Call`, or the struct of its arguments.
-template <typename Function>
-struct TakenBy : TakenBy<decltype(&Function::operator())> {};
+/// Calls an op's function, which takes a `Call` or the struct of its arguments. One for all ops of equal types.
 template <typename R, typename Taken>
-struct TakenBy<R (*)(const Taken&)> {
-    using type = Taken;
-};
-template <typename R, typename Function, typename Taken>
-struct TakenBy<R (Function::*)(const Taken&) const> {
-    using type = Taken;
-};
+Result call_op(void (*function)(), const Call& call) {
+    const auto run = [&] {
+        const auto op = reinterpret_cast<R (*)(const Taken&)>(function);
+        if constexpr (std::is_same_v<Taken, Call>) {
+            return op(call);
+        } else {
+            return op(arguments::read<Taken>(call));
+        }
+    };
+    if constexpr (std::is_void_v<R>) {
+        run();
+        return {};
+    } else {
+        return to_result(run());
+    }
+}
 
-template <typename Function>
-bool register_function(const char* name, Function function) {
-    return register_op({name, [function](const Call& call) -> Result {
-                            using Taken = typename TakenBy<Function>::type;
-                            const auto run = [&] {
-                                if constexpr (std::is_same_v<Taken, Call>) {
-                                    return function(call);
-                                } else {
-                                    return function(arguments::read<Taken>(call));
-                                }
-                            };
-                            if constexpr (std::is_void_v<decltype(run())>) {
-                                run();
-                                return {};
-                            } else {
-                                return to_result(run());
-                            }
-                        }});
+template <typename R, typename Taken>
+bool register_function(const char* name, R (*function)(const Taken&)) {
+    return register_op({name, reinterpret_cast<void (*)()>(function), &call_op<R, Taken>});
 }
 
 }  // namespace ttnn_shim
@@ -236,6 +229,7 @@ bool register_function(const char* name, Function function) {
 
 #define SHIM_CONCAT_(a, b) a##b
 #define SHIM_CONCAT(a, b) SHIM_CONCAT_(a, b)
-/// SHIM_OP("ttnn.name", [](const arguments::name& args) { ... }); at namespace scope, inside namespace ttnn_shim or with a using directive.
+/// SHIM_OP("ttnn.name", [](const arguments::name& args) { ... }); or a function instead of the lambda; at namespace scope, inside namespace
+/// ttnn_shim or with a using directive.
 #define SHIM_OP(name, ...) \
-    [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = ::ttnn_shim::register_function(name, __VA_ARGS__)
+    [[maybe_unused]] static const bool SHIM_CONCAT(shim_op_, __COUNTER__) = ::ttnn_shim::register_function(name, +(__VA_ARGS__))

@@ -252,41 +252,29 @@ struct Assign {
 /// Attributes that every operation takes: what measured rows say.
 constexpr std::array<std::string_view, 3> kRowAttributes{"core_count", "selector", "traced"};
 
-/// Attributes into the members of an operation; one that it does not have is an error.
-template <class Op>
-void read_members(Op& op, const Value& attributes) {
-    std::vector<std::string_view> known(kRowAttributes.begin(), kRowAttributes.end());
-    each_field(op, [&](std::string_view name, auto& member) {
-        known.push_back(name);
-        const Value* v = attributes.get(name);
-        if (v && v->kind != Value::Kind::Null) Assign{std::string(Op::NAME) + ": attribute '" + std::string(name) + "'"}(member, *v);
-    });
-    for (const auto& [name, value] : attributes.object) {
-        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-        std::string names;
-        for (const std::string_view each : known) names += (names.empty() ? "" : ", ") + std::string(each);
-        throw std::invalid_argument("op configuration: " + std::string(Op::NAME) + " has no attribute '" + name + "'; known: " + names);
-    }
-}
-
-/// The operation of this name; one that has no struct is an operation without a model, whatever its attributes.
+/// The operation of this name, its members from attributes; one that it does not have is an error. A name without a struct is an operation
+/// without a model, whatever its attributes.
 Operation read_operation(std::string name, const Value& attributes) {
     if (name == "linear") name = Matmul::NAME;
     const bool rms = name == "rmsnorm";
     if (rms) name = LayerNorm::NAME;
-    Operation found = Unmodelled{name};
-    const auto try_one = [&]<class Op>(Op op) {
-        if constexpr (!std::is_same_v<Op, Unmodelled>) {
-            if (name != Op::NAME) return;
-            read_members(op, attributes);
-            if constexpr (std::is_same_v<Op, LayerNorm>) op.rms |= rms;
-            found = std::move(op);
-        }
+    std::vector<std::string_view> known(kRowAttributes.begin(), kRowAttributes.end());
+    const auto fill = [&](std::string_view member_name, const Members::Write& member) {
+        known.push_back(member_name);
+        const Assign assign{name + ": attribute '" + std::string(member_name) + "'"};
+        const Value* v = attributes.get(member_name);
+        if (v && v->kind != Value::Kind::Null) std::visit([&](auto* target) { assign(*target, *v); }, member);
+        if (rms && member_name == "rms") *std::get<bool*>(member) = true;
     };
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (try_one(std::variant_alternative_t<I, Operation>()), ...);
-    }(std::make_index_sequence<std::variant_size_v<Operation>>());
-    return found;
+    const std::optional<Operation> found = make_operation(name, fill);
+    if (!found) return Unmodelled{name};
+    for (const auto& [attribute, value] : attributes.object) {
+        if (std::find(known.begin(), known.end(), attribute) != known.end()) continue;
+        std::string names;
+        for (const std::string_view each : known) names += (names.empty() ? "" : ", ") + std::string(each);
+        throw std::invalid_argument("op configuration: " + name + " has no attribute '" + attribute + "'; known: " + names);
+    }
+    return *found;
 }
 
 }  // namespace
@@ -402,8 +390,9 @@ std::string op_config_json(const OpConfig& config) {
     out.field("op", name_of(config.op));
     out.key("attrs");
     out.text += '{';
-    std::visit(
-        [&](const auto& op) { each_field(op, [&](std::string_view name, const auto& member) { out.field(name, member); }); }, config.op);
+    each_member(config.op, [&](std::string_view name, const Members::Read& member) {
+        std::visit([&](const auto* value) { out.field(name, *value); }, member);
+    });
     if (config.traced) out.field("traced", true);
     if (config.table_era) out.field("selector", std::string_view("table"));
     out.field("core_count", config.core_count);

@@ -2,17 +2,20 @@
 // memo and op configurations in JSON (measured rows, queries) take names and values from there.
 //
 // A new device operation: a struct here with OPERATION (its name: profiler op_code without "DeviceOperation", in snake case; every member),
-// a place in `Operation`, and its `plan` in its family's file. One that has no model yet says UNMODELLED: it is priced by a roofline of its
-// bytes and reported with modelled = false. Members that not every call sets are std::optional: an unset one is in no report.
+// a place in `Operations`, and its `plan` in its family's file. One that has no model yet says UNMODELLED: it is priced by a roofline of
+// its bytes and reported with modelled = false. Members that not every call sets are std::optional: an unset one is in no report.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,8 +39,8 @@ using OptionalFlag = std::optional<bool>;
 #define OPERATION(Type, name, ...)                                                                   \
     static constexpr std::string_view NAME = name;                                                   \
     static constexpr std::string_view FIELD_NAMES = #__VA_ARGS__;                                    \
-    auto fields() const { return std::tie(__VA_ARGS__); }                                            \
-    auto fields() { return std::tie(__VA_ARGS__); }                                                  \
+    void fields(const auto& visit) const { visit(__VA_ARGS__); }                                     \
+    void fields(const auto& visit) { visit(__VA_ARGS__); }                                           \
     friend DeviceProgram plan(const sim::Arch& arch, const OpConfig& config, const Type& operation); \
     __VA_OPT__(void every_member_is_named() const { [[maybe_unused]] const auto& [__VA_ARGS__] = *this; })
 /// No planner yet: priced by the roofline.
@@ -466,7 +469,37 @@ struct Unmodelled {
     std::string name{};
 };
 
-using Operation = std::variant<
+/// An operation on the heap.
+struct Held {
+    Held() = default;
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    virtual ~Held() = default;
+};
+template <class Op>
+struct HeldOp final : Held {
+    explicit HeldOp(Op value) : op(std::move(value)) {}
+    Op op;
+};
+
+template <class... Ops>
+struct OperationTypes {
+    static constexpr std::size_t COUNT = sizeof...(Ops);
+    template <class Op>
+    static constexpr std::size_t index_of() {
+        std::size_t index = 0, found = COUNT;
+        ((std::is_same_v<Op, Ops> ? void(found = index) : void(), ++index), ...);
+        return found;
+    }
+    template <class Visitor>
+    static auto visit(const Visitor& visitor, std::size_t index, const Held& held) {
+        using Result = std::invoke_result_t<const Visitor&, const Unmodelled&>;
+        static constexpr Result (*CALLS[])(const Visitor&, const Held&) = {
+            [](const Visitor& call, const Held& one) -> Result { return call(static_cast<const HeldOp<Ops>&>(one).op); }...};
+        return CALLS[index](visitor, held);
+    }
+};
+using Operations = OperationTypes<
     Unmodelled, Unary, Binary, Ternary, Typecast, Copy, Clone, Fill, BatchNorm, Softmax, LayerNorm, GroupNorm, Reduce, Accumulation, IntImg,
     FillPad, ArgMax, TopK, Sort, TopkLargeIndices, Transpose, Permute, Reshape, Slice, Concat, Split, Pad, Repeat, Upsample, GridSample,
     Embedding, Roll, Gather, Scatter, IsIn, IndexedFill, IndexFill, NonZero, EmbeddingBackward, Tilize, TilizeWithValPadding, Untilize,
@@ -474,24 +507,48 @@ using Operation = std::variant<
     Fold, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d, Pool2d, CreateHeads, ConcatHeads, Rotary, RotateHalf, RepeatMultiply,
     UpdateCache, Sdpa, SdpaDecode>;
 
+/// One of them, unchanging. Not a std::variant: the code that it generates for all alternatives would be compiled in every op.
+class Operation {
+public:
+    Operation() : Operation(Unmodelled{}) {}
+    template <class Op>
+        requires(Operations::index_of<Op>() < Operations::COUNT)
+    Operation(Op op) : index_(Operations::index_of<Op>()), held_(static_cast<const Held*>(new HeldOp<Op>(std::move(op)))) {}
+
+    std::size_t index() const { return index_; }  ///< place in Operations
+    /// visitor(const Op&) with the operation's own type. Compiles a call for every type: for operations.cpp and plan.cpp.
+    template <class Visitor>
+    auto visit(const Visitor& visitor) const {
+        return Operations::visit(visitor, index_, *held_);
+    }
+    /// The operation when it is an Op, else null.
+    template <class Op>
+    const Op* get_if() const {
+        return index_ == Operations::index_of<Op>() ? &static_cast<const HeldOp<Op>&>(*held_).op : nullptr;
+    }
+
+private:
+    std::size_t index_;
+    std::shared_ptr<const Held> held_;  ///< a pointer to the base: no code of std::shared_ptr's is compiled for each type
+};
+
 // --- what reports, keys and JSON use -----------------------------------------------------------------------------------------------------
 
 template <class Op>
 concept HasPlanner = !requires { Op::HAS_PLANNER; };
 
-/// Calls visit(name, member) for every member of an operation.
-template <class Op, class Visit>
-void each_field(Op& op, Visit&& visit) {
-    if constexpr (requires { Op::FIELD_NAMES; }) {
-        std::string_view names = Op::FIELD_NAMES;
-        const auto next = [&] {
-            const std::string_view name = names.substr(0, names.find(','));
-            names.remove_prefix(std::min(names.size(), name.size() + 2));
-            return name;
-        };
-        std::apply([&](auto&... members) { (visit(next(), members), ...); }, op.fields());
-    }
-}
+template <class... T>
+struct MemberTypes {
+    using Read = std::variant<const T*..., const std::optional<T>*...>;
+    using Write = std::variant<T*..., std::optional<T>*...>;
+};
+using Members = MemberTypes<bool, std::int64_t, std::string, Integers, Names, Pair, std::array<std::int64_t, 4>>;
+
+/// Calls visit(name, member) for every member of an operation, in their order.
+void each_member(const Operation& op, const std::function<void(std::string_view name, const Members::Read& member)>& visit);
+/// The operation of this name, its members filled by `fill`; nothing when there is none.
+std::optional<Operation> make_operation(
+    std::string_view name, const std::function<void(std::string_view name, const Members::Write& member)>& fill);
 
 /// "binary"
 std::string_view name_of(const Operation& op);

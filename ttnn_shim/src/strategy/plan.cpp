@@ -28,18 +28,16 @@ DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
 DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
     if (config.outputs.empty()) throw std::invalid_argument(config.label() + "no output tensor");
     if (arch.cores() <= 0) throw std::invalid_argument(config.label() + "the arch has no worker cores");
-    return std::visit(
-        [&]<class Op>(const Op& op) {
-            if constexpr (HasPlanner<Op>) {
-                if (config.inputs.empty() && !std::is_same_v<Op, Fill>) throw std::invalid_argument(config.label() + "no input tensor");
-                DeviceProgram program = plan(arch, config, op);
-                program.work.traced = config.traced;
-                return program;
-            } else {
-                return roofline(arch, config);
-            }
-        },
-        config.op);
+    return config.op.visit([&]<class Op>(const Op& op) -> DeviceProgram {
+        if constexpr (HasPlanner<Op>) {
+            if (config.inputs.empty() && !std::is_same_v<Op, Fill>) throw std::invalid_argument(config.label() + "no input tensor");
+            DeviceProgram program = plan(arch, config, op);
+            program.work.traced = config.traced;
+            return program;
+        } else {
+            return roofline(arch, config);
+        }
+    });
 }
 
 }  // namespace ttnn_shim::strategy

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <sstream>
 
 #include "ttnn_shim/stack.hpp"
 
@@ -83,6 +84,29 @@ OpScope::~OpScope() {
     if (outermost_) {
         running_op.clear();
     }
+}
+
+std::string detail::text(std::string_view format, std::initializer_list<Written> arguments) {
+    std::ostringstream out;
+    for (const Written& argument : arguments) {
+        const size_t hole = format.find("{}");
+        if (hole == std::string_view::npos) break;
+        out << format.substr(0, hole);
+        argument.write(out, argument.value);
+        format.remove_prefix(hole + 2);
+    }
+    out << format;
+    return out.str();
+}
+
+void detail::fail(ErrorCode code, std::string_view format, std::initializer_list<Written> arguments) {
+    ttnn_shim::fail(code, text(format, arguments));
+}
+
+void detail::fail_assert(const char* condition, const char* file, int line) {
+    ttnn_shim::fail(
+        ErrorCode::Internal, ttnn_shim::text("internal error: {} ({}:{})", condition, file, line),
+        "this is a bug in ttnn_shim, please report it");
 }
 
 void fail(ErrorCode code, std::string message, std::string hint) { throw Error(code, running_op, std::move(message), std::move(hint)); }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <sstream>
+#include <initializer_list>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,30 +14,38 @@ namespace ttnn_shim {
 
 namespace detail {
 
+/// A value of any type and how it is written. Checks are everywhere: what formats their message is compiled once, not in each of them.
+struct Written {
+    const void* value;
+    void (*write)(std::ostream& out, const void* value);
+};
+
 template <typename T>
-void append_argument(std::ostringstream& out, std::string_view& format, const T& argument) {
-    const size_t hole = format.find("{}");
-    if (hole == std::string_view::npos) {
-        return;
-    }
-    out << format.substr(0, hole);
+void write(std::ostream& out, const void* value) {
+    const T& argument = *static_cast<const T*>(value);
     if constexpr (requires { out << argument; }) {
         out << argument;
     } else {
         out << to_string(argument);  // found by argument-dependent lookup: enums, specs, memory configs
     }
-    format.remove_prefix(hole + 2);
 }
+
+template <typename T>
+Written written(const T& argument) {
+    return {&argument, &write<T>};
+}
+inline Written written(const char* const& argument) { return {&argument, &write<const char*>}; }
+
+std::string text(std::string_view format, std::initializer_list<Written> arguments);
+[[noreturn]] void fail(ErrorCode code, std::string_view format, std::initializer_list<Written> arguments);
+[[noreturn]] void fail_assert(const char* condition, const char* file, int line);
 
 }  // namespace detail
 
 /// "{}" in `format` is replaced by the arguments in order.
 template <typename... Arguments>
 std::string text(std::string_view format, const Arguments&... arguments) {
-    std::ostringstream out;
-    (detail::append_argument(out, format, arguments), ...);
-    out << format;
-    return out.str();
+    return detail::text(format, {detail::written(arguments)...});
 }
 
 /// Name of the op that this thread is running ("ttnn.softmax"), for error messages; empty outside ops.
@@ -57,31 +66,34 @@ private:
 };
 
 [[noreturn]] void fail(ErrorCode code, std::string message, std::string hint = {});
+/// With the message text(format, arguments...).
+template <typename... Arguments>
+[[noreturn]] void fail_check(ErrorCode code, std::string_view format, const Arguments&... arguments) {
+    detail::fail(code, format, {detail::written(arguments)...});
+}
 
 }  // namespace ttnn_shim
 
 /// The caller's fault: throws Error(InvalidArgument). SHIM_CHECK(rank <= 4, "expected rank <= 4, got {}", rank);
-#define SHIM_CHECK(condition, ...)                                                                      \
-    do {                                                                                                \
-        if (!(condition)) [[unlikely]] {                                                                \
-            ::ttnn_shim::fail(::ttnn_shim::ErrorCode::InvalidArgument, ::ttnn_shim::text(__VA_ARGS__)); \
-        }                                                                                               \
+#define SHIM_CHECK(condition, ...)                                                         \
+    do {                                                                                   \
+        if (!(condition)) [[unlikely]] {                                                   \
+            ::ttnn_shim::fail_check(::ttnn_shim::ErrorCode::InvalidArgument, __VA_ARGS__); \
+        }                                                                                  \
     } while (false)
 
 /// Legal TT-NN that the shim does not do: throws Error(NotSupported). The message says what is supported.
-#define SHIM_SUPPORTED(condition, ...)                                                               \
-    do {                                                                                             \
-        if (!(condition)) [[unlikely]] {                                                             \
-            ::ttnn_shim::fail(::ttnn_shim::ErrorCode::NotSupported, ::ttnn_shim::text(__VA_ARGS__)); \
-        }                                                                                            \
+#define SHIM_SUPPORTED(condition, ...)                                                  \
+    do {                                                                                \
+        if (!(condition)) [[unlikely]] {                                                \
+            ::ttnn_shim::fail_check(::ttnn_shim::ErrorCode::NotSupported, __VA_ARGS__); \
+        }                                                                               \
     } while (false)
 
 /// Our own invariant: throws Error(Internal).
-#define SHIM_ASSERT(condition)                                                                                                          \
-    do {                                                                                                                                \
-        if (!(condition)) [[unlikely]] {                                                                                                \
-            ::ttnn_shim::fail(                                                                                                          \
-                ::ttnn_shim::ErrorCode::Internal, ::ttnn_shim::text("internal error: {} ({}:{})", #condition, __FILE_NAME__, __LINE__), \
-                "this is a bug in ttnn_shim, please report it");                                                                        \
-        }                                                                                                                               \
+#define SHIM_ASSERT(condition)                                                     \
+    do {                                                                           \
+        if (!(condition)) [[unlikely]] {                                           \
+            ::ttnn_shim::detail::fail_assert(#condition, __FILE_NAME__, __LINE__); \
+        }                                                                          \
     } while (false)

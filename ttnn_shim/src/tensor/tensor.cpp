@@ -6,6 +6,13 @@
 
 namespace ttnn {
 
+Tensor::Tensor(std::shared_ptr<ttnn_shim::TensorAttributes> attributes) : attributes_(std::move(attributes)) {}
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
+
 using namespace ttnn_shim;
 
 namespace {

@@ -142,6 +142,12 @@ void check_shards_fit(const Shape& logical, const Shape& padded, Layout layout, 
 
 }  // namespace
 
+TensorSpec::TensorSpec(const TensorSpec& other) = default;
+TensorSpec::TensorSpec(TensorSpec&& other) noexcept = default;
+TensorSpec& TensorSpec::operator=(const TensorSpec& other) = default;
+TensorSpec& TensorSpec::operator=(TensorSpec&& other) noexcept = default;
+TensorSpec::~TensorSpec() = default;
+
 TensorSpec::TensorSpec(Shape logical_shape, TensorLayout tensor_layout)
     : logical_shape_(std::move(logical_shape)), tensor_layout_(in_two_dimensions(logical_shape_, std::move(tensor_layout))) {
     validate(tensor_layout_);

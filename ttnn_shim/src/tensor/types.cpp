@@ -13,6 +13,19 @@ namespace tt_metal {
 
 using ttnn_shim::text;
 
+CoreRangeSet::CoreRangeSet(const CoreRangeSet& other) = default;
+CoreRangeSet::CoreRangeSet(CoreRangeSet&& other) noexcept = default;
+CoreRangeSet& CoreRangeSet::operator=(const CoreRangeSet& other) = default;
+CoreRangeSet& CoreRangeSet::operator=(CoreRangeSet&& other) noexcept = default;
+CoreRangeSet::~CoreRangeSet() = default;
+
+MemoryConfig::MemoryConfig(const MemoryConfig& other) = default;
+MemoryConfig::MemoryConfig(MemoryConfig&& other) noexcept = default;
+MemoryConfig& MemoryConfig::operator=(const MemoryConfig& other) = default;
+MemoryConfig& MemoryConfig::operator=(MemoryConfig&& other) noexcept = default;
+MemoryConfig::~MemoryConfig() = default;
+bool MemoryConfig::operator==(const MemoryConfig& other) const = default;
+
 const char* to_string(DataType dtype) {
     switch (dtype) {
         case DataType::BFLOAT16: return "BFLOAT16";

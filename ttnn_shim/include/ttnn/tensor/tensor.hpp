@@ -47,7 +47,13 @@ using tt::tt_metal::distributed::MeshDevice;
 class Tensor {
 public:
     Tensor() = default;
-    explicit Tensor(std::shared_ptr<ttnn_shim::TensorAttributes> attributes) : attributes_(std::move(attributes)) {}
+    // Defined in the library: programs and ops that pass these by value compile no copies of their own.
+    Tensor(const Tensor& other);
+    Tensor(Tensor&& other) noexcept;
+    Tensor& operator=(const Tensor& other);
+    Tensor& operator=(Tensor&& other) noexcept;
+    ~Tensor();
+    explicit Tensor(std::shared_ptr<ttnn_shim::TensorAttributes> attributes);
 
     /// A tensor of logical row-major values. T: bfloat16, float, int32_t, uint32_t, uint16_t or uint8_t; floats may
     /// also become BFLOAT16, BFLOAT8_B or BFLOAT4_B (rounded as the host rounds). On `device` when one is given.

@@ -45,6 +45,12 @@ private:
 
 class TensorSpec final {
 public:
+    // Defined in the library: programs and ops that pass these by value compile no copies of their own.
+    TensorSpec(const TensorSpec& other);
+    TensorSpec(TensorSpec&& other) noexcept;
+    TensorSpec& operator=(const TensorSpec& other);
+    TensorSpec& operator=(TensorSpec&& other) noexcept;
+    ~TensorSpec();
     /// Throws when dtype and layout do not fit together (block floats are tile only) or the shard spec is inconsistent.
     TensorSpec(Shape logical_shape, TensorLayout tensor_layout);
     TensorSpec(Shape logical_shape, DataType dtype, Layout layout, MemoryConfig memory_config = {});

@@ -68,6 +68,12 @@ struct NdShardSpec {
 class MemoryConfig final {
 public:
     MemoryConfig() = default;
+    // Defined in the library: programs and ops that pass these by value compile no copies of their own.
+    MemoryConfig(const MemoryConfig& other);
+    MemoryConfig(MemoryConfig&& other) noexcept;
+    MemoryConfig& operator=(const MemoryConfig& other);
+    MemoryConfig& operator=(MemoryConfig&& other) noexcept;
+    ~MemoryConfig();
     explicit MemoryConfig(
         TensorMemoryLayout memory_layout, BufferType buffer_type = BufferType::DRAM, std::optional<ShardSpec> shard_spec = std::nullopt)
         : memory_layout_(memory_layout), buffer_type_(buffer_type), shard_spec_(std::move(shard_spec)) {}
@@ -87,7 +93,7 @@ public:
     MemoryConfig with_shard_spec(std::optional<ShardSpec> shard_spec) const {
         return MemoryConfig(memory_layout_, buffer_type_, std::move(shard_spec));
     }
-    bool operator==(const MemoryConfig& other) const = default;
+    bool operator==(const MemoryConfig& other) const;
 
 private:
     TensorMemoryLayout memory_layout_ = TensorMemoryLayout::INTERLEAVED;

@@ -123,7 +123,7 @@ uint64_t core_bytes(
     const uint64_t out = pixels * out_channels * (dtype == DataType::FLOAT32 ? 4 : 2);
     const Program program =
         conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
-    const auto& blocks = std::get<strategy::Conv2d>(program.op);
+    const auto& blocks = *program.op.get_if<strategy::Conv2d>();
     const auto integer = [](int64_t value) { return static_cast<uint64_t>(value); };
     const uint64_t block = integer(blocks.act_block_h * blocks.act_block_w), tile = 1024;
     const uint64_t weight_tile = tile * (weight.dtype() == DataType::FLOAT32 ? 4 : 2);

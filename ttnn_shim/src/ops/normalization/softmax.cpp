@@ -203,18 +203,14 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
             broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4), "mask: shape {} does not broadcast to {}", added, shape);
         inputs.push_back(*o.mask);
     }
-    Program program{
-        .op =
-            strategy::Softmax{
-                .dim = int64_t{dim} - static_cast<int64_t>(shape.rank()),
-                .numeric_stable = o.stable,
-                .inplace = o.in_place,
-                .mask = o.mask.has_value()},
-        .name = "SoftmaxDeviceOperation"};
-    program.compute = ttnn::init_device_compute_kernel_config(
+    strategy::Softmax attributes{
+        .dim = int64_t{dim} - static_cast<int64_t>(shape.rank()),
+        .numeric_stable = o.stable,
+        .inplace = o.in_place,
+        .mask = o.mask.has_value()};
+    const ttnn::ComputeKernelConfig compute = ttnn::init_device_compute_kernel_config(
         device_of(input)->arch(), o.compute, ttnn::MathFidelity::HiFi4, true, input.dtype() == DataType::FLOAT32);
-    auto& attributes = std::get<strategy::Softmax>(program.op);
-    if (o.compute && !program.compute->fp32_dest_acc_en) attributes.step = 8;
+    if (o.compute && !compute.fp32_dest_acc_en) attributes.step = 8;
     // Row by row a causal mask is read ahead; one of all rows is not, and a sharded one lies in L1 already.
     if (o.sharded) attributes.mask_depth = !o.mask || o.mask->is_sharded() ? 0 : o.causal && !o.matrix_mask ? 2 : 1;
     std::vector<OptionalTensor> preallocated(1);
@@ -229,7 +225,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
             "memory_config: rows of {} values, {} with padding, do not end in shards of width {}", shape[-1], padded[-1], shard->shape[1]);
     }
     return launch(
-        program, inputs, {spec},
+        {.op = std::move(attributes), .compute = compute, .name = "SoftmaxDeviceOperation"}, inputs, {spec},
         [=](std::span<const Tensor> outputs) {
             const auto& kernel = kernels::kernel_set();
             const size_t size = shape[static_cast<int32_t>(dim)];

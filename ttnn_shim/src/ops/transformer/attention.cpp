@@ -140,13 +140,11 @@ void KeyScores::keep(int64_t low, int64_t high) const {
 AttentionMath attention_math(const Program& program, const Tensor& q, const Tensor& k, const Tensor& v) {
     AttentionMath result{.q = q.dtype(), .k = k.dtype(), .v = v.dtype()};
     if (program.compute) result.math = {program.compute->math_fidelity, program.compute->fp32_dest_acc_en, 0};
-    std::visit(
-        [&](const auto& operation) {
-            if constexpr (requires { operation.k_chunk; }) {
-                if (operation.k_chunk) result.key_chunk = std::max<int64_t>(32, *operation.k_chunk);
-            }
-        },
-        program.op);
+    const auto take_chunk = [&](const auto* operation) {
+        if (operation && operation->k_chunk) result.key_chunk = std::max<int64_t>(32, *operation->k_chunk);
+    };
+    take_chunk(program.op.get_if<strategy::Sdpa>());
+    take_chunk(program.op.get_if<strategy::SdpaDecode>());
     return result;
 }
 
