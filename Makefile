@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
 PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel wheel-test clean
+.PHONY: help setup lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel wheel-test clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -38,7 +38,7 @@ $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/t
 	$(BIN)/python -m pip install -q -r requirements/torch.txt
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim tests/cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp)
+$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp ttnn_shim/arch/*.csv ttnn_shim/arch/*.py ttnn_shim/python/*.py ttnn_shim/python/*.csv ttnn_shim/python/ttnn/*.json)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist emit_py emit_cpp  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
 	@touch $@
@@ -58,7 +58,11 @@ lock: $(BIN)/python
 demo: setup
 	$(BIN)/python examples/demo/demo.py
 
-test: setup check
+# The C++ tests are no part of an installation; the core itself is built by setup.
+cpp-tests: setup
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $$(ls -dt build/editable-* | head -1) --target shim_tests
+
+test: cpp-tests check
 	$(PYTEST) -m "not slow" tests
 
 # What `make test` has no time for: the sanitizer build with its tests, every reader of input fuzzed (other cases each day), docs that are generated.
@@ -96,13 +100,12 @@ check-python:
 check-cpp:
 	$(BIN)/python ttnn_shim/python/check_layers.py
 	$(BIN)/python ttnn_shim/python/make_signatures.py --check
-	$(BIN)/python ttnn_shim/python/make_arguments.py --check
-	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp' ':!ttnn_shim/src/sim/arch_tables.cpp')
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp')
 	$(BIN)/clang-format --dry-run -Werror --style=file:templates/cpp/clang-format $$(git ls-files 'templates/cpp/*.cpp' 'templates/cpp/*.hpp')
 
 sanitize: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S ttnn_shim -B build/asan -G Ninja -DTTNN_SHIM_SANITIZE=ON -DTTNN_SHIM_PYTHON=OFF
-	PATH="$(CURDIR)/$(BIN):$$PATH" nice -n 10 cmake --build build/asan
+	PATH="$(CURDIR)/$(BIN):$$PATH" nice -n 10 cmake --build build/asan --target shim_tests
 	build/asan/tests/cpp/shim_tests
 
 fuzz: setup
@@ -121,16 +124,13 @@ mutation: setup
 # The accuracy page and the error bands are made with the new constants compiled: published calls are priced by the package itself.
 calibrate: setup
 	$(BIN)/python -m tools.calibration.calibrate --write --write-folds build/folds.json --predictions build/out_of_fold.csv
-	$(BIN)/python ttnn_shim/arch/generate.py
 	$(MAKE) setup
 	$(BIN)/python -m tools.calibration.calibrate --keep --folds build/folds.json --docs docs/accuracy.md
 	$(BIN)/python -m tools.calibration.error_bands --predictions build/out_of_fold.csv
 
-# The table of signatures from the facts in tests/data, and what the C++ core takes from it; needed when a fact, make_signatures.py or
-# argument_types.csv changed.
+# The table of signatures from the facts in tests/data; needed when a fact or make_signatures.py changed.
 arguments: $(BIN)/python
 	$(BIN)/python ttnn_shim/python/make_signatures.py
-	$(BIN)/python ttnn_shim/python/make_arguments.py
 
 docs: setup
 	$(BIN)/python -m tests.ops.accepted

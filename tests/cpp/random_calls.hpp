@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -27,7 +26,7 @@ public:
     Signatures() {
         const std::regex space(R"(^namespace ttnn_shim::arguments(?:::(\w+))? \{)"), op(R"(^/// (ttnn\.[\w.]+))"),
             same(R"(^using \w+ = (\w+);)"), opened(R"(^struct (\w+) \{)"), member(R"(^    ([\w:<>, *]+) (\w+)(?: = .*)?;$)");
-        std::ifstream file(std::filesystem::path(SHIM_OP_SOURCES) / "arguments.hpp");
+        std::ifstream file(SHIM_ARGUMENTS);
         std::map<std::string, Attributes> structs;  // by namespace and name
         std::string module, name, current;
         for (std::string line; std::getline(file, line);) {

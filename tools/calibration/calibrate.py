@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.calibration.calibrate", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, default=HARDWARE, help="folder of the *.train.csv[.gz] tables")
     parser.add_argument("--arch", type=Path, default=ARCH, help="folder of constants.csv")
-    parser.add_argument("--write", action="store_true", help="write the fitted constants back (then run arch/generate.py and rebuild)")
+    parser.add_argument("--write", action="store_true", help="write the fitted constants back (then rebuild)")
     parser.add_argument("--predictions", type=Path, help="write out-of-fold predictions of the training rows and calls here")
     parser.add_argument("--docs", type=Path, help="write the accuracy page here (takes some minutes)")
     parser.add_argument("--quick", action="store_true", help="full fit only, no cross-validation")

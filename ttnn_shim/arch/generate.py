@@ -1,4 +1,7 @@
-"""Generate src/sim/arch_tables.cpp, src/sim/constants.def, src/strategy/sfpu_cycles.def and program_costs.def from the tables beside this file."""
+"""Generate the C++ tables of the machine from the CSV files beside this file: sim/arch_tables.cpp, sim/constants.def, strategy/sfpu_cycles.def and program_costs.def.
+
+    python ttnn_shim/arch/generate.py DIRECTORY    # done by the build, into its own tree
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SIM = HERE.parent / "src" / "sim"
 CARD_FIELDS = (
     "grid_x",
     "grid_y",
@@ -30,8 +32,8 @@ def read(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
-def tables() -> dict[Path, str]:
-    """Text of every generated file."""
+def tables() -> dict[str, str]:
+    """Text of every generated file, by its path below the folder of generated files."""
     cards: dict[str, dict[str, str]] = {}
     for row in read("cards.csv"):
         cards.setdefault(row["card"], {})[row["name"]] = row["value"]
@@ -78,25 +80,21 @@ def tables() -> dict[Path, str]:
         + [""]
     )
     return {
-        SIM.parent / "strategy" / "program_costs.def": "\n".join(costs),
-        SIM / "arch_tables.cpp": "\n".join(out),
-        SIM / "constants.def": "\n".join(define),
-        SIM.parent / "strategy" / "sfpu_cycles.def": "\n".join(sfpu),
+        "strategy/program_costs.def": "\n".join(costs),
+        "sim/arch_tables.cpp": "\n".join(out),
+        "sim/constants.def": "\n".join(define),
+        "strategy/sfpu_cycles.def": "\n".join(sfpu),
     }
 
 
-def main() -> int:
-    """Write the files; with --check only compare (exit 1 when stale)."""
-    stale = [path for path, text in tables().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if "--check" in sys.argv:
-        for path in stale:
-            print(f"stale: {path.name}")
-        return 1 if stale else 0
-    for path, text in tables().items():
-        if path in stale:
+def main() -> None:
+    """Write the files. Those that stay the same are not touched: nothing that includes them is compiled again."""
+    for name, text in tables().items():
+        path = Path(sys.argv[1]) / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

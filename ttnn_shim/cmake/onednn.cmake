@@ -3,9 +3,6 @@
 # has vanished must not silently make a slow library.
 set(SHIM_DNNL_LIBRARY "")
 if(NOT TTNN_SHIM_ONEDNN STREQUAL "OFF")
-  if(NOT Python_EXECUTABLE AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/../.venv/bin/python)
-    set(Python_EXECUTABLE ${CMAKE_CURRENT_SOURCE_DIR}/../.venv/bin/python)
-  endif()
   set(_prefixes ${DNNLROOT} $ENV{DNNLROOT})
   if(Python_EXECUTABLE)
     # The wheel's RECORD spells its files relative to site-packages (../../cmake/...): locate by name and resolve.

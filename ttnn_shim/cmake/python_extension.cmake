@@ -1,7 +1,4 @@
 # The cffi extension ttnn_shim/_native/_core.abi3.so: the marked part of abi.h is its cdef.
-if(NOT Python_EXECUTABLE AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/../.venv/bin/python)
-  set(Python_EXECUTABLE ${CMAKE_CURRENT_SOURCE_DIR}/../.venv/bin/python)
-endif()
 find_package(Python 3.11 COMPONENTS Interpreter Development.Module)
 if(NOT Python_FOUND)
   message(STATUS "Python extension: no Python >= 3.11 with headers, not built")

@@ -1,7 +1,6 @@
-"""Writes what the C++ core takes from the table of signatures: src/ops/arguments.hpp and the names of enumerators.
+"""Writes what the C++ core takes from the table of signatures: ops/arguments.hpp and the names of enumerators.
 
-    python ttnn_shim/python/make_arguments.py            # writes the files
-    python ttnn_shim/python/make_arguments.py --check    # exit 1 when one is stale
+    python ttnn_shim/python/make_arguments.py DIRECTORY    # done by the build, into its own tree
 
 `ttnn/_signatures.json` says what an op's parameters are called, their types and defaults; overloads become one struct with all their
 parameters. Where the C++ type does not follow from the Python one (or must be wider than it), `argument_types.csv` has a row:
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-OPS = HERE.parent / "src" / "ops"
 
 # Classes that the simulator does not offer: Python can only leave such an argument out, so it never arrives.
 NEVER_GIVEN = {"SubDeviceId", "QueueId", "global_circular_buffer", "MeshMapperConfig", "PrefetcherPipe", "PagedCacheGeometryOverride",
@@ -259,26 +257,22 @@ def enumerators_text(data: dict[str, Any]) -> str:
     return "\n".join([*lines, "}  // namespace ttnn_shim\n"])
 
 
-def generated() -> dict[Path, str]:
-    """Text of every generated file."""
+def generated() -> dict[str, str]:
+    """Text of every generated file, by its path below the folder of generated files."""
     data = json.loads((HERE / "ttnn" / "_signatures.json").read_text(encoding="utf-8"))
     with open(HERE / "argument_types.csv", newline="", encoding="utf-8") as handle:
         rows = {(row["op"], row["parameter"]): row for row in csv.DictReader(handle)}
-    return {OPS / "arguments.hpp": arguments_text(data, rows), OPS / "eltwise" / "op_names.cpp": enumerators_text(data)}
+    return {"ops/arguments.hpp": arguments_text(data, rows), "ops/eltwise/op_names.cpp": enumerators_text(data)}
 
 
-def main(arguments: list[str]) -> int:
-    texts = generated()
-    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if "--check" in arguments:
-        for path in stale:
-            print(f"{path}: stale; run python ttnn_shim/python/make_arguments.py", file=sys.stderr)
-        return 1 if stale else 0
-    for path in stale:
-        path.write_text(texts[path], encoding="utf-8")
-        print(path)
-    return 0
+def main() -> None:
+    """Write the files. Those that stay the same are not touched: nothing that includes them is compiled again."""
+    for name, text in generated().items():
+        path = Path(sys.argv[1]) / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

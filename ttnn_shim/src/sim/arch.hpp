@@ -1,5 +1,5 @@
-// The machine: grid, memories, clocks and the calibrated constants, by card. Data from ttnn_shim/arch (arch_tables.cpp is generated from
-// it).
+// The machine: grid, memories, clocks and the calibrated constants, by card. Data from ttnn_shim/arch (the build makes arch_tables.cpp
+// from it).
 #pragma once
 #include <cstdint>
 #include <string>

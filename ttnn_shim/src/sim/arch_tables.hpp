@@ -1,4 +1,4 @@
-// Rows of ttnn_shim/arch/{cards,constants}.csv; arch_tables.cpp is generated from them (python ttnn_shim/arch/generate.py).
+// Rows of ttnn_shim/arch/{cards,constants}.csv; the build makes arch_tables.cpp from them (ttnn_shim/arch/generate.py).
 #pragma once
 #include <cstdint>
 #include <span>
