@@ -13,7 +13,6 @@
 #include "sim/engine.hpp"
 #include "strategy/config_json.hpp"
 #include "strategy/op_config.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace {
 
@@ -40,6 +39,11 @@ int guarded(F&& body) {
 sim::Arch& arch_at(int handle) {
     if (handle < 0 || static_cast<std::size_t>(handle) >= archs.size()) throw std::out_of_range("no such arch handle");
     return archs[static_cast<std::size_t>(handle)];
+}
+double& constant_of(int handle, const char* name) {
+    double* found = sim::find_constant(arch_at(handle), name ? name : "");
+    if (!found) throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
+    return *found;
 }
 const strategy::OpConfig& config_at(int handle) {
     if (handle < 0 || static_cast<std::size_t>(handle) >= configs.size()) throw std::out_of_range("no such configuration handle");
@@ -121,20 +125,14 @@ int ttsim_price_many(int n, const int* arch_handles, const int* config_handles, 
 
 int ttsim_set_constant(int arch, const char* name, double value) {
     return guarded([&] {
-        sim::Arch& machine = arch_at(arch);
-        const std::string_view wanted = name ? name : "";
-        if (!sim::set_constant(machine.k, wanted, value) && !strategy::set_cost(machine.family, wanted, value))
-            throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
+        constant_of(arch, name) = value;
         return 0;
     });
 }
 
 int ttsim_get_constant(int arch, const char* name, double* value) {
     return guarded([&] {
-        const sim::Arch& machine = arch_at(arch);
-        const std::string_view wanted = name ? name : "";
-        if (!sim::get_constant(machine.k, wanted, *value) && !strategy::get_cost(machine.family, wanted, *value))
-            throw std::invalid_argument(std::string("no constant named '") + (name ? name : "") + "'");
+        *value = constant_of(arch, name);
         return 0;
     });
 }
@@ -142,8 +140,7 @@ int ttsim_get_constant(int arch, const char* name, double* value) {
 const char* ttsim_constant_names(void) {
     static const std::string names = [] {
         std::string all;
-        for (const std::string& n : sim::constant_names()) all += (all.empty() ? "" : "\n") + n;
-        for (const std::string& n : strategy::cost_names()) all += "\n" + n;
+        for (const std::string& name : sim::constant_names()) all += (all.empty() ? "" : "\n") + name;
         return all;
     }();
     return names.c_str();

@@ -1,117 +1,104 @@
 #include "sim/arch.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <stdexcept>
-#include <utility>
-
-#include "sim/arch_tables.hpp"
+#include <string>
 
 namespace ttnn_shim::sim {
 namespace {
 
-struct Member {
-    const char* name;
+struct ConstantRow {
+    std::string_view name;
     double Constants::*field;
+    std::array<double, 2> of_family;
 };
-constexpr Member kMembers[] = {
-#define X(name) {#name, &Constants::name},
+constexpr ConstantRow CONSTANTS[] = {
+#define X(name, wormhole, blackhole) {#name, &Constants::name, {wormhole, blackhole}},
 #include "sim/constants.def"
 #undef X
 };
 
-/// Takes ":7x10" off "n150:7x10" (worker columns x rows) and returns it; {0, 0} where there is none or it makes no sense.
-std::pair<int, int> take_grid(std::string_view& card) {
-    const std::size_t colon = card.find(':');
-    if (colon == std::string_view::npos) return {0, 0};
-    const std::string_view text = card.substr(colon + 1);
-    std::pair<int, int> grid{0, 0};
-    const auto [cross, bad] = std::from_chars(text.data(), text.data() + text.size(), grid.first);
-    if (bad != std::errc() || cross == text.data() + text.size() || *cross != 'x') return {0, 0};
-    const auto [end, also_bad] = std::from_chars(cross + 1, text.data() + text.size(), grid.second);
-    if (also_bad != std::errc() || end != text.data() + text.size()) return {0, 0};
-    card = card.substr(0, colon);
-    return grid;
+struct SfpuRow {
+    std::string_view function;
+    std::array<double, 2> of_family;
+};
+constexpr std::array<SfpuRow, SFPU_FUNCTIONS> SFPU{{
+#define X(function, wormhole, blackhole) {#function, {wormhole, blackhole}},
+#include "sim/sfpu_cycles.def"
+#undef X
+}};
+constexpr std::string_view SFPU_PREFIX = "sfpu.";
+
+struct Card {
+    std::vector<std::string_view> names;  ///< beside that of the card: architectures that mean it
+    Arch arch;
+};
+const std::vector<Card>& cards() {
+    static const auto* made = new std::vector<Card>{
+#include "sim/cards.def"
+    };
+    return *made;
+}
+
+std::optional<std::size_t> sfpu_index(std::string_view function) {
+    for (std::size_t i = 0; i < SFPU.size(); ++i)
+        if (SFPU[i].function == function) return i;
+    return std::nullopt;
+}
+
+/// The worker grid of "7x10" (columns x rows).
+void set_grid(Arch& arch, std::string_view text) {
+    const char* const end = text.data() + text.size();
+    const auto [cross, bad] = std::from_chars(text.data(), end, arch.grid_x);
+    const bool crossed = bad == std::errc() && cross != end && *cross == 'x';
+    const auto [stop, also_bad] =
+        crossed ? std::from_chars(cross + 1, end, arch.grid_y) : std::from_chars_result{end, std::errc::invalid_argument};
+    const auto most_x = static_cast<int>(arch.phys_x.size()), most_y = static_cast<int>(arch.phys_y.size());
+    if (also_bad != std::errc() || stop != end || arch.grid_x < 1 || arch.grid_y < 1 || arch.grid_x > most_x || arch.grid_y > most_y)
+        throw std::invalid_argument(
+            "'" + std::string(text) + "' is no worker grid of a " + arch.card + "\ncolumns x rows, at most " + std::to_string(most_x) +
+            "x" + std::to_string(most_y));
 }
 
 }  // namespace
 
 Arch make_arch(std::string_view card) {
-    const std::string_view whole = card;
-    const auto [grid_x, grid_y] = take_grid(card);
-    if (card == "wormhole_b0" || card == "wormhole") card = "n150";
-    if (card == "blackhole") card = "p150";
-    for (const CardRow& row : card_table()) {
-        if (card != row.card) continue;
-        Arch a;
-        a.card = row.card;
-        a.family = row.wormhole ? Family::Wormhole : Family::Blackhole;
-        a.grid_x = row.grid_x;
-        a.grid_y = row.grid_y;
-        a.noc_x = row.noc_x;
-        a.noc_y = row.noc_y;
-        a.dram_banks = row.dram_banks;
-        a.l1_bytes = row.l1_bytes;
-        a.l1_core_bytes = row.l1_core_bytes;
-        a.l1_reserved_bytes = row.l1_reserved_bytes;
-        a.dram_bank_bytes = row.dram_bank_bytes;
-        a.l1_align = row.l1_align;
-        a.dram_align = row.dram_align;
-        a.clock_ghz = row.clock_ghz;
-        // Logical columns and rows skip the DRAM/ethernet columns and rows of the physical torus.
-        if (row.wormhole) {
-            for (int x = 1; x <= 9; ++x)
-                if (x != 5) a.phys_x.push_back(x);
-            for (int y = 1; y <= 11; ++y)
-                if (y != 6) a.phys_y.push_back(y);
-        } else {
-            for (int x = 1; x <= 16; ++x)
-                if (x < 8 || x > 9) a.phys_x.push_back(x);
-            for (int y = 2; y <= 11; ++y) a.phys_y.push_back(y);
-        }
-        if (grid_x != 0 || grid_y != 0) {
-            if (grid_x < 1 || grid_y < 1 || grid_x > static_cast<int>(a.phys_x.size()) || grid_y > static_cast<int>(a.phys_y.size()))
-                throw std::invalid_argument(
-                    "card '" + std::string(whole) + "': the chip has " + std::to_string(a.phys_x.size()) + " x " +
-                    std::to_string(a.phys_y.size()) + " cores");
-            a.grid_x = grid_x;
-            a.grid_y = grid_y;
-        }
-        for (const ConstantRow& c : constant_table()) set_constant(a.k, c.name, row.wormhole ? c.wormhole : c.blackhole);
-        return a;
-    }
+    const std::size_t colon = card.find(':');
+    const std::string_view base = card.substr(0, colon);
     std::string known;
-    for (const std::string& name : card_names()) known += (known.empty() ? "" : ", ") + name;
-    throw std::invalid_argument("unknown card '" + std::string(whole) + "'; known: " + known + ", wormhole_b0, blackhole");
+    for (const auto& [names, row] : cards()) {
+        known += row.card + ", ";
+        if (base != row.card && std::find(names.begin(), names.end(), base) == names.end()) continue;
+        Arch arch = row;
+        if (colon != std::string_view::npos) set_grid(arch, card.substr(colon + 1));
+        const auto family = static_cast<std::size_t>(arch.family);
+        for (const ConstantRow& constant : CONSTANTS) arch.k.*constant.field = constant.of_family[family];
+        for (std::size_t i = 0; i < SFPU.size(); ++i) arch.sfpu[i] = SFPU[i].of_family[family];
+        return arch;
+    }
+    throw std::invalid_argument("unknown card '" + std::string(card) + "'; known: " + known + "wormhole_b0, blackhole");
 }
 
-std::vector<std::string> card_names() {
-    std::vector<std::string> names;
-    for (const CardRow& row : card_table()) names.emplace_back(row.card);
-    return names;
+std::optional<double> sfpu_row(const Arch& arch, std::string_view function) {
+    const std::optional<std::size_t> index = sfpu_index(function);
+    return index ? std::optional(arch.sfpu[*index]) : std::nullopt;
 }
 
-bool set_constant(Constants& constants, std::string_view name, double value) {
-    for (const Member& m : kMembers)
-        if (name == m.name) {
-            constants.*m.field = value;
-            return true;
-        }
-    return false;
-}
-
-bool get_constant(const Constants& constants, std::string_view name, double& value) {
-    for (const Member& m : kMembers)
-        if (name == m.name) {
-            value = constants.*m.field;
-            return true;
-        }
-    return false;
+double* find_constant(Arch& arch, std::string_view name) {
+    if (name.starts_with(SFPU_PREFIX)) {
+        const std::optional<std::size_t> index = sfpu_index(name.substr(SFPU_PREFIX.size()));
+        return index ? &arch.sfpu[*index] : nullptr;
+    }
+    for (const ConstantRow& constant : CONSTANTS)
+        if (name == constant.name) return &(arch.k.*constant.field);
+    return nullptr;
 }
 
 std::vector<std::string> constant_names() {
     std::vector<std::string> names;
-    for (const Member& m : kMembers) names.emplace_back(m.name);
+    for (const ConstantRow& constant : CONSTANTS) names.emplace_back(constant.name);
+    for (const SfpuRow& row : SFPU) names.push_back(std::string(SFPU_PREFIX) + std::string(row.function));
     return names;
 }
 

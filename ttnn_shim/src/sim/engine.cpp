@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace ttnn_shim::sim {
 namespace {
@@ -59,10 +61,17 @@ const char* to_string(Bound bound) {
 }
 
 Ticks Engine::pipeline(const Phase& phase) const {
-    const int n_stages = std::min<int>(static_cast<int>(phase.stages.size()), State::kMaxStages);
+    if (phase.stages.size() > MOST_STAGES)
+        throw std::length_error(
+            "a phase of " + std::to_string(phase.stages.size()) + " stages; the engine has " + std::to_string(MOST_STAGES));
+    for (const Stage& stage : phase.stages)
+        if (stage.depth < 1 || stage.depth > MOST_DEPTH)
+            throw std::length_error(
+                "a buffer of " + std::to_string(stage.depth) + " items; the engine has 1 to " + std::to_string(MOST_DEPTH));
+    const int n_stages = static_cast<int>(phase.stages.size());
     if (phase.items <= 0 || n_stages == 0) return 0;
     State state;
-    std::array<Ticks, State::kMaxStages> cost{};
+    std::array<Ticks, MOST_STAGES> cost{};
     double slowest = 0, power_sum = 0;
     for (int s = 0; s < n_stages; ++s) {
         const Stage& stage = phase.stages[static_cast<std::size_t>(s)];
@@ -84,13 +93,12 @@ Ticks Engine::pipeline(const Phase& phase) const {
             const Stage& stage = phase.stages[u];
             Ticks start = state.last[u];
             if (s > 0) start = std::max(start, state.last[u - 1]);
-            const int depth = std::clamp(stage.depth, 1, State::kHistory);
             // Room in the output buffer: the consumer must have finished item i - depth.
-            if (s + 1 < n_stages && i >= depth)
-                start = std::max(start, state.done[u + 1][static_cast<std::size_t>((i - depth) % State::kHistory)]);
+            if (s + 1 < n_stages && i >= stage.depth)
+                start = std::max(start, state.done[u + 1][static_cast<std::size_t>((i - stage.depth) % MOST_DEPTH)]);
             if (i == 0) start += ticks(stage.head_cycles);
             state.last[u] = start + cost[u];
-            state.done[u][static_cast<std::size_t>(i % State::kHistory)] = state.last[u];
+            state.done[u][static_cast<std::size_t>(i % MOST_DEPTH)] = state.last[u];
         }
         end = state.last[static_cast<std::size_t>(n_stages - 1)];
         if (i == simulated - 1 - kWindow) window_start = end;

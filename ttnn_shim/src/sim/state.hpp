@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "sim/workload.hpp"
+
 namespace ttnn_shim::sim {
 
 /// Engine time: 1/256 cycle, so that integer arithmetic loses nothing at tile granularity.
@@ -10,10 +12,8 @@ using Ticks = std::int64_t;
 inline constexpr Ticks kTicksPerCycle = 256;
 
 struct State {
-    static constexpr int kMaxStages = 4;
-    static constexpr int kHistory = 16;                          ///< deepest buffer that is told apart
-    std::array<std::array<Ticks, kHistory>, kMaxStages> done{};  ///< ring: end of item i of stage s
-    std::array<Ticks, kMaxStages> last{};
+    std::array<std::array<Ticks, MOST_DEPTH>, MOST_STAGES> done{};  ///< ring: end of item i of stage s
+    std::array<Ticks, MOST_STAGES> last{};
 };
 
 }  // namespace ttnn_shim::sim

@@ -8,12 +8,15 @@ namespace ttnn_shim::sim {
 /// Who does the work of a stage. Names the RISC/unit that is busy; the engine itself treats all alike.
 enum class Unit : std::uint8_t { Reader, Compute, Writer, Sender };
 
+/// What the engine can tell apart; a workload beyond it is an internal error.
+inline constexpr int MOST_STAGES = 4, MOST_DEPTH = 16;
+
 /// One stage of a pipeline: `cycles` per item, handed on through a circular buffer of `depth` items.
 struct Stage {
     Unit unit = Unit::Compute;
     double cycles = 0;       ///< busy cycles per item
     double head_cycles = 0;  ///< extra cycles before the first item (latency of the first page, kernel set-up)
-    int depth = 2;           ///< capacity, in items, of the buffer to the next stage (1 = no overlap with the consumer)
+    int depth = 2;           ///< capacity, in items, of the buffer to the next stage, 1 (no overlap with the consumer) to MOST_DEPTH
 };
 
 /// Demands of all cores together during one phase.
@@ -33,7 +36,7 @@ struct Shared {
     double run_pages = 0;         ///< pages of such a run
 };
 
-/// `items` items flow through `stages`; the whole is repeated `repeat` times without overlap between repeats.
+/// `items` items flow through at most MOST_STAGES `stages`; the whole is repeated `repeat` times without overlap between repeats.
 struct Phase {
     std::int64_t items = 0;
     std::int64_t repeat = 1;

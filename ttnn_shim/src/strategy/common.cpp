@@ -3,8 +3,6 @@
 #include <array>
 #include <stdexcept>
 
-#include "strategy/program_costs.hpp"
-
 namespace ttnn_shim::strategy {
 
 double soft_max(double a, double b, double p) {
@@ -53,7 +51,7 @@ double multicast(const Arch& arch, double tiles, double tile_bytes, int destinat
 
 double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks) {
     return (local ? arch.k.mm_handshake_local : arch.k.mm_handshake) +
-           costs(arch).mm_receiver * receivers * static_cast<double>(blocks - 1) / static_cast<double>(std::max<std::int64_t>(1, blocks));
+           arch.k.mm_receiver * receivers * static_cast<double>(blocks - 1) / static_cast<double>(std::max<std::int64_t>(1, blocks));
 }
 
 int split_cores(const Arch& arch, const OpConfig& config, std::int64_t units) {

@@ -3,7 +3,6 @@
 
 #include "strategy/common.hpp"
 #include "strategy/conv_buffers.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -30,7 +29,7 @@ double gathered_share(const Conv2d& op) {
 double partial_sums(const Arch& arch, const OpConfig& c, double k_blocks) {
     const double copies = c.inputs.size() > 2 ? k_blocks - 1 : k_blocks - 2;
     const double spared = c.compute.packer_l1_acc ? std::max(0.0, copies) / k_blocks : 0;
-    return arch.k.conv_accumulate - costs(arch).mm_reload * spared;
+    return arch.k.conv_accumulate - arch.k.mm_reload * spared;
 }
 
 }  // namespace
@@ -99,7 +98,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
         const double sent = bh * bw * static_cast<double>(out.tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
         const double across = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
-        const double activations = k.mm_handshake + costs(arch).mm_receiver * across + (gather + sent) * own_share;
+        const double activations = k.mm_handshake + arch.k.mm_receiver * across + (gather + sent) * own_share;
         const double products = mac + fill + bh * bw * k.tilize_tile / line;
         Phase blocks;
         blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -119,7 +118,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const double read = tiles * std::max(k.mm_issue, page / k.mm_read_rate),
                  product = std::max(
                      k.fpu_tile * phases(c) * k.fpu_overhead, page / k.unpack_two_rate);  // a tile of queries stays for a row of keys
-    const double score = costs(arch).decode_score;
+    const double score = arch.k.decode_score;
     // A further chunk: the sum so far is rescaled, blocks of tiles at a time, and added tile by tile.
     const double accumulate = rows * values * (block + turn);
     // Keys and values of a chunk come one after the other: scores are computed while the values are read.

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -82,7 +81,7 @@ DeviceProgram tile_stream(
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     s.writes_dram = in_dram(out);
     s.shared.same_walk = older(c);
-    if (!older(c)) s.shared.write_hidden = costs(arch).eltwise_write_hidden;
+    if (!older(c)) s.shared.write_hidden = arch.k.eltwise_write_hidden;
     DeviceProgram p = stream(arch, c, s);
     for (std::size_t i = 0; i < reads.size(); ++i)
         p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
@@ -159,7 +158,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     double compute = copy_tile(arch, in);
     for (const std::string& function : op.ops) compute += sfpu_cycles(arch, c, function, op.approx.value_or(false));
     const bool local = resident(in) && resident(out);
-    const double beside = local || older(c) ? 0 : std::min(costs(arch).pack_beside_sfpu, compute - copy_tile(arch, in));
+    const double beside = local || older(c) ? 0 : std::min(arch.k.pack_beside_sfpu, compute - copy_tile(arch, in));
     compute -= beside;
     if (local) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
     DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
@@ -193,7 +192,7 @@ DeviceProgram copy_program(const Arch& arch, const OpConfig& c, const char* fact
 
 /// The writer fills a tile with the number of a binary op while the first tile is read; the first product waits for both.
 void wait_for_number(DeviceProgram& p, const Arch& arch, const TensorDesc& t, double first_read) {
-    const double fill = 1024 * t.element_bytes() / 4 * costs(arch).scalar_word;
+    const double fill = 1024 * t.element_bytes() / 4 * arch.k.scalar_word;
     for (Stage& stage : p.work.classes[0].phases[0].stages)
         if (stage.unit == Unit::Compute) stage.head_cycles += std::max(0.0, fill - first_read);
 }
@@ -250,7 +249,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     }
     // Both operands of a logical op go through a not-equal-zero pass first; since 2026 that is part of the measured SFPU cost.
     if (logical_op(op.op) && older(c)) passes += 2;
-    const double alone = on_sfpu && !older(c) ? std::min(costs(arch).pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
+    const double alone = on_sfpu && !older(c) ? std::min(arch.k.pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
     const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
@@ -260,7 +259,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
         p.work.cores = std::min(p.cores, shard_cores(arch, a));
-        if (!older(c) && !scalar) p.work.extra_cycles += costs(arch).binary_start;
+        if (!older(c) && !scalar) p.work.extra_cycles += arch.k.binary_start;
         if (scalar) {
             wait_for_number(p, arch, a, 0);
             whole_grid(p, arch, c);
@@ -283,7 +282,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute - alone, streaming), reads);
     whole_grid(p, arch, c);
-    if (!older(c) && !scalar) p.work.extra_cycles += costs(arch).binary_start + alone;
+    if (!older(c) && !scalar) p.work.extra_cycles += arch.k.binary_start + alone;
     if (scalar) wait_for_number(p, arch, a, reader);
     if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
@@ -328,7 +327,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary& op) {
                   sfpu_of_several(arch, "TERNARY_" + op.op.value_or(""), arch.k.sfpu_ternary);
     DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
     whole_grid(p, arch, c);
-    if (!older(c)) p.work.extra_cycles += costs(arch).binary_start;
+    if (!older(c)) p.work.extra_cycles += arch.k.binary_start;
     return p;
 }
 

@@ -6,7 +6,6 @@
 
 #include "sim/noc.hpp"
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -185,7 +184,7 @@ HaloPlan halo_plan(const Arch& arch, const Transfers& gather, bool tiled, std::i
     }
     for (std::size_t noc = 0; noc < kMovers; ++noc) {
         plan.link[noc] = load.worst(static_cast<int>(noc));
-        plan.slowest_link[noc] = load.slowest(static_cast<int>(noc), costs(arch).noc_link_width, costs(arch).noc_flow_exponent);
+        plan.slowest_link[noc] = load.slowest(static_cast<int>(noc), arch.k.noc_link_width, arch.k.noc_flow_exponent);
     }
     return plan;
 }
@@ -216,10 +215,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
             const Mover& m = movers[noc];
             const double remote =
                 m.remote > 0 ? soft_max(m.remote * stick / k.halo_local_rate, plan.slowest_link[noc] * stick, k.halo_coupling) : 0;
-            const double waits =
-                tiled ? static_cast<double>((blocks + 1 - static_cast<std::int64_t>(noc)) / 2) * costs(arch).halo_block_end : 0;
+            const double waits = tiled ? static_cast<double>((blocks + 1 - static_cast<std::int64_t>(noc)) / 2) * arch.k.halo_block_end : 0;
             gather = std::max(
-                gather, m.local * stick / k.halo_local_rate + remote + m.transfers * costs(arch).halo_transfer + waits +
+                gather, m.local * stick / k.halo_local_rate + remote + m.transfers * arch.k.halo_transfer + waits +
                             m.pad * stick / k.halo_pad_rate + (op.spread_hw ? m.pad_runs * k.halo_run : 0));
         }
     const double untilize =

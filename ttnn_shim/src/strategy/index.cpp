@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -28,9 +27,9 @@ DeviceProgram steps(const Arch& arch, const OpConfig& c, const char* factory, st
 }
 
 /// The RISC loads an element from L1, compares it or computes an address from it, and goes on.
-double looked_at(const Arch& arch) { return costs(arch).argmax_element; }
+double looked_at(const Arch& arch) { return arch.k.argmax_element; }
 /// It loads an element and stores it elsewhere.
-double moved(const Arch& arch) { return costs(arch).pad_byte; }
+double moved(const Arch& arch) { return arch.k.pad_byte; }
 /// A page written and acknowledged before the next.
 double page_written(const Arch& arch, double bytes) { return page_write(arch, bytes) + arch.k.write_barrier; }
 
@@ -178,7 +177,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const EmbeddingBackward&
     // 32 indices anywhere in the table hit that many of its chunks on average.
     const double all = static_cast<double>(chunks), hit = all * (1 - std::pow(1 - 1 / all, 32));
     const double tile = static_cast<double>(out.tile_bytes()), together = arch.k.mm_issue;
-    const double chunk = page_read(arch, out, tile) + (mine - 1) * together + mine * (arch.k.unary_tile + costs(arch).tile_pass) +
+    const double chunk = page_read(arch, out, tile) + (mine - 1) * together + mine * (arch.k.unary_tile + arch.k.tile_pass) +
                          mine * page_write(arch, tile) + arch.k.write_barrier + 32 * looked_at(arch);
     const double read = page_read(arch, index, 64) + 32 * looked_at(arch) +
                         page_read(arch, gradient, static_cast<double>(gradient.tile_bytes())) + (mine - 1) * together;

@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "strategy/matmul_config.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -27,13 +26,13 @@ double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, s
     const double rate_a = k.unpack_a_rate * (overlap ? k.unpack_overlap : 1);
     const double unpack = n_a * static_cast<double>(c.inputs[1].tile_bytes()) / rate_a +
                           n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
-    const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead + (phases(c) > 1 ? costs(arch).mac_phases : 0));
+    const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead + (phases(c) > 1 ? arch.k.mac_phases : 0));
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
     ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
     const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
     // Tiles of a subblock cost more where its only K block goes straight to the output; partial sums of several show none of it.
     const double reload =
-        c.compute.packer_l1_acc ? 0 : costs(arch).mm_reload * sh * sw * static_cast<double>(k_blocks - 1) / static_cast<double>(k_blocks);
+        c.compute.packer_l1_acc ? 0 : arch.k.mm_reload * sh * sw * static_cast<double>(k_blocks - 1) / static_cast<double>(k_blocks);
     const double multiply = kb * std::max(unpack, fpu) + reload + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
     drain = std::min(multiply, pack);
     return subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
@@ -66,7 +65,7 @@ double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, c
     const std::size_t back = op.transpose_a ? 2 : 1;
     if (a.logical.size() < back || (a.dtype != DType::BFloat16 && a.dtype != DType::Float32)) return 0;
     const std::int64_t used = a.logical[a.logical.size() - back] % 32;
-    return used > 0 ? static_cast<double>(p.block_h * 32 * (32 - used)) * costs(arch).scalar_word : 0;
+    return used > 0 ? static_cast<double>(p.block_h * 32 * (32 - used)) * arch.k.scalar_word : 0;
 }
 
 /// What the readers of one K block take: the core that sends A, the one that sends or reads B, and both where they wait for one another.
@@ -80,7 +79,7 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
     const bool local0 = resident(c.inputs[0]);
     const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(s.k, p.block_k));
     // A 1-D program has one sender per operand, a 2-D one a row and a column of them, whose reads and multicasts cross.
-    const double share = p.kind == MatmulKind::Mcast2D ? costs(arch).mm_read_beside : 1;
+    const double share = p.kind == MatmulKind::Mcast2D ? arch.k.mm_read_beside : 1;
     const double fetch0 = fetch(arch, c.inputs[0], p.block_h, p.block_k, s.k, share);
     const double fetch1 = fetch(arch, c.inputs[1], p.block_k, p.block_w, s.n, share);
     double in0 = 0, in1 = 0;
@@ -101,7 +100,7 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
             break;
         case MatmulKind::DramSharded:
             // Each reader streams the columns that lie in the bank beside it: the bank's rate is a shared demand of the whole program.
-            in1 = n1 * costs(arch).dram_shard_tile;
+            in1 = n1 * arch.k.dram_shard_tile;
             in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
             break;
         case MatmulKind::MultiCore:  // both tiles of every product are waited for, one after the other
@@ -139,7 +138,7 @@ double write_spread(const Arch& arch, const MatmulShape& s, const MatmulProgram&
         sum += n;
         squares += n * n;
     }
-    return std::pow(sum * sum / squares, costs(arch).mm_write_spread);
+    return std::pow(sum * sum / squares, arch.k.mm_write_spread);
 }
 
 /// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, a subblock at a time,
@@ -250,7 +249,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
     // What the clock under power follows: the unpackers draw power too, also where the FPU waits for them.
-    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.math * (resident(c.inputs[0]) ? 1 : costs(arch).power_streamed);
+    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.math * (resident(c.inputs[0]) ? 1 : arch.k.power_streamed);
     program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * k.fpu_tile * phases(c);
     sim::Engine engine(arch);
     program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill +
@@ -293,7 +292,8 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
     Phase phase;
     phase.items = p.cores;
     phase.coupling = k.mm_coupling;
-    phase.stages = {{Unit::Sender, 2 * k.write_issue + shard / k.local_copy_rate, 0, p.cores}, {Unit::Compute, math}};
+    phase.stages = {
+        {Unit::Sender, 2 * k.write_issue + shard / k.local_copy_rate, 0, std::min(p.cores, sim::MOST_DEPTH)}, {Unit::Compute, math}};
     const double rows = static_cast<double>(s.k) / steps;
     if (in_dram(b) && !b.sharded()) {  // read by the core itself, a block and its barrier at a time
         const double read = rows * fetch(arch, b, 1, p.n, s.n, 1) + page_read(arch, b, 0);

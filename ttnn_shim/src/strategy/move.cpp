@@ -1,7 +1,6 @@
 // Data movement over interleaved memory: transpose, permute, reshape, slice, concat, split, pad, repeat, upsample, grid_sample, pool,
 // embedding.
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 #include <numeric>
 #include <stdexcept>
@@ -195,7 +194,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
     const auto rank = static_cast<std::int64_t>(dims.size());
     const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
-    const double line = generic && !c.table_era ? costs(arch).permute_element_line : k.permute_line;
+    const double line = generic && !c.table_era ? arch.k.permute_element_line : k.permute_line;
     Phase phase;
     phase.items = 1;
     phase.stages.push_back(
@@ -416,7 +415,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
     DeviceProgram p = page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
     // Every page is acknowledged before the next; each core first writes a tile of padding byte by byte.
     p.work.classes[0].phases[0].stages.back().cycles += arch.k.write_barrier;
-    p.work.extra_cycles += static_cast<double>(c.outputs[0].tile_bytes()) * costs(arch).pad_byte;
+    p.work.extra_cycles += static_cast<double>(c.outputs[0].tile_bytes()) * arch.k.pad_byte;
     return p;
 }
 

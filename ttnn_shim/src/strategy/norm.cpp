@@ -1,6 +1,5 @@
 // Reductions and normalisations: rows (or lanes) over cores, tiles of a row one after the other.
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -203,7 +202,7 @@ double norm_shard_cycles(const Arch& arch, const OpConfig& c, bool rms, bool res
                     (passes + statistics) * k.unary_tile;
     if (ceil_div(in.width(), s.w) > 1) {
         const GatheredRows g = gathered_rows(in, s);
-        const double mine = static_cast<double>(g.rows * g.parts) * costs(arch).norm_gather_tile;
+        const double mine = static_cast<double>(g.rows * g.parts) * arch.k.norm_gather_tile;
         cycles += statistics * (2 * k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine) + static_cast<double>(g.rows) * k.unary_tile;
         cycles += static_cast<double>(g.rows) * sfpu_cycles(arch, c, "RSQRT", false);
     } else {
@@ -222,16 +221,16 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     if (dim >= 0 && dim < rank - 1 && !resident(in)) return softmax_lanes(arch, c, dim);
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
     const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
-    const double masked = op.mask.value_or(false) ? costs(arch).tile_pass : 0;
+    const double masked = op.mask.value_or(false) ? arch.k.tile_pass : 0;
     DeviceProgram p = resident(in) && !c.table_era
                           ? shard_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", softmax_shard_cycles(arch, c, op))
                           : row_program(
                                 arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
-                                c.table_era ? arch.k.softmax_tile : costs(arch).softmax_block_tile + masked + exact, 0);
+                                c.table_era ? arch.k.softmax_tile : arch.k.softmax_block_tile + masked + exact, 0);
     if (c.table_era)
         p.work.extra_cycles = arch.k.softmax_start;
     else if (ragged && !resident(in))
-        p.work.extra_cycles = costs(arch).softmax_mask_fill;
+        p.work.extra_cycles = arch.k.softmax_mask_fill;
     if (op.mask_depth) {
         p.circular_buffers = softmax_shard_buffers(c, op);
         return p;
@@ -264,7 +263,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
                   arch, c, "LayerNormShardedProgramFactory", norm_shard_cycles(arch, c, rms, residual, weights, op.subblock_w.value_or(0)))
             : row_program(
                   arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-                  c.table_era ? arch.k.norm_tile : costs(arch).norm_base_tile + passes * costs(arch).tile_pass, 0);
+                  c.table_era ? arch.k.norm_tile : arch.k.norm_base_tile + passes * arch.k.tile_pass, 0);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
@@ -368,9 +367,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
         for (std::int64_t size : out.logical) values *= size;
         const std::int64_t rows = ceil_div(in.tiles(), std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
         if (values < rows || (values == 1 && dim != "H")) phase.items += ceil_div(rows, cores);
-        phase.stages[1].cycles = costs(arch).welford_tile;
+        phase.stages[1].cycles = arch.k.welford_tile;
     } else if (!product && !c.table_era)
-        phase.extra_cycles += costs(arch).reduce_scaler;
+        phase.extra_cycles += arch.k.reduce_scaler;
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
     if (op.op == "VAR" || op.op == "STD") {
         const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);

@@ -1,6 +1,5 @@
 // Selection along a dimension: argmax by comparisons on the RISC, topk and sort by a sorting network over tiles.
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -20,7 +19,7 @@ DeviceProgram named(
 
 /// Argmax of `rows` rows, `elements` of each on a core, partial results collected from `cores`.
 double argmax_cycles(const Arch& arch, double rows, double elements, double cores) {
-    return rows * (costs(arch).argmax_row + elements * costs(arch).argmax_element + (cores > 1 ? cores * costs(arch).argmax_core : 0));
+    return rows * (arch.k.argmax_row + elements * arch.k.argmax_element + (cores > 1 ? cores * arch.k.argmax_core : 0));
 }
 
 /// Steps of a merge network over `tiles` tiles: each of log2 levels passes over all of them.
@@ -57,12 +56,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopK& op) {
     if (!power || width < 1024 || width >= 65536 || k > 2)
         return named(
             arch, c, "TopKSingleCoreProgramFactory", std::min<std::int64_t>(rows, arch.cores()), (4 * t + 8 * t + 4 * k * t + 2 * k * t),
-            static_cast<double>(ceil_div(rows, arch.cores()) * ceil_div(in.width(), 32)) * costs(arch).sort_tile, Unit::Compute);
+            static_cast<double>(ceil_div(rows, arch.cores()) * ceil_div(in.width(), 32)) * arch.k.sort_tile, Unit::Compute);
     // Parts of the row on up to 16 cores, whose candidates one more core merges.
     const std::int64_t parts = std::min<std::int64_t>(16, width / 128), part = width / 32 / parts;
     return named(
         arch, c, "TopKMultiCoreProgramFactory", 1, (8 + 4 * parts * k + 6 * k + 2 * part) * t,
-        static_cast<double>(rows * (part + parts * k)) * costs(arch).sort_tile, Unit::Compute);
+        static_cast<double>(rows * (part + parts * k)) * arch.k.sort_tile, Unit::Compute);
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
@@ -72,12 +71,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
     if (w <= 64)
         return named(
             arch, c, "SortProgramFactorySingleRowSingleCore", std::min<std::int64_t>(rows, arch.cores()), (8 + 2 * w + 4) * t + 1024,
-            static_cast<double>(ceil_div(rows, arch.cores())) * merge_steps(static_cast<double>(w)) * costs(arch).sort_tile, Unit::Compute);
+            static_cast<double>(ceil_div(rows, arch.cores())) * merge_steps(static_cast<double>(w)) * arch.k.sort_tile, Unit::Compute);
     const std::int64_t each = std::max<std::int64_t>(1, ceil_div(w, arch.cores()));
     return named(
         arch, c, "SortProgramFactoryCrossCoreDataExchange", std::min<std::int64_t>(ceil_div(w, each), arch.cores()), (19 + 2 * each) * t,
         static_cast<double>(rows) * merge_steps(static_cast<double>(w)) /
-            static_cast<double>(std::min<std::int64_t>(ceil_div(w, each), arch.cores())) * costs(arch).sort_tile,
+            static_cast<double>(std::min<std::int64_t>(ceil_div(w, each), arch.cores())) * arch.k.sort_tile,
         Unit::Compute);
 }
 
@@ -92,7 +91,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopkLargeIndices& 
     const double levels = 1 + std::ceil(std::log2(static_cast<double>(k)));
     return named(
         arch, c, "TopkLargeIndicesProgramFactory", cores, (2 * w + 4 * k) * bytes_per_tile(DType::BFloat16),
-        static_cast<double>(ceil_div(rows, cores) * w) * levels * costs(arch).sort_tile, Unit::Compute);
+        static_cast<double>(ceil_div(rows, cores) * w) * levels * arch.k.sort_tile, Unit::Compute);
 }
 
 }  // namespace ttnn_shim::strategy

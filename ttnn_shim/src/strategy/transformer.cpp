@@ -2,7 +2,6 @@
 #include <stdexcept>
 
 #include "strategy/common.hpp"
-#include "strategy/program_costs.hpp"
 
 namespace ttnn_shim::strategy {
 namespace {
@@ -65,7 +64,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     s.reader = page_read(arch, in, s.page_bytes);
     s.writer = page_write(arch, s.page_bytes);
     if (!c.table_era) {
-        s.shared.write_hidden = costs(arch).eltwise_write_hidden;
+        s.shared.write_hidden = arch.k.eltwise_write_hidden;
         if (joins) {  // written in whole rows: the first ones queue for the banks on which they begin
             s.shared.read_banks_hit = bank_spread(s.cores, std::max<std::int64_t>(1, tiles / rows), arch.dram_banks).effective;
             s.shared.run_pages = static_cast<double>(s.per_core);
@@ -86,7 +85,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
                 static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
             phase = Phase{};
             phase.items = 1;
-            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * costs(arch).head_line}};
+            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line}};
             phase.extra_cycles = page_read(arch, in, 32);
             p.work.sharded = true;
             p.work.has_compute = false;
@@ -122,14 +121,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     // x, cos and sin are read together; rotation is a matmul with one tile, then two multiplies and an add.
     phase.stages = {
         {Unit::Reader, tiles * (page_read(arch, in, bytes) + (turned_at_once > 1 ? 0 : 2 * k.second_operand))},
-        {Unit::Compute, tiles * (4 * (turned_at_once > 1 ? costs(arch).tile_pass : k.unary_tile) + k.fpu_tile * phases(c))},
+        {Unit::Compute, tiles * (4 * (turned_at_once > 1 ? arch.k.tile_pass : k.unary_tile) + k.fpu_tile * phases(c))},
         {Unit::Writer, tiles * page_write(arch, bytes)}};
     // On resident shards each of the four passes over a row waits for the pass before. In the fused form two of them wait, for the packer
     // alone: the sine for the rotated row, the sum for both products.
     if (local && !c.table_era) {
-        const double turns = fused ? 2 * k.unary_tile : 4 * costs(arch).pass_turn;
+        const double turns = fused ? 2 * k.unary_tile : 4 * arch.k.pass_turn;
         phase.stages = {phase.stages[1]};
-        phase.stages[0].cycles = turns + tiles * (4 * costs(arch).tile_pass + k.fpu_tile * phases(c));
+        phase.stages[0].cycles = turns + tiles * (4 * arch.k.tile_pass + k.fpu_tile * phases(c));
     }
     for (const TensorDesc& t : c.inputs) add_dram(phase.shared, t, static_cast<double>(t.bytes()), false);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, c.inputs.size()); ++i)  // cos and sin again for every head
@@ -248,9 +247,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     double compute =
         std::max(math + scores * k.sdpa_exp_tile + k.sdpa_step + static_cast<double>(q_chunk) * k.sdpa_query_tile, k.sdpa_front_end);
     if (!c.table_era)
-        compute = math + costs(arch).attention_step +
-                  scores * (costs(arch).attention_score * (c.compute.fp32_dest_acc ? costs(arch).wide_dst : 1) +
-                            (masked ? costs(arch).tile_pass : 0));
+        compute = math + arch.k.attention_step +
+                  scores * (arch.k.attention_score * (c.compute.fp32_dest_acc ? arch.k.wide_dst : 1) + (masked ? arch.k.tile_pass : 0));
     double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
                     page_read(arch, key, 0);
     if (masked) reader += scores * page_read(arch, c.inputs[3], static_cast<double>(c.inputs[3].tile_bytes()));
