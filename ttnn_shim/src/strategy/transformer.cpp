@@ -238,17 +238,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     const double k_steps = static_cast<double>(ceil_div(sk, k_chunk)), causal = op.is_causal ? 0.5 * (1 + 1.0 / k_steps) : 1.0;
     // A causal core pairs an early with a late query chunk; what is left over is a late one.
     const std::int64_t each = ceil_div(units, cores);
-    const double steps = op.is_causal && !c.table_era ? static_cast<double>(each / 2) * (k_steps + 1) +
-                                                            static_cast<double>(each % 2) * (each > 1 ? k_steps : std::ceil(k_steps))
-                                                      : static_cast<double>(each) * std::ceil(k_steps * causal);
+    const double steps = op.is_causal ? static_cast<double>(each / 2) * (k_steps + 1) +
+                                            static_cast<double>(each % 2) * (each > 1 ? k_steps : std::ceil(k_steps))
+                                      : static_cast<double>(each) * std::ceil(k_steps * causal);
     const double macs = 2.0 * static_cast<double>(q_chunk * k_chunk * d), scores = static_cast<double>(q_chunk * k_chunk);
     const double math = macs * k.fpu_tile * phases(c) * k.fpu_overhead;
-    const bool masked = op.mask.value_or(false) && c.inputs.size() > 3 && !c.table_era;
-    double compute =
-        std::max(math + scores * k.sdpa_exp_tile + k.sdpa_step + static_cast<double>(q_chunk) * k.sdpa_query_tile, k.sdpa_front_end);
-    if (!c.table_era)
-        compute = math + arch.k.attention_step +
-                  scores * (arch.k.attention_score * (c.compute.fp32_dest_acc ? arch.k.wide_dst : 1) + (masked ? arch.k.tile_pass : 0));
+    const bool masked = op.mask.value_or(false) && c.inputs.size() > 3;
+    const double compute =
+        math + arch.k.attention_step +
+        scores * (arch.k.attention_score * (c.compute.fp32_dest_acc ? arch.k.wide_dst : 1) + (masked ? arch.k.tile_pass : 0));
     double reader = 2.0 * static_cast<double>(k_chunk * d) * std::max(k.mm_issue, static_cast<double>(key.tile_bytes()) / k.mm_read_rate) +
                     page_read(arch, key, 0);
     if (masked) reader += scores * page_read(arch, c.inputs[3], static_cast<double>(c.inputs[3].tile_bytes()));
