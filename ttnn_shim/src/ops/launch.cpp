@@ -167,12 +167,7 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
     if (!config) {
         return result;
     }
-    switch (config->math_fidelity) {
-        case MathFidelity::LoFi: result.fidelity = strategy::Fidelity::LoFi; break;
-        case MathFidelity::HiFi2: result.fidelity = strategy::Fidelity::HiFi2; break;
-        case MathFidelity::HiFi3: result.fidelity = strategy::Fidelity::HiFi3; break;
-        default: result.fidelity = strategy::Fidelity::HiFi4; break;
-    }
+    if (config->math_fidelity != MathFidelity::Invalid) result.fidelity = config->math_fidelity;
     result.fp32_dest_acc = config->fp32_dest_acc_en;
     result.math_approx = config->math_approx_mode;
     result.packer_l1_acc = config->packer_l1_acc;
@@ -403,30 +398,11 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
     strategy::TensorDesc desc;
     desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
     desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
-    switch (spec.data_type()) {
-        case DataType::FLOAT32: desc.dtype = strategy::DType::Float32; break;
-        case DataType::BFLOAT8_B: desc.dtype = strategy::DType::BFloat8B; break;
-        case DataType::BFLOAT4_B: desc.dtype = strategy::DType::BFloat4B; break;
-        case DataType::UINT32: desc.dtype = strategy::DType::UInt32; break;
-        case DataType::INT32: desc.dtype = strategy::DType::Int32; break;
-        case DataType::UINT16: desc.dtype = strategy::DType::UInt16; break;
-        case DataType::INT8:
-        case DataType::FP8_E4M3:
-        case DataType::UINT8: desc.dtype = strategy::DType::UInt8; break;
-        default: desc.dtype = strategy::DType::BFloat16; break;
-    }
-    desc.layout = spec.layout() == Layout::TILE ? strategy::PageLayout::Tile : strategy::PageLayout::RowMajor;
+    desc.dtype = spec.data_type();
+    desc.layout = spec.layout();
     const MemoryConfig& config = spec.memory_config();
-    desc.buffer = config.buffer_type() == BufferType::L1         ? strategy::BufferKind::L1
-                  : config.buffer_type() == BufferType::L1_SMALL ? strategy::BufferKind::L1Small
-                                                                 : strategy::BufferKind::Dram;
-    switch (config.memory_layout()) {
-        case TensorMemoryLayout::HEIGHT_SHARDED: desc.memory = strategy::MemoryLayout::HeightSharded; break;
-        case TensorMemoryLayout::WIDTH_SHARDED: desc.memory = strategy::MemoryLayout::WidthSharded; break;
-        case TensorMemoryLayout::BLOCK_SHARDED: desc.memory = strategy::MemoryLayout::BlockSharded; break;
-        case TensorMemoryLayout::ND_SHARDED: desc.memory = strategy::MemoryLayout::NdSharded; break;
-        default: desc.memory = strategy::MemoryLayout::Interleaved; break;
-    }
+    desc.buffer = config.is_l1() ? config.buffer_type() : BufferType::DRAM;
+    desc.memory = config.memory_layout();
     const auto describe_shard = [&](int64_t h, int64_t w, const CoreRangeSet& grid, ShardOrientation orientation) {
         strategy::Shard shard;
         shard.h = h;

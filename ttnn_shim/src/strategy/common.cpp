@@ -16,7 +16,7 @@ std::int64_t dim(const TensorDesc& t, std::size_t from_end) {
 }
 
 bool same_tiles(const TensorDesc& a, const TensorDesc& b) { return a.padded == b.padded; }
-int phases(const OpConfig& config) { return static_cast<int>(config.compute.fidelity); }
+int phases(const OpConfig& config) { return std::max(1, static_cast<int>(config.compute.fidelity)); }
 
 double page_read(const Arch& arch, bool dram, double bytes) {
     const Constants& k = arch.k;
@@ -75,13 +75,13 @@ Shard shard_of(const Arch& arch, const TensorDesc& t) {
     Shard s;
     s.grid_x = arch.grid_x;
     s.grid_y = arch.grid_y;
-    const std::int64_t row_unit = t.layout == PageLayout::Tile ? 32 : 1;
+    const std::int64_t row_unit = t.layout == Layout::TILE ? 32 : 1;
     switch (t.memory) {
-        case MemoryLayout::WidthSharded:
+        case TensorMemoryLayout::WIDTH_SHARDED:
             s.h = t.rows();
             s.w = round_up(ceil_div(t.width(), arch.cores()), 32);
             break;
-        case MemoryLayout::BlockSharded:
+        case TensorMemoryLayout::BLOCK_SHARDED:
             s.h = round_up(ceil_div(t.rows(), arch.grid_y), 32);
             s.w = round_up(ceil_div(t.width(), arch.grid_x), 32);
             break;
@@ -119,7 +119,7 @@ double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes,
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write) {
     if (!in_dram(t)) return;
     (write ? shared.dram_write_bytes : shared.dram_read_bytes) += bytes;
-    if (!write && t.layout == PageLayout::Tile) shared.dram_tile_reads += bytes / static_cast<double>(t.tile_bytes());
+    if (!write && t.layout == Layout::TILE) shared.dram_tile_reads += bytes / static_cast<double>(t.tile_bytes());
 }
 
 void set_grid(DeviceProgram& program, const Arch& arch) {

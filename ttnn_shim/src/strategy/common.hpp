@@ -20,7 +20,7 @@ inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a
 /// (sum of x^p)^(1/p) of two terms.
 double soft_max(double a, double b, double p);
 
-inline bool in_dram(const TensorDesc& t) { return t.buffer == BufferKind::Dram; }
+inline bool in_dram(const TensorDesc& t) { return t.buffer == BufferType::DRAM; }
 inline bool in_l1(const TensorDesc& t) { return !in_dram(t); }
 /// A sharded L1 tensor is resident: its circular buffer is the tensor itself.
 inline bool resident(const TensorDesc& t) { return in_l1(t) && t.sharded(); }

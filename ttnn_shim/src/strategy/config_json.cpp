@@ -140,26 +140,47 @@ private:
     int depth_ = 0;
 };
 
+/// The values of an enumeration by the names that configurations have for them.
 template <class T>
-T pick(const std::string& name, std::initializer_list<std::pair<std::string_view, T>> table, const char* what) {
-    for (const auto& [key, value] : table)
-        if (key == name) return value;
-    throw std::invalid_argument(std::string("op configuration: unknown ") + what + " '" + name + "'");
-}
+struct Named {
+    const char* what;
+    std::vector<std::pair<std::string_view, T>> names;
 
-DType dtype(const std::string& n) {
-    return pick<DType>(
-        n,
-        {{"bfloat16", DType::BFloat16},
-         {"float32", DType::Float32},
-         {"bfloat8_b", DType::BFloat8B},
-         {"bfloat4_b", DType::BFloat4B},
-         {"uint32", DType::UInt32},
-         {"int32", DType::Int32},
-         {"uint16", DType::UInt16},
-         {"uint8", DType::UInt8}},
-        "dtype");
-}
+    T value(std::string_view name) const {
+        for (const auto& [key, value] : names)
+            if (key == name) return value;
+        throw std::invalid_argument(std::string("op configuration: unknown ") + what + " '" + std::string(name) + "'");
+    }
+    std::string_view name(T wanted) const {
+        for (const auto& [key, value] : names)
+            if (value == wanted) return key;
+        throw std::invalid_argument(std::string("op configuration: a ") + what + " without a name");
+    }
+};
+const Named<DataType> DTYPES{
+    "dtype",
+    {{"bfloat16", DataType::BFLOAT16},
+     {"float32", DataType::FLOAT32},
+     {"bfloat8_b", DataType::BFLOAT8_B},
+     {"bfloat4_b", DataType::BFLOAT4_B},
+     {"uint32", DataType::UINT32},
+     {"int32", DataType::INT32},
+     {"uint16", DataType::UINT16},
+     {"uint8", DataType::UINT8},
+     {"int8", DataType::INT8},
+     {"fp8_e4m3", DataType::FP8_E4M3}}};
+const Named<Layout> LAYOUTS{"layout", {{"tile", Layout::TILE}, {"row_major", Layout::ROW_MAJOR}}};
+const Named<BufferType> BUFFERS{"buffer", {{"dram", BufferType::DRAM}, {"l1", BufferType::L1}, {"l1_small", BufferType::L1_SMALL}}};
+const Named<TensorMemoryLayout> MEMORIES{
+    "memory layout",
+    {{"interleaved", TensorMemoryLayout::INTERLEAVED},
+     {"height_sharded", TensorMemoryLayout::HEIGHT_SHARDED},
+     {"width_sharded", TensorMemoryLayout::WIDTH_SHARDED},
+     {"block_sharded", TensorMemoryLayout::BLOCK_SHARDED},
+     {"nd_sharded", TensorMemoryLayout::ND_SHARDED}}};
+const Named<MathFidelity> FIDELITIES{
+    "fidelity",
+    {{"LoFi", MathFidelity::LoFi}, {"HiFi2", MathFidelity::HiFi2}, {"HiFi3", MathFidelity::HiFi3}, {"HiFi4", MathFidelity::HiFi4}}};
 
 std::vector<std::int64_t> dims(const Value& v) {
     std::vector<std::int64_t> out;
@@ -178,21 +199,10 @@ TensorDesc tensor(const Value& v) {
     if (const Value* x = v.get("padded"); x && x->kind == Value::Kind::Array) t.padded = dims(*x);
     if (t.padded.empty()) t.padded = t.logical;
     if (t.logical.empty()) t.logical = t.padded;
-    if (const Value* x = v.get("dtype")) t.dtype = dtype(x->string);
-    if (const Value* x = v.get("layout"))
-        t.layout = pick<PageLayout>(x->string, {{"tile", PageLayout::Tile}, {"row_major", PageLayout::RowMajor}}, "layout");
-    if (const Value* x = v.get("buffer"))
-        t.buffer =
-            pick<BufferKind>(x->string, {{"dram", BufferKind::Dram}, {"l1", BufferKind::L1}, {"l1_small", BufferKind::L1Small}}, "buffer");
-    if (const Value* x = v.get("memory"))
-        t.memory = pick<MemoryLayout>(
-            x->string,
-            {{"interleaved", MemoryLayout::Interleaved},
-             {"height_sharded", MemoryLayout::HeightSharded},
-             {"width_sharded", MemoryLayout::WidthSharded},
-             {"block_sharded", MemoryLayout::BlockSharded},
-             {"nd_sharded", MemoryLayout::NdSharded}},
-            "memory layout");
+    if (const Value* x = v.get("dtype")) t.dtype = DTYPES.value(x->string);
+    if (const Value* x = v.get("layout")) t.layout = LAYOUTS.value(x->string);
+    if (const Value* x = v.get("buffer")) t.buffer = BUFFERS.value(x->string);
+    if (const Value* x = v.get("memory")) t.memory = MEMORIES.value(x->string);
     if (const Value* s = v.get("shard"); s && s->kind == Value::Kind::Object) {
         Shard shard;
         if (const Value* x = s->get("shape"); x && x->array.size() == 2) {
@@ -296,10 +306,7 @@ OpConfig parse_op_config(std::string_view json) {
     if (const Value* v = doc.get("outputs"))
         for (const Value& t : v->array) config.outputs.push_back(tensor(t));
     if (const Value* v = doc.get("compute")) {
-        if (const Value* x = v->get("fidelity"))
-            config.compute.fidelity = pick<Fidelity>(
-                x->string, {{"LoFi", Fidelity::LoFi}, {"HiFi2", Fidelity::HiFi2}, {"HiFi3", Fidelity::HiFi3}, {"HiFi4", Fidelity::HiFi4}},
-                "fidelity");
+        if (const Value* x = v->get("fidelity")) config.compute.fidelity = FIDELITIES.value(x->string);
         if (const Value* x = v->get("fp32_dest_acc")) config.compute.fp32_dest_acc = x->boolean;
         if (const Value* x = v->get("math_approx")) config.compute.math_approx = x->boolean;
         if (const Value* x = v->get("packer_l1_acc")) config.compute.packer_l1_acc = x->boolean;
@@ -350,16 +357,13 @@ public:
         }
     }
     void tensor(const TensorDesc& t) {
-        static constexpr const char* kDtypes[] = {"bfloat16", "float32", "bfloat8_b", "bfloat4_b", "uint32", "int32", "uint16", "uint8"};
-        static constexpr const char* kBuffers[] = {"dram", "l1", "l1_small"};
-        static constexpr const char* kMemories[] = {"interleaved", "height_sharded", "width_sharded", "block_sharded", "nd_sharded"};
         text += '{';
         field("logical", t.logical);
         field("padded", t.padded);
-        field("dtype", std::string_view(kDtypes[static_cast<int>(t.dtype)]));
-        field("layout", std::string_view(t.layout == PageLayout::Tile ? "tile" : "row_major"));
-        field("buffer", std::string_view(kBuffers[static_cast<int>(t.buffer)]));
-        field("memory", std::string_view(kMemories[static_cast<int>(t.memory)]));
+        field("dtype", DTYPES.name(t.dtype));
+        field("layout", LAYOUTS.name(t.layout));
+        field("buffer", BUFFERS.name(t.buffer));
+        field("memory", MEMORIES.name(t.memory));
         if (t.shard && t.shard->h > 0 && t.shard->w > 0) {
             key("shard");
             text += '{';
@@ -402,8 +406,7 @@ std::string op_config_json(const OpConfig& config) {
     out.tensors("outputs", config.outputs);
     out.key("compute");
     out.text += '{';
-    static constexpr const char* kFidelities[] = {"", "LoFi", "HiFi2", "HiFi3", "HiFi4"};
-    out.field("fidelity", std::string_view(kFidelities[static_cast<int>(config.compute.fidelity)]));
+    out.field("fidelity", FIDELITIES.name(config.compute.fidelity));
     out.field("fp32_dest_acc", config.compute.fp32_dest_acc);
     out.field("math_approx", config.compute.math_approx);
     out.field("packer_l1_acc", config.compute.packer_l1_acc);

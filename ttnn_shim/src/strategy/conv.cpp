@@ -53,7 +53,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
     const bool split = c.table_era ? op.split_reader.value_or(false) : gathers_with_both(arch, c, op);
     const double own_share = split ? k.conv_split_reader : 1.0;  // of the first data movement core
-    const bool block_sharded = a.memory == MemoryLayout::BlockSharded || a.memory == MemoryLayout::WidthSharded;
+    const bool block_sharded = a.memory == TensorMemoryLayout::BLOCK_SHARDED || a.memory == TensorMemoryLayout::WIDTH_SHARDED;
     const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
     // One core of all (of each column of a block-sharded one) reads a block of weights and multicasts it, as the one that sends a matmul's
     // B.
@@ -111,7 +111,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
         phases_list = {std::move(blocks)};
     }
     p.factory = block_sharded
-                    ? (a.memory == MemoryLayout::WidthSharded ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
+                    ? (a.memory == TensorMemoryLayout::WIDTH_SHARDED ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
                     : "Conv2dShardedProgramFactory";
     p.cores = cores;
     set_grid(p, arch);
@@ -188,14 +188,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv3d& op) {
     // Whole rows of tiles are gathered one at a time, any other number of windows at once.
     const std::int64_t gathered = patches % 32 == 0 ? 32 : patches, element = bytes_per_tile(in.dtype) / 1024;
     const bool adds = in_blocks > 1;
-    const std::int64_t sums = high * wide * bytes_per_tile(adds && c.compute.fp32_dest_acc ? DType::Float32 : out.dtype);
+    const std::int64_t sums = high * wide * bytes_per_tile(adds && c.compute.fp32_dest_acc ? DataType::FLOAT32 : out.dtype);
     p.circular_buffers = {
         {"sticks", gathered * deep * 32 * element},
         {"tiles", high * deep * bytes_per_tile(in.dtype)},
         {"weights", deep * wide * weight.tile_bytes()},
         {"sums", sums},
         {"rows", high * wide * bytes_per_tile(out.dtype)},
-        {"added", adds ? sums + bytes_per_tile(DType::BFloat16) : 0},
+        {"added", adds ? sums + bytes_per_tile(DataType::BFLOAT16) : 0},
         {"bias", c.inputs.size() > 2 ? wide * c.inputs[2].tile_bytes() : 0},
         {"halo", op.halo_sticks * op.channels * element}};
     p.work.total_math_cycles = static_cast<double>(pixels * high * weight.tiles()) * k.fpu_tile * phases(c);

@@ -32,14 +32,14 @@ constexpr ReaderTable BLACKHOLE{
 
 bool second_reader_pays(const Arch& arch, const OpConfig& c, const Conv2d& op, double channels, double weight_tile) {
     const ReaderTable& t = arch.family == sim::Family::Wormhole ? WORMHOLE : BLACKHOLE;
-    const bool wide = c.inputs[0].dtype == DType::Float32;
+    const bool wide = c.inputs[0].dtype == DataType::FLOAT32;
     const double element = wide ? 4 : 2, kw = static_cast<double>(op.window_hw[1]), h = static_cast<double>(op.act_block_h),
                  w = static_cast<double>(op.act_block_w);
     const double unit = element * channels * (op.dilation_w == 1 ? kw : 1);
     const double gather = t.mhz * element * h * TILE_EDGE * channels * kw / t.local.at(unit);
     const double weights = weight_tile * static_cast<double>(op.per_core_n) * w;
     const double fetch = t.mhz * weights * (1 / t.dram.at(weight_tile) + 1 / t.multicast.at(weights));
-    const int out = c.outputs[0].dtype == DType::Float32 ? 0 : c.outputs[0].dtype == DType::BFloat16 ? 1 : 2;
+    const int out = c.outputs[0].dtype == DataType::FLOAT32 ? 0 : c.outputs[0].dtype == DataType::BFLOAT16 ? 1 : 2;
     const double tilize = t.tilize[wide ? 0 : 1][out][c.compute.fp32_dest_acc ? 1 : 0] * w * h;
     return gather / 2 + std::max(fetch, tilize) < std::max(gather + tilize, fetch);
 }
@@ -56,7 +56,7 @@ std::int64_t reused_tiles(const Conv2d& op, std::int64_t block_h, std::int64_t c
 
 bool gathers_with_both(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const TensorDesc &a = c.inputs[0], &weights = c.inputs[1];
-    const bool height = a.memory == MemoryLayout::HeightSharded, block = a.memory == MemoryLayout::BlockSharded;
+    const bool height = a.memory == TensorMemoryLayout::HEIGHT_SHARDED, block = a.memory == TensorMemoryLayout::BLOCK_SHARDED;
     if (!(height || block) || op.act_block_h <= 1) return false;
     if (op.split_reader) return *op.split_reader;
     return block || op.activation_reuse ||
@@ -65,8 +65,8 @@ bool gathers_with_both(const Arch& arch, const OpConfig& c, const Conv2d& op) {
 
 std::vector<CircularBuffer> conv_buffers(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const TensorDesc &a = c.inputs[0], &weights = c.inputs[1], &out = c.outputs[0];
-    const bool height = a.memory == MemoryLayout::HeightSharded, block = a.memory == MemoryLayout::BlockSharded;
-    const bool wide = a.dtype == DType::Float32, bias = c.inputs.size() > 2;
+    const bool height = a.memory == TensorMemoryLayout::HEIGHT_SHARDED, block = a.memory == TensorMemoryLayout::BLOCK_SHARDED;
+    const bool wide = a.dtype == DataType::FLOAT32, bias = c.inputs.size() > 2;
     const std::int64_t element = wide ? 4 : 2, in_tile = element * TILE_EDGE * TILE_EDGE, out_tile = out.tile_bytes();
     const std::int64_t kh = op.window_hw[0], kw = op.window_hw[1];
     const std::int64_t tilized = op.act_block_h * op.act_block_w;
@@ -93,8 +93,8 @@ std::vector<CircularBuffer> conv_buffers(const Arch& arch, const OpConfig& c, co
     const std::int64_t k_blocks =
         std::max<std::int64_t>(1, depth / op.act_block_w) * (block ? std::max<std::int64_t>(1, across / op.per_core_n) : 1);
     const bool l1_sums = c.compute.packer_l1_acc && ((bias && k_blocks > 1) || k_blocks > 2);
-    const DType sums = l1_sums ? (c.compute.fp32_dest_acc ? DType::Float32 : DType::BFloat16) : out.dtype;
-    const bool alike = wide ? out.dtype == DType::Float32 : out.dtype == DType::BFloat16;
+    const DataType sums = l1_sums ? (c.compute.fp32_dest_acc ? DataType::FLOAT32 : DataType::BFLOAT16) : out.dtype;
+    const bool alike = wide ? out.dtype == DataType::FLOAT32 : out.dtype == DataType::BFLOAT16;
     const bool overlaps = block && alike && !lone;
     if (op.act_double_buffer) {
         first *= 2;
@@ -107,7 +107,7 @@ std::vector<CircularBuffer> conv_buffers(const Arch& arch, const OpConfig& c, co
     if (!overlaps) buffers.push_back({"act_second", second * in_tile});
     buffers.push_back({"act_tilized", tilized * out_tile});
     if (bias) buffers.push_back({"bias", op.per_core_n * weights.tile_bytes()});
-    if (a.memory == MemoryLayout::WidthSharded) buffers.push_back({"rows", op.act_block_w * 2 * in_tile});
+    if (a.memory == TensorMemoryLayout::WIDTH_SHARDED) buffers.push_back({"rows", op.act_block_w * 2 * in_tile});
     if (block && !overlaps) buffers.push_back({"rows", first * in_tile});
     buffers.push_back({"scratch", SCRATCH_BYTES});
     return buffers;

@@ -42,17 +42,17 @@ double sfpu_of_several(const Arch& arch, const std::string& row, double otherwis
 
 /// Unpack, pack and synchronisation of one tile through Dst.
 double copy_tile(const Arch& arch, const TensorDesc& t) {
-    const bool wide = t.dtype == DType::Float32 || t.dtype == DType::UInt32 || t.dtype == DType::Int32;
+    const bool wide = t.dtype == DataType::FLOAT32 || t.dtype == DataType::UINT32 || t.dtype == DataType::INT32;
     return arch.k.unary_tile + (wide ? arch.k.tile_32bit : 0) + arch.k.unary_byte * static_cast<double>(t.tile_bytes());
 }
 
-std::int64_t pages_of(const TensorDesc& t) { return t.layout == PageLayout::Tile ? t.tiles() : t.rows(); }
-double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == PageLayout::Tile ? t.tile_bytes() : t.stick_bytes()); }
+std::int64_t pages_of(const TensorDesc& t) { return t.layout == Layout::TILE ? t.tiles() : t.rows(); }
+double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == Layout::TILE ? t.tile_bytes() : t.stick_bytes()); }
 
 /// Tiles of one shard (row-major shards are processed as 1024-element pages too).
 std::int64_t shard_tiles(const Arch& arch, const TensorDesc& t) {
     const Shard s = shard_of(arch, t);
-    if (t.layout == PageLayout::Tile) return ceil_div(s.h, 32) * ceil_div(s.w, 32);
+    if (t.layout == Layout::TILE) return ceil_div(s.h, 32) * ceil_div(s.w, 32);
     return std::max<std::int64_t>(1, ceil_div(s.h * s.w, 1024));
 }
 
@@ -171,7 +171,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Typecast&) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     // Float to 32-bit integers goes through a long SFPU sequence; the others are a copy with a format change.
-    const bool to_int = (out.dtype == DType::UInt32 || out.dtype == DType::Int32) && in.dtype != DType::Int32 && in.dtype != DType::UInt32;
+    const bool to_int =
+        (out.dtype == DataType::UINT32 || out.dtype == DataType::INT32) && in.dtype != DataType::INT32 && in.dtype != DataType::UINT32;
     const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * arch.k.sfpu_typecast);
     if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.table_era))
         return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
@@ -186,7 +187,7 @@ DeviceProgram copy_program(const Arch& arch, const OpConfig& c, const char* fact
     const double compute = in.dtype != out.dtype ? copy_tile(arch, in) : 0;
     DeviceProgram p = tile_stream(arch, c, factory, page_read(arch, in, page_bytes(in)), compute, {&in});
     if (compute <= 0) p.circular_buffers.pop_back();  // one buffer from reader to writer
-    if (compute <= 0 && in.layout == PageLayout::RowMajor) p.circular_buffers = {buffer("in", round_up(in.stick_bytes(), arch.dram_align))};
+    if (compute <= 0 && in.layout == Layout::ROW_MAJOR) p.circular_buffers = {buffer("in", round_up(in.stick_bytes(), arch.dram_align))};
     return p;
 }
 
@@ -227,12 +228,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     const TensorDesc& b = scalar ? a : c.inputs[1];
     const std::string bcast = op.broadcast.value_or("NONE");
     const Names post_ops = op.post_ops.value_or(Names{});
-    const double tile = static_cast<double>(a.layout == PageLayout::Tile ? a.tile_bytes() : 2048);
+    const double tile = static_cast<double>(a.layout == Layout::TILE ? a.tile_bytes() : 2048);
     // Two operands share the unpackers: 32 B/cycle each; ELWMUL repeats per fidelity phase.
     double compute = tile / k.unpack_two_rate + k.binary_tile;
     const bool multiplies = op.op == "MUL" || op.op == "SQUARED_DIFFERENCE";
     if (multiplies) compute += k.elwmul_phase * (phases(c) - 1);
-    const bool wide = a.dtype == DType::Float32 || a.dtype == DType::Int32 || a.dtype == DType::UInt32;
+    const bool wide = a.dtype == DataType::FLOAT32 || a.dtype == DataType::INT32 || a.dtype == DataType::UINT32;
     const bool on_sfpu = op.is_sfpu.value_or(false);
     if (on_sfpu || wide) {
         const double general = op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
@@ -252,9 +253,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     const double alone = on_sfpu && !older(c) ? std::min(arch.k.pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
-    const bool native = resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) &&
-                        out.dtype == a.dtype &&
-                        (!a.shard || a.rows() % a.shard->h == 0 || a.memory == MemoryLayout::BlockSharded || op.legacy.value_or(false));
+    const bool native =
+        resident(a) && resident(out) && (scalar || (resident(b) && same_tiles(a, b) && b.dtype == a.dtype)) && out.dtype == a.dtype &&
+        (!a.shard || a.rows() % a.shard->h == 0 || a.memory == TensorMemoryLayout::BLOCK_SHARDED || op.legacy.value_or(false));
     if (native) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.

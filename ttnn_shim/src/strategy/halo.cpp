@@ -197,15 +197,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     const TensorDesc& out = c.outputs[0];
     const Window w = window_of(op);
     const Shard s = shard_of(arch, in);
-    const bool width = in.memory == MemoryLayout::WidthSharded, block = in.memory == MemoryLayout::BlockSharded;
+    const bool width = in.memory == TensorMemoryLayout::WIDTH_SHARDED, block = in.memory == TensorMemoryLayout::BLOCK_SHARDED;
     const std::int64_t cores = width ? 1 : std::max<std::int64_t>(1, op.num_cores_nhw.value_or(s.cores));
     std::int64_t out_pixels = ceil_div(w.batch * w.out_h() * w.out_w(), cores);
     if (op.is_out_tiled) out_pixels = round_up(out_pixels, 32);
     const std::int64_t in_sticks = std::max<std::int64_t>(1, op.in_nsticks.value_or(0) > 0 ? *op.in_nsticks : s.h);
-    const bool tiled = in.layout == PageLayout::Tile;
+    const bool tiled = in.layout == Layout::TILE;
     const Transfers gathered(w, cores, in_sticks, out_pixels);
     const HaloPlan plan = halo_plan(arch, gathered, tiled, s.grid_x > 0 ? s.grid_x : arch.grid_x, block, s.col_major);
-    const double stick = static_cast<double>(s.w) * (out.dtype == DType::Float32 ? 4.0 : 2.0);
+    const double stick = static_cast<double>(s.w) * (out.dtype == DataType::FLOAT32 ? 4.0 : 2.0);
     const std::int64_t blocks = ceil_div(s.h, kBlockSticks);
     // Zeros first (those between pixels are a request for each run), then copies within the worker, then those to others, which all workers
     // send at the same time. With a tiled input each block is waited for and its copies are acknowledged before the next.
@@ -232,9 +232,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
     // Two sticks of padding; tiled input is untilized on the way.
     p.circular_buffers = {{"padding", 2 * round_up(static_cast<std::int64_t>(stick), arch.l1_align)}};
-    if (tiled) p.circular_buffers.push_back({"untilize", 4 * ceil_div(s.w, 32) * (out.dtype == DType::Float32 ? 4096 : 2048)});
+    if (tiled) p.circular_buffers.push_back({"untilize", 4 * ceil_div(s.w, 32) * (out.dtype == DataType::FLOAT32 ? 4096 : 2048)});
     // Before a pool the library's program also holds 7 tiles, whatever the window and channels (as its buffers show).
-    if (op.pool.value_or(false)) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DType::BFloat16)});
+    if (op.pool.value_or(false)) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DataType::BFLOAT16)});
     auto& shared = p.work.classes[0].phases[0].shared;
     shared.link_in_stages = true;
     shared.link_bytes = std::max(plan.link[0], plan.link[1]) * stick;

@@ -63,7 +63,7 @@ DeviceProgram picked_rows(const Arch& arch, const OpConfig& c, const char* facto
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Gather&) {
     need(c, 2);
     const TensorDesc &in = c.inputs[0], &index = c.inputs[1], &out = c.outputs[0];
-    if (index.layout == PageLayout::RowMajor) return picked_rows(arch, c, "GatherProgramFactory", in);
+    if (index.layout == Layout::ROW_MAJOR) return picked_rows(arch, c, "GatherProgramFactory", in);
     constexpr std::int64_t kWide = 60;
     const std::int64_t wide_in = tiles_across(in), wide_out = tiles_across(index);
     const std::int64_t rows = std::max<std::int64_t>(1, index.tiles() / wide_out);
@@ -129,7 +129,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const IndexedFill&) {
     need(c, 3);
     const TensorDesc &list = c.inputs[0], &a = c.inputs[1], &out = c.outputs[0];
     const std::int64_t batches = a.logical.empty() ? 1 : std::max<std::int64_t>(1, a.logical[0]);
-    const bool tiled = a.layout == PageLayout::Tile;
+    const bool tiled = a.layout == Layout::TILE;
     const double page = tiled ? static_cast<double>(a.tile_bytes()) : stick(a);
     const std::int64_t pages = std::max<std::int64_t>(1, tiled ? a.tiles() : a.rows());
     const int cores = split_cores(arch, c, batches);
@@ -138,7 +138,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const IndexedFill&) {
     return steps(
         arch, c, "IndexedFillProgramFactory", cores,
         {ceil_div(batches, cores) * ceil_div(pages, batches), page_read(arch, a, page), 0,
-         page_write(arch, out.layout == PageLayout::Tile ? static_cast<double>(out.tile_bytes()) : stick(out)), searched});
+         page_write(arch, out.layout == Layout::TILE ? static_cast<double>(out.tile_bytes()) : stick(out)), searched});
 }
 
 /// Rows: each is searched for in the list and copied, or the row of the value written instead. Along the last dimension the value is stored
@@ -198,7 +198,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Roll& op) {
     const TensorDesc& in = c.inputs[0];
     const int cores = shard_cores(arch, in);
     const Shard s = shard_of(arch, in);
-    const bool tiled = in.layout == PageLayout::Tile, last = op.dim + 1 == static_cast<std::int64_t>(in.logical.size());
+    const bool tiled = in.layout == Layout::TILE, last = op.dim + 1 == static_cast<std::int64_t>(in.logical.size());
     const double pages = tiled ? static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)) : static_cast<double>(s.h) * (last ? 2 : 1);
     const double bytes = static_cast<double>(s.h * s.w) * in.element_bytes();
     return steps(arch, c, "RollProgramFactory", cores, {1, local_copies(arch, pages, bytes), 0, 0, arch.k.reshard_start}, true);
@@ -212,7 +212,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConvertToChw&) {
     const double turned = arch.k.unary_tile + arch.k.untilize_tile;
     const double copied = channels * (arch.k.halo_run + 32 * in.element_bytes() / arch.k.halo_local_rate) + arch.k.read_l1 / 8;
     DeviceProgram p = steps(arch, c, "ConvertToCHWProgramFactory", shard_cores(arch, in), {ceil_div(s.h, 32), 0, turned, copied, 0}, true);
-    p.circular_buffers = {{"turned", 16 * bytes_per_tile(DType::BFloat16)}};
+    p.circular_buffers = {{"turned", 16 * bytes_per_tile(DataType::BFLOAT16)}};
     return p;
 }
 

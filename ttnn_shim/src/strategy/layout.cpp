@@ -125,7 +125,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     const std::int64_t blocks = ceil_div(in.rows(), 32);
     std::int64_t per_core = 1;
     // 0.81.1 generates the kernel: all cores get work, wide rows without padding are cut when there are fewer row blocks than cores.
-    bool generated = !resident(in) && in.dtype != DType::Float32 && !c.table_era;
+    bool generated = !resident(in) && in.dtype != DataType::FLOAT32 && !c.table_era;
     std::int64_t cut = 1;
     if (generated && in.logical == in.padded)
         for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)

@@ -63,7 +63,7 @@ double write_noc_share(const OpConfig& c, const MatmulProgram& p) {
 /// 32. Block formats are padded when they are made.
 double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, const MatmulProgram& p) {
     const std::size_t back = op.transpose_a ? 2 : 1;
-    if (a.logical.size() < back || (a.dtype != DType::BFloat16 && a.dtype != DType::Float32)) return 0;
+    if (a.logical.size() < back || (a.dtype != DataType::BFLOAT16 && a.dtype != DataType::FLOAT32)) return 0;
     const std::int64_t used = a.logical[a.logical.size() - back] % 32;
     return used > 0 ? static_cast<double>(p.block_h * 32 * (32 - used)) * arch.k.scalar_word : 0;
 }

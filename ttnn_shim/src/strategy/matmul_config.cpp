@@ -117,13 +117,13 @@ MatmulProgram select_sharded(const Arch& arch, const OpConfig& c, const MatmulSh
     const Shard shard = shard_of(arch, a);
     MatmulProgram p;
     p.batch = s.batch;
-    if (a.memory == MemoryLayout::WidthSharded) {
+    if (a.memory == TensorMemoryLayout::WIDTH_SHARDED) {
         p.kind = MatmulKind::Mcast1DIn0;
         p.m = s.m;
         p.n = ceil_div(s.n, shard.cores);
         p.block_k = std::gcd(shard.w / 32, s.k);
         p.cores = shard.cores;
-    } else if (a.memory == MemoryLayout::HeightSharded) {
+    } else if (a.memory == TensorMemoryLayout::HEIGHT_SHARDED) {
         p.kind = MatmulKind::Mcast1DIn1;
         p.m = ceil_div(shard.h, 32);
         p.n = s.n;
@@ -141,7 +141,7 @@ MatmulProgram select_sharded(const Arch& arch, const OpConfig& c, const MatmulSh
     p.block_k = std::max<std::int64_t>(1, p.block_k);
     p.block_h = p.m;
     p.block_w = p.n;
-    if (a.memory == MemoryLayout::HeightSharded) {
+    if (a.memory == TensorMemoryLayout::HEIGHT_SHARDED) {
         // The shards of A and of the output occupy L1 too; B is multicast again for every output block.
         const std::int64_t taken = p.m * p.block_k * a.tile_bytes() + (resident(c.outputs[0]) ? p.m * p.n * c.outputs[0].tile_bytes() : 0);
         while (p.block_h > 1 && fit_bytes(c, p.block_h, p.n, p.block_k) >= l1_limit(arch, c) - taken) {

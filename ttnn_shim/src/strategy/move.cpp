@@ -8,8 +8,8 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-std::int64_t pages_of(const TensorDesc& t) { return t.layout == PageLayout::Tile ? t.tiles() : t.rows(); }
-double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == PageLayout::Tile ? t.tile_bytes() : t.stick_bytes()); }
+std::int64_t pages_of(const TensorDesc& t) { return t.layout == Layout::TILE ? t.tiles() : t.rows(); }
+double page_bytes(const TensorDesc& t) { return static_cast<double>(t.layout == Layout::TILE ? t.tile_bytes() : t.stick_bytes()); }
 
 /// Bytes of a row-major page in a buffer that DRAM is read into.
 std::int64_t aligned(const Arch& arch, std::int64_t bytes) { return round_up(bytes, arch.dram_align); }
@@ -61,7 +61,7 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
 /// Row-major shards into row-major shards: no memory but L1 is touched, and the output's cores fetch what they need.
 bool between_sticks(const OpConfig& c) {
     const TensorDesc &in = c.inputs[0], &out = c.outputs[0];
-    return !c.table_era && resident(in) && resident(out) && in.layout == PageLayout::RowMajor && out.layout == PageLayout::RowMajor;
+    return !c.table_era && resident(in) && resident(out) && in.layout == Layout::ROW_MAJOR && out.layout == Layout::ROW_MAJOR;
 }
 
 /// Sticks fetched from other cores' shards and put into the own shard: `requests` by each of the data movement cores, `bytes` by all.
@@ -117,7 +117,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
         p.circular_buffers.push_back(buffer("out", out.tile_bytes()));
         return p;
     }
-    if (op.dim != "HC" || in.layout == PageLayout::RowMajor)
+    if (op.dim != "HC" || in.layout == Layout::ROW_MAJOR)
         return page_stream(
             arch, c, op.dim == "CN" ? "TransposeCNProgramFactory" : "TransposeHCRMProgramFactory", static_cast<double>(in.bytes()));
     // HC: each face line of 16 elements goes to another tile.
@@ -170,12 +170,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
         if (!regular) p.work.extra_cycles = sticks * k.stick_loop;
         return p;
     }
-    if (in.layout == PageLayout::RowMajor && keeps_width) {
+    if (in.layout == Layout::ROW_MAJOR && keeps_width) {
         DeviceProgram p = page_stream(arch, c, "PermuteDeviceOperation::MultiCoreRowInvariant", static_cast<double>(in.bytes()));
         p.circular_buffers = {{"rows", 2 * aligned(arch, in.stick_bytes())}};
         return p;
     }
-    if (in.layout == PageLayout::RowMajor) {
+    if (in.layout == Layout::ROW_MAJOR) {
         // Blocks of 32 x 32 elements through a transpose of the last and another dimension.
         const std::int64_t x = !dims.empty() ? in.padded[static_cast<std::size_t>(dims.back())] : 1;
         const std::int64_t w = in.width();
@@ -260,7 +260,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
     const TensorDesc& out = c.outputs[0];
     Phase phase;
     int cores;
-    if (out.layout == PageLayout::RowMajor) {
+    if (out.layout == Layout::ROW_MAJOR) {
         cores = split_cores(arch, c, std::max(in.rows(), out.rows()));
         phase.items = 1;
         phase.stages.push_back(
@@ -294,9 +294,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase(
-        out.layout == PageLayout::RowMajor ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores,
-        std::move(phase), false, false);
-    if (out.layout == PageLayout::Tile)
+        out.layout == Layout::ROW_MAJOR ? "ReshapeViewRMProgramFactory" : "ReshapeViewTiledProgramFactory", arch, cores, std::move(phase),
+        false, false);
+    if (out.layout == Layout::TILE)
         p.circular_buffers = {{"page", out.tile_bytes()}, {"segment map", round_up(16 * reshape_segments(in, out), 64)}};
     else
         p.circular_buffers = reshape_rows(arch, in, out);
@@ -305,7 +305,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Slice& op) {
     const TensorDesc& out = c.outputs[0];
-    if (out.layout == PageLayout::Tile) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
+    if (out.layout == Layout::TILE) return page_stream(arch, c, "SliceTileProgramFactory", static_cast<double>(out.bytes()));
     const Integers steps = op.step.value_or(Integers{});
     const bool strided = std::any_of(steps.begin(), steps.end(), [](std::int64_t step) { return step > 1; });
     if (between_sticks(c) && !strided) {
@@ -342,8 +342,8 @@ std::int64_t joined_page_bytes(const Arch& arch, const OpConfig& c) {
 DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
     const TensorDesc& out = c.outputs[0];
     const Shard s = shard_of(arch, out);
-    const bool block = !c.table_era && out.memory == MemoryLayout::BlockSharded;
-    const bool tiled = out.layout == PageLayout::Tile, two = c.inputs.size() == 2 && last && !block;
+    const bool block = !c.table_era && out.memory == TensorMemoryLayout::BLOCK_SHARDED;
+    const bool tiled = out.layout == Layout::TILE, two = c.inputs.size() == 2 && last && !block;
     if (tiled && two) {
         Phase phase;
         phase.items = ceil_div(s.h, 32) * ceil_div(s.w, 32);
@@ -352,7 +352,7 @@ DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
         std::int64_t width = 0;
         for (const TensorDesc& t : c.inputs) width += ceil_div(shard_of(arch, t).w, 32);
         // Transposed inputs and joined rows; those of bfloat8_b are bfloat16.
-        const std::int64_t turned = out.dtype == DType::BFloat8B ? bytes_per_tile(DType::BFloat16) : out.tile_bytes();
+        const std::int64_t turned = out.dtype == DataType::BFLOAT8_B ? bytes_per_tile(DataType::BFLOAT16) : out.tile_bytes();
         p.circular_buffers = {{"rows", 2 * width * turned}, {"result", width * out.tile_bytes()}};
         return p;
     }
@@ -378,7 +378,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Concat& op) {
     const std::int64_t axis = op.dim, rank = static_cast<std::int64_t>(out.padded.size());
     const bool last = (axis < 0 ? axis + rank : axis) == rank - 1;
     if (resident(c.inputs[0]) && resident(out)) return concat_shards(arch, c, last);
-    if (out.layout == PageLayout::Tile && last && std::any_of(c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) {
+    if (out.layout == Layout::TILE && last && std::any_of(c.inputs.begin(), c.inputs.end(), [](const TensorDesc& t) {
             return !t.logical.empty() && t.logical.back() % 32 != 0;
         })) {
         DeviceProgram p =
@@ -390,7 +390,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Concat& op) {
         p.circular_buffers = {{"rows", 3 * (width + wide) * out.tile_bytes()}};
         return p;
     }
-    if (out.layout == PageLayout::RowMajor) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
+    if (out.layout == Layout::ROW_MAJOR) return stick_stream(arch, c, "ConcatProgramFactory", false, 2);
     return page_stream(arch, c, "ConcatProgramFactory", static_cast<double>(out.bytes()));
 }
 
@@ -406,7 +406,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
             arch, c, "PadRmShardedHeightOnlyProgramFactory", static_cast<double>(s.h),
             static_cast<double>(s.h * s.w) * c.outputs[0].element_bytes());
     }
-    if (c.outputs[0].layout == PageLayout::RowMajor) {
+    if (c.outputs[0].layout == Layout::ROW_MAJOR) {
         const std::int64_t stick = aligned(arch, c.outputs[0].stick_bytes());  // 32 KiB in groups of 16
         return stick_stream(
             arch, c, "PadRmReaderWriterMultiCoreDefaultProgramFactory", true,
@@ -474,8 +474,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
         return n;
     }();
     // Indices in tile layout are walked by face rows of 16; in row-major layout in blocks of 32.
-    const bool fused = out.layout == PageLayout::Tile;
-    const std::int64_t block = fused ? 32 : (c.inputs[0].layout == PageLayout::Tile ? 16 : 1);
+    const bool fused = out.layout == Layout::TILE;
+    const std::int64_t block = fused ? 32 : (c.inputs[0].layout == Layout::TILE ? 16 : 1);
     const std::int64_t blocks = std::max<std::int64_t>(1, ceil_div(tokens, block));
     // A core of a sharded result reads its columns of its rows and leaves them where they are; otherwise whole rows are dealt out.
     const bool local = resident(out);

@@ -18,7 +18,7 @@ struct GatheredRows {
 GatheredRows gathered_rows(const TensorDesc& in, const Shard& s) {
     const std::int64_t across = std::max<std::int64_t>(1, ceil_div(in.width(), s.w));
     GatheredRows g;
-    g.two_stage = in.memory == MemoryLayout::WidthSharded && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
+    g.two_stage = in.memory == TensorMemoryLayout::WIDTH_SHARDED && s.grid_x > 0 && s.grid_y > 1 && across == s.cores;
     g.parts = g.two_stage ? s.grid_x + s.grid_y - 1 : across;
     g.rows = ceil_div(ceil_div(s.h, 32), across);
     return g;
@@ -74,7 +74,7 @@ std::int64_t dst_tiles(const OpConfig& c) { return c.compute.fp32_dest_acc ? 4 :
 
 std::int64_t interm_bytes(const OpConfig& c) { return c.compute.fp32_dest_acc ? 4096 : 2048; }
 /// Statistics tiles: bfloat16, float32 for a float32 input.
-std::int64_t stat_bytes(const TensorDesc& t) { return t.dtype == DType::Float32 ? 4096 : 2048; }
+std::int64_t stat_bytes(const TensorDesc& t) { return t.dtype == DataType::FLOAT32 ? 4096 : 2048; }
 std::int64_t sum_of(const std::vector<CircularBuffer>& buffers) {
     std::int64_t bytes = 0;
     for (const CircularBuffer& b : buffers) bytes += b.bytes;
@@ -100,7 +100,7 @@ DeviceProgram softmax_lanes(const Arch& arch, const OpConfig& c, std::int64_t di
         {Unit::Writer, page_write(arch, bytes)}};
     dram_traffic(phase, c);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes();
-    const std::int64_t stat = in.dtype == DType::BFloat8B || in.dtype == DType::BFloat4B ? 2048 : t;
+    const std::int64_t stat = in.dtype == DataType::BFLOAT8_B || in.dtype == DataType::BFLOAT4_B ? 2048 : t;
     std::vector<CircularBuffer> buffers;
     const char* factory = "SoftmaxProgramFactoryGeneralCLarge";
     if (height) {
@@ -441,10 +441,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) 
     dram_traffic(phase, c);
     DeviceProgram p = one_phase("AccumulationProgramFactory", arch, cores, std::move(phase), true, false);
     // Partial results beside the tiles: in Dst's format; bfloat16 sums within the last two dimensions need none.
-    const bool direct = op.op == "SUM" && in.dtype == DType::BFloat16 && dim >= rank - 2;
-    const std::int64_t partial = direct                       ? 0
-                                 : in.dtype == DType::Float32 ? 2 * bytes_per_tile(DType::Float32)
-                                                              : bytes_per_tile(DType::Float32);
+    const bool direct = op.op == "SUM" && in.dtype == DataType::BFLOAT16 && dim >= rank - 2;
+    const std::int64_t partial = direct                          ? 0
+                                 : in.dtype == DataType::FLOAT32 ? 2 * bytes_per_tile(DataType::FLOAT32)
+                                                                 : bytes_per_tile(DataType::FLOAT32);
     p.circular_buffers = {{"tiles", 4 * (in.tile_bytes() + c.outputs[0].tile_bytes()) + partial}};
     return p;
 }

@@ -5,18 +5,21 @@
 
 namespace ttnn_shim::strategy {
 
-double bytes_per_element(DType dtype) { return static_cast<double>(bytes_per_tile(dtype)) / 1024.0; }
+double bytes_per_element(DataType dtype) { return static_cast<double>(bytes_per_tile(dtype)) / 1024.0; }
 
-std::int64_t bytes_per_tile(DType dtype) {
+std::int64_t bytes_per_tile(DataType dtype) {
     switch (dtype) {
-        case DType::BFloat16:
-        case DType::UInt16: return 2048;
-        case DType::Float32:
-        case DType::UInt32:
-        case DType::Int32: return 4096;
-        case DType::BFloat8B: return 1088;
-        case DType::BFloat4B: return 576;
-        case DType::UInt8: return 1024;
+        case DataType::BFLOAT16:
+        case DataType::UINT16: return 2048;
+        case DataType::FLOAT32:
+        case DataType::UINT32:
+        case DataType::INT32: return 4096;
+        case DataType::BFLOAT8_B: return 1088;
+        case DataType::BFLOAT4_B: return 576;
+        case DataType::UINT8:
+        case DataType::INT8:
+        case DataType::FP8_E4M3: return 1024;
+        default: break;
     }
     throw std::invalid_argument("unknown dtype");
 }
@@ -29,7 +32,7 @@ std::int64_t TensorDesc::volume() const {
 std::int64_t TensorDesc::tiles() const { return std::max<std::int64_t>(volume() > 0 ? 1 : 0, volume() / 1024); }
 std::int64_t TensorDesc::tile_bytes() const { return bytes_per_tile(dtype); }
 std::int64_t TensorDesc::bytes() const {
-    if (layout == PageLayout::Tile) return tiles() * tile_bytes();
+    if (layout == Layout::TILE) return tiles() * tile_bytes();
     return static_cast<std::int64_t>(static_cast<double>(volume()) * bytes_per_element(dtype));
 }
 std::int64_t TensorDesc::width() const { return padded.empty() ? 1 : padded.back(); }

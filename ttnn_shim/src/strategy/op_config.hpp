@@ -11,14 +11,16 @@
 #include "sim/stats.hpp"
 #include "sim/workload.hpp"
 #include "strategy/operations.hpp"
+#include "tt-metalium/base_types.hpp"
+#include "ttnn/tensor/types.hpp"
 
 namespace ttnn_shim::strategy {
 
-enum class DType : std::uint8_t { BFloat16, Float32, BFloat8B, BFloat4B, UInt32, Int32, UInt16, UInt8 };
-enum class PageLayout : std::uint8_t { Tile, RowMajor };
-enum class BufferKind : std::uint8_t { Dram, L1, L1Small };
-enum class MemoryLayout : std::uint8_t { Interleaved, HeightSharded, WidthSharded, BlockSharded, NdSharded };
-enum class Fidelity : std::uint8_t { LoFi = 1, HiFi2 = 2, HiFi3 = 3, HiFi4 = 4 };  ///< value = FPU phases
+using tt::tt_metal::BufferType;
+using tt::tt_metal::DataType;
+using tt::tt_metal::Layout;
+using tt::tt_metal::MathFidelity;
+using tt::tt_metal::TensorMemoryLayout;
 
 struct Shard {
     std::int64_t h = 0, w = 0;   ///< elements
@@ -30,13 +32,13 @@ struct Shard {
 struct TensorDesc {
     std::vector<std::int64_t> logical;
     std::vector<std::int64_t> padded;
-    DType dtype = DType::BFloat16;
-    PageLayout layout = PageLayout::Tile;
-    BufferKind buffer = BufferKind::Dram;
-    MemoryLayout memory = MemoryLayout::Interleaved;
+    DataType dtype = DataType::BFLOAT16;
+    Layout layout = Layout::TILE;
+    BufferType buffer = BufferType::DRAM;
+    TensorMemoryLayout memory = TensorMemoryLayout::INTERLEAVED;
     std::optional<Shard> shard;
 
-    bool sharded() const { return memory != MemoryLayout::Interleaved; }
+    bool sharded() const { return memory != TensorMemoryLayout::INTERLEAVED; }
     std::int64_t volume() const;       ///< padded elements
     std::int64_t tiles() const;        ///< padded elements / 1024, at least 1
     std::int64_t tile_bytes() const;   ///< bytes of one 32x32 tile
@@ -48,7 +50,7 @@ struct TensorDesc {
 };
 
 struct ComputeConfig {
-    Fidelity fidelity = Fidelity::HiFi4;
+    MathFidelity fidelity = MathFidelity::HiFi4;
     bool fp32_dest_acc = false;
     bool math_approx = false;
     bool packer_l1_acc = false;
@@ -92,7 +94,7 @@ struct DeviceProgram {
 DeviceProgram plan(const sim::Arch& arch, const OpConfig& config);
 
 /// Tensor bytes / element counts shared with other layers.
-double bytes_per_element(DType dtype);
-std::int64_t bytes_per_tile(DType dtype);
+double bytes_per_element(DataType dtype);
+std::int64_t bytes_per_tile(DataType dtype);
 
 }  // namespace ttnn_shim::strategy

@@ -32,7 +32,7 @@ std::int64_t logical_width(const TensorDesc& t) { return t.logical.empty() ? t.w
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ArgMax&) {
     const TensorDesc& in = c.inputs[0];
     const double all_rows = static_cast<double>(std::max<std::int64_t>(1, in.rows()));
-    if (in.layout == PageLayout::Tile)
+    if (in.layout == Layout::TILE)
         return named(
             arch, c, "ArgMaxSingleCoreProgramFactory", 1, in.tile_bytes(),
             argmax_cycles(arch, all_rows, static_cast<double>(logical_width(in)), 1), Unit::Reader);
@@ -83,14 +83,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sort&) {
 /// Long lists of the largest: a core has whole rows and merges each run of k values into those that it holds. No measured row.
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopkLargeIndices& op) {
     const TensorDesc& in = c.inputs[0];
-    const std::int64_t rows = std::max<std::int64_t>(
-        1, in.layout == PageLayout::Tile ? in.tiles() / std::max<std::int64_t>(1, ceil_div(in.width(), 32)) : in.rows());
-    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(logical_width(in), in.layout == PageLayout::Tile ? 32 : 1024));
-    const std::int64_t k = std::max<std::int64_t>(1, ceil_div(op.k, in.layout == PageLayout::Tile ? 32 : 1024));
+    const std::int64_t rows =
+        std::max<std::int64_t>(1, in.layout == Layout::TILE ? in.tiles() / std::max<std::int64_t>(1, ceil_div(in.width(), 32)) : in.rows());
+    const std::int64_t w = std::max<std::int64_t>(1, ceil_div(logical_width(in), in.layout == Layout::TILE ? 32 : 1024));
+    const std::int64_t k = std::max<std::int64_t>(1, ceil_div(op.k, in.layout == Layout::TILE ? 32 : 1024));
     const std::int64_t cores = std::min<std::int64_t>(rows, arch.cores());
     const double levels = 1 + std::ceil(std::log2(static_cast<double>(k)));
     return named(
-        arch, c, "TopkLargeIndicesProgramFactory", cores, (2 * w + 4 * k) * bytes_per_tile(DType::BFloat16),
+        arch, c, "TopkLargeIndicesProgramFactory", cores, (2 * w + 4 * k) * bytes_per_tile(DataType::BFLOAT16),
         static_cast<double>(ceil_div(rows, cores) * w) * levels * arch.k.sort_tile, Unit::Compute);
 }
 

@@ -9,8 +9,7 @@ struct ShardPages {
     double pages = 0, bytes = 0;
 };
 ShardPages shard_pages(const TensorDesc& t, const Shard& s) {
-    if (t.layout == PageLayout::Tile)
-        return {static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)), static_cast<double>(t.tile_bytes())};
+    if (t.layout == Layout::TILE) return {static_cast<double>(ceil_div(s.h, 32) * ceil_div(s.w, 32)), static_cast<double>(t.tile_bytes())};
     return {static_cast<double>(s.h), static_cast<double>(s.w) * t.element_bytes()};
 }
 
@@ -22,8 +21,9 @@ int cores_of(const Arch& arch, const OpConfig& c, const TensorDesc& t) {
 
 /// Whole-width shards begin at multiples of their page count, which may lie on the same bank.
 double banks_begun(const Arch& arch, const TensorDesc& sharded, double pages, int cores) {
-    return sharded.memory == MemoryLayout::HeightSharded ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective
-                                                         : 0;
+    return sharded.memory == TensorMemoryLayout::HEIGHT_SHARDED
+               ? bank_spread(cores, static_cast<std::int64_t>(pages), arch.dram_banks).effective
+               : 0;
 }
 
 /// Bytes of shards written to interleaved DRAM.
@@ -78,7 +78,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     const ShardPages sp = shard_pages(out, shard_of(arch, out));
     Phase phase;
     phase.items = static_cast<std::int64_t>(sp.pages);
-    const bool tiles = out.layout == PageLayout::Tile;
+    const bool tiles = out.layout == Layout::TILE;
     const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
     // Tiles are requested back to back.
     const double page = tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : stick_into_shard(arch, c, in, out, source_bytes);
@@ -108,8 +108,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Move&) {
     }
     Stream s;
     s.factory = "MoveProgramFactory";
-    s.units = out.layout == PageLayout::Tile ? out.tiles() : out.rows();
-    s.page_bytes = static_cast<double>(out.layout == PageLayout::Tile ? out.tile_bytes() : out.stick_bytes());
+    s.units = out.layout == Layout::TILE ? out.tiles() : out.rows();
+    s.page_bytes = static_cast<double>(out.layout == Layout::TILE ? out.tile_bytes() : out.stick_bytes());
     s.reader = page_read(arch, in, s.page_bytes);
     s.writer = page_write(arch, s.page_bytes);
     add_dram(s.shared, in, static_cast<double>(in.bytes()), false);
@@ -126,7 +126,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshard&) {
     phase.extra_cycles = arch.k.reshard_start;
     if (in_dram(c.inputs[0])) phase.shared.dram_read_bytes = static_cast<double>(c.inputs[0].bytes());
     if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
-    const bool same_width = c.inputs[0].memory == out.memory && out.memory == MemoryLayout::HeightSharded;
+    const bool same_width = c.inputs[0].memory == out.memory && out.memory == TensorMemoryLayout::HEIGHT_SHARDED;
     return one_phase(
         same_width ? "ReshardSameWidthFactory" : "ReshardGenericFactory", arch, cores_of(arch, c, out), std::move(phase), false, true);
 }
@@ -147,7 +147,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     const int cores = cores_of(arch, c, out);
     const double out_stick = static_cast<double>(s.w) * out.element_bytes();
     Phase phase;
-    if (in.layout == PageLayout::RowMajor) {
+    if (in.layout == Layout::ROW_MAJOR) {
         phase.items = std::min(s.h, out.rows());
         phase.stages.push_back({Unit::Reader, k.slice_stick + k.slice_stick_byte * out_stick});
         if (in_dram(in))
@@ -180,8 +180,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const PaddedSlice& op) {
     phase.items = most;
     phase.coupling = k.row_coupling;
     phase.stages = {
-        {Unit::Reader,
-         k.slice_read_share * latency + k.slice_tile * static_cast<double>(w) * (in.dtype == DType::BFloat8B ? k.slice_tile_block : 1.0)},
+        {Unit::Reader, k.slice_read_share * latency +
+                           k.slice_tile * static_cast<double>(w) * (in.dtype == DataType::BFLOAT8_B ? k.slice_tile_block : 1.0)},
         {Unit::Compute, k.untilize_block + k.untilize_tile * static_cast<double>(w)},
         {Unit::Writer, k.slice_copy_block + (row_copies ? 32 * k.slice_copy_row : 0)}};
     if (in_dram(in))
@@ -198,7 +198,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SliceWrite&) {
     const Shard s = shard_of(arch, in);
     Phase phase;
     double bytes;
-    if (in.layout == PageLayout::RowMajor) {
+    if (in.layout == Layout::ROW_MAJOR) {
         const double stick = std::min(static_cast<double>(s.w) * in.element_bytes(), static_cast<double>(out.stick_bytes()));
         phase.items = std::min(s.h, in.rows());
         phase.stages.push_back({Unit::Writer, k.put_stick + k.put_stick_byte * stick});
@@ -212,7 +212,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SliceWrite&) {
     write_back(arch, phase, in, out, static_cast<double>(phase.items), cores);
     if (in_dram(out)) phase.shared.dram_write_bytes = bytes;
     return one_phase(
-        in.layout == PageLayout::RowMajor ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch,
+        in.layout == Layout::ROW_MAJOR ? "SliceWriteRMShardedInputProgramFactory" : "SliceWriteTiledShardedInputProgramFactory", arch,
         cores, std::move(phase), false, false);
 }
 

@@ -98,7 +98,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const CreateHeads& op) {
     const bool own_shard =
-        !c.table_era && resident(c.inputs[0]) && c.inputs[0].memory == MemoryLayout::BlockSharded && resident(c.outputs[0]);
+        !c.table_era && resident(c.inputs[0]) && c.inputs[0].memory == TensorMemoryLayout::BLOCK_SHARDED && resident(c.outputs[0]);
     return own_shard ? split_shards(arch, c, op) : heads_program(arch, c, &op);
 }
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConcatHeads&) { return heads_program(arch, c, nullptr); }
