@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,16 @@ def test_headers_include_only_std_and_each_other() -> None:
         for line in header.read_text().splitlines():
             if line.startswith('#include "'):
                 assert (INCLUDE / line.split('"')[1]).is_file(), f"{header}: {line}"
+
+
+@pytest.mark.slow
+def test_an_sdist_is_configured_without_python(tmp_path: Path) -> None:
+    """It carries the C++ that the build makes of tables; a checkout without Python says what is missing."""
+    run([sys.executable, "-c", f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})"], cwd=ROOT)
+    run(["tar", "xzf", str(next(tmp_path.glob("*.tar.gz"))), "-C", str(tmp_path), "--strip-components=1"])
+    configure = ["cmake", "-S", str(tmp_path / "ttnn_shim"), "-DCMAKE_DISABLE_FIND_PACKAGE_Python=ON", "-DTTNN_SHIM_PYTHON=OFF", "-DTTNN_SHIM_ONEDNN=OFF", "-B"]
+    run([*configure, str(tmp_path / "b")])
+    shutil.rmtree(tmp_path / "ttnn_shim" / "generated")
+    refused = subprocess.run([*configure, str(tmp_path / "b2")], capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert "python3 is needed to build from a checkout" in refused.stderr
