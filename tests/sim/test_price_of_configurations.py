@@ -28,7 +28,7 @@ def priced_otherwise(step: int) -> Iterator[str]:
     arch = sim.arch("n150")
     device.events_enable(True)
     device.configs_keep(True)
-    for call in calls()[::step]:
+    for call in list(calls())[::step]:
         device.clock_reset()
         device.configs_take()
         try:
