@@ -18,6 +18,7 @@ from alchemist.driver.show import readable
 from alchemist.ir.text import parse, print_module
 from alchemist.options import WITHOUT_EFFECT, CompilerOptions, about, shown
 from tests.cli import pipelines
+from tests.tables import table
 from tools.calibration.rows import read_table
 
 DATA = Path(__file__).parents[1] / "mlir" / "data"
@@ -114,17 +115,19 @@ MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about
 """A descriptor's file becomes `arch`: tests/toolchain/test_cards.py."""
 
 
-@pytest.mark.parametrize(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
+@table(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
 def test_every_spelling_reaches_the_compiler(key: str, entry: Field[Any]) -> None:
     """The last value that the option has, so not its default where there is another."""
-    values = about(entry).choices or ((True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else ("abc",))
+    values = about(entry).choices or (
+        (True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else (7,) if "int" in str(entry.type) else ("abc",)
+    )
     given = shown(values[-1]) if entry.default != values[-1] else shown(values[0])
     read = CompilerOptions.from_text(f"{{{key}={given}}}")
     assert shown(getattr(read, entry.name)) == given
     assert set(read.changed()) <= {entry.name}
 
 
-@pytest.mark.parametrize("key", sorted(WITHOUT_EFFECT))
+@table("key", sorted(WITHOUT_EFFECT))
 def test_upstreams_options_without_effect_are_accepted(key: str) -> None:
     value = WITHOUT_EFFECT[key]
     assert CompilerOptions.from_text(f"{key.replace('_', '-')}={'anything' if value is None else value}") == CompilerOptions()

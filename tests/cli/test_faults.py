@@ -37,6 +37,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.layout import TTNNLayout
 from alchemist.model_files import FileCall, mlir_loader
 from alchemist.progress import Progress
+from tests.tables import table
 
 MODEL = """
 func.func @main(%arg0: tensor<32x32xf32> {ttir.name = "x"}) -> tensor<32x32xf32> {
@@ -189,9 +190,9 @@ def test_arguments_that_no_shell_passes(words: list[str], text: str, place: Path
     assert sorted(path.name for path in place.iterdir()) == before
 
 
-@pytest.mark.parametrize("run", [main, launcher_main], ids=["alchemist", "ttnn_shim"])
-@pytest.mark.parametrize("command", ["report", "compare", "what-if", "run", "show", "explore", "verify", "opt", "translate", ""])
-@pytest.mark.parametrize("words", [["/nonexistent/m", "/nonexistent/n", "--" + "x" * 100_000], ["y" * 100_000] * 3, ["z" * 9000], ["--arch", "w" * 9000]])
+@table("run", [main, launcher_main], ids=["alchemist", "ttnn_shim"])
+@table("command", ["report", "compare", "what-if", "run", "show", "explore", "verify", "opt", "translate", ""])
+@table("words", [["/nonexistent/m", "/nonexistent/n", "--" + "x" * 100_000], ["y" * 100_000] * 3, ["z" * 9000], ["--arch", "w" * 9000]])
 def test_long_arguments(run: Callable[[list[str]], int], command: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """What a command does not know or find is told without its whole text, whether the command exists or not."""
     with contextlib.suppress(SystemExit):

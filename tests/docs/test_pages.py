@@ -15,6 +15,7 @@ import pytest
 from alchemist import explanations
 from tests.docs.picture import picture
 from tests.docs.shown import MARK, PAGES, PICTURE, ROOT, masked, shown
+from tests.tables import table
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
@@ -54,7 +55,7 @@ def test_picture_is_well_formed(parts: dict[str, str]) -> None:
         picture("<html></html>")
 
 
-@pytest.mark.parametrize("page", MARKDOWN, ids=lambda page: str(page.relative_to(ROOT)))
+@table("page", MARKDOWN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     text = FENCE.sub("", page.read_text())
     for target in LINK.findall(text):

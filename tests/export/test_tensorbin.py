@@ -13,12 +13,13 @@ import pytest
 
 from alchemist.errors import TensorFileError
 from alchemist.export.tensorbin import DTYPE_CODES, read_tensor, write_tensor
+from tests.tables import table
 
 FILES = Path(__file__).parent.parent / "data" / "tensorbin"
 ENTRIES = [entry for entry in json.loads((FILES / "manifest.json").read_text()) if entry.get("dtype") in DTYPE_CODES and not entry["file"].startswith("mem_")]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["file"])
+@table("entry", ENTRIES, ids=lambda entry: entry["file"])
 def test_reads_files_of_the_real_package(entry: dict, tmp_path: Path) -> None:
     values = read_tensor(FILES / entry["file"])
     assert list(values.shape) == entry["shape"]
@@ -30,8 +31,8 @@ def test_reads_files_of_the_real_package(entry: dict, tmp_path: Path) -> None:
     assert copy.read_bytes() == (FILES / entry["file"]).read_bytes()
 
 
-@pytest.mark.parametrize("tiled", [False, True])
-@pytest.mark.parametrize("shape", [(), (1,), (31,), (0, 4), (32, 33), (2, 3, 64, 1)])
+@table("tiled", [False, True])
+@table("shape", [(), (1,), (31,), (0, 4), (32, 33), (2, 3, 64, 1)])
 def test_round_trip_shapes(shape: tuple[int, ...], tiled: bool, tmp_path: Path) -> None:
     values = np.random.default_rng(0).normal(size=shape).astype(ml_dtypes.bfloat16)
     write_tensor(tmp_path / "t.tensorbin", values, tiled=tiled)

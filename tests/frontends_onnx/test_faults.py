@@ -17,6 +17,7 @@ from alchemist.errors import AlchemistError, FrontendError, InputError, Internal
 from alchemist.frontends.onnx import load
 from alchemist.frontends.onnx.reading import Stored
 from tests.frontends_onnx import files
+from tests.tables import table
 
 FLOAT = TensorProto.FLOAT
 
@@ -83,7 +84,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@table("name", BAD)
 def test_refused(name: str, tmp_path: Path) -> None:
     make, kind, words = BAD[name]
     make(tmp_path / "model.onnx")
@@ -129,7 +130,7 @@ FORMS: list[tuple[str, tuple[int, ...], int, int, dict[str, Any], dict[str, Any]
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("op", "shape", "rank", "opset", "weights", "attributes", "reason"), FORMS, ids=[f"{row[0]}: {row[-1]}" for row in FORMS])
+@table(("op", "shape", "rank", "opset", "weights", "attributes", "reason"), FORMS, ids=[f"{row[0]}: {row[-1]}" for row in FORMS])
 def test_forms_without_a_rule_say_why(
     op: str, shape: tuple[int, ...], rank: int, opset: int, weights: dict[str, Any], attributes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:

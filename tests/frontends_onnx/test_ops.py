@@ -19,6 +19,7 @@ from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.ops import evaluate
 from tests.frontends_onnx.cases import CASES, Case, i64, model_of
 from tests.frontends_onnx.running import run_checked
+from tests.tables import table
 
 assert alchemist.ops
 
@@ -35,7 +36,7 @@ def opset_groups() -> list[tuple[int, list[Case]]]:
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
+@table("case", CASES, ids=lambda case: case.label)
 def test_lowered(case: Case, tmp_path: Path) -> None:
     model, values = model_of([case], case.opset)
     onnx.save(model, tmp_path / "case.onnx")
@@ -96,7 +97,7 @@ KNOWN_VALUES: dict[str, tuple[list[onnx.NodeProto], np.ndarray | float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", KNOWN_VALUES)
+@table("name", KNOWN_VALUES)
 def test_what_is_known_is_computed_at_export(name: str, tmp_path: Path) -> None:
     nodes, wanted = KNOWN_VALUES[name]
     nodes = [constant("r", 1, 5), *nodes, *ADDED]
@@ -130,7 +131,7 @@ BOUNDS = [
 ]
 
 
-@pytest.mark.parametrize(("op", "inputs", "most"), BOUNDS)
+@table(("op", "inputs", "most"), BOUNDS)
 def test_how_large_a_known_value_becomes(op: str, inputs: list[np.ndarray], most: int | None) -> None:
     assert folded_elements(op, inputs, {}) == most
 

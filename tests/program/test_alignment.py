@@ -13,6 +13,7 @@ from alchemist.program.alpha_renaming import Mismatch, Renaming, renamed_like
 from alchemist.program.model import Literal
 from emit_py.printer import function_text
 from tests.program.test_structure import _call
+from tests.tables import table
 
 X, Y = model.TensorRef("x"), model.TensorRef("y")
 DRAM, L1 = model.MemoryConfig(), model.MemoryConfig("l1")
@@ -38,7 +39,7 @@ def aligned(bodies: list[Body], **more: object) -> str:
     return " | ".join([*(line.strip() for line in function_text(made.function).splitlines()[1:]), given])
 
 
-@pytest.mark.parametrize(
+@table(
     ("columns", "written"),
     [
         ([(2, 3, 5), (4, 6, 10)], "dim_0, 2 * dim_0"),
@@ -150,7 +151,7 @@ ALIGNED: dict[str, tuple[list[Body], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ALIGNED)
+@table("case", ALIGNED)
 def test_bodies_side_by_side(case: str) -> None:
     bodies, wanted = ALIGNED[case]
     assert aligned(bodies) == wanted
@@ -198,7 +199,7 @@ RENAMED: dict[str, tuple[Body, Body, bool]] = {  # (one, another, whether one ca
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", RENAMED)
+@table("case", RENAMED)
 def test_a_body_with_the_names_of_another(case: str) -> None:
     one, other, fits = RENAMED[case]
     try:

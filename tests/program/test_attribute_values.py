@@ -11,13 +11,14 @@ from alchemist.errors import EmitError
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.extract import to_value
+from tests.tables import table
 
 
 def literals(*values: Any) -> model.Items:
     return model.Items(tuple(model.Literal(value) for value in values))
 
 
-@pytest.mark.parametrize(
+@table(
     ("kind", "value", "made"),
     [
         (Kind.INT, None, None),

@@ -10,6 +10,7 @@ from alchemist.ops.spec import COLUMN_MATRICES, TTNN_OPS, Arg, Kind
 from alchemist.program import model
 from alchemist.program.graph import Node, Raw, TensorType, Use, Value
 from alchemist.program.roles import argument_role, column_matrix, computed_role, parameter_name
+from tests.tables import table
 
 LINE = re.compile(r"(\w+) (\[[\d,]*\]) = (\w+)((?: \w+)*)((?: \w+=\S+)*)")
 
@@ -143,7 +144,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@table("case", CASES)
 def test_computed_roles(case: str) -> None:
     lines, wanted = CASES[case]
     assert roles(lines) == wanted

@@ -19,6 +19,7 @@ from alchemist.program import build_program, model
 from alchemist.program.merge import Merged, merge_functions
 from alchemist.program.variants import Places, places_of
 from tests.program.test_alpha_renaming import call as plain_call
+from tests.tables import table
 
 DRAM, L1 = model.MemoryConfig(), model.MemoryConfig("l1")
 NAMES = frozenset({"a.w", "a.same", "b.v", "b.same"})
@@ -148,8 +149,8 @@ def test_an_edge_moves_to_the_caller(where: str) -> None:
     assert second.arguments[0] == model.TensorRef("x" if where == "last" else "x_permuted" if where == "first" else "image")
 
 
-@pytest.mark.parametrize("where", ["first", "first, under another name", "last"])
-@pytest.mark.parametrize("guard", ["in L1", "called twice", "in a loop", "the entry cannot say where"])
+@table("where", ["first", "first, under another name", "last"])
+@table("guard", ["in L1", "called twice", "in a loop", "the entry cannot say where"])
 def test_an_edge_that_stays(where: str, guard: str) -> None:
     plain, edged = function("one", []), replace(function("two", []), body=with_edge(where, L1 if guard == "in L1" else DRAM))
     net = entry(one="a", two="b")

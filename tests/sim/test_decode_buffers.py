@@ -8,6 +8,7 @@ import pytest
 from ttnn_shim.queries import Memory, Record, Spec
 
 import ttnn_shim
+from tests.tables import table
 
 COMPUTE = Record("WormholeComputeKernelConfig", (("math_fidelity", "HiFi2"), ("math_approx_mode", False), ("fp32_dest_acc_en", False), ("packer_l1_acc", True)))
 
@@ -76,7 +77,7 @@ LATENT = [
 ]
 
 
-@pytest.mark.parametrize(("sizes", "cores", "chunk", "page", "expected"), LATENT)
+@table(("sizes", "cores", "chunk", "page", "expected"), LATENT)
 def test_buffers_of_latent_decode_attention(sizes: tuple[int, ...], cores: int | None, chunk: int, page: int, expected: int | None) -> None:
     users, heads, positions, columns, values = sizes
     keys, told = cache(users, 1, positions, columns, page)

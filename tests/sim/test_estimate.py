@@ -13,6 +13,7 @@ from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, tensor
 from ttnn_shim.row_attrs import op_attributes, paddings
 from ttnn_shim.simlib import SimulatorError, simulator
 
+from tests.tables import table
 from tools.calibration.calibrate import load
 from tools.calibration.problem import SFPU, Problem, mask_of, parameters_of, read_constants
 from tools.calibration.rows import read_table
@@ -93,7 +94,7 @@ def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> N
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.parametrize(
+@table(
     ("table", "column", "value", "what"),
     [
         ("ops", "inputs", "{oops", "not JSON"),
@@ -206,7 +207,7 @@ def test_attributes_that_an_operation_does_not_have(op: str, attributes: dict[st
 WINDOW = {"input_hw": [8, 9], "window_hw": 3, "stride_hw": [1, 2]}
 
 
-@pytest.mark.parametrize(
+@table(
     ("op", "attributes", "kernels", "wanted"),
     [
         ("halo", {"config": WINDOW}, "", {"batch": 1, "input_hw": [8, 9], "window_hw": [3, 3], "stride_hw": [1, 2], "dilation_hw": [1, 1], "padding": [0, 0, 0, 0],

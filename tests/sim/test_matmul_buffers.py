@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from ttnn_shim.queries import Memory, Record, Spec
 
 import ttnn_shim
+from tests.tables import table
 
 DRAM, L1 = Memory(), Memory("L1")
 COMPUTE = Record("WormholeComputeKernelConfig", (("math_fidelity", "HiFi2"), ("math_approx_mode", False), ("fp32_dest_acc_en", False), ("packer_l1_acc", True)))
@@ -56,7 +56,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@table("name", CASES)
 def test_buffers_are_the_real_librarys(name: str) -> None:
     a, memory, b, result, program, bias, expected = CASES[name]
     inputs = [Spec(a, "bfloat16", "tile", memory), Spec(b, "bfloat16", "tile", DRAM)]

@@ -17,6 +17,7 @@ from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
 from ttnn_shim.simlib import simulator
 
+from tests.tables import table
 from tools.calibration.accuracy import other_sections
 from tools.calibration.calls import group_of, observations
 from tools.calibration.published_accuracy import END, START, layer_lines, with_section
@@ -120,7 +121,7 @@ def test_tables_whose_calls_cannot_be_priced(monkeypatch: pytest.MonkeyPatch) ->
         ask([])
 
 
-@pytest.mark.parametrize(
+@table(
     ("chip", "arch", "wanted"),
     [
         ("Galaxy", "wormhole_b0", ("n150", (7, 10))),

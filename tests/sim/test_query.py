@@ -12,6 +12,7 @@ from ttnn_shim.queries import CallAnswer, Memory, ProgramAnswer, Record, Spec
 
 import ttnn_shim
 from tests.device import simulated_device
+from tests.tables import table
 from ttnn_shim import queries
 
 # Families whose calls are one op on device tensors each. Ops of other families are composed in the Python door.
@@ -206,7 +207,7 @@ def test_use_multicore_is_no_hint(op: str, layout: str) -> None:
     assert one.device_ns > 5 * many.device_ns
 
 
-@pytest.mark.parametrize(
+@table(
     ("op", "inputs", "named", "match"),
     [
         ("ttnn.nothing", [A], {}, "not implemented"),

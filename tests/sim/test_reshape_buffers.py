@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from ttnn_shim.queries import Memory, Spec
 
 import ttnn_shim
+from tests.tables import table
 
 WIDE = 1 << 20
 # shapes before and behind, bytes on an n150 and a p150
@@ -21,8 +21,8 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize("card", ["n150", "p150"])
-@pytest.mark.parametrize(("before", "behind", "n150", "p150"), ENDS)
+@table("card", ["n150", "p150"])
+@table(("before", "behind", "n150", "p150"), ENDS)
 def test_rows_that_find_no_room(before: tuple[int, ...], behind: tuple[int, ...], n150: int, p150: int, card: str) -> None:
     answer = ttnn_shim.query("ttnn.reshape", [Spec(before, "bfloat16", "row_major"), list(behind)], card=card)
     assert not answer.accepted

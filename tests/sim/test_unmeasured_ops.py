@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from ttnn_shim.error_bands import UNMEASURED_BAND
 from ttnn_shim.program_query import query_program
 from ttnn_shim.simlib import Priced
+
+from tests.tables import table
 
 Case = tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]
 """Inputs, output, attributes."""
@@ -132,8 +133,8 @@ CASES: dict[Callable[[int], Case], str] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.__name__ for case in CASES])
-@pytest.mark.parametrize("arch", ["n150", "p150"])
+@table("case", CASES, ids=[case.__name__ for case in CASES])
+@table("arch", ["n150", "p150"])
 def test_a_model_of_the_kernels_grows_with_the_work(case: Callable[[int], Case], arch: str) -> None:
     """Twice the work takes longer, and not much more than twice as long; the band says that no row was measured."""
 
