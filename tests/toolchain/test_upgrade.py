@@ -261,3 +261,15 @@ def test_the_command_prints_todays_text_and_says_what_it_changed(tmp_path: Path,
     printed = capsys.readouterr()
     assert "ttir.slice_static" in printed.out
     assert "until 2025-08-19: ttir.slice -> ttir.slice_static" in printed.err
+
+
+def test_a_tensor_over_several_chips_is_read_and_refused_as_a_program(tmp_path: Path) -> None:
+    path = tmp_path / "x.mlir"
+    text = TEXTS["ttnn.mesh_shard over one chip"][0].replace(f"({_SQUARE}, !ttnn.device) -> {_SQUARE}", f"({_SQUARE}, !ttnn.device) -> tensor<16x64xbf16>")
+    path.write_text(
+        text.replace(f"return %0 : {_SQUARE}", "return %0 : tensor<16x64xbf16>").replace(f"-> {_SQUARE} {{", "-> tensor<16x64xbf16> {"), encoding="utf-8"
+    )
+    assert "ttnn.mesh_shard" in _upgraded(path.read_text(encoding="utf-8"))[0]
+    with pytest.raises(AlchemistError, match="2026-05-28") as error:
+        mlir_sources(path)
+    assert error.value.op == "ttnn.mesh_shard"

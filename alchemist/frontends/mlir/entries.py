@@ -22,7 +22,7 @@ from alchemist.errors import LoweringError
 from alchemist.ir.attributes import OpaqueAttr, OpaqueType
 from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
-from alchemist.toolchain.changes import successor
+from alchemist.toolchain.changes import unfinished
 
 
 def modules_in(module: ModuleOp) -> list[ModuleOp]:
@@ -87,7 +87,7 @@ def refuse_types(function: FuncOp, filename: str) -> None:
     signature = function.function_type
     ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
-        gone = successor(op.name)
+        gone = unfinished(op.name)
         if gone is not None:
             raise LoweringError(f"tt-mlir has no such op since {gone.until}", op=op.name, location=place_of(op) or filename, hint=f"today: {gone.new}")
         types = ends if op is function else [(result.type, "") for result in op.results]
