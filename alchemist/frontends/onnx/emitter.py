@@ -57,10 +57,11 @@ class Tensor(Value[DType]):
     @property
     def uniform(self) -> Scalar | None:
         """The one value of a constant whose elements are all equal, else None; nothing is said of weights."""
-        if self.known is None or self.known.size == 0:
+        known = self.known
+        if known is None or known.size == 0:
             return None
-        first = self.const[(0,) * self.rank]
-        return first.item() if bool((self.const == first).all()) else None
+        first = known[(0,) * self.rank]
+        return first.item() if bool((known == first).all()) else None
 
     @property
     def known(self) -> Array | None:

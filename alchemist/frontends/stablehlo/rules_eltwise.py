@@ -190,8 +190,8 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
     quotient = op_of(other.ssa, "ttir.div")
     if minus is not None and quotient is not None and minus.operands[0] is other.ssa and number(minus.operands[1]) == 1 and not of.startswith(("f", "bf")):
         x, y = quotient.operands
-        left = c.e.emit("ttir.remainder", [x, y])
-        return Val(shape, of, c.e.emit("ttir.div", [c.e.emit("ttir.subtract", [x, left]), y]))
+        remainder = c.e.emit("ttir.remainder", [x, y])
+        return Val(shape, of, c.e.emit("ttir.div", [c.e.emit("ttir.subtract", [x, remainder]), y]))
     return None
 
 
