@@ -11,6 +11,8 @@ import pytest
 from alchemist.ir.layout import TTNNLayout
 from alchemist.ir.printer import attribute_text
 
+pytestmark = pytest.mark.slow  # whoever shares the cores changes the times
+
 MEASURE = """
 import json, re, sys, time
 from alchemist.driver import mlir_files

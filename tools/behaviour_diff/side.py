@@ -76,7 +76,7 @@ class Side:
 
 def _environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TTNN_SHIM_LIBRARY", "TTSIM_LIBRARY")}
-    return {**kept, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "TEST_IS_SLOW": "", "PYTHONHASHSEED": "0", **more}
+    return {**kept, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONHASHSEED": "0", **more}
 
 
 def _start(folder: Path, tests: Path, tools: Path) -> Path:
