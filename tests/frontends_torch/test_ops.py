@@ -63,7 +63,7 @@ case("mixed", lambda a, b: (a + b, a * b, a > b, a == b, a.bool() & (b > 0)), r(
 case("bf16 mixed", lambda a, b: (a + b, (a + 1.5), a * b.bfloat16()), r(3, 4).bfloat16(), r(3, 4), tol=2e-2)
 case(
     "addalpha",
-    lambda a, b: (torch.add(a, b, alpha=2), torch.sub(a, b, alpha=0.5), torch.rsub(a, b, alpha=3)),
+    lambda a, b: (torch.add(a, b, alpha=2), torch.sub(a, b, alpha=0.5), torch.rsub(a, b, alpha=3), torch.add(torch.zeros(()), b, alpha=2)),
     r(3, 4),
     r(3, 4),
 )
