@@ -11,10 +11,11 @@ from tools.behaviour_diff import exports, report
 
 
 def test_texts_that_differ_are_named_with_their_lines() -> None:
-    before, after = {"a": "x\ny", "b": "z", "gone": ""}, {"a": "x\nw", "b": "z", "new": ""}
+    before, after = {"a": "x\ny", "b": "z", "gone": ""}, {"a": "x\nw", "b": "z", "new": "v"}
     assert list(report.texts("programs", before, after, "texts", 3)) == [
-        "programs: 1 of 2 rows moved, 1 only in head, 1 only in base  (texts)",
+        "programs: 3 of 4 rows moved, 1 only in head, 1 only in base  (texts)",
         *("  a", "    @@ -2 +2 @@", "    -y", "    +w"),
+        *("  gone", "  new", "    @@ -0,0 +1 @@", "    +v"),
     ]
 
 

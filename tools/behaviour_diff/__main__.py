@@ -45,6 +45,8 @@ def main(words: Sequence[str]) -> int:
     for kind in [kind for kind in kinds if kind != "exports" or names]:
         start = time.monotonic()
         (before, remark), (after, _) = (rows(side, kind, names if KINDS[kind].by_name else (), options.fresh) for side in sides)
+        if remark:  # other questions: what both were asked
+            before, after = ({name: row for name, row in rows_.items() if name in before and name in after} for rows_ in (before, after))
         if kind == "exports":
             lines, is_moved = report.programs(before, after, KINDS[kind].tells, cache_folder() / "times" / f"{key_of(SIMULATOR)}.json", options.show)
         else:

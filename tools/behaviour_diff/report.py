@@ -15,14 +15,14 @@ _MOST_LINES = 30
 
 
 def moved(before: Rows, after: Rows) -> list[str]:
-    """Names of rows that both have and that differ."""
-    return [name for name in before if name in after and before[name] != after[name]]
+    """Names of rows that differ, or that one side alone has: a pass that changes another module than before has a row for it."""
+    return [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
 
 def _head(title: str, before: Rows, after: Rows, names: Sequence[str], tells: str) -> str:
     new, gone = len(after.keys() - before.keys()), len(before.keys() - after.keys())
     more = "".join(f", {count} {word}" for count, word in ((new, "only in head"), (gone, "only in base")) if count)
-    return f"{title}: {len(names)} of {len(before.keys() & after.keys())} rows moved{more}  ({tells})"
+    return f"{title}: {len(names)} of {len(before.keys() | after.keys())} rows moved{more}  ({tells})"
 
 
 def texts(title: str, before: Rows, after: Rows, tells: str, most: int) -> Iterator[str]:
@@ -31,7 +31,7 @@ def texts(title: str, before: Rows, after: Rows, tells: str, most: int) -> Itera
     yield _head(title, before, after, names, tells)
     for name in names[:most]:
         yield f"  {name}"
-        yield from _difference(before[name], after[name])
+        yield from _difference(before.get(name, ""), after.get(name, ""))
     for name in names[most:]:
         yield f"  {name}"
 
@@ -47,14 +47,14 @@ def prices(title: str, before: Rows, after: Rows, tells: str, most: int) -> Iter
     """Largest ratio first. Each row that is not bit-equal counts; most: how many are shown."""
     names = moved(before, after)
     yield _head(title, before, after, names, tells)
-    ratios = {name: _ratio(before[name].split()[0], after[name].split()[0]) for name in names}
+    ratios = {name: _ratio(before.get(name, "-").split()[0], after.get(name, "-").split()[0]) for name in names}
     tables: dict[str, list[float]] = {}
     for name in names:
         tables.setdefault(name.split()[0], []).append(ratios[name])
     for table, found in sorted(tables.items()):
         yield f"  {table}: {len(found)} rows, ratio {min(found):.4f} to {max(found):.4f}"
     for name in sorted(names, key=lambda name: abs(math.log(ratios[name])) if 0 < ratios[name] < math.inf else math.inf, reverse=True)[:most]:
-        yield f"  {name}: {before[name]} -> {after[name]}  ({ratios[name]:.4f})"
+        yield f"  {name}: {before.get(name, 'nothing')} -> {after.get(name, 'nothing')}  ({ratios[name]:.4f})"
 
 
 def _ratio(before: str, after: str) -> float:
