@@ -13,8 +13,10 @@ from ttnn_shim.command_line import CommandParser
 from alchemist.driver import mlir_files
 from alchemist.errors import AlchemistError, OptionError, check_writable
 from alchemist.export.writer import merge
-from alchemist.frontends.mlir.load import load_each
+from alchemist.frontends.mlir.load import load_each, stablehlo_to_ttir
+from alchemist.frontends.mlir.read import read_module
 from alchemist.options import CompilerOptions, Language, pairs
+from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import check_options, compile_captured
 from alchemist.progress import Progress
 from alchemist.toolchain.flatbuffer import write_file
@@ -93,3 +95,11 @@ def _one_source(sources: dict[str, str]) -> dict[str, str]:
                 text = before + sources[header].replace("#pragma once\n", "", 1) + after.replace(line, "")
         own[name] = text
     return own or sources
+
+
+def lowered_binary(text: str, filename: str) -> bytes:
+    """A `.ttnn` of TTIR, StableHLO or TTNN text, lowered with default options. Raises: ParseError, VerifyError, LoweringError."""
+    module = stablehlo_to_ttir(read_module(text, filename))
+    if any(op.name.startswith("ttir.") for op in module.walk()):
+        module = lower_to_ttnn(module, CompilerOptions()).module
+    return ttnn_binary(module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib.util
 import inspect
 import logging
 import re
@@ -42,7 +43,8 @@ def jit(
     """Decorates a function of TT-NN ops on tensors.
 
     Args:
-        compile_only: a call returns the traced module (`IrModule`) and runs nothing.
+        compile_only: a call returns the traced module (`IrModule`) and runs nothing. The module goes to `out_dir` as text, and as
+            a `.ttnn` binary where alchemist is installed.
         debug: print the module, and write it to `out_dir`.
         enable_cache: keep up to 64 traces per function; `num_entries` counts them.
         math_fidelity: `ttnn.MathFidelity` of matmuls. None and HiFi4 (the real default) leave each op the config of the undecorated call.
@@ -187,6 +189,14 @@ class JitFunction:
     def _dump(self, graph: Graph) -> None:
         module = IrModule.of(graph, self._name)
         (self.out_dir / f"{self._name}.mlir").write_text(str(module), encoding="utf-8")
+        if self._compile_only and importlib.util.find_spec("alchemist") is not None:
+            compiler = importlib.import_module("alchemist.driver.translate")  # the simulator itself does without a compiler
+            binary = self.out_dir / f"{self._name}.ttnn"
+            binary.unlink(missing_ok=True)  # of an earlier function of this name
+            try:
+                binary.write_bytes(compiler.lowered_binary(str(module), self._name))
+            except compiler.AlchemistError as error:  # types that the compiler cannot lower, block formats among them
+                _logger.warning("ttnn_jit: no .ttnn of %s: %s", self._name, error)
         if self.debug:
             print(f"// -----// IR Dump after TracingCompiler (Tracing-based) //----- //\n{module}")
             groups = fused_groups(graph) if self._fuse else [[index] for index in range(len(graph.nodes))]
