@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from alchemist.errors import FlatbufferError, OptionError, UserError
+from alchemist.errors import AlchemistError, FlatbufferError, OptionError, UserError
 from alchemist.source_text import read_bytes
 from alchemist.toolchain import descriptors, flatbuffer, ttnn_file
 from alchemist.toolchain.flatbuffer import Record, as_json
@@ -83,8 +83,12 @@ def _cpp(root: Record) -> str:
     from alchemist.driver.mlir_files import Chunk
     from alchemist.driver.translate import translate
 
+    """The C++ that is stored, else generated; of a module that cannot be generated (a library for the host's processor) a comment that says why."""
     stored = [text for program in root.get("programs", ()) if (text := program.get("debug_info", {}).get("cpp"))]
-    return stored[0] if stored else translate(Chunk(str(root["mlir"]["source"]), "mlir"), "cpp")
+    try:
+        return stored[0] if stored else translate(Chunk(str(root["mlir"]["source"]), "mlir"), "cpp")
+    except AlchemistError as error:
+        return "".join(f"// {line}\n" for line in ("no C++ of this module:", *str(error).splitlines()))
 
 
 def query(values: Mapping[str, Any], artifacts: Artifacts) -> dict[str, Any]:

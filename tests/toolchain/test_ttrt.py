@@ -222,3 +222,11 @@ def test_reading_loads_no_compiler() -> None:
     code = "import sys; from alchemist.ttrt import cli; cli.main(['read', '--section', 'version', 'out.ttnn']); print(sorted({'torch', 'jax', 'xdsl', 'numpy'} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
+
+
+def test_the_section_cpp_says_why_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    root = read_ttnn("out.ttnn")
+    root["mlir"]["source"] = "module {}"
+    Path("empty.ttnn").write_bytes(flatbuffer.write(root.table, root, flatbuffer.TTNN))  # type: ignore[arg-type]
+    assert cli.main(["read", "--section", "cpp", "empty.ttnn"]) == 0
+    assert capsys.readouterr().out.startswith("// no C++ of this module:\n// error[ALC-")
