@@ -1,3 +1,3 @@
 """The version of the compiler, for every module; `pyproject.toml` has the same (a test compares)."""
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
