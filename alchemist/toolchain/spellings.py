@@ -112,7 +112,7 @@ class OldSpellings(OlderText):
         name, body = encoding.data
         key = (shape, body)
         if key not in self._encodings:
-            self._encodings[key] = layouts.encoding_of(shape, body, self)
+            self._encodings[key] = layouts.encoding_of(shape, body, self, checked=name == "#tt.layout")
             until, form = ("2024-11-27", "#tt.layout<...>") if name == "#tt.layout" else ("2026-05-06", "#ttnn.ttnn_layout with a grid of all tensors")
             self.applied.add(until, form, "#ttnn.ttnn_layout<...>")
         return self._encodings[key]

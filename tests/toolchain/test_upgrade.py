@@ -9,6 +9,7 @@ import pytest
 from alchemist.cli import main
 from alchemist.codegen import mlir_sources
 from alchemist.errors import AlchemistError
+from alchemist.frontends.mlir import load
 from alchemist.frontends.mlir.read import read_module
 from alchemist.ir.text import print_module
 from alchemist.toolchain.changes import ROWS, Row
@@ -273,3 +274,10 @@ def test_a_tensor_over_several_chips_is_read_and_refused_as_a_program(tmp_path: 
     with pytest.raises(AlchemistError, match="2026-05-28") as error:
         mlir_sources(path)
     assert error.value.op == "ttnn.mesh_shard"
+
+
+def test_tiled_weights_of_a_convolution_reach_the_host_in_rows() -> None:
+    tiled = "tensor<16x32x3x3xbf16, #tt.layout<(d0, d1, d2, d3) -> (d0 * 96 + d1 * 3 + d2, d3), undef, <1x1>, memref<48x1x!tt.tile<32x32, bf16>, "
+    module = load(_NN_CONV.replace("tensor<16x32x3x3xbf16>", tiled + "#tt.memory_space<dram>>, interleaved>>")).module
+    conv = next(op for op in module.walk() if op.name == "ttnn.conv2d")
+    assert [conv.operands[1].owner.name, conv.operands[1].owner.operands[0].owner.name] == ["ttnn.to_layout", "ttnn.from_device"]

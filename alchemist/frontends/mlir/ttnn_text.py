@@ -137,7 +137,10 @@ def _raw_weights_from_host(op: Operation) -> None:
     for value in (*operands(op, "weight"), *operands(op, "bias")):
         layout = layout_of(value.type)
         if layout is not None and isinstance(value.owner, Block):
-            moved = Builder.before(op).op("ttnn.from_device", [value], {}, [layout.with_(shape(value), buffer="system_memory").type_for(shape(value))])
+            b, dims = Builder.before(op), shape(value)
+            moved = b.op("ttnn.from_device", [value], {}, [layout.with_(dims, buffer="system_memory").type_for(dims)])
+            if layout.page == "tile":  # texts of 2024: the runtime of that day untilized them
+                moved = b.op("ttnn.to_layout", [moved], {}, [layout.with_(dims, buffer="system_memory", page="row_major").type_for(dims)])
             op.operands = [moved if operand is value else operand for operand in op.operands]
 
 
