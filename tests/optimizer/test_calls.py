@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
-
 from alchemist.optimizer.calls import ask, spec_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.registry import functions
+from tests.tables import table
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))
 from ttir_cases import NAMED, Case
@@ -26,7 +25,7 @@ NOT_ASKABLE = {
 }
 
 
-@pytest.mark.parametrize("case", NAMED.items(), ids=lambda case: case[0])
+@table("case", NAMED.items(), ids=lambda case: case[0])
 def test_every_lowered_op_is_accepted_with_its_own_result(case: tuple[str, Case]) -> None:
     module = lower_to_ttnn(case[1].module(), CompilerOptions.parse({})).module
     for func in functions(module):

@@ -18,6 +18,7 @@ from alchemist.ir.layout import layout_of
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.passes import lower_to_ttnn
 from tests.device import simulated_device
+from tests.tables import table
 
 ttnn_shim = pytest.importorskip("ttnn_shim")
 
@@ -77,7 +78,7 @@ def _run(ttnn: Any, device: Any, module: ModuleOp, arguments: list[np.ndarray[An
     return [_host(ttnn, names[program.names[value]]) for value in last.operands]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@table("case", CASES, ids=lambda case: case.name)
 def test_values_on_the_shim(case: Case, ttnn: Any, device: Any) -> None:
     module, arguments = case.module(), case.arguments()
     wanted = run_ttir(module, arguments)
