@@ -36,9 +36,9 @@ KNOWN = (
     Known("alchemist/frontends/onnx/rules/resize.py", "MOST_ELEMENTS_OF_MATRIX = 1 << 24", "MOST_ELEMENTS_OF_MATRIX = 1 << 25"),
     # Of a review of commit 30a4846, whose tests noticed none of these.
     Known("ttnn_shim/src/ops/core/layout.cpp", "return use_multicore ? sub_core_grids :", "return true ? sub_core_grids :"),
-    Known("ttnn_shim/src/strategy/conv.cpp", "arch.k.conv_accumulate - costs(arch)", "arch.k.conv_accumulate + costs(arch)"),
+    Known("ttnn_shim/src/strategy/conv.cpp", "arch.k.conv_accumulate - arch.k.mm_reload", "arch.k.conv_accumulate + arch.k.mm_reload"),
     Known("ttnn_shim/src/strategy/layout.cpp", "arch.k.untilize_block + arch.k.untilize_tile", "arch.k.untilize_block + arch.k.tilize_tile"),
-    Known("ttnn_shim/src/strategy/move.cpp", "tile_bytes()) * costs(arch).pad_byte", "tile_bytes()) * 0.5 * costs(arch).pad_byte"),
+    Known("ttnn_shim/src/strategy/move.cpp", "tile_bytes()) * arch.k.pad_byte", "tile_bytes()) * 0.5 * arch.k.pad_byte"),
     Known("ttnn_shim/src/tensor/gemm.cpp", "            table_.erase(found);", ""),
     Known("ttnn_shim/src/ops/clock.cpp", "lock_(clock_mutex()), log_", "lock_(clock_mutex(), std::defer_lock), log_"),
     Known(
