@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +14,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
+from alchemist.passes.fold import constant_of
 from alchemist.passes.fuse_patterns import binary, number, scaled
 from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
 from alchemist.passes.views import permuted, reshaped
@@ -120,8 +122,26 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
     position[made] = position[op]
     add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
-    replace(op, list(made.results))
+    replace(op, [_without_keys(maker, made.results[0], scores)])
     return True
+
+
+def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:
+    """The attention with NaN in rows whose scores are all -inf, as softmax has it: the fused op's lowest score is finite, and gives a mean there."""
+    if scores.chosen is None or scores.fill != -math.inf:
+        return value
+    chosen = scores.chosen
+    known = constant_of(chosen)
+    if known is not None and bool((known == scores.inverted).any(-1).all()):
+        return value
+    dims = (1,) * (4 - len(shape(chosen))) + shape(chosen)
+    visible = reshaped(b, chosen, dims)
+    visible = visible if scores.inverted else b.value("ttir.logical_not", [visible], {}, [tensor(dims, "i1")])
+    rows, of = (*dims[:-1], 1), element_type(value)
+    keyed = b.value("ttir.reduce_or", [visible], {"dim_arg": [3], "keep_dim": True}, [tensor(rows, "i1")])
+    zero, nan = (b.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (0.0, math.nan))
+    added = b.value("ttir.where", [keyed, zero, nan], {}, [tensor(rows, of)])
+    return b.value("ttir.add", [value, added], {}, [value.type])
 
 
 def _turn(value: SSAValue) -> Operation | None:

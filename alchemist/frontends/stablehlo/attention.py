@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,8 @@ def scores_of(x: SSAValue) -> Scores | None:
             mask, inner, fill, inverted = where.operands[0], where.operands[2], flipped, True
         else:
             return None
+        if fill == -math.inf and op_of(mask, "ttir.constant") is None:
+            return None  # a row without keys is NaN, which the fused op does not give: the pass fuse-attention adds it
     else:
         for scored, bias in pairs(x, "ttir.add"):
             if op_of(trace(scored).root, "ttir.multiply", "ttir.div", "ttir.matmul") is not None and number(bias) is None:

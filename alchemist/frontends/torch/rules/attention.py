@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
+import numpy as np
 import torch
 from torch.nn.functional import linear
 from xdsl.ir import Operation, SSAValue
@@ -12,8 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
-from alchemist.ir.access import shape as shape_of
+from alchemist.ir.access import element_type
+from alchemist.ops.evaluate import evaluate
 
+LARGEST_BFLOAT16 = float(torch.finfo(torch.bfloat16).max)
 MASKED = -1e9
 """Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
 
@@ -42,49 +45,57 @@ def scaled_dot_product_attention(
         mask, is_causal = c.constant(torch.ones(length, keys, dtype=torch.bool).tril()), False
     if mask is not None and mask.const is not None:
         mask, is_causal = _known_mask(mask, is_causal)
-    keyed = None
-    if mask is not None:
-        mask, keyed = _additive(c, mask, q, keys), _keyed_rows(c, mask, q)
+    mask, keyed = (None, None) if mask is None else _mask_and_keys(c, mask, q, keys)
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
     out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)
     return c.reshape(out if keyed is None else c.binary("multiply", out, keyed), shape)
 
 
-def _keyed_rows(c: Emitter, mask: Tensor, q: Tensor) -> Tensor | None:
-    """1 where a row has a key and 0 where torch's result is zero, for masks that can hide a row's own key.
+def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tensor, Tensor | None]:
+    """(what is added to the scores, 1 where a row has a key and 0 where all its keys are masked).
 
-    Those are rows that differ (causal) joined with a mask from an input (padding): padding on the left hides whole rows.
-    Of a mask that is known at export it is known which.
+    torch's result is zero in a row without keys; the device's softmax would give the mean of all values there, or NaN. None where every row has one.
     """
-    if mask.dtype != torch.bool or mask.rank not in (2, 4):
-        return None
+    mask = _mask_of_four(c, mask, q)
+    keyed = None
     if mask.const is not None:
-        keyed = mask.const.any(-1, keepdim=True)
-        return None if bool(keyed.all()) else c.constant(keyed.to(q.dtype).reshape([1] * (4 - mask.rank) + list(keyed.shape)))
-    if mask.rank != 4:
-        return None
-    small = c.before_broadcast(mask)
-    if small.rank != 4 or small.shape[-2] == 1 or not _joins_padding(small.ssa):
-        return None
-    return c.shared(mask, "rows with a key", lambda: c.cast(c.reduce("reduce_or", small, [-1], True), q.dtype))
+        allowed = mask.const if mask.dtype == torch.bool else mask.const > -math.inf
+        rows = allowed.any(-1, keepdim=True)
+        keyed = None if bool(rows.all()) else c.constant(rows.to(q.dtype))
+        if mask.dtype != torch.bool and not bool(allowed.all()):
+            mask = c.constant(mask.const.clamp(min=MASKED))
+    elif mask.dtype == torch.bool:
+        keyed = c.shared(mask, "rows with a key", lambda: c.cast(c.reduce("reduce_or", c.before_broadcast(mask), [-1], True), q.dtype))
+    else:
+        lowest = _lowest(mask.ssa)
+        given = mask
+        if lowest == -math.inf:
+            keyed = c.shared(given, "rows with a key", lambda: c.cast(_has_number(c, c.before_broadcast(given)), q.dtype))
+        if lowest < -LARGEST_BFLOAT16:  # attention reads bfloat16, where such numbers are -inf
+            mask = c.shared(given, "finite mask", lambda: c.expand(c.binary("maximum", c.before_broadcast(given), MASKED), given.shape))
+    return _additive(c, mask, q, keys), keyed
 
 
-def _joins_padding(value: SSAValue) -> bool:
-    """Whether the boolean is an `and` with a computed part that is the same for every row."""
-    owner = value.owner
-    if not isinstance(owner, Operation) or owner.name not in ("ttir.logical_and", "ttir.broadcast", "ttir.reshape"):
-        return False
-    if owner.name != "ttir.logical_and":
-        return _joins_padding(owner.operands[0])
-    for part in owner.operands:
-        maker = part.owner
-        while isinstance(maker, Operation) and maker.name == "ttir.broadcast":
-            part = maker.operands[0]
-            maker = part.owner
-        dims = shape_of(part)
-        if len(dims) == 4 and dims[-2] == 1 and dims[-1] > 1:
-            return True
-    return any(_joins_padding(part) for part in owner.operands)
+def _has_number(c: Emitter, mask: Tensor) -> Tensor:
+    """Whether a row has a value above -inf."""
+    return c.binary("ge", c.reduce("max", mask, [-1], True), torch.finfo(mask.dtype).min, torch.bool)
+
+
+def _lowest(value: SSAValue) -> float:
+    """The lowest number that a float mask may hold: -inf where it comes from an input, else what its constants say."""
+    todo, seen, lowest = [value], set(), 0.0
+    while todo:
+        value = todo.pop()
+        if value in seen or not element_type(value).startswith(("f", "bf")):
+            continue
+        seen.add(value)
+        owner = value.owner
+        if not isinstance(owner, Operation):
+            return -math.inf
+        if not owner.operands:
+            lowest = min(lowest, float(np.min(evaluate(owner, {})[0], initial=0.0)))
+        todo += owner.operands
+    return lowest
 
 
 def _four(c: Emitter, x: Tensor) -> Tensor:
@@ -110,13 +121,16 @@ def _known_mask(mask: Tensor, is_causal: bool) -> tuple[Tensor | None, bool]:
     return mask, is_causal
 
 
-def _additive(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> Tensor:
-    """[batch or 1, heads or 1, length, keys] in the query's dtype."""
+def _mask_of_four(c: Emitter, mask: Tensor, q: Tensor) -> Tensor:
+    """[batch or 1, heads or 1, rows or 1, keys]."""
     if mask.rank < 4:
         lead = [1] * (4 - mask.rank) if mask.rank != 3 or mask.shape[0] == 1 or q.shape[1] != 1 else []
-        mask = c.reshape(mask, [*lead, *mask.shape] if lead else [mask.shape[0], 1, *mask.shape[1:]])
-    elif mask.rank > 4:
-        mask = c.reshape(mask, [math.prod(mask.shape[:-3]), *mask.shape[-3:]])
+        return c.reshape(mask, [*lead, *mask.shape] if lead else [mask.shape[0], 1, *mask.shape[1:]])
+    return c.reshape(mask, [math.prod(mask.shape[:-3]), *mask.shape[-3:]]) if mask.rank > 4 else mask
+
+
+def _additive(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> Tensor:
+    """[batch or 1, heads or 1, length, keys] in the query's dtype."""
     if mask.dtype == torch.bool:
         mask = c.shared(mask, "additive mask", lambda: _numbers(c, mask, q.dtype))
     mask = c.cast(mask, q.dtype)
@@ -146,8 +160,9 @@ def flash_attention(
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
     if dropout_p:
         raise Unsupported("attention dropout in training mode is random: call model.eval() first")
-    mask = _additive(c, attn_mask, q, k.shape[-2]) if attn_mask is not None else None
-    return [c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)]
+    mask, keyed = _mask_and_keys(c, attn_mask, q, k.shape[-2]) if attn_mask is not None else (None, None)
+    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)
+    return [out if keyed is None else c.binary("multiply", out, keyed)]
 
 
 Torch: TypeAlias = torch.Tensor
