@@ -39,6 +39,7 @@ from alchemist.frontends.torch.export import (
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.node_locations import Sources
 from alchemist.frontends.torch.training import takes_gradients
+from alchemist.frontends.torch.wide_integers import WideIntegersRefused
 from alchemist.ir.access import entry_function, mark_written
 
 __all__ = ["capture"]
@@ -359,7 +360,10 @@ class _Golden:
             with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
                 try:
-                    result = self.model(*args, **kwargs)
+                    with WideIntegersRefused((args, kwargs)):
+                        result = self.model(*args, **kwargs)
+                except FrontendError:
+                    raise
                 except Exception as error:
                     hint = "call the model with these arguments: torch.export knows its shapes only"
                     raise FrontendError("the model fails on its example arguments", got=f"{type(error).__name__}: {error}", hint=hint) from error
