@@ -129,6 +129,9 @@ def _pad(z: Pair, pad: Sequence[int], value: complex = 0) -> Pair:
 def _mul(a: Any, b: Any) -> Pair:
     if not isinstance(a, Pair):
         a, b = b, a
+    if not isinstance(a, Pair):  # a real tensor and a complex number
+        factor, real = (a, b) if isinstance(a, complex) else (b, a)
+        return Pair(real * factor.real, real * factor.imag)
     if isinstance(b, Pair):
         return Pair(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
     if isinstance(b, complex):
@@ -138,7 +141,10 @@ def _mul(a: Any, b: Any) -> Pair:
 
 @_parts("div")
 def _div(a: Any, b: Any) -> Pair:
+    if isinstance(b, complex):
+        return _mul(a, 1 / b)
     if not isinstance(b, Pair):
+        a = as_pair(a)
         return Pair(a.re / b, a.im / b)
     size = b.re * b.re + b.im * b.im
     top = _mul(as_pair(a), _conj(b))
