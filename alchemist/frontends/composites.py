@@ -252,6 +252,13 @@ def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
     return x
 
 
+def log_sum_exp(c: Vocabulary[T, D], x: T, dims: list[int] | None, most: float) -> T:
+    """Over `dims`, which are kept. most: the largest number of the type: infinities have no difference from the peak."""
+    peak = c.unary("clamp_scalar", c.reduce("max", x, dims, True), {"min": -most, "max": most})
+    total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), dims, True)
+    return c.binary("add", c.unary("log", total), peak)
+
+
 # --- whole numbers ------------------------------------------------------------------------------------------------------------
 
 

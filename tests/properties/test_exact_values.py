@@ -96,6 +96,62 @@ def test_writes_inside_composite_ops() -> None:
     check(writes, torch.rand(6, 6, generator=torch.Generator().manual_seed(0)) - 0.5, tolerance=2e-3)
 
 
+def rows_without_keys(q: torch.Tensor, allowed: torch.Tensor, added: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Zeros in rows whose keys are all masked, NaN where the model writes the softmax out, a mean for the lowest finite number."""
+    attend = torch.nn.functional.scaled_dot_product_attention
+    low = torch.where(allowed, 0.0, torch.finfo(torch.float32).min)
+    scores = (q @ q.transpose(-1, -2)) / 32**0.5
+    written = scores.masked_fill(~allowed, -INFINITE).softmax(-1) @ q
+    narrow, joined = q[..., :20], allowed.expand(2, 1, 6, 6).tril()
+    masked = [attend(q, q, q, attn_mask=mask) for mask in (allowed, added, low, joined)]
+    return *masked, attend(narrow, narrow, narrow, attn_mask=added), written
+
+
+def test_attention_rows_without_keys() -> None:
+    allowed = torch.ones(2, 1, 1, 6, dtype=torch.bool)
+    allowed[1], added = False, torch.zeros(2, 1, 1, 6)
+    added[0, ..., 3:], added[1] = -INFINITE, -INFINITE
+    check(rows_without_keys, torch.rand(2, 2, 6, 32, generator=torch.Generator().manual_seed(0)), allowed, added, tolerance=2e-2)
+
+
+def numbers_in_bfloat16(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    compared = x > 0.3, x == 0.1, x >= 0.1, x.clamp(max=0.3) == 0.3, x.clamp(min=0.1) > 0.1, torch.maximum(x, torch.full_like(x, 0.3)) == 0.3
+    return *compared, torch.nn.functional.hardshrink(x, 0.3), torch.where(x > 0.2, 0.3, x), x % 0.3, x // 0.1, x.fmod(0.3), x * 0.3
+
+
+def test_python_numbers_have_the_dtype_of_the_tensor() -> None:
+    check(numbers_in_bfloat16, torch.tensor([0.30078125, 0.1, 0.2998046875, 0.5, -0.30078125, 0.0, 300.0, 0.2]).bfloat16(), tolerance=4e-3)
+
+
+def special_values(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return x.logsumexp(1), x.logcumsumexp(1), x.sign(), x.median(1).values, x.cummax(1).values, x.cummin(0).values, torch.logaddexp(x, x.flip(1))
+
+
+def test_infinities_and_nan() -> None:
+    check(special_values, torch.tensor([[INFINITE, -INFINITE, 3.0], [-INFINITE] * 3, [1.0, float("nan"), 2.0], [-INFINITE, 5.0, 1.0]]), tolerance=1e-4)
+
+
+def rare_integers(u: torch.Tensor, x: torch.Tensor, i: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    kept = x.scatter_reduce(1, i, x, "amin", include_self=False), x.scatter_reduce(0, i, x, "amax", include_self=False)
+    return u.any(1), u.all(0), *kept, x.scatter_reduce(1, i, x, "prod"), x.scatter_reduce(1, i, x, "sum", include_self=False)
+
+
+def test_rare_integers() -> None:
+    check(rare_integers, torch.tensor([[0, 3, 250], [0, 0, 0]], dtype=torch.uint8), torch.tensor([[-5, 7], [3, -100000]]), torch.tensor([[0, 1], [1, 0]]))
+
+
+def test_integers_beyond_32_bits_are_refused() -> None:
+    found = judged(capture, lambda a, b: ((a << 33) | b).sort(1).values, (_draw(1, 9, 2, 6), _draw(0, 99, 2, 6)), 0.0)
+    assert found.kind == "refused" and "test_exact_values.py" in found.text and "int64" in found.text
+
+
+def test_jax_fill_values_of_rows_behind_the_end() -> None:
+    import jax.numpy as jnp
+
+    x, i = jnp.asarray(np.random.default_rng(0).standard_normal((5, 4)), jnp.float32), jnp.array([0, 4, 7, -2])
+    check(lambda x, i: x.at[i].get(mode="fill", fill_value=-1.0), x, i, capturing=capture_jax)
+
+
 def test_jax() -> None:
     import jax
     import jax.numpy as jnp

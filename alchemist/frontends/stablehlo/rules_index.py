@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
+from alchemist.frontends.stablehlo.matching import op_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
@@ -246,6 +247,19 @@ def _index_parts(c: Converter, indices: Val, vector_dim: int, count: int) -> tup
     return parts, batch
 
 
+def _has_fill(op: Operation) -> bool:
+    """Whether a number other than NaN is chosen in place of some of the rows: `x.at[i].get(mode="fill", fill_value=-1)`."""
+    for use in op.results[0].uses:
+        if use.operation.name == "stablehlo.select" and use.index == 1:
+            source = use.operation.operands[2]
+            spread = op_of(source, "stablehlo.broadcast_in_dim")
+            constant = op_of(source if spread is None else spread.operands[0], "stablehlo.constant")
+            known = None if constant is None else constant_value(constant)
+            if known is not None and not np.isnan(known.astype(np.float64)).all():
+                return True
+    return False
+
+
 @rule("stablehlo.gather")
 def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
     x, indices = vals
@@ -260,8 +274,10 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         if along is not None:
             return along
     parts, batch_shape = _index_parts(c, indices, vector_dim, len(start_map))
-    # single rows of computed places are not moved: they have to be in range, as in the device's look-ups
-    parts = [within(c, part, x.shape[i] - sizes[i]) if part.const is not None or sizes[i] > 1 else part for i, part in zip(start_map, parts, strict=True)]
+    # single rows of computed places are not moved: they have to be in range, as in the device's look-ups, unless the model says what stands for others
+    moved = _has_fill(op)
+    moved_axes = [i for i, part in zip(start_map, parts, strict=True) if moved or part.const is not None or sizes[i] > 1]
+    parts = [within(c, part, x.shape[i] - sizes[i]) if i in moved_axes else part for i, part in zip(start_map, parts, strict=True)]
     if batching:
         return _gather_at(c, x, parts, batch_shape, d, sizes, shape)
     # axes that are cut to a window starting at the same constant everywhere are slices

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
@@ -71,6 +72,8 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
         return value if name in _ROUNDING else whole_numbers.sign(c, value), order
     if layout(value).dtype in INTEGERS and name == "clamp_scalar" and attributes is not None:
         return _clamped(c, value, attributes), order
+    if name == "clamp_scalar" and attributes is not None:
+        attributes = {key: rounded_to(layout(value).dtype, number) for key, number in attributes.items() if isinstance(number, int | float)}
     if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
         value = c.convert(value, TILE, "f32")
     unsigned = layout(value).dtype == "u32" and name in ("clamp_scalar", "neg")
@@ -103,8 +106,17 @@ for _name in _UNARY_NAMES:
 # --- binary -------------------------------------------------------------------------------------------------------------
 
 
-def scalar_of(c: Lowering, value: SSAValue, dtype: str) -> SSAValue | None:
-    """An inline scalar for a constant whose elements are equal, else None."""
+_ROUNDED = COMPARISONS | {"maximum", "minimum"}
+"""Ops that read a number as the tensors' data type has it, as frameworks do: `x == 0.1` is true where x is bfloat16(0.1)."""
+
+
+def rounded_to(dtype: str, number: float) -> float:
+    """A number as a data type of the device has it; arithmetic reads numbers in float32."""
+    return float(ml_dtypes.bfloat16(number)) if dtype == "bf16" else float(np.float32(number))
+
+
+def scalar_of(c: Lowering, value: SSAValue, dtype: str, *, rounded: bool = False) -> SSAValue | None:
+    """An inline scalar for a constant whose elements are equal, else None. rounded: to the data type."""
     number = uniform(constant_of(value))
     if number is None:
         return None
@@ -112,7 +124,7 @@ def scalar_of(c: Lowering, value: SSAValue, dtype: str) -> SSAValue | None:
         number = int(number)
     if dtype in INTEGERS:
         return c.scalar(int(number), dtype) if float(number).is_integer() else None
-    return c.scalar(float(number), dtype)
+    return c.scalar(rounded_to(dtype, number) if rounded else float(number), dtype)
 
 
 def _image_order(c: Lowering, values: Sequence[SSAValue], dims: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -194,7 +206,7 @@ def binary(c: Lowering, op: Operation) -> None:
     if swap:
         lhs, rhs, name = rhs, lhs, _SWAPPED[name]
     order = _image_order(c, (lhs, rhs), dims)
-    literal = scalar_of(c, rhs, work) if name in ACCEPTS_SCALAR and shape(lhs) == dims else None
+    literal = scalar_of(c, rhs, work, rounded=name in _ROUNDED) if name in ACCEPTS_SCALAR and shape(lhs) == dims else None
     first_literal = None
     if literal is None and name in ("subtract", "divide") and shape(rhs) == dims:
         first_literal = scalar_of(c, lhs, work)

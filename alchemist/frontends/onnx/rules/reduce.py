@@ -23,10 +23,9 @@ def _reduced(c: Emitter, op: str, x: Tensor, dims: list[int] | None, keep: bool)
         case "ReduceLogSum":
             return c.unary("log", c.reduce("sum", x, dims, keep))
         case "ReduceLogSumExp":
-            peak = c.reduce("max", x, dims, True)
-            total = c.unary("log", c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), dims, True))
+            total = composites.log_sum_exp(c, x, dims, float(np.finfo(np.float32).max))
             shape = c.reduce("sum", x, dims, keep).shape if not keep else total.shape
-            return c.reshape(c.binary("add", total, peak), shape)
+            return c.reshape(total, shape)
         case _:
             name = REDUCTIONS[op]
             return c.reduce(BOOLEAN.get(name, name) if x.dtype == c.bool_dtype else name, x, dims, keep)

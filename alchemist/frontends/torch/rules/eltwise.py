@@ -19,7 +19,7 @@ UNARY: dict[str, str] = {
     name: name
     for name in (
         "abs acos asin asinh atan bitwise_not ceil cos erf erfc exp exp2 expm1 floor frac hardsigmoid isfinite log log1p "
-        "logical_not mish neg reciprocal relu relu6 rsqrt sigmoid sign signbit silu sin sqrt square tan tanh trunc"
+        "logical_not mish neg reciprocal relu relu6 rsqrt sigmoid signbit silu sin sqrt square tan tanh trunc"
     ).split()
 } | {"absolute": "abs", "negative": "neg", "arccos": "acos", "fix": "trunc", "special_expm1": "expm1"}
 """aten name -> TTIR name; the operand is cast to the result's dtype (an integer `exp` gives floats)."""
@@ -75,6 +75,14 @@ def operand(c: Emitter, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
     return c.cast(value, dtype)
 
 
+def in_float32(c: Emitter, value: Value, rank: int) -> Tensor:
+    """An operand of an op that torch computes in float32 for bfloat16 tensors; a number has the tensors' own type before."""
+    dtype = c.out_dtype
+    number = value if not isinstance(value, Tensor) else None
+    rounded = torch.tensor(number, dtype=dtype).item() if number is not None else value
+    return operand(c, rounded, torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype, rank)
+
+
 def pointwise(c: Emitter, name: str, a: Value, b: Value, compute: torch.dtype | None = None) -> Tensor:
     """A binary op computed in `compute` (default: the result's dtype), with the node's result type."""
     rank = len(c.out_shape)
@@ -91,6 +99,17 @@ def _unary(aten: str, name: str) -> None:
         if name == "isfinite" and not x.dtype.is_floating_point:
             return c.full(x.shape, True, torch.bool)
         return c.emit(name, [c.cast(x, dtype)], dtype=c.out_dtype)
+
+
+@rule("aten.sign.default", "aten.sgn.default")
+def sign(c: Emitter, x: Tensor) -> Tensor:
+    """0 for NaN, where the device's op has NaN."""
+    if x.dtype == torch.bool:
+        return x
+    if not x.dtype.is_floating_point:
+        return c.unary("sign", x)
+    above, below = (c.cast(c.binary(name, x, 0, torch.bool), x.dtype) for name in ("gt", "lt"))
+    return c.binary("subtract", above, below)
 
 
 def _arithmetic(aten: str, name: str) -> None:
@@ -185,7 +204,8 @@ def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tenso
         return div(c, a, b)
     rank = len(c.out_shape)
     if c.out_dtype.is_floating_point:
-        return c.unary("floor" if mode == "floor" else "trunc", pointwise(c, "div", a, b))
+        x, y = in_float32(c, a, rank), in_float32(c, b, rank)
+        return c.cast(c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype)), c.out_dtype)
     x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
     if mode == "floor":
         x = c.emit("subtract", [x, c.emit("remainder", [x, y])])
@@ -209,7 +229,9 @@ def _modulo(c: Emitter, a: Value, b: Value, mode: str) -> Tensor:
     if not c.out_dtype.is_floating_point:
         left = c.emit("remainder", [x, y])
         return left if mode == "floor" else composites.towards_zero(c, left, x, y)
-    return pointwise(c, "subtract", x, pointwise(c, "multiply", y, _rounded_quotient(c, x, y, mode)))
+    x, y = in_float32(c, a, rank), in_float32(c, b, rank)
+    whole = c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype))
+    return c.cast(c.emit("subtract", [x, c.emit("multiply", [y, whole], dtype=x.dtype)], dtype=x.dtype), c.out_dtype)
 
 
 @rule("aten.pow.Tensor_Scalar")
@@ -435,7 +457,7 @@ def rrelu(c: Emitter, x: Tensor, lower: float = 0.125, upper: float = 1 / 3, tra
 
 for _name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod"):
     RULES[f"prims.{_name}.default"] = RULES[f"aten.{_name}.Tensor"]
-for _name in [*UNARY, "atan2", "maximum", "minimum"]:
+for _name in [*UNARY, "sign", "atan2", "maximum", "minimum"]:
     RULES[f"prims.{_name}.default"] = RULES[f"aten.{_name}.default"]
 RULES["prims.where.default"] = where
 RULES["prims.pow.default"] = RULES["aten.pow.Tensor_Tensor"]

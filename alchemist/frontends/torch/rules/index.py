@@ -191,10 +191,18 @@ def scatter_reduce(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tenso
             hits = c.binary("maximum", hits, 1)
         return c.binary("div", _scatter(c, x, dim, index, source, "sum"), hits)
     if not include_self:
-        start = {"sum": 0.0, "prod": 1.0, "amax": -math.inf, "amin": math.inf}[reduce]
+        start = {"sum": 0, "prod": 1, "amax": _limits(x.dtype)[0], "amin": _limits(x.dtype)[1]}[reduce]
         neutral = _scatter(c, x, dim, index, start, "invalid")
         return _scatter(c, neutral, dim, index, source, REDUCTIONS[reduce])
     return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
+
+
+def _limits(dtype: torch.dtype) -> tuple[Scalar, Scalar]:
+    """What no value of a type is below and above."""
+    if dtype.is_floating_point:
+        return -math.inf, math.inf
+    bounds = torch.iinfo(torch.int32 if dtype == torch.int64 else dtype)
+    return int(bounds.min), int(bounds.max)
 
 
 def _along(c: Emitter, index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:

@@ -37,7 +37,7 @@ _reduction(("prod.default", "prod.dim_int"), "prod")
 def _truth(names: Sequence[str], ttir: str) -> None:
     @rule(*(f"aten.{name}" for name in names))
     def lower(c: Emitter, x: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        return c.reduce(ttir, c.cast(x, torch.bool), as_list(dim), keepdim)
+        return c.cast(c.reduce(ttir, c.cast(x, torch.bool), as_list(dim), keepdim), c.out_dtype)  # of uint8 it is uint8
 
 
 _truth(("any.default", "any.dim", "any.dims"), "reduce_or")
@@ -146,10 +146,7 @@ def log_softmax(c: Emitter, x: Tensor, dim: int, dtype: torch.dtype | bool | Non
 
 @rule("aten.logsumexp.default")
 def logsumexp(c: Emitter, x: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    x = c.cast(x, c.out_dtype)
-    peak = c.binary("maximum", c.reduce("max", x, as_list(dim), True), torch.finfo(x.dtype).min)  # -inf - -inf would be NaN
-    total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), as_list(dim), True)
-    return c.reshape(c.binary("add", c.unary("log", total), peak), c.out_shape)
+    return c.reshape(composites.log_sum_exp(c, c.cast(x, c.out_dtype), as_list(dim), torch.finfo(c.out_dtype).max), c.out_shape)
 
 
 def _variance(c: Emitter, x: Tensor, dim: Dims, keepdim: bool, correction: Scalar | None) -> tuple[Tensor, Tensor]:
@@ -212,8 +209,13 @@ def norm_all(x: torch.Tensor, p: float = 2) -> torch.Tensor:
 
 @recipe("aten.logcumsumexp.default")
 def logcumsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
-    highest = torch.amax(x, dim, keepdim=True)
-    return torch.log(torch.cumsum(torch.exp(x - highest), dim)) + highest
+    """Prefix sums by doubling: exponentials of differences from one peak would vanish in front of it."""
+    step = 1
+    while step < x.shape[dim]:
+        early, late = x.narrow(dim, 0, x.shape[dim] - step), x.narrow(dim, step, x.shape[dim] - step)
+        x = torch.cat([x.narrow(dim, 0, step), torch.logaddexp(early, late)], dim)
+        step *= 2
+    return x
 
 
 @recipe("aten.kthvalue.default")
@@ -225,8 +227,13 @@ def kthvalue(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> t
 
 @recipe("aten.median.dim")
 def median_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """torch's median is the lower of the two in the middle."""
-    return kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+    """torch's median is the lower of the two in the middle, and NaN where there is one."""
+    values, places = kthvalue(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+    if not x.dtype.is_floating_point:
+        return values, places
+    unordered = torch.isnan(x)
+    some = unordered.any(dim, keepdim)
+    return torch.where(some, math.nan, values), torch.where(some, unordered.to(x.dtype).argmax(dim, keepdim), places)
 
 
 @recipe("aten.median.default")
@@ -260,6 +267,7 @@ def _running(name: str, better: Callable[[torch.Tensor, torch.Tensor], torch.Ten
         while step < size:
             early, late = values.narrow(dim, 0, size - step), values.narrow(dim, step, size - step)
             keep = better(late, early)
+            keep = keep | torch.isnan(late) if x.dtype.is_floating_point else keep
             best = torch.where(keep, late, early)
             where = torch.where(keep, places.narrow(dim, step, size - step), places.narrow(dim, 0, size - step))
             values = torch.cat([values.narrow(dim, 0, step), best], dim)
