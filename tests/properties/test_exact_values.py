@@ -38,6 +38,7 @@ def divisions(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 def order(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
     ends = a.argmax(1), a.argmin(0), a.max(0).values, a.cummax(1).values, a.clamp(-(2**30) - 1, 2**30 + 5)
+    ends = *ends, a[0].sort().values, a[1].argsort()
     return *ends, a.sort(1).values, a.sort(0, descending=True).indices, a.topk(3, 1).values, a.kthvalue(2, 1).values
 
 

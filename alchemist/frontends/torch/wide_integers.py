@@ -27,6 +27,9 @@ class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
         FrontendError: an op that gives a value beyond.
     """
 
+    supports_higher_order_operators = True
+    """Branches and loops run as they are, unlooked at."""
+
     def __init__(self, inputs: Any) -> None:
         super().__init__()
         self._computed: WeakValueDictionary[int, torch.Tensor] = WeakValueDictionary()

@@ -86,4 +86,8 @@ def gather(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype = c.dtype(result)
     value, where = c.get(source, TILE, dtype), c.get(index, TILE, "u32")
+    if len(shape(source)) == 1:  # the library gathers from two dims on
+        made = c.emit("gather", [c.reshape(value, (1, *shape(source))), c.reshape(where, (1, *shape(index)))], {"dim": 1}, (1, *shape(result)), dtype)
+        c.set(result, c.reshape(made, shape(result)))
+        return
     c.set(result, c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}, shape(result), dtype))

@@ -188,7 +188,7 @@ def _sorted_whole(c: Lowering, op: Operation) -> None:
     values, indices = op.results
     dim = access.attr(op, "dim") % len(shape(values))
     descending = bool(access.attr(op, "descending") if op.name == "ttir.sort" else access.attr(op, "largest"))
-    made = whole_numbers.sorted_pair(c, op.operands[0], c.get(op.operands[0], TILE, c.dtype(values)), dim, descending)
+    made = whole_numbers.sorted_pair(c, c.get(op.operands[0], TILE, c.dtype(values)), dim, descending)
     for result, value in zip((values, indices), made, strict=True):
         if shape(value) != shape(result):
             attributes = {"begins": [0] * len(shape(result)), "ends": list(shape(result)), "step": [1] * len(shape(result))}

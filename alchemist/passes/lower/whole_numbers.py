@@ -235,8 +235,11 @@ def matrix_product(c: Lowering, a: SSAValue, b: SSAValue, transpose_a: bool, tra
 # --- order ------------------------------------------------------------------------------------------------------------------
 
 
-def sorted_pair(c: Lowering, source: SSAValue, values: SSAValue, dim: int, descending: bool) -> tuple[SSAValue, SSAValue]:
+def sorted_pair(c: Lowering, values: SSAValue, dim: int, descending: bool) -> tuple[SSAValue, SSAValue]:
     """(values, positions uint32) of 32-bit numbers in order: two stable float32 sorts, by the low and by the high 16 bits."""
+    if len(shape(values)) == 1:  # the library gathers from two dims on
+        rows = sorted_pair(c, c.reshape(values, (1, *shape(values))), 1, descending)
+        return c.reshape(rows[0], shape(values)), c.reshape(rows[1], shape(values))
     dtype = layout(values).dtype
     dims = shape(values)
 
