@@ -39,7 +39,7 @@ from alchemist.frontends.torch.export import (
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.node_locations import Sources
 from alchemist.frontends.torch.training import takes_gradients
-from alchemist.frontends.torch.wide_integers import WideIntegersRefused
+from alchemist.frontends.torch.wide_integers import checked
 from alchemist.ir.access import entry_function, mark_written
 
 __all__ = ["capture"]
@@ -360,7 +360,7 @@ class _Golden:
             with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
                 try:
-                    with WideIntegersRefused((args, kwargs)):
+                    with checked((args, kwargs), self.program.graph):
                         result = self.model(*args, **kwargs)
                 except FrontendError:
                     raise

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from weakref import WeakValueDictionary
 
 import torch
+from torch import fx
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -18,6 +20,12 @@ _WIDE = (torch.int64, torch.uint64)
 _HIGHEST = (1 << 31) - 1
 
 
+def checked(inputs: Any, graph: fx.Graph) -> AbstractContextManager[Any]:
+    """The check while a model runs; none for models with branches or loops as ops, which torch compiles when a mode is active."""
+    higher = any(isinstance(node.target, torch._ops.HigherOrderOperator) for node in graph.nodes)
+    return nullcontext() if higher else WideIntegersRefused(inputs)
+
+
 class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
     """While the model runs on its example inputs: values that come from `inputs` must fit 32 bits.
 
@@ -26,9 +34,6 @@ class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
     Raises:
         FrontendError: an op that gives a value beyond.
     """
-
-    supports_higher_order_operators = True
-    """Branches and loops run as they are, unlooked at."""
 
     def __init__(self, inputs: Any) -> None:
         super().__init__()
