@@ -29,8 +29,6 @@ CARDS = ("n150", "p150")
 UPSAMPLE_L1_SMALL_BYTES = 1 << 15
 MOST_ONES = 1 << 18
 """Elements of the matrix that collects the rows of images."""
-MOST_HITS = 1 << 22
-"""Comparisons of columns' numbers with an index: what they make must lie in DRAM beside the model's tensors."""
 
 
 def unless_refused(asks: Callable[P, bool]) -> Callable[P, bool]:
@@ -60,21 +58,6 @@ def ones_collect_rows(images: int, pixels: int, channels: int, dtype: str, card:
     moved = query("ttnn.reshape", [flat], card=card, shape=split.shape).device_ns + query("ttnn.mean", [split], card=card, dim=2, keepdim=True).device_ns
     collected = query("ttnn.matmul", [ones, flat], card=card).device_ns + query("ttnn.multiply", [means, 1.0 / pixels], card=card).device_ns
     return 0 < collected < moved
-
-
-@unless_refused
-def ones_gather_columns(dims: Sequence[int], count: int, dtype: str, card: str) -> bool:
-    """Whether a product with ones in their places takes less time than gathering `count` columns of an x [B, R, K], the same for all rows of a batch."""
-    batch, rows, columns = dims
-    if batch * columns * count > MOST_HITS:
-        return False
-    name = DTYPES[dtype]
-    x, made = Spec((batch, rows, columns), name, "tile"), Spec((batch, columns, count), name, "tile")
-    asked, spread = Spec((batch, 1, count), "int32", "tile"), Spec((batch, rows, count), "uint32", "tile")
-    gathered = query("ttnn.repeat", [asked, [1, rows, 1]], card=card).device_ns + query("ttnn.gather", [x], card=card, dim=2, index=spread).device_ns
-    hits = query("ttnn.eq", [Spec((1, columns, 1), "int32", "tile"), asked], card=card, dtype=name).device_ns
-    product = query("ttnn.matmul", [x, made], card=card).device_ns
-    return 0 < hits and 0 < product and hits + product < gathered
 
 
 @unless_refused

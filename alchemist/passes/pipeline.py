@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from alchemist.ir.edit import functions
 from alchemist.ir.location import clone_with_places
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.deallocate import frees
 from alchemist.passes.lift_constants import lifted
 from alchemist.passes.optimize import decisions_of, gain_of, l1_small_bytes
-from alchemist.passes.registry import configure, functions
+from alchemist.passes.registry import configure
 
 TTIR_PIPELINE = (
     "inline-calls",
@@ -34,7 +35,6 @@ TTIR_PIPELINE = (
     "merge-reductions",
     "sums-of-rows",
     "plain-indices",
-    "gather-by-product",
     "kept-dims",
     "canonicalize-dots",
     "turned-products",
@@ -140,14 +140,14 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     if gain is None or gain > SURE_GAIN:
         return lowered
     level_0, _ = _lowered(module, replace(options, optimization_level=0))
-    times_ns = [_device_ns(each, options) for each in (level_0, lowered)]
+    times_ns = [device_ns(each, options) for each in (level_0, lowered)]
     if times_ns[0] >= times_ns[1]:
         return lowered
     said = f"Level 0 stays: with what levels 1 and 2 rewrite the program takes {times_ns[1] / 1000:.1f} us, without {times_ns[0] / 1000:.1f}.\n"
     return replace(level_0, decisions=said + lowered.decisions)
 
 
-def _device_ns(lowered: Lowered, options: CompilerOptions) -> float:
+def device_ns(lowered: Lowered, options: CompilerOptions) -> float:
     """Of all functions, as the emitted program runs them; infinite for a program that the library refuses."""
     from alchemist.optimizer.finalists import timed
     from alchemist.optimizer.machine import machine

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from alchemist import codegen_py
-from alchemist.optimizer.movement import ones_collect_rows, ones_gather_columns, steps_go_in_front
+from alchemist.optimizer.movement import ones_collect_rows, steps_go_in_front
 
 # Each with calls that must and must not be in the program.
 MODELS = {
@@ -117,12 +117,6 @@ def test_rewritten_images_have_the_same_values(name: str, tmp_path: Path) -> Non
 def test_ones_that_collect_rows_are_few(images: int, pixels: int, taken: bool) -> None:
     """One image has no neighbour in its tiles, whole tiles none either; 74 images of 49 pixels would take a matrix of more than 2^18 ones."""
     assert ones_collect_rows(images, pixels, 256, "bf16", "n150") == taken
-
-
-@pytest.mark.parametrize(("count", "taken"), [(64, True), (4096, True), (4097, False)])
-def test_hits_that_gather_columns_are_few(count: int, taken: bool) -> None:
-    """At most 2^22 comparisons of 4 x 256 columns with an index."""
-    assert ones_gather_columns((4, 64, 256), count, "bf16", "n150") == taken
 
 
 @pytest.mark.parametrize(
