@@ -257,11 +257,11 @@ def _tuned(wanted: _Wanted, front_end: Callable[[], FrontendResult], export: Cal
 
 def _timed(row: Tuned, captured: FrontendResult, others: Mapping[str, Any]) -> Tuned:
     """Time and memory by replay, without values."""
+    from alchemist.ir.edit import functions, is_const_eval
     from alchemist.optimizer.graph import forward_of
     from alchemist.optimizer.level2 import Plan, replay
     from alchemist.optimizer.machine import machine
     from alchemist.passes import lower_to_ttnn
-    from alchemist.passes.registry import functions, is_const_eval
 
     try:
         lowered = lower_to_ttnn(captured.module, CompilerOptions.parse({**others, **row.options}))

@@ -19,7 +19,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, OpTrait, Pure, SymbolTa
 from alchemist.errors import InternalError
 from alchemist.ir.attribute_classes import attribute_classes
 from alchemist.ir.attributes import DeviceType, TileType, TTAttr
-from alchemist.ir.op_class import SEGMENTS, AttributeInfo, OpInfo, TTOp, ValueInfo, group_sizes, has_trait, op_table, tensor_type
+from alchemist.ir.op_class import SEGMENTS, AttributeInfo, OpInfo, TTOp, ValueInfo, group_sizes, has_trait, named, op_table, tensor_type
 from alchemist.ir.verify import verify_attributes, verify_shapes
 
 _TRAITS: dict[str, tuple[OpTrait, ...]] = {
@@ -93,6 +93,7 @@ __all__ = [
     "dialects",
     "group_sizes",
     "has_trait",
+    "named",
     "op_classes",
     "op_info",
     "op_table",

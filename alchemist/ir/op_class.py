@@ -137,6 +137,12 @@ def op_table(dialect: str) -> Mapping[str, OpInfo]:
     return infos
 
 
+@cache
+def named(dialect: str, *traits: str) -> frozenset[str]:
+    """Full names of the ops of a dialect that have one of the traits."""
+    return frozenset(name for name, info in op_table(dialect).items() if not info.traits.isdisjoint(traits))
+
+
 def has_trait(op: Operation, trait: str) -> bool:
     """Whether the table gives `op` this trait ("pure", "elementwise_unary", "broadcastable" ...)."""
     return isinstance(op, TTOp) and trait in op.info.traits

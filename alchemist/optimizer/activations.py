@@ -16,9 +16,10 @@ from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import INLINE, NOTE, PRODUCTS
+from alchemist.ops.spec import INLINE, NOTE
 from alchemist.optimizer.matmul import FAST
 from alchemist.optimizer.stream import maker_of_weight
 
@@ -34,7 +35,7 @@ HALF = {"op_type": "mul_unary_sfpu", "params": (0.5,)}
 def exact_gelus(func: FuncOp) -> Iterator[Operation]:
     """Products with a GELU behind them and GELUs of their own, on tiles of bfloat16."""
     for op in func.body.block.ops:
-        fused = op.name in PRODUCTS and access.attr(op, "activation") == "gelu" and FAST not in op.attributes
+        fused = has_trait(op, "product") and access.attr(op, "activation") == "gelu" and FAST not in op.attributes
         alone = op.name == "ttnn.gelu" and access.attr(op, "alchemist.variant") is None
         layout = layout_of(op.results[0].type) if fused or alone else None
         if layout is not None and layout.dtype == "bf16" and layout.page == "tile":
@@ -68,7 +69,7 @@ def split_gelus(func: FuncOp) -> None:
 def _only_reader(op: Operation) -> FuncOp | None:
     """The const-eval function of the weight with which a product, the one reader of the op's result, multiplies it."""
     uses = list(op.results[0].uses)
-    if len(uses) != 1 or uses[0].index != 0 or uses[0].operation.name not in PRODUCTS:
+    if len(uses) != 1 or uses[0].index != 0 or not has_trait(uses[0].operation, "product"):
         return None
     maker = maker_of_weight(uses[0].operation)
     return maker if isinstance(maker, FuncOp) else None

@@ -15,6 +15,7 @@ from xdsl.rewriter import Rewriter
 from alchemist.errors import InternalError
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import common_prefix
@@ -24,7 +25,6 @@ from alchemist.optimizer.decisions import spelled
 from alchemist.optimizer.graph import reader_of, scopes_of
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.matmul import COMPUTE
-from alchemist.optimizer.placement import WINDOWS
 from alchemist.optimizer.sharded import blocks_of, cores_of
 from alchemist.optimizer.stream import maker_of_weight
 from alchemist.optimizer.windows import CONV_CONFIG
@@ -95,7 +95,7 @@ def apply(placed: Placed) -> None:
             set_attributes(op, taken.choice.priced.candidate.attributes)
         for index, memory in taken.choice.priced.candidate.weights.items():
             _place_weight(op, index, memory)
-        if op.name in WINDOWS:
+        if has_trait(op, "window"):
             prepare_weights(op)
         if step.results:
             for result in op.results:

@@ -12,6 +12,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir import access
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import Scope, sources_of
 from alchemist.ir.scopes import Group, chain_of_source, common_prefix, group, layers_in
@@ -21,9 +22,6 @@ from alchemist.optimizer.calls import memory_of, spec_of
 
 DRAM = Memory()
 L1 = Memory("L1")
-_SHAPED = ("reshape", "permute", "transpose", "slice_static", "to_layout", "typecast", "to_memory_config", "concat", "repeat", "pad")
-VIEWS = tuple(f"ttnn.{name}" for name in _SHAPED)
-"""Ops whose result may share its memory with their first operand."""
 _MEMORY_SOURCES = ("memory_config", "changed_memory_config")
 _IN_PLACE = ("cache", "assign", "deallocate")
 
@@ -123,7 +121,7 @@ def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
 
 def _may_share(op: Operation) -> bool:
     """Whether the result may share its memory with the first operand: not where order, layout or dtype of the elements change."""
-    if op.name not in VIEWS:
+    if not has_trait(op, "shares_memory"):
         return False
     before, after = layout_of(op.operands[0].type), layout_of(op.results[0].type)
     if before is None or after is None or before.dtype != after.dtype or before.page != after.page:

@@ -10,13 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import sources_of
 from alchemist.optimizer.apply import prepare_weights, retype
 from alchemist.optimizer.movement import CARDS, device_ns
 
 PASS = "images-in-l1"
-CONVOLUTIONS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
 BUDGET_BYTES = 128 << 10
 """Of a core's L1 for all images that live at a time: the rest is the convolutions' own shards, halos and buffers."""
 FEWEST_CORES = 56
@@ -32,7 +32,7 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
     ops = list(func.body.block.ops)
     place = {op: number for number, op in enumerate(ops)}
     taken = [0] * len(ops)  # bytes of L1 on each core while an op runs
-    read = dict.fromkeys(op.operands[0] for op in ops if op.name in CONVOLUTIONS)
+    read = dict.fromkeys(op.operands[0] for op in ops if has_trait(op, "convolution2d"))
     lines: set[object] = set()
     alike = [op.results[0] for op in ops if len(op.results) == 1 and op.results[0] not in read]
     for image, most in [*((image, 0.0) for image in read), *((image, AS_FAST) for image in read), *((image, 1.0) for image in alike)]:
@@ -52,7 +52,7 @@ def leave_images_in_l1(func: FuncOp, l1_small: int) -> None:
             lines.add(_line(value.owner))
             retype(value, L1)
         for user in users:
-            if user.name in CONVOLUTIONS:
+            if has_trait(user, "convolution2d"):
                 prepare_weights(user)
 
 

@@ -16,17 +16,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import OptionError
+from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.graph import DRAM, L1, VIEWS, Forward, Step, ends_of, forward_of, l1_bytes
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step, ends_of, forward_of, l1_bytes
 from alchemist.optimizer.machine import Machine
-from alchemist.optimizer.placement import WINDOWS, Choice, Moves, choices
+from alchemist.optimizer.placement import Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
 from alchemist.optimizer.sharded import may_overwrite, memories
-from alchemist.optimizer.stream import MORE_CORES, NORMS, is_wide, weight_may_move, widths
+from alchemist.optimizer.stream import MORE_CORES, is_wide, weight_may_move, widths
 from alchemist.optimizer.windows import blocks_of, halo_stays
 from alchemist.options import CompilerOptions
 
@@ -146,7 +146,7 @@ def plans(
 
 def _overwritten(step: Step) -> tuple[int, ...]:
     """Operands that the op's choices may free or overwrite."""
-    return step.last if step.op.name in WINDOWS or may_overwrite(step) else ()
+    return step.last if has_trait(step.op, "window") or may_overwrite(step) else ()
 
 
 def _fitting(
@@ -209,7 +209,7 @@ def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memo
     """The choices whose readers find the result in a memory: it is made there, or moved there at once."""
     found = [choice for choice in listed if choice.leaves == memory]
     step = graph.steps[number]
-    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and step.op.name not in VIEWS
+    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and not has_trait(step.op, "shares_memory")
     for choice in listed if may_move else ():
         if choice.result == memory or choice.then is not None:
             continue
@@ -233,7 +233,7 @@ def _offer_moves_for_all(graph: Forward, options: dict[int, list[Choice]], machi
         if number not in options or len(step.results) != 1 or len(readers.get(step.results[0], ())) < 2:
             continue
         value, wide = step.op.results[0], all(is_wide(op) for op in readers[step.results[0]])
-        if not wide and step.op.name not in PRODUCTS:
+        if not wide and not has_trait(step.op, "product"):
             continue
         listed = options[number]
         if (id(listed), wide) not in known:
@@ -251,7 +251,7 @@ def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
     step, taken = graph.steps[number], plan.taken.get(number)
     if taken is None or taken.choice.leaves.buffer != "L1" or len(step.results) != 1 or step.results[0] in graph.returned:
         return False
-    return step.op.name not in VIEWS and IN_PLACE not in taken.choice.priced.candidate.attributes
+    return not has_trait(step.op, "shares_memory") and IN_PLACE not in taken.choice.priced.candidate.attributes
 
 
 def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, int]) -> int:
@@ -363,7 +363,7 @@ def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: M
 
 def _is_alone(op: Operation, choice: Choice) -> bool:
     """Whether level 1 may move what the op reads: a sliding window, or a norm or product of one row of tiles on width shards."""
-    return op.name in WINDOWS or (op.name in (*NORMS, *PRODUCTS) and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
+    return has_trait(op, "window") or (op.name in named("ttnn", "row_norm", "product") and any(memory.layout == "WIDTH_SHARDED" for memory in choice.operands))
 
 
 def _is_joined_for_windows(graph: Forward, number: int) -> bool:
@@ -372,7 +372,7 @@ def _is_joined_for_windows(graph: Forward, number: int) -> bool:
     if step.op.name != JOIN or len(step.results) != 1 or step.results[0] in graph.returned:
         return False
     readers = [other.op for other in graph.steps if any(place_ == step.results[0] for _, place_ in other.operands)]
-    return bool(readers) and all(op.name in WINDOWS for op in readers)
+    return bool(readers) and all(has_trait(op, "window") for op in readers)
 
 
 def _of_level_1(op: Operation, choice: Choice) -> bool:

@@ -18,9 +18,9 @@ from xdsl.ir import Operation
 from alchemist.errors import OptionError
 from alchemist.ir import access
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer import matmul, sharded
 from alchemist.optimizer.calls import maker_of, memory_of
 from alchemist.optimizer.candidate import Candidate
@@ -139,13 +139,13 @@ def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Override
     for name, text in _pairs(OUTPUT, options.override_output_layout):
         for op in _named(OUTPUT, name, [op for op in ops if op.results]):
             found.layouts[op] = _output_layout(op, name, text)
-    for option, legal, kinds, attribute in (
-        (CONV, _CONV_FIELDS, ("ttnn.conv2d", "ttnn.conv_transpose2d"), "conv2d_config"),
-        (MATMUL, _MATMUL_FIELDS, PRODUCTS, matmul.CONFIG),
+    for option, legal, trait, attribute in (
+        (CONV, _CONV_FIELDS, "convolution2d", "conv2d_config"),
+        (MATMUL, _MATMUL_FIELDS, "product", matmul.CONFIG),
     ):
         for name, text in _pairs(option, getattr(options, option)):
             fields = _fields(option, name, text, legal)
-            for op in _named(option, name, [op for op in ops if op.name in kinds]):
+            for op in _named(option, name, [op for op in ops if has_trait(op, trait)]):
                 _set(op, attribute, fields, machine)
                 found.fixed.add(op)
     for name, text in _pairs(MOVED, options.insert_memreconfig):
@@ -303,7 +303,7 @@ def choices_for(step: Step, layout: OutputLayout, options: Sequence[Choice], mac
             candidates = [Candidate("as overridden", {}, given_memories, memory)]
             priced = price_all(step.op, machine, candidates, cap, reasons, l1_small_bytes)
             found += [choice_of(each, given_memories, memory) for each in priced[:1]]
-        if step.op.name in PRODUCTS and memory.shard is not None:
+        if has_trait(step.op, "product") and memory.shard is not None:
             for group in sharded.linear(step, machine, memory):
                 priced = price_all(step.op, machine, group, cap, reasons, l1_small_bytes)
                 found += [choice_of(each, dict(each.candidate.operands), memory) for each in priced[:1]]

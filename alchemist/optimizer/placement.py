@@ -11,6 +11,7 @@ from ttnn_shim.errors import ShimError
 from ttnn_shim.queries import Memory, Spec, query
 from xdsl.ir import Operation
 
+from alchemist.ir.dialects import has_trait
 from alchemist.optimizer.calls import NotAskable, ask, spec_of
 from alchemist.optimizer.candidate import Candidate, Priced
 from alchemist.optimizer.choose import FAMILIES, Refusals, margin, price_all, roomiest
@@ -23,33 +24,7 @@ MOST_CONFIGS = 6  # configurations that are tried for the other memories of an o
 MOST_MOVING_OPERANDS = 4
 MOST_SIZES = 3  # choices of the same memories that are kept, each slower than the one before but with less L1
 SMALLER = 0.85
-WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d", "ttnn.max_pool2d", "ttnn.avg_pool2d")
-"""Ops that shard their input themselves: from DRAM by way of two reshapes, from L1 at once."""
 ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.conv_transpose2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
-_MATRICES = ("linear", "matmul", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm", "softmax", "embedding")
-_HEADS = (
-    "scaled_dot_product_attention",
-    "split_query_key_value_and_split_heads",
-    "create_qkv_heads",
-    "concatenate_heads",
-    "nlp_concat_heads",
-    "rotary_embedding",
-    "rotary_embedding_hf",
-    "rotary_embedding_llama",
-)
-_VALUES = (
-    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "where", "typecast", "clamp_scalar", "pow_scalar", "addcmul"),
-    *("gelu", "relu", "silu", "sigmoid", "tanh", "exp", "log", "neg", "sqrt", "rsqrt", "reciprocal", "abs", "erf", "sin", "cos", "leaky_relu", "hardsigmoid"),
-    *("elu", "softplus"),
-    "unary_chain",
-    *("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not"),
-)
-_SHAPES = (
-    *("reshape", "permute", "transpose", "slice_static", "concat", "pad", "repeat", "repeat_interleave", "to_layout", "to_memory_config"),
-    *("sum", "mean", "max", "min"),
-)
-MAY_MOVE = frozenset(WINDOWS) | {f"ttnn.{name}" for name in (*_MATRICES, *_HEADS, *_VALUES, *_SHAPES)}
-"""Ops that the real library is known to take with tensors in interleaved L1; all others keep theirs in DRAM."""
 IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}
 """Operands that the library wants in DRAM, by place: the mask."""
 
@@ -89,13 +64,13 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
     safe_operands = (DRAM,) * len(places)
     found: list[Choice] = []
     best_of: dict[str, None] = {}
-    moving = len(places) <= MOST_MOVING_OPERANDS and op.name in MAY_MOVE
+    moving = len(places) <= MOST_MOVING_OPERANDS and has_trait(op, "takes_l1")
     per_operand = [(DRAM,) if index in IN_DRAM.get(op.name, ()) else (DRAM, L1) for index in places]
     for memories in itertools.product(*per_operand) if moving else (safe_operands,):
         for result in (DRAM, L1) if step.results and moving else (DRAM,):
             at = dict(zip(places, memories, strict=True))
             found += _at(op, machine, cap, at, result if step.results else None, refused, l1_small_bytes, best_of, fixed)
-    if op.name in MAY_MOVE and not fixed:
+    if has_trait(op, "takes_l1") and not fixed:
         found += _sharded(step, machine, cap, refused, l1_small_bytes)
     return _pareto(found)
 

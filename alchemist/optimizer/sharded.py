@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
+from alchemist.ir.dialects import named
 from alchemist.ir.layout import layout_of, tile_padded
 from alchemist.optimizer import compute, dealt_heads, matmul, stream
 from alchemist.optimizer.calls import IN_PLACE, OVERWRITING
@@ -297,17 +298,11 @@ def _on_same_cores(one: Memory, other: Memory) -> bool:
     return one.layout == other.layout and one.shard[1:] == other.shard[1:] and one.shard[0][0] == other.shard[0][0]
 
 
-BINARY = ("add", "subtract", "multiply")
-UNARY = ("unary_chain", "gelu", "relu", "silu", "sigmoid", "tanh", "exp", "neg", "sqrt", "rsqrt")
 SHARDED: dict[str, Family] = {
-    "ttnn.linear": linear,
-    "ttnn.matmul": linear,
-    "ttnn.layer_norm": norm,
-    "ttnn.rms_norm": norm,
-    "ttnn.add_layer_norm": norm,
-    "ttnn.add_rms_norm": norm,
+    **dict.fromkeys(named("ttnn", "product"), linear),
+    **dict.fromkeys(named("ttnn", "row_norm"), norm),
     dealt_heads.DEALT: dealt_heads.on_shards,
     "ttnn.reshape": dealt_heads.as_dealt,
     "ttnn.concat": joined,
-    **{f"ttnn.{name}": elementwise for name in (*BINARY, *UNARY)},
+    **dict.fromkeys(named("ttnn", "on_shards"), elementwise),
 }

@@ -15,8 +15,8 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
-from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer import matmul
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.graph import Step
@@ -29,7 +29,6 @@ MORE_CORES = (24, 8)
 FEWEST_WIDE = 1 << 10
 """Tiles of a row that make a product very wide."""
 MOST_STEP = 16
-NORMS = ("ttnn.layer_norm", "ttnn.rms_norm", "ttnn.add_layer_norm", "ttnn.add_rms_norm")
 LOADED = "ttcore.load_cached"
 
 
@@ -55,7 +54,7 @@ def in_banks(value: SSAValue, machine: Machine) -> Memory:
 
 def maker_of_weight(op: Operation) -> FuncOp | None:
     """The const-eval function that makes the op's weight for it alone."""
-    if op.name not in PRODUCTS:
+    if not has_trait(op, "product"):
         return None
     return maker_of_constant(op.operands[1])
 
@@ -85,16 +84,16 @@ def weight_may_move(op: Operation) -> bool:
 
 def is_wide(op: Operation) -> bool:
     """A product of one row of tiles whose result fills much of L1: what reads it finds it elsewhere."""
-    dims = access.shape(op.results[0]) if op.name in PRODUCTS else ()
+    dims = access.shape(op.results[0]) if has_trait(op, "product") else ()
     return bool(dims) and math.prod(dims[:-1]) <= TILE_EDGE and dims[-1] >= FEWEST_WIDE * TILE_EDGE
 
 
 def may_stream(op: Operation) -> bool:
     """An op on one row of tiles that width shards alone make faster, moves before and behind it counted: a norm, which reads interleaved rows on one core,
     and a product whose weight nothing else reads."""
-    if op.name not in (*NORMS, *PRODUCTS) or math.prod(access.shape(op.results[0])[:-1]) > TILE_EDGE:
+    if not (has_trait(op, "row_norm") or has_trait(op, "product")) or math.prod(access.shape(op.results[0])[:-1]) > TILE_EDGE:
         return False
-    return op.name in NORMS or weight_may_move(op)
+    return has_trait(op, "row_norm") or weight_may_move(op)
 
 
 def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:

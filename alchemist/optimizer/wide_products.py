@@ -17,10 +17,10 @@ from xdsl.rewriter import Rewriter
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import op_classes
+from alchemist.ir.dialects import has_trait, named, op_classes
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import NOTE, PRODUCTS
+from alchemist.ops.spec import NOTE
 from alchemist.optimizer import matmul, stream
 from alchemist.optimizer.calls import NotAskable, spec_of
 from alchemist.optimizer.candidate import Priced
@@ -37,7 +37,7 @@ FEWEST_COLUMNS = 1 << 15
 
 def parts_of(op: Operation, machine: Machine, cap: float) -> int:
     """Into how many products by equal parts of the weight the clock would split an op; 1 for none, or where the gain is within its error."""
-    if op.name not in PRODUCTS or len(op.operands) != 2 or access.attr(op, "activation"):
+    if not has_trait(op, "product") or len(op.operands) != 2 or access.attr(op, "activation"):
         return 1
     rows, columns = math.prod(shape(op.results[0])[:-1]), shape(op.results[0])[-1]
     if rows > TILE_EDGE or columns < FEWEST_COLUMNS or not stream.weight_may_move(op):
@@ -142,10 +142,6 @@ def _narrowed(op: Operation, operands: list[SSAValue], columns: int) -> Operatio
     return made
 
 
-_KEEPS_PLACES = ("ttnn.typecast", "ttnn.to_layout")
-_TURNS = ("ttnn.transpose", "ttnn.permute")
-
-
 def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
     """A copy of a const-eval function that makes some columns of its result, sliced as early as rows of it can be told apart."""
     func = maker.clone()
@@ -157,10 +153,10 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
     assert end is not None
     behind: list[Operation] = []
     value, dim = end.operands[0], len(shape(end.operands[0])) - 1
-    while isinstance(value.owner, Operation) and value.owner.name in (*_KEEPS_PLACES, *_TURNS):
+    while isinstance(value.owner, Operation) and value.owner.name in named("ttnn", "transposition", "conversion"):
         step = value.owner
         behind.insert(0, step)
-        if step.name in _TURNS:
+        if has_trait(step, "transposition"):
             dim = _order(step)[dim]
         value = step.operands[0]
     dims = list(shape(value))
@@ -177,7 +173,7 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
     for step in behind:
         before, after = shape(step.operands[0]), layout_of(step.results[0].type)
         assert after is not None
-        turned = tuple(before[axis] for axis in _order(step)) if step.name in _TURNS else before
+        turned = tuple(before[axis] for axis in _order(step)) if has_trait(step, "transposition") else before
         step.results[0]._type = after.with_(turned).type_for(turned)
     func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [end.operands[0].type])
     return func

@@ -9,8 +9,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation
 
 from alchemist.ir.access import shape
-from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register
-from alchemist.passes.rows import PRODUCTS, REDUCTIONS, Dims, Rows, as_rows, has_rows, rearranged
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase_dead, functions, is_const_eval
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.rows import Dims, Rows, as_rows, has_rows, rearranged
 
 _TILE = 32
 
@@ -36,10 +38,10 @@ def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
     for op in func.body.block.ops:
         if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
             continue
-        is_one = len(op.results) == 1 and (op.name in PRODUCTS or len(_worked_rows(op)) == 3)  # rotary embeddings of heads are left as they are
+        is_one = len(op.results) == 1 and (has_trait(op, "product") or len(_worked_rows(op)) == 3)  # rotary embeddings of heads are left as they are
         if is_one and _has_samples(_worked_rows(op)) and (rows := as_rows(op, _moved, _broadcast)) is not None:
             possible[op] = rows
-    reached = {op for op in possible if op.name in PRODUCTS and not isinstance(op.operands[0], BlockArgument)}
+    reached = {op for op in possible if has_trait(op, "product") and not isinstance(op.operands[0], BlockArgument)}
     pending = list(reached)
     while pending:
         op = pending.pop()
@@ -54,7 +56,7 @@ def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
 
 def _worked_rows(op: Operation) -> Dims:
     """The dims of the rows that the op makes, or that it reduces."""
-    return shape(op.operands[0] if op.name in REDUCTIONS else op.results[0])
+    return shape(op.operands[0] if has_trait(op, "reduction") else op.results[0])
 
 
 def _has_samples(dims: Dims) -> bool:

@@ -10,8 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
+from alchemist.ir.edit import defining, erase_dead, functions
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 
 BROADCASTING = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {"ttir.pow", "ttir.where", "ttir.clamp_tensor"}
 

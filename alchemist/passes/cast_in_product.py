@@ -7,13 +7,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.ir.access import shape
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import defining, erase, ops_named, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import NOTE, PRODUCTS
-from alchemist.passes.registry import Pass, defining, erase, ops_named, register, single_use
+from alchemist.passes.registry import Pass, register
 
-SUMS = ("ttnn.add", "ttnn.subtract", "ttnn.multiply")
-TRUTHS = ("ttnn.eq", "ttnn.ne", "ttnn.gt", "ttnn.ge", "ttnn.lt", "ttnn.le")
-"""0 and 1 in any type."""
 MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static")
 """Ops that give values of any type as they are."""
 
@@ -32,16 +31,16 @@ class CastInProduct(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for op in ops_named(module, *PRODUCTS, *SUMS, const_eval=False):
+        for op in ops_named(module, *named("ttnn", "product", "arithmetic"), const_eval=False):
             _fold(op)
-        for op in ops_named(module, *TRUTHS, const_eval=False):
+        for op in ops_named(module, *named("ttnn", "comparison"), const_eval=False):
             _fold_truth(op)
         for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
             _widen_later(op)
         for op in ops_named(module, "ttnn.reshape", const_eval=False):
             if _is_read_by_products(op):
                 _widen_later(op)
-        for op in ops_named(module, *PRODUCTS, const_eval=False):
+        for op in ops_named(module, *named("ttnn", "product"), const_eval=False):
             _read_narrow(op)
 
 
@@ -59,13 +58,13 @@ class CastBeforeRotation(Pass):
     """
 
     def run(self, module: ModuleOp) -> None:
-        for op in ops_named(module, *PRODUCTS, const_eval=False):
+        for op in ops_named(module, *named("ttnn", "product"), const_eval=False):
             _fold(op, ROTATION)
 
 
 def _fold(product: Operation, through: str = "") -> None:
     """through: an op without which this is not done, and which is passed like moves."""
-    if _dtype(product.results[0]) != "f32" or any(_dtype(value) != "f32" for value in product.operands[:2] if product.name in SUMS):
+    if _dtype(product.results[0]) != "f32" or any(_dtype(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
         return
     moved: list[SSAValue] = [product.results[0]]
     casts: list[Operation] = []

@@ -13,18 +13,19 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import connected, functions, replace
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.ops.eltwise_unary import UNARY
-from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, connected, functions, register, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
 _ACTIVATIONS = ("gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast", "pow", "where")
 ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _ in UNARY), *(TTIR_NAMES.get(name, name) for name, *_ in BINARY), *_ACTIVATIONS))
-_REDUCTIONS = frozenset({"ttir.mean", "ttir.sum", "ttir.max", "ttir.min"})
 
 
 def _swapped(dim: int) -> int:
@@ -59,7 +60,7 @@ _TURNS: dict[str, Callable[[Operation], None]] = {
     "ttir.concat": lambda op: access.set_attr(op, "dim", _swapped(access.attr(op, "dim"))),
     "ttir.softmax": lambda op: access.set_attr(op, "dimension", _swapped(access.attr(op, "dimension"))),
     "ttir.conv1d": _turn_conv,
-    **dict.fromkeys(_REDUCTIONS, _turn_reduction),
+    **dict.fromkeys(named("ttir", "reduction"), _turn_reduction),
     **dict.fromkeys(ELEMENTWISE, lambda op: None),
 }
 """Ops that work on the other order of dimensions as well -> what changes of them, types apart."""
@@ -93,12 +94,12 @@ def _data(op: Operation) -> list[SSAValue]:
     return [op.operands[0]] if op.name == "ttir.conv1d" else [value for value in op.operands if shape(value)]
 
 
-def _may_turn(op: Operation, fixed: set[SSAValue]) -> bool:
+def _may_turn(op: Operation, fixed: FixedValues) -> bool:
     if op.name not in _TURNS or len(op.results) != 1 or (op.name == "ttir.conv1d" and not _is_conv(op)):
         return False
-    if op.name in _REDUCTIONS and not access.attr(op, "dim_arg"):
+    if has_trait(op, "reduction") and not access.attr(op, "dim_arg"):
         return False
-    kept = op.name not in _REDUCTIONS or access.attr(op, "keep_dim")
+    kept = not has_trait(op, "reduction") or access.attr(op, "keep_dim")
     ranks = {len(shape(value)) for value in _data(op)}
     return ranks == {3} and op.results[0] not in fixed and (not kept or len(shape(op.results[0])) == 3)
 
@@ -110,7 +111,7 @@ def _is_inside(op: Operation) -> bool:
 
 def _regions(func: FuncOp, ops: list[Operation]) -> Iterator[list[Operation]]:
     """Ops that hang together by tensors that can be turned and hold a convolution, where turning them saves permutes."""
-    fixed = fixed_values(func)
+    fixed = FixedValues(func)
     turnable = [op for op in ops if _may_turn(op, fixed)]
     there = set(turnable)
     links = [(op, maker) for op in turnable for value in _data(op) if isinstance(maker := value.owner, Operation) and maker in there and _is_inside(maker)]
@@ -120,7 +121,7 @@ def _regions(func: FuncOp, ops: list[Operation]) -> Iterator[list[Operation]]:
             yield region
 
 
-def _worthwhile(region: list[Operation], fixed: set[SSAValue]) -> list[Operation]:
+def _worthwhile(region: list[Operation], fixed: FixedValues) -> list[Operation]:
     """The region if that saves permutes, else each convolution of it with what alone reads it, if that does."""
     for part in ([region], [_behind(op) for op in region if _is_conv(op)]):
         found = [one for one in part if any(_is_conv(op) for op in one) and _gain(one, fixed) > 0]
@@ -137,7 +138,7 @@ def _behind(op: Operation) -> list[Operation]:
     return found
 
 
-def _gain(region: list[Operation], fixed: set[SSAValue]) -> int:
+def _gain(region: list[Operation], fixed: FixedValues) -> int:
     """Permutes that turning the region saves. A convolution makes one in front of it and one behind it out of those of the old order."""
     inside = {id(op) for op in region}
     before = {id(value): value for op in region for value in _data(op) if not (isinstance(value.owner, Operation) and id(value.owner) in inside)}

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import inline_scalar
 
 MOVES = ("ttnn.slice_static", "ttnn.concat", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.to_layout", "ttnn.neg", "ttnn.multiply")
@@ -83,19 +84,10 @@ class Columns:
         return found
 
 
-def fixed_values(func: FuncOp) -> set[SSAValue]:
-    """What depends on parameters and constants alone, so that const-eval computes it."""
-    fixed: set[SSAValue] = {argument for argument, one in zip(func.args, access.argument_attrs(func), strict=False) if access.is_fixed(one)}
-    for op in func.body.block.ops:
-        if all(value in fixed for value in op.operands):
-            fixed.update(op.results)
-    return fixed
-
-
 class ColumnViews:
     """Columns of each value of a function in those of the values behind it."""
 
-    def __init__(self, func: FuncOp, fixed: set[SSAValue]) -> None:
+    def __init__(self, func: FuncOp, fixed: FixedValues) -> None:
         self._found: dict[SSAValue, dict[SSAValue, Columns]] = {}
         for op in func.body.block.ops:
             moves = op.name in MOVES and all(shape(value) for value in op.operands if inline_scalar(value) is None)

@@ -12,14 +12,16 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, erase, functions, replace
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import COLUMN_MATRICES, LIFTED_NAME, NOTE
 from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
-from alchemist.passes.columns import Columns, ColumnViews, Matrix, fixed_values
+from alchemist.passes.columns import Columns, ColumnViews, Matrix
 from alchemist.passes.lower.configs import wide_sums_config
-from alchemist.passes.registry import Pass, add_sources, erase, functions, register, replace
+from alchemist.passes.registry import Pass, register
 
 MOST_ENTRIES = 256 * 256
 """Of the matrix: what a product costs beside reading its operand grows with its width, what moving columns costs does not."""
@@ -50,7 +52,7 @@ class Products:
 
     def __init__(self, func: FuncOp, options: CompilerOptions) -> None:
         self._func, self.options = func, options
-        self.fixed = fixed_values(func)
+        self.fixed = FixedValues(func)
         self.views = ColumnViews(func, self.fixed)
         self._place = {op: place for place, op in enumerate(func.body.block.ops)}
         self._matrices: dict[tuple[str, bytes, tuple[int, ...]], SSAValue] = {}

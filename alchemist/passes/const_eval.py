@@ -3,57 +3,28 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase_dead, functions, is_const_eval, replace
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, NOTE
-from alchemist.passes.registry import Pass, erase_dead, functions, is_const_eval, register, replace
-
-_NEVER = ("ttnn.rand", "ttnn.empty", "ttnn.get_device")
+from alchemist.passes.registry import Pass, register
 
 
 def _is_inline(op: Operation) -> bool:
     return INLINE in op.attributes
 
 
-def constant_values(func: FuncOp) -> set[SSAValue]:
-    """Values that depend on parameters and constants alone. What the program writes (caches, counters) is not among them."""
-    described = access.argument_attrs(func)
-    constant: set[SSAValue] = {arg for arg, facts in zip(func.args, described, strict=False) if access.is_fixed(facts)}
-    for op in func.body.block.ops:
-        if not has_trait(op, "pure") and not isinstance(op, ReturnOp) and op.operands and op.name != "ttnn.get_device":
-            constant -= {value for value in op.operands[:1]}
-    for op in func.body.block.ops:
-        if op.name in _NEVER or not op.results or not _computable(op):
-            continue
-        tensors = [value for value in op.operands if not _is_device(value)]
-        if all(value in constant or _is_inline_value(value) for value in tensors):
-            constant.update(op.results)
-    return constant
-
-
-def _computable(op: Operation) -> bool:
-    return op.name.startswith("ttnn.") and (has_trait(op, "pure") or op.name in ("ttnn.constant", "ttnn.load_tensor"))
-
-
-def _is_device(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.name == "ttnn.get_device"
-
-
-def _is_inline_value(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and _is_inline(value.owner)
-
-
-def _share(func: FuncOp, constant: set[SSAValue]) -> None:
+def _share(func: FuncOp, constant: FixedValues) -> None:
     """Ops that make the same of the same parameters become one: a weight that several ops read is prepared once."""
     made: dict[tuple[object, ...], Operation] = {}
-    weights: set[SSAValue] = {value for value in constant if isinstance(value, BlockArgument)}
+    weights: set[SSAValue] = {value for value in func.args if value in constant}
     for op in list(func.body.block.ops):
-        if not op.results or not constant.issuperset(op.results) or weights.isdisjoint(op.operands):
+        if not op.results or not all(result in constant for result in op.results) or weights.isdisjoint(op.operands):
             continue
         facts = {**op.properties, **{name: fact for name, fact in op.attributes.items() if name != NOTE}}
         key = (op.name, tuple(op.operands), tuple(op.result_types), tuple(sorted(facts.items(), key=lambda item: item[0])))
@@ -88,7 +59,7 @@ def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
     return ops, list(arguments)
 
 
-def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constant: set[SSAValue]) -> None:
+def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constant: FixedValues) -> None:
     ops, arguments = _slice(value)
     described = access.argument_attrs(func)
     inputs = []
@@ -113,11 +84,11 @@ def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constan
     value.replace_uses_with_if(loaded, lambda use: _runs(use.operation, constant))
 
 
-def _runs(op: Operation, constant: set[SSAValue]) -> bool:
+def _runs(op: Operation, constant: FixedValues) -> bool:
     return not op.results or not all(result in constant for result in op.results)
 
 
-def _used_at_run_time(value: SSAValue, constant: set[SSAValue]) -> bool:
+def _used_at_run_time(value: SSAValue, constant: FixedValues) -> bool:
     return any(_runs(use.operation, constant) for use in value.uses)
 
 
@@ -133,7 +104,7 @@ class ConstEval(Pass):
         for func in list(functions(module)):
             if is_const_eval(func):
                 continue
-            constant = constant_values(func)
+            constant = FixedValues(func)
             _share(func, constant)
             number = 0
             for op in list(func.body.block.ops):

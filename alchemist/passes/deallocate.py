@@ -7,9 +7,10 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import INLINE
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, register
 
 DEALLOCATE = "ttnn.deallocate"
 

@@ -8,10 +8,11 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.access import attr, element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, erase_dead, functions, replace
 from alchemist.ir.layout import TILE_EDGE
+from alchemist.ops.constants import behind_unit_views, number
 from alchemist.passes.fuse_attention import LOWEST_SCORE
-from alchemist.passes.fuse_patterns import number, skip
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.update_caches import MOST_USERS, counts, position_of
 from alchemist.passes.views import reshaped
 
@@ -54,13 +55,13 @@ def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
 
 def last_visible(mask: SSAValue, length: int) -> SSAValue | None:
     """The position up to which an additive mask of `length` columns is 0, everything behind it hidden; None for any other mask."""
-    value = skip(mask)
+    value = behind_unit_views(mask)
     while (cast := defining(value, "ttir.typecast")) is not None:
-        value = skip(cast.operands[0])
+        value = behind_unit_views(cast.operands[0])
     chosen = defining(value, "ttir.where")
     if chosen is None:
         return None
-    compared = defining(skip(chosen.operands[0]), *_AFTER)
+    compared = defining(behind_unit_views(chosen.operands[0]), *_AFTER)
     fills = [number(value) for value in chosen.operands[1:]]
     if compared is None or None in fills:
         return None

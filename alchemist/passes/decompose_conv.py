@@ -6,16 +6,18 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import LoweringError
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import named
+from alchemist.ir.edit import erase_dead, functions, replace
 from alchemist.ir.value import Value, concat
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.windows import expand, padding_pairs
-from alchemist.passes.registry import Pass, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, register
 
 MOST_SLICES = 1024
 """More windows than this would make a program that nobody wants to read or run."""
@@ -143,42 +145,21 @@ def _positions(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return places
 
 
-def _of_parameters(func: FuncOp, value: SSAValue, known: dict[SSAValue, bool]) -> bool:
-    """Whether const-eval can compute the value: it depends on parameters and constants alone."""
-    kinds = access.argument_attrs(func)
-    stack = [value]
-    while stack:
-        current = stack[-1]
-        if current in known:
-            stack.pop()
-        elif isinstance(current, BlockArgument):
-            known[current] = access.is_fixed(kinds[current.index])
-        else:
-            op = current.owner
-            parts = list(op.operands) if isinstance(op, Operation) else []
-            todo = [part for part in parts if part not in known]
-            if todo:
-                stack += todo
-            else:
-                known[current] = all(known[part] for part in parts)
-    return known[value]
-
-
 @register("decompose-conv")
 class DecomposeConv(Pass):
     """conv3d becomes conv2d over joined depth windows; a convolution with computed weights becomes a matmul."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            known: dict[SSAValue, bool] = {}
+            fixed = FixedValues(func)
             for op in list(func.body.block.ops):
                 if op.name == "ttir.conv3d":
                     replace(op, [_conv3d(op)])
             for op in list(func.body.block.ops):
-                if op.name not in ("ttir.conv1d", "ttir.conv2d", "ttir.conv_transpose2d") or "flattened_compat_info" in op.properties:
+                if op.name not in named("ttir", "convolution", "convolution2d") or "flattened_compat_info" in op.properties:
                     continue
                 weight = operand(op, "weight")
-                if weight is not None and not _of_parameters(func, weight, known):
+                if weight is not None and weight not in fixed:
                     convolution = op
                     if op.name == "ttir.conv_transpose2d":
                         convolution, result = _as_convolution(op)

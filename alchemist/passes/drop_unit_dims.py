@@ -12,8 +12,9 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import all_ops, defining, replace
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.registry import Pass, all_ops, defining, register, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
 
 MOST_DIMS = 4

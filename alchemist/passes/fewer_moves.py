@@ -11,11 +11,12 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase, functions, made_by, replace, single_use
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, defining, erase, functions, register, replace, single_use
-from alchemist.passes.views import VIEWS, View, view_of
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import View, view_of
 
-_MOVES = ("ttir.reshape", "ttir.permute")
 _TILE = 32
 
 
@@ -29,18 +30,18 @@ class FewerMoves(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in reversed(list(func.body.block.ops)):
-                if op.parent is not None and op.name in _MOVES and not _is_passed(op):
+                if op.parent is not None and has_trait(op, "rearrangement") and not _is_passed(op):
                     _shorten(op)
 
 
 def _is_passed(op: Operation) -> bool:
     """Whether the result is only a step on the way of a longer chain."""
     value = op.results[0]
-    return single_use(value) and next(iter(value.uses)).operation.name in _MOVES
+    return single_use(value) and has_trait(next(iter(value.uses)).operation, "rearrangement")
 
 
 def _shorten(op: Operation) -> None:
-    view, chain = view_of(op.results[0], lambda one: one.name in _MOVES and (one is op or single_use(one.results[0])))
+    view, chain = view_of(op.results[0], lambda one: has_trait(one, "rearrangement") and (one is op or single_use(one.results[0])))
     if len(chain) < 2 or not _shows_all(view) or any(_turns_images(one) for one in chain):
         return
     b = Builder.before(op)
@@ -69,7 +70,7 @@ def _shows_all(view: View) -> bool:
 def made_between(root: SSAValue, value: SSAValue) -> list[Operation]:
     """The views that lead from one value to another, makers first."""
     found: list[Operation] = []
-    while value is not root and (op := defining(value, *VIEWS)) is not None:
+    while value is not root and (op := made_by(value, "view")) is not None:
         found.append(op)
         value = op.operands[0]
     return found[::-1]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir import access
+from alchemist.ir.edit import functions
 from alchemist.ir.layout import layout_of
-from alchemist.passes.registry import Pass, functions, register
+from alchemist.passes.registry import Pass, register
 
 _CONFIG, _FIELD = "compute_config", "fp32_dest_acc_en"
 

@@ -11,26 +11,21 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import elements, operand, shape
+from alchemist.ir.access import elements, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase_dead, functions, replace
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import uniform
 from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, register
 
 Array = np.ndarray[Any, Any]
 
 FOLD_LIMIT = 1 << 22
 """Largest number of elements of a value that is computed here."""
-IMPURE = ("ttir.rand", "ttir.dropout", "ttir.empty")
-
-
-def constant_of(value: SSAValue) -> Array | None:
-    """The value of a constant op's result (a zero-stride view for splats)."""
-    op = defining(value, "ttir.constant", "ttir.full", "ttir.zeros", "ttir.ones")
-    return None if op is None else evaluate(op, {})[0]
 
 
 def _parted_elsewhere(op: Operation, inner: Operation) -> bool:
@@ -45,15 +40,6 @@ def _is_head(inner: Operation) -> bool:
     only_columns = len(shape(result)) == 4 and shape(inner.operands[0])[:-1] == shape(result)[:-1]
     whole_tiles = access.attr(inner, "begins")[-1] % TILE_EDGE == 0 and shape(result)[-1] % TILE_EDGE == 0
     return only_columns and whole_tiles and len(list(result.uses)) > 1
-
-
-def uniform(array: Array | None) -> Any:
-    """The one value of all elements, else None."""
-    if array is None or array.size == 0:
-        return None
-    single = not any(array.strides) or array.size == 1
-    first = array.reshape(-1)[0] if single else array.flat[0]
-    return first.item() if single or bool((array == first).all()) else None  # NaN, which equals nothing, is one value where there is one
 
 
 # --- identities: op -> the value that it equals, or None ---------------------------------------------------------------
@@ -221,7 +207,7 @@ def _canonical(op: Operation) -> Operation | None:
 def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
     """A constant op before `op`, with the sources of what made the values: a reshape says nothing of them."""
     b, made_by = Builder.before(op), op
-    while made_by.name in ("ttir.reshape", "ttir.permute") and isinstance(owner := made_by.operands[0].owner, Operation):
+    while has_trait(made_by, "rearrangement") and isinstance(owner := made_by.operands[0].owner, Operation):
         made_by = owner
     b.source = sources_of(made_by) or None
     element = access.element_type(value)
@@ -242,7 +228,7 @@ def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
 
 
 def _key(op: Operation) -> tuple[Any, ...] | None:
-    if not has_trait(op, "pure") or op.name in IMPURE or op.regions:
+    if not has_trait(op, "pure") or has_trait(op, "non_cacheable") or op.regions:
         return None
     names = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
     return (op.name, tuple(op.operands), names, tuple(result.type for result in op.results))
@@ -279,7 +265,7 @@ def _fold_function(func: FuncOp) -> None:
 
 
 def _foldable(op: Operation, consts: Consts) -> bool:
-    if not has_trait(op, "pure") or op.name in IMPURE or not can_evaluate(op):
+    if not has_trait(op, "pure") or has_trait(op, "non_cacheable") or not can_evaluate(op):
         return False
     if any(value not in consts for value in op.operands):
         return False
@@ -310,6 +296,3 @@ class Fold(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             _fold_function(func)
-
-
-__all__ = ["constant_of", "operand", "uniform"]

@@ -9,10 +9,9 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
-from alchemist.passes.fuse_patterns import scaled
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, single_use
-
-_MOVES = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.typecast", "ttir.broadcast", "ttir.repeat", "ttir.repeat_interleave")
+from alchemist.ir.edit import add_sources, erase_dead, functions, made_by, single_use
+from alchemist.ops.constants import scaled
+from alchemist.passes.registry import Pass, register
 
 
 @register("fold-attention-scale", fusing=True)
@@ -47,7 +46,7 @@ def _factor(value: SSAValue) -> tuple[Operation, SSAValue, float] | None:
             product = found[2][0]
             fits = found[0].type == value.type and found[1] > 0
             return (product, found[0], found[1]) if fits else None
-        move = defining(value, *_MOVES)
+        move = made_by(value, "move")
         if move is None:
             return None
         value = move.operands[0]

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
@@ -14,13 +13,11 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.location import sources_of
-from alchemist.passes.fold import IMPURE
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.ops.constants import FixedValues
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
-
-_CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d")
-_PRODUCTS = ("ttir.linear", "ttir.matmul")
 
 
 def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int, ...], of: str) -> SSAValue:
@@ -29,7 +26,7 @@ def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int
 
 def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None:
     """weight' = weight * factor, bias' = (bias - mean) * factor + offset with factor = scale / sqrt(variance + epsilon)."""
-    is_product = maker.name in _PRODUCTS
+    is_product = has_trait(maker, "product")
     weight, bias = operand(maker, "b" if is_product else "weight"), operand(maker, "bias") if maker.name != "ttir.matmul" else None
     assert weight is not None
     scale, offset, mean, variance = norm.operands[1:5]
@@ -68,10 +65,10 @@ def _scaled_rows(b: Builder, weight: SSAValue, factor: SSAValue) -> tuple[SSAVal
     return reshaped(b, rows, dims), rows
 
 
-def _per_channel(op: Operation, fixed: set[SSAValue]) -> tuple[Operation, SSAValue] | None:
+def _per_channel(op: Operation, fixed: FixedValues) -> tuple[Operation, SSAValue] | None:
     """(convolution, numbers) where the op does the same to all that the convolution has made for a channel."""
     for made, numbers in (op.operands, reversed(op.operands)):
-        conv = defining(made, *_CONVOLUTIONS)
+        conv = made_by(made, "convolution")
         if conv is None or not single_use(made) or access.attr(conv, "alchemist.activation") or numbers not in fixed:
             continue
         rank, channel = len(shape(made)), access.attr(conv, "channel_dim")
@@ -100,15 +97,6 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
     replace(op, [made.results[0]])
 
 
-def _fixed_values(func: FuncOp) -> set[SSAValue]:
-    """What depends on parameters and constants alone."""
-    fixed: set[SSAValue] = {arg for arg, facts in zip(func.args, access.argument_attrs(func), strict=False) if access.is_fixed(facts)}
-    for op in func.body.block.ops:
-        if op.name.startswith("ttir.") and has_trait(op, "pure") and op.name not in IMPURE and all(value in fixed for value in op.operands):
-            fixed.update(op.results)
-    return fixed
-
-
 @register("fold-batch-norm", fusing=True)
 class FoldBatchNorm(Pass):
     """batch_norm_inference(conv(x)) becomes a convolution with scaled weights; so do conv(x) * factor and conv(x) + offset per channel.
@@ -118,7 +106,7 @@ class FoldBatchNorm(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            fixed = _fixed_values(func)
+            fixed = FixedValues(func)
             for op in list(func.body.block.ops):
                 if op.name in ("ttir.multiply", "ttir.add") and (found := _per_channel(op, fixed)) is not None:
                     _fold_arithmetic(op, *found)
@@ -135,19 +123,19 @@ def _maker(value: SSAValue) -> tuple[Operation, list[Operation]] | None:
 
     None where something else reads that.
     """
-    if (conv := defining(value, *_CONVOLUTIONS)) is not None:
+    if (conv := made_by(value, "convolution")) is not None:
         return (conv, []) if single_use(value) and not access.attr(conv, "alchemist.activation") else None
     views: list[Operation] = []
     while single_use(value) and (view := defining(value, "ttir.reshape")) is not None and shape(view.operands[0])[-1:] == shape(value)[-1:]:
         views.insert(0, view)
         value = view.operands[0]
-    product = defining(value, *_PRODUCTS)
+    product = made_by(value, "product")
     return None if product is None or not single_use(value) or access.attr(product, "alchemist.activation") else (product, views)
 
 
-def _channels(maker: Operation, made: SSAValue, fixed: set[SSAValue]) -> int | None:
+def _channels(maker: Operation, made: SSAValue, fixed: FixedValues) -> int | None:
     """The dimension of what it has made of which each place has weights of its own, None where those are computed."""
-    if maker.name not in _PRODUCTS:
+    if not has_trait(maker, "product"):
         found: int = access.attr(maker, "channel_dim")
         return found
     weight = maker.operands[1]

@@ -7,8 +7,9 @@ from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.access import set_attr
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions
 from alchemist.ops.windows import padding_pairs
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 
 
 def _merged(conv: Operation, pad: Operation) -> list[int] | None:

@@ -6,22 +6,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir.access import attr
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase, ops_named
 from alchemist.ir.layout import layout_of
-from alchemist.passes.registry import Pass, defining, erase, ops_named, register
+from alchemist.passes.registry import Pass, register
 
 _EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "u32"), ("u16", "si32"), ("u8", "u32"), ("u8", "si32")})
 """Casts that can be undone."""
 _INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
 _INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
 """Ops whose result of this number is an index: small and not negative."""
-_COMPARING = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not")
-_WHOLE = frozenset(f"ttnn.{name}" for name in ("floor", "ceil", "sign", *_COMPARING))
-_MOVES = ("reshape", "permute", "to_layout", "slice_static", "concat", "repeat")
-_KEEPING_WHOLE = frozenset(
-    f"ttnn.{name}"
-    for name in ("sum", "cumsum", "max", "min", "abs", "neg", "relu", "sort", "topk", "add", "subtract", "multiply", "maximum", "minimum", *_MOVES)
-)
-"""Ops whose result is whole where all their operands are."""
 _NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
 """Ops with numbers that have to be whole as well."""
 
@@ -34,10 +28,14 @@ def is_whole(value: SSAValue) -> bool:
         if not isinstance(value, OpResult):
             return False
         op = value.op
-        if op.name in _WHOLE or (op.name in _INDICES and value.index == _INDICES[op.name]) or (op.name == "ttnn.typecast" and _is_integer(op.operands[0])):
+        if (
+            has_trait(op, "integral")
+            or (op.name in _INDICES and value.index == _INDICES[op.name])
+            or (op.name == "ttnn.typecast" and _is_integer(op.operands[0]))
+        ):
             continue
         numbers = [attr(op, name) for name in _NUMBERS.get(op.name, ())]
-        if op.name not in _KEEPING_WHOLE and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
+        if not has_trait(op, "keeps_integral") and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
             return False
         operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
         todo += [operand for operand in operands if operand not in seen]

@@ -6,11 +6,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, ops_named, replace, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import inline_scalar
 from alchemist.optimizer.movement import lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 DTYPES = ("bf16", "f32")
 

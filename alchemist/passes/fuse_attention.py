@@ -12,11 +12,11 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
-from alchemist.passes.fold import constant_of
-from alchemist.passes.fuse_patterns import binary, number, scaled
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.ops.constants import constant_of, number, scaled
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
 LOWEST_SCORE = -1e4
@@ -187,7 +187,7 @@ def _scores(value: SSAValue) -> _Scores | None:
             found.product = product
             return found
         masked = found.bias is not None or found.chosen is not None
-        where, total, one = defining(value, "ttir.where"), binary(value, "add"), scaled(value)
+        where, total, one = defining(value, "ttir.where"), defining(value, "ttir.add"), scaled(value)
         if where is not None and not masked and found.scale == 1.0:
             fills = [number(where.operands[1]), number(where.operands[2])]
             side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= LOWEST_SCORE), None)
@@ -201,11 +201,11 @@ def _scores(value: SSAValue) -> _Scores | None:
             found.ops += one[2]
             value = one[0]
         elif total is not None and not masked and found.scale == 1.0:
-            scored = next((pair for pair in ((total[0], total[1]), (total[1], total[0])) if _is_score(pair[0])), None)
+            scored = next((pair for pair in (total.operands, total.operands[::-1]) if _is_score(pair[0])), None)
             if scored is None:
                 return None
             value, found.bias = scored
-            found.ops.append(total[2])
+            found.ops.append(total)
         else:
             return None
     return None

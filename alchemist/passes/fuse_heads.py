@@ -13,10 +13,12 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
-from alchemist.passes.views import VIEWS, View, concatenated, joined, view_of
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import View, concatenated, joined, view_of
 
 
 @register("fuse-concat-heads", fusing=True)
@@ -26,7 +28,7 @@ class FuseConcatHeads(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                if op.name in VIEWS and op.parent is not None and any(use.operation.name not in VIEWS for use in op.results[0].uses):
+                if has_trait(op, "view") and op.parent is not None and any(not has_trait(use.operation, "view") for use in op.results[0].uses):
                     _concatenate(op)
             erase_dead(func)
 

@@ -8,7 +8,8 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
-from alchemist.passes.registry import Pass, add_sources, all_ops, defining, erase_dead, functions, register, replace, single_use
+from alchemist.ir.edit import add_sources, all_ops, defining, erase_dead, functions, made_by, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 ACTIVATION = "alchemist.activation"
 
@@ -127,4 +128,4 @@ def _producer(value: SSAValue) -> Operation | None:
 
 def operand_is_constant(op: Operation) -> bool:
     """add with a constant operand keeps its activation apart: scalar adds take none."""
-    return op.name == "ttir.add" and any(defining(value, "ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones") is not None for value in op.operands)
+    return op.name == "ttir.add" and any(made_by(value, "constant") is not None for value in op.operands)

@@ -9,15 +9,14 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import add_sources, all_ops, erase, made_by, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import paths_around
-from alchemist.ops.spec import PRODUCTS, inline_scalar
+from alchemist.ops.spec import inline_scalar
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, add_sources, all_ops, defining, erase, register, single_use
+from alchemist.passes.registry import Pass, register
 
-READERS = ("ttnn.multiply", "ttnn.add", "ttnn.subtract")
-ACTIVATIONS = ("relu", "silu", "tanh")
-"""Those without parameters of their own in the library."""
 ATTRIBUTES = ("alchemist.lhs_activations", "alchemist.rhs_activations")
 
 
@@ -33,7 +32,7 @@ class FuseOperandActivation(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for op in all_ops(module):
-            if op.name in READERS and len(op.operands) == 2:
+            if has_trait(op, "arithmetic") and len(op.operands) == 2:
                 self._fuse(op)
 
     def _fuse(self, op: Operation) -> None:
@@ -44,14 +43,14 @@ class FuseOperandActivation(Pass):
             value = op.operands[place]
             if attribute in op.attributes or not single_use(value):
                 continue
-            maker = defining(value, *(f"ttnn.{name}" for name in ACTIVATIONS))
+            maker = made_by(value, "activation")
             if maker is not None and maker.operands[0].type == value.type and not settings(maker):
                 set_attr(op, attribute, (maker.name.removeprefix("ttnn."),))
                 add_sources(op, maker)
                 op.operands[place] = maker.operands[0]
                 erase(maker)
             elif self.options.optimization_level == 0 and (name := _activation_of_product(value)):
-                product = defining(value, *PRODUCTS)
+                product = made_by(value, "product")
                 assert product is not None
                 if paths_around(sources_of(product)) != paths_around(sources_of(op)):
                     continue  # what another module's function ends with stays its result
@@ -65,8 +64,8 @@ def settings(op: Operation) -> dict[str, Any]:
 
 
 def _activation_of_product(value: SSAValue) -> str:
-    product = defining(value, *PRODUCTS)
+    product = made_by(value, "product")
     if product is None or "activation" not in product.properties:
         return ""
     name = str(access.attr(product, "activation"))
-    return name if name in ACTIVATIONS else ""
+    return name if f"ttnn.{name}" in named("ttnn", "activation") else ""

@@ -8,9 +8,10 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, ops_named, replace, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import inline_scalar
-from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 
 @register("fuse-residual-norm", fusing=True)

@@ -7,8 +7,9 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, ops_named, replace, single_use
 from alchemist.ops.spec import NOTE
-from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 
 @register("fuse-roll", fusing=True)

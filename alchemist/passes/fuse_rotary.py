@@ -9,13 +9,14 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, replace
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import sources_of
 from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns_by_product import Products
 from alchemist.passes.lower.context import user_per_core
-from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.rotations import Rotation, turns_halves
 
 MOVE = "ttnn.to_memory_config"

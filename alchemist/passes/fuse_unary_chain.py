@@ -11,14 +11,16 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import set_attr
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, erase, erase_dead, functions, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import inline_scalar
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
-from alchemist.passes.columns import fixed_values
-from alchemist.passes.fuse_operand_activation import ATTRIBUTES, READERS, settings
-from alchemist.passes.registry import Pass, add_sources, erase, erase_dead, functions, register, replace, single_use
+from alchemist.passes.fuse_operand_activation import ATTRIBUTES, settings
+from alchemist.passes.registry import Pass, register
 
 AFTER = "alchemist.activations"
 SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
@@ -49,13 +51,13 @@ class FuseUnaryChain(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            fixed = fixed_values(func)  # const-eval makes them once, by ops that name them
+            fixed = FixedValues(func)  # const-eval makes them once, by ops that name them
             for op in reversed(list(func.body.block.ops)):
                 if op.parent is not None and op.results and op.results[0] not in fixed and (step := step_of(op)) is not None:
                     self._fuse(op, step, fixed)
             erase_dead(func)
 
-    def _fuse(self, last: Operation, end: Step, fixed: set[SSAValue]) -> None:
+    def _fuse(self, last: Operation, end: Step, fixed: FixedValues) -> None:
         """The chain that ends with `last`."""
         chain, steps = [last], [end]
         while (before := _maker(chain[0])) is not None and before.results[0] not in fixed and (step := step_of(before)) is not None:
@@ -143,7 +145,7 @@ def _only_reader(op: Operation) -> Operation | None:
 def _takes_activations(op: Operation) -> bool:
     """Whether the op is a sum or product of equal tensors, whose activations the library runs right."""
     return (
-        op.name in READERS
+        has_trait(op, "arithmetic")
         and len(op.operands) == 2
         and op.operands[0] is not op.operands[1]
         and all(inline_scalar(value) is None and _is_plain(value, op.results[0]) for value in op.operands)

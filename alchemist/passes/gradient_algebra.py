@@ -15,15 +15,16 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase_dead, functions
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source
+from alchemist.ops.constants import number
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.fuse_patterns import number
-from alchemist.passes.registry import Pass, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.sums_of_products import Algebra, Atom, Product, Terms, plus, scaled, terms_of, times
 from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, of_rank, products_of, shared_products
 
-_ARITHMETIC = frozenset(f"ttir.{name}" for name in ("add", "subtract", "multiply", "div", "neg", "square", "reciprocal", "sqrt", "rsqrt", "sum", "mean"))
 _POWERS = {"ttir.square": Fraction(2), "ttir.reciprocal": -ONE, "ttir.sqrt": HALF, "ttir.rsqrt": -HALF}
 _MOST_PAIRS = 4
 """Values that are tried in normalised form, per module."""
@@ -86,12 +87,12 @@ def _connected(ops: list[Operation]) -> list[list[Operation]]:
 
 
 def _is_arithmetic(op: Operation) -> bool:
-    if op.name not in _ARITHMETIC:
+    if not has_trait(op, "algebraic"):
         return False
     dims, of = shape(op.results[0]), element_type(op.results[0])
     if not of.startswith(("f", "bf")) or any(element_type(value) != of for value in op.operands):
         return False
-    if op.name in ("ttir.sum", "ttir.mean"):
+    if has_trait(op, "reduction"):
         return bool(access.attr(op, "keep_dim"))
     return len(dims) == max(len(shape(value)) for value in op.operands)
 
@@ -139,7 +140,7 @@ class _Reading:
         algebra = self.algebra
         if op.name in _POWERS:
             return algebra.power(x, _POWERS[op.name])
-        if op.name in ("ttir.sum", "ttir.mean"):
+        if has_trait(op, "reduction"):
             dims = dims_of(access.attrs(op), len(shape(op.operands[0])))
             return algebra.reduce(op.name.removeprefix("ttir."), x, dims, math.prod(shape(op.operands[0])[dim] for dim in dims))
         if op.name == "ttir.neg":

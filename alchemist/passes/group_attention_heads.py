@@ -7,7 +7,8 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions
+from alchemist.passes.registry import Pass, register
 
 
 @register("group-attention-heads", fusing=True)

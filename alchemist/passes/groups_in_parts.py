@@ -11,12 +11,13 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, rewrite, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, defining, register, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 
 CONVOLUTION = "ttir.conv2d"
 DIMS = ("batch_dim", "height_dim", "width_dim", "channel_dim")

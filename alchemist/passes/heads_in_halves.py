@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
 from alchemist.ops.spec import NOTE
@@ -19,12 +20,11 @@ from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns
 from alchemist.passes.columns_by_product import Products
 from alchemist.passes.fuse_rotary import rotations
-from alchemist.passes.registry import Pass, defining, erase, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.rotate_whole_heads import Tables, widened
 from alchemist.passes.rotations import Rotation, half_turn, turns_halves
 
 SPLIT = "ttnn.split_query_key_value_and_split_heads"
-NORMS = ("ttnn.rms_norm", "ttnn.layer_norm")
 ATTENTION = "ttnn.scaled_dot_product_attention"
 Order = tuple[int, ...]
 """The old place of each column of a head."""
@@ -120,7 +120,7 @@ def _side(value: SSAValue, products: Products, tables: Tables) -> _Side | None:
     if order is None or any(use.operation not in between for use in x.uses):
         return None
     norms: list[Operation] = []
-    while (norm := defining(x, *NORMS)) is not None and all(each in products.fixed and shape(each)[-1] == len(order) for each in norm.operands[1:]):
+    while (norm := made_by(x, "norm")) is not None and all(each in products.fixed and shape(each)[-1] == len(order) for each in norm.operands[1:]):
         norms.append(norm)
         x = norm.operands[0]
         if not single_use(x):

@@ -9,11 +9,13 @@ from xdsl.rewriter import Rewriter
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, erase, rewrite, single_use
 from alchemist.ir.location import sources_of
 from alchemist.passes.fewer_moves import made_between, tiles_moved
-from alchemist.passes.registry import Pass, add_sources, erase, register, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.undo_rows import row_wise, rows_of
-from alchemist.passes.views import VIEWS, View, joined, view_of
+from alchemist.passes.views import View, joined, view_of
 
 
 @register("heads-of-rows", fusing=True)
@@ -71,7 +73,7 @@ def _forms(value: SSAValue) -> list[Operation] | None:
     stack = [value]
     while stack:
         users = list(dict.fromkeys(use.operation for use in stack.pop().uses))
-        views = [user for user in users if user.name in VIEWS]
+        views = [user for user in users if has_trait(user, "view")]
         if not found and len(views) < len(users):
             return None
         found += views

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from alchemist.ir.edit import functions
 from alchemist.optimizer.images import PASS, leave_images_in_l1
 from alchemist.options import CompilerOptions
 from alchemist.passes.optimize import l1_small_bytes
-from alchemist.passes.registry import Pass, functions, register
+from alchemist.passes.registry import Pass, register
 
 
 @register(PASS, fusing=True)

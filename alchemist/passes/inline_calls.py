@@ -7,8 +7,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from alchemist.errors import LoweringError
+from alchemist.ir.edit import erase, functions, is_const_eval
 from alchemist.ir.inline import callee_of, inline
-from alchemist.passes.registry import Pass, erase, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, register
 
 
 def _called(module: ModuleOp) -> dict[str, FuncOp]:

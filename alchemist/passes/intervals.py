@@ -9,7 +9,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
-from alchemist.passes.fold import constant_of
+from alchemist.ops.constants import constant_of
 
 Interval = tuple[int, int]
 WHOLE: Interval = (-(1 << 31), (1 << 31) - 1)

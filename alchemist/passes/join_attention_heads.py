@@ -7,9 +7,10 @@ from xdsl.ir import Operation
 
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, ops_named, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase, ops_named, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 JOINED = "alchemist.output_concat_heads"
 _ATTENTION = "ttnn.scaled_dot_product_attention"

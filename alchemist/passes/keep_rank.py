@@ -8,8 +8,10 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
 
 
@@ -24,7 +26,7 @@ class KeepRank(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                if op.name not in ("ttir.linear", "ttir.matmul") or access.attr(op, "transpose_a"):
+                if not has_trait(op, "product") or access.attr(op, "transpose_a"):
                     continue
                 view = defining(op.operands[0], "ttir.reshape")
                 after = _only_user(op)

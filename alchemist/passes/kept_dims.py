@@ -12,10 +12,12 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase_dead, functions, replace
+from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.fold import constant_of, uniform
-from alchemist.passes.registry import Pass, erase_dead, functions, register, replace
-from alchemist.passes.rows import BROADCASTING, REDUCTIONS, Dims
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.rows import BROADCASTING, Dims
 
 
 @register("kept-dims", fusing=True)
@@ -45,7 +47,7 @@ def _keeps(op: Operation, kept: Dims, axis: int) -> bool:
     """Whether the op takes away exactly that dim."""
     if op.name == "ttir.reshape":
         return shape(op.operands[0]) == kept
-    if op.name not in REDUCTIONS or access.attr(op, "keep_dim"):
+    if not has_trait(op, "reduction") or access.attr(op, "keep_dim"):
         return False
     given = shape(op.operands[0])
     return dims_of(access.attrs(op), len(given)) == (axis,) and (*given[:axis], 1, *given[axis + 1 :]) == kept
@@ -77,9 +79,9 @@ def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
             user = use.operation
             if user.name in BROADCASTING:
                 pending.append(user.results[0])
-            elif not (user.name == "ttir.reshape" and shape(user.results[0]) == kept) and user.name not in REDUCTIONS:
+            elif not (user.name == "ttir.reshape" and shape(user.results[0]) == kept) and not has_trait(user, "reduction"):
                 return None
-    return found if any(op.name in REDUCTIONS for op in found) else None
+    return found if any(has_trait(op, "reduction") for op in found) else None
 
 
 def _number(value: SSAValue) -> float | None:
@@ -92,7 +94,7 @@ def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:
         b = Builder.in_place_of(op)
         if op.name == "ttir.reshape":
             made: SSAValue = op.operands[0]
-        elif op.name in REDUCTIONS:
+        elif has_trait(op, "reduction"):
             made = b.op(op.name, [op.operands[0]], {"dim_arg": [axis], "keep_dim": True}, [tensor(kept, element_type(op.results[0]))])
         else:
             for place, operand in enumerate(op.operands):
@@ -105,7 +107,7 @@ def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:
         for user in [use.operation for use in op.results[0].uses]:
             if user.name == "ttir.reshape" and shape(user.results[0]) == kept:
                 replace(user, [made])
-            elif user.name in REDUCTIONS:
+            elif has_trait(user, "reduction"):
                 _reduce(user, made, axis)
         if made is not op.results[0]:
             op.results[0].replace_all_uses_with(made)

@@ -7,30 +7,11 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.passes.fold import constant_of
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase_dead, functions, replace
+from alchemist.ops.constants import constant_of
+from alchemist.passes.registry import Pass, register
 
-_NEVER_NEGATIVE = frozenset(f"ttir.{name}" for name in ("abs", "exp", "relu", "relu6", "rsqrt", "sigmoid", "softmax", "sqrt", "square"))
-_IF_ALL_ARE = frozenset(
-    f"ttir.{name}"
-    for name in (
-        "add",
-        "broadcast",
-        "concat",
-        "div",
-        "max",
-        "maximum",
-        "mean",
-        "min",
-        "minimum",
-        "multiply",
-        "permute",
-        "reciprocal",
-        "reshape",
-        "slice_static",
-        "sum",
-    )
-)
 _ASKED = {"ttir.ge": True, "ttir.lt": False}
 """Comparison with 0 -> what it says of a value that is not negative."""
 
@@ -58,14 +39,14 @@ class KnownSigns(Pass):
 
 
 def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
-    if op.name in ("ttir.full", "ttir.constant", "ttir.zeros", "ttir.ones"):
+    if has_trait(op, "constant"):
         found = constant_of(op.results[0])
         return found is not None and bool((found >= 0).all())
     if op.name == "ttir.multiply" and op.operands[0] is op.operands[1]:
         return True
     if op.name == "ttir.maximum" and any(value in known for value in op.operands):
         return True
-    return op.name in _NEVER_NEGATIVE or (op.name in _IF_ALL_ARE and all(value in known for value in op.operands))
+    return has_trait(op, "nonnegative") or (has_trait(op, "keeps_nonnegative") and all(value in known for value in op.operands))
 
 
 def _choose(op: Operation, known: set[SSAValue]) -> None:

@@ -14,9 +14,10 @@ from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import DenseElements
 from alchemist.ir.constant_names import name_of_values
+from alchemist.ir.edit import erase, erase_dead, functions
 from alchemist.ir.layout import layout_of
 from alchemist.ops.spec import LIFTED_NAME
-from alchemist.passes.registry import Pass, erase, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 
 INLINE_LIMIT = 16
 """Most elements that a constant may have in source text."""

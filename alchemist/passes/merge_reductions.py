@@ -11,8 +11,10 @@ from xdsl.ir import Operation
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 
 @register("merge-reductions", fusing=True)
@@ -25,7 +27,7 @@ class MergeReductions(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                inner = defining(op.operands[0], op.name) if op.name in ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min") else None
+                inner = defining(op.operands[0], op.name) if has_trait(op, "reduction") else None
                 if inner is None or not single_use(inner.results[0]):
                     continue
                 keep, kept = access.attr(op, "keep_dim"), access.attr(inner, "keep_dim")

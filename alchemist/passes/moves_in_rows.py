@@ -12,15 +12,16 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import connected, defining, erase, functions, replace
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import FREE, Price, lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
-from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, connected, defining, erase, functions, register, replace
+from alchemist.passes.registry import Pass, register
 
-MOVES = ("ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static", "ttnn.concat", "ttnn.pad", "ttnn.repeat")
 _TO_LAYOUT = "ttnn.to_layout"
 _DTYPES = ("bf16", "f32")
 _ROUNDS = 8
@@ -39,12 +40,12 @@ class MovesInRows(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            fixed = fixed_values(func)
+            fixed = FixedValues(func)
             for group in _groups(func, fixed):
                 _Group(group, fixed, self.options).rewrite()
 
 
-def _groups(func: FuncOp, fixed: set[SSAValue]) -> Iterator[list[Operation]]:
+def _groups(func: FuncOp, fixed: FixedValues) -> Iterator[list[Operation]]:
     """Moves that read each other's results or one value, in program order."""
     moves = [op for op in func.body.block.ops if _is_move(op, fixed)]
     known_by: dict[SSAValue, Operation] = {}
@@ -52,9 +53,9 @@ def _groups(func: FuncOp, fixed: set[SSAValue]) -> Iterator[list[Operation]]:
     yield from connected(moves, links)
 
 
-def _is_move(op: Operation, fixed: set[SSAValue]) -> bool:
+def _is_move(op: Operation, fixed: FixedValues) -> bool:
     values = [*op.operands, *op.results]
-    return op.name in MOVES and len(op.results) == 1 and op.results[0] not in fixed and all(lies_in_tiles(value, _DTYPES) for value in values)
+    return has_trait(op, "move") and len(op.results) == 1 and op.results[0] not in fixed and all(lies_in_tiles(value, _DTYPES) for value in values)
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class _Value:
 class _Group:
     """Moves that hang together: each works on tiles, or on rows."""
 
-    def __init__(self, ops: list[Operation], fixed: set[SSAValue], options: CompilerOptions) -> None:
+    def __init__(self, ops: list[Operation], fixed: FixedValues, options: CompilerOptions) -> None:
         self._ops, self._fixed, self._options = ops, fixed, options
         self._on_rows: dict[Operation, Operation] = {}
         self._values: dict[SSAValue, _Value] = {}

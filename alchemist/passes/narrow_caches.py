@@ -9,20 +9,13 @@ from xdsl.rewriter import Rewriter
 
 from alchemist.ir.access import WRITTEN, argument_attrs, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, register
 
-CONVERTING = ("ttnn.update_cache", "ttnn.paged_update_cache")
-"""Writes of one position: they take bfloat16 rows and pack them."""
-COPYING = ("ttnn.fill_cache", "ttnn.paged_fill_cache")
-"""Writes of whole tiles: the rows must have the cache's type."""
-ATTENTION = (
-    "ttnn.scaled_dot_product_attention",
-    "ttnn.scaled_dot_product_attention_decode",
-    "ttnn.paged_scaled_dot_product_attention_decode",
-)
 _KEYS, _VALUES = 1, 2
 """Places of the caches among an attention's operands."""
 
@@ -47,7 +40,7 @@ def _narrow(func: FuncOp, dtype: str) -> None:
     caches = _caches(func)
     for cache in caches:
         for use in list(cache.uses):
-            if use.operation.name in COPYING:
+            if has_trait(use.operation, "writes_rows"):
                 _cast_rows(use.operation, dtype)
         _retype(cache, dtype)
     if caches:
@@ -62,7 +55,7 @@ def _caches(func: FuncOp) -> list[BlockArgument]:
     found = {
         argument
         for argument, facts in zip(func.args, argument_attrs(func), strict=True)
-        if WRITTEN in facts and _is_tiled_bf16(argument) and any(use.operation.name in ATTENTION for use in argument.uses)
+        if WRITTEN in facts and _is_tiled_bf16(argument) and any(has_trait(use.operation, "attention") for use in argument.uses)
     }
     changed = True
     while changed:
@@ -77,9 +70,9 @@ def _is_tiled_bf16(value: SSAValue) -> bool:
 
 
 def _may_use(op: Operation, index: int, caches: set[BlockArgument]) -> bool:
-    if op.name in ATTENTION:
+    if has_trait(op, "attention"):
         return index in (_KEYS, _VALUES) and all(op.operands[place] in caches for place in (_KEYS, _VALUES))
-    return isinstance(op, ReturnOp) or (op.name in (*CONVERTING, *COPYING) and index == 0)
+    return isinstance(op, ReturnOp) or (op.name in named("ttnn", "writes_position", "writes_rows") and index == 0)
 
 
 def _retype(value: SSAValue, dtype: str) -> None:

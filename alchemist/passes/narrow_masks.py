@@ -10,10 +10,10 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.spec import inline_scalar
-from alchemist.passes.registry import defining
 
 ATTENTION = "ttnn.scaled_dot_product_attention"
 FEWEST_HEADS = 4

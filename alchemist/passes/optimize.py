@@ -12,11 +12,13 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.errors import OptionError
 from alchemist.ir import access
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.location import clone_with_places
 from alchemist.ops.spec import WHY
 from alchemist.optimizer.machine import Machine, machine
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, register
 from alchemist.progress import Progress
 
 if TYPE_CHECKING:
@@ -84,9 +86,9 @@ class Optimize(Pass):
 
     def _with_images_in_l1(self, module: ModuleOp, name: str, l1_small: int) -> ModuleOp | None:
         """The module as level 0 leaves it, None where that is how it is."""
-        from alchemist.optimizer.images import CONVOLUTIONS, PASS, leave_images_in_l1
+        from alchemist.optimizer.images import PASS, leave_images_in_l1
 
-        if PASS in self.options.disable or not self.options.enable_fusing or not any(op.name in CONVOLUTIONS for op in module.walk()):
+        if PASS in self.options.disable or not self.options.enable_fusing or not any(has_trait(op, "convolution2d") for op in module.walk()):
             return None
         made = clone_with_places(module)
         leave_images_in_l1(_function(made, name), l1_small)
@@ -163,12 +165,11 @@ class Optimize(Pass):
         """Plans over the whole function with their names, fastest first; none at level 1 of a function in which no op works on shards for itself."""
         from alchemist.optimizer.level2 import plans
         from alchemist.optimizer.overrides import given
-        from alchemist.optimizer.placement import WINDOWS
         from alchemist.optimizer.search import Policy
         from alchemist.optimizer.stream import may_stream
 
         level = self.options.optimization_level
-        if level < 2 and not given(self.options) and not any(op.name in WINDOWS or may_stream(op) for op in func.body.block.ops):
+        if level < 2 and not given(self.options) and not any(has_trait(op, "window") or may_stream(op) for op in func.body.block.ops):
             return []
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
         found = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)

@@ -12,10 +12,11 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
+from alchemist.ir.edit import functions
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import Group, assign_chains, group
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
-from alchemist.passes.registry import Pass, functions, register
+from alchemist.passes.registry import Pass, register
 
 MIN_PARTS = 3
 """Parts of a join that look like iterations."""

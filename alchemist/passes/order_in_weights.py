@@ -11,14 +11,15 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import NOTE
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
-PRODUCTS = ("ttir.linear", "ttir.matmul")
 _CHANNELS_FIRST = (0, 3, 1, 2)
 _CHANNELS_LAST = (0, 2, 3, 1)
 
@@ -32,8 +33,8 @@ class OrderInWeights(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            products = [op for op in func.body.block.ops if op.name in PRODUCTS]
-            fixed = fixed_values(func) if products else set()
+            products = [op for op in func.body.block.ops if has_trait(op, "product")]
+            fixed = FixedValues(func)
             for op in products:
                 if operand(op, "b") in fixed:
                     _turn(op)

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
+from alchemist.ir.edit import connected
 from alchemist.ir.location import sources_of
 from alchemist.passes.order import Body, reorder
-from alchemist.passes.registry import Pass, connected, register
+from alchemist.passes.registry import Pass, register
 
 MIN_UPDATES = 3
 """Parameters that the same ops update."""

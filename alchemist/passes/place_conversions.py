@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from alchemist.ir.edit import ops_named
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import common_prefix
-from alchemist.passes.registry import Pass, ops_named, register
+from alchemist.passes.registry import Pass, register
 
 CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.passes.fold import constant_of
-from alchemist.passes.registry import Pass, defining, register, replace, rewrite
+from alchemist.ir.edit import defining, replace, rewrite
+from alchemist.ops.constants import constant_of
+from alchemist.passes.registry import Pass, register
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
 """Op -> its operand that holds indices, which the device reads as unsigned."""

@@ -13,16 +13,17 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import erase_dead, functions
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.registry import Pass, erase_dead, functions, register
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.update_caches import position_of
 from alchemist.passes.views import reshaped, sliced
 
 _PER_POSITION = ELEMENTWISE | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY} | {"ttir.concat", "ttir.reshape"}
-_COSTLY = frozenset({"ttir.cos", "ttir.sin", "ttir.exp", "ttir.log", "ttir.pow"})
-_CONSTANT = frozenset({"ttir.full", "ttir.constant", "ttir.arange", "ttir.zeros", "ttir.ones"})
 
 
 @register("position-tables", fusing=True)
@@ -46,8 +47,7 @@ class _Tables:
 
     def __init__(self, func: FuncOp, position: SSAValue, users: SSAValue, length: int) -> None:
         self._func, self._position, self._users, self._length = func, position, users, length
-        facts = access.argument_attrs(func)
-        self._fixed: set[SSAValue] = {argument for argument, one in zip(func.args, facts, strict=False) if access.is_fixed(one)}
+        self._fixed = FixedValues(func)
         self._made: dict[SSAValue, SSAValue] = {}
         self._ids: SSAValue | None = None
         self._rows: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
@@ -55,12 +55,10 @@ class _Tables:
     def replace(self) -> None:
         rows: dict[SSAValue, bool] = {self._position: False}  # value -> whether something costly is behind it
         for op in self._func.body.block.ops:
-            if len(op.results) != 1 or op.name not in _PER_POSITION | _CONSTANT:
+            if len(op.results) != 1 or op.name not in _PER_POSITION:
                 continue
-            if op.name in _CONSTANT or (op.operands and all(value in self._fixed for value in op.operands)):
-                self._fixed.add(op.results[0])
-            elif any(value in rows for value in op.operands) and all(value in rows or self._is_row(value) for value in op.operands) and _row(op.results[0]):
-                rows[op.results[0]] = op.name in _COSTLY or any(rows.get(value, False) for value in op.operands)
+            if any(value in rows for value in op.operands) and all(value in rows or self._is_row(value) for value in op.operands) and _row(op.results[0]):
+                rows[op.results[0]] = has_trait(op, "costly") or any(rows.get(value, False) for value in op.operands)
         found = [value for value, costly in rows.items() if costly and element_type(value) == "bf16"]
         for value in found:
             outside = [use for use in value.uses if not (use.operation.results and use.operation.results[0] in rows)]

@@ -13,15 +13,15 @@ from xdsl.rewriter import Rewriter
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
-from alchemist.ops.spec import PRODUCTS
 from alchemist.optimizer.matmul import FAST
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.narrow_masks import narrow_masks
-from alchemist.passes.registry import Pass, functions, is_const_eval, register
+from alchemist.passes.registry import Pass, register
 
-WINDOWS = ("ttnn.conv2d", "ttnn.conv_transpose2d")
 CARRIERS = {
     "ttnn.split_query_key_value_and_split_heads": (0,),
     "ttnn.scaled_dot_product_attention": (0, 1, 2),
@@ -124,11 +124,11 @@ class NarrowProducts(Pass):
                 Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype="bfp_bf8").type_for(shape(value)))
             narrow_masks(func)
             for op in func.body.block.ops:
-                if op.name in (*PRODUCTS, *WINDOWS):
+                if op.name in named("ttnn", "product", "convolution2d"):
                     _set_fidelity(op, fidelity)
                 if op.name == IMAGES:
                     _prepare_for(op)
-                if op.name in PRODUCTS and self.precision == "bfp8_lofi" and access.attr(op, "activation") == "gelu":
+                if has_trait(op, "product") and self.precision == "bfp8_lofi" and access.attr(op, "activation") == "gelu":
                     op.attributes[FAST] = UnitAttr()
 
 
@@ -160,7 +160,7 @@ def _narrow_values(func: FuncOp) -> list[SSAValue]:
     narrow as a whole."""
     found: dict[SSAValue, None] = {}
     for op in func.body.block.ops:
-        if op.name in PRODUCTS or op.name in CARRIERS or op.name == IMAGES or _is_sum(op):
+        if has_trait(op, "product") or op.name in CARRIERS or op.name == IMAGES or _is_sum(op):
             found.update(dict.fromkeys(value for value in op.results if _dtype(value) == "bf16"))
     changed = True
     while changed:
@@ -173,7 +173,7 @@ def _narrow_values(func: FuncOp) -> list[SSAValue]:
 
 
 def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
-    if op.name in PRODUCTS:
+    if has_trait(op, "product"):
         return index < 2
     if op.name == IMAGES:
         return index == 0
@@ -185,7 +185,7 @@ def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
 def _is_made_narrow(value: SSAValue, narrow: dict[SSAValue, None]) -> bool:
     op = value.owner
     assert isinstance(op, Operation)
-    if op.name in PRODUCTS or op.name == IMAGES:
+    if has_trait(op, "product") or op.name == IMAGES:
         return True
     if _is_sum(op):
         return all(each in narrow for each in op.operands)

@@ -12,11 +12,12 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped, sliced
 
-PRODUCTS = ("ttir.matmul", "ttir.linear")
 LEAST_SHARE = 0.5
 """Of the steps: those that no product reads are multiplied for nothing."""
 
@@ -34,7 +35,7 @@ class ProductsOfSteps(Pass):
 def _join(func: FuncOp) -> None:
     groups: dict[Any, dict[int, list[Operation]]] = {}
     for op in func.body.block.ops:
-        if op.name not in PRODUCTS or access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2:
+        if not has_trait(op, "product") or access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2:
             continue
         step = _step(op.operands[0])
         if step is not None:

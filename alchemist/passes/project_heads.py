@@ -11,11 +11,13 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.passes.fuse_linear import ACTIVATION
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register
-from alchemist.passes.views import VIEWS, View, concatenated, joined, reshaped, sliced, view_of
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import View, concatenated, joined, reshaped, sliced, view_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _is_fixed(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
         else:
             op = value.owner
             assert isinstance(op, Operation)
-            known[value] = op.name in (*VIEWS, "ttir.concat", "ttir.full", "ttir.constant") and all(_is_fixed(one, known) for one in op.operands)
+            known[value] = op.name in named("ttir", "view", "constant") | {"ttir.concat"} and all(_is_fixed(one, known) for one in op.operands)
     return known[value]
 
 
@@ -104,12 +106,12 @@ def _is_token(op: Operation) -> bool:
 
 def _head(op: Operation, decodes: bool) -> _Head | None:
     """decodes: heads of a single token are wanted too, which the library splits in decoding only."""
-    if op.name not in VIEWS or len(shape(op.results[0])) != 4:
+    if not has_trait(op, "view") or len(shape(op.results[0])) != 4:
         return None
     value = op.results[0]
     one = shape(value)[2] == 1
     users = [use.operation for use in value.uses]
-    moves_on = all(user.name in VIEWS and not _cuts_columns(user) and not _begins_groups(user) for user in users)
+    moves_on = all(has_trait(user, "view") and not _cuts_columns(user) and not _begins_groups(user) for user in users)
     if moves_on and not (one and any(_is_token(user) for user in users)):
         return None
     view, ops = view_of(value)

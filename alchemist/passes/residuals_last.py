@@ -7,12 +7,13 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.ir import edit
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, rewrite, single_use
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import Chain, chain_of_source
-from alchemist.passes import registry
-from alchemist.passes.registry import Pass, defining, register, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 
 _ADD = "ttir.add"
 
@@ -63,7 +64,7 @@ def _reorder(op: Operation) -> None:
         total = b.op(_ADD, [total, term], {}, [op.results[0].type])
     b = Builder.before(op)
     b.source = _where_called(gradient, module)
-    registry.replace(op, [b.op(_ADD, [bypass, total], {}, [op.results[0].type])])
+    edit.replace(op, [b.op(_ADD, [bypass, total], {}, [op.results[0].type])])
 
 
 def _is_of(op: Operation, module: Chain) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,24 +15,21 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, elements, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import add_sources, erase_dead, functions, replace, single_use
+from alchemist.ops.constants import constant_of
 from alchemist.ops.evaluate import evaluate
 from alchemist.ops.spec import LIFTED_NAME
 from alchemist.optimizer.movement import resize_is_faster_by_product
-from alchemist.passes.fold import constant_of
 from alchemist.passes.lower.eltwise import ACTIVATION
-from alchemist.passes.registry import Pass, add_sources, erase_dead, functions, register, replace, single_use
-from alchemist.passes.views import VIEWS, permuted, reshaped
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import permuted, reshaped
 
-RESIZING = ("ttir.matmul", "ttir.embedding", "ttir.upsample2d")
-MOVING = ("ttir.reshape", "ttir.permute")
-CONVOLUTIONS = ("ttir.conv2d", "ttir.conv_transpose2d")
-"""What reads [N, C, H, W] as an image: a matrix along the last of any four dims is none of its width."""
-PRODUCTS = ("ttir.matmul", "ttir.linear")
-"""What cuts float32 operands as the product does, beside convolutions."""
 MOST_ENTRIES = 1 << 18
 """Of the matrix, which is found by evaluating the ops on as many values."""
 PIXELS_FIRST = ((0, 1, 2, 3), (0, 2, 3, 1))
 """[N, H, W, C] of an image's own dims, which may be [N, C, H, W]."""
+RESIZING = ("ttir.matmul", "ttir.embedding", "ttir.upsample2d")
 Array = np.ndarray[Any, Any]
 
 
@@ -47,7 +44,7 @@ class ResizeByProduct(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in reversed(list(func.body.block.ops)):
-                if op.parent is not None and op.name in (*RESIZING, *MOVING) and len(shape(op.results[0])) == 4:
+                if op.parent is not None and op.name in named("ttir", "rearrangement") | {*RESIZING} and len(shape(op.results[0])) == 4:
                     _rewrite(op)
             erase_dead(func)
 
@@ -101,9 +98,13 @@ def _rewrite(last: Operation) -> None:
         element = element_type(resize.source)
         if rows * columns > MOST_ENTRIES or element not in ("f32", "bf16") or element_type(resize.result) != element:
             continue
-        if resize.order != PIXELS_FIRST[0] and not _read_by(resize.result, CONVOLUTIONS):
+        if resize.order != PIXELS_FIRST[0] and not _read_by(resize.result, named("ttir", "convolution2d")):
             continue
-        if element == "f32" and all(op.name in MOVING or _copies(op) for op in resize.ops) and not _read_by(resize.result, (*CONVOLUTIONS, *PRODUCTS)):
+        if (
+            element == "f32"
+            and all(has_trait(op, "rearrangement") or _copies(op) for op in resize.ops)
+            and not _read_by(resize.result, named("ttir", "convolution2d", "product"))
+        ):
             continue
         replaced = [op for op in resize.ops if op.name in RESIZING]
         if resize_is_faster_by_product(rows, columns, channels, element, replaced) and (matrix := resize.matrix()) is not None:
@@ -131,7 +132,7 @@ def _resizes(last: Operation) -> list[Resize]:
         if count > most and (here := _between(value, list(ops))):
             found, most = here, count
         maker = value.owner
-        if not isinstance(maker, Operation) or maker.name not in (*RESIZING, *MOVING) or not single_use(value):
+        if not isinstance(maker, Operation) or maker.name not in named("ttir", "rearrangement") | {*RESIZING} or not single_use(value):
             break
         ops.insert(0, maker)
     return found
@@ -155,5 +156,5 @@ def _copies(op: Operation) -> bool:
     return op.name == "ttir.upsample2d" and access.attr(op, "mode") == "nearest"
 
 
-def _read_by(value: SSAValue, names: Sequence[str]) -> bool:
-    return any(use.operation.name in names or (use.operation.name in VIEWS and _read_by(use.operation.results[0], names)) for use in value.uses)
+def _read_by(value: SSAValue, names: Collection[str]) -> bool:
+    return any(use.operation.name in names or (has_trait(use.operation, "view") and _read_by(use.operation.results[0], names)) for use in value.uses)

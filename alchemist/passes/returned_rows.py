@@ -11,12 +11,13 @@ from xdsl.dialects.func import FuncOp
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, functions, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.library_names import DTYPES
 from alchemist.optimizer.movement import CARDS
 from alchemist.options import CompilerOptions
-from alchemist.passes.registry import Pass, defining, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 WORTH = 50_000.0
 """Nanoseconds that returning rows has to save at optimization level 0: below that, a result in tiles like all others is worth more."""

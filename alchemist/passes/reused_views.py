@@ -11,10 +11,11 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, functions, replace, rewrite, single_use
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.ops.reduction import dims_of
-from alchemist.passes.registry import Pass, defining, functions, register, replace, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.rows import Dims
 
 

@@ -12,15 +12,17 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, erase, erase_dead, functions, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import inline_scalar
 from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns
 from alchemist.passes.columns_by_product import Products, fits, may_round
 from alchemist.passes.fuse_rotary import rotations
-from alchemist.passes.registry import Pass, defining, erase, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.rotations import Rotation
 
 _ACTIVATIONS = ("alchemist.activations", "alchemist.lhs_activations", "alchemist.rhs_activations")
@@ -119,7 +121,7 @@ def _as_product(found: Widened, replaced: list[Operation], products: Products) -
     return [*made, b.make("ttnn.add", sums, {}, [kind])]
 
 
-def _term(value: SSAValue, fixed: set[SSAValue], dims: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
+def _term(value: SSAValue, fixed: FixedValues, dims: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
     """What moves and the fixed table of all its rows and columns that it is multiplied by."""
     product = defining(value, "ttnn.multiply")
     if product is None or not _is_plain(product) or any(inline_scalar(one) is not None for one in product.operands):

@@ -10,13 +10,13 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.spec import NOTE
 from alchemist.passes.columns import Columns, Integers, Matrix
 from alchemist.passes.columns_by_product import Products, may_round
 from alchemist.passes.lower.configs import wide_sums_config
-from alchemist.passes.registry import add_sources
 
 WIDEST_IN_TILES = 256
 """Columns of a head that rotary_embedding_llama takes."""

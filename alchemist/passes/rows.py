@@ -13,18 +13,16 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, replace
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
 from alchemist.ops.reduction import dims_of
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.registry import defining, replace
 from alchemist.passes.views import reshaped
 
-PRODUCTS = frozenset({"ttir.linear", "ttir.matmul"})
 BROADCASTING = ELEMENTWISE | {"ttir.square", "ttir.where"} | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY}
 """Elementwise ops of one or more operands, each of which may be broadcast."""
-REDUCTIONS = frozenset(f"ttir.{name}" for name in ("sum", "mean", "max", "min"))
-_NORMS = frozenset({"ttir.rms_norm", "ttir.layer_norm"})
 
 Dims = tuple[int, ...]
 Move = Callable[[Dims], Dims]
@@ -81,17 +79,17 @@ def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
     """The op on rows that `moved` moves; None for ops that do not work row by row."""
     dims = shape(op.results[0])
     inputs = [shape(value) for value in op.operands]
-    if op.name in REDUCTIONS:
+    if has_trait(op, "reduction"):
         return _reduced(op, inputs[0], dims, moved)
     to = moved(dims)
     if op.name in BROADCASTING:
         operands = [broadcast(given, dims) for given in inputs]
         return None if any(one is None for one in operands) else ([one for one in operands if one is not None], {}, to)
-    if op.name in PRODUCTS:
+    if has_trait(op, "product"):
         if access.attr(op, "transpose_a") or len(inputs[1]) != 2 or len(inputs[0]) != len(dims) or any(has_rows(given) for given in inputs[2:]):
             return None
         return [moved(inputs[0]), *inputs[1:]], {}, to
-    if op.name in _NORMS and tuple(access.attr(op, "normalized_shape") or ()) == dims[-1:]:
+    if has_trait(op, "norm") and tuple(access.attr(op, "normalized_shape") or ()) == dims[-1:]:
         return [to, *inputs[1:]], {}, to
     if op.name == "ttir.concat" and access.attr(op, "dim") % len(dims) == len(dims) - 1:
         return [moved(given) for given in inputs], {}, to

@@ -13,12 +13,13 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import NOTE, PRODUCTS
+from alchemist.ops.constants import FixedValues
+from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import are_faster
-from alchemist.passes.const_eval import constant_values
-from alchemist.passes.registry import Pass, add_sources, defining, erase, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 _OF_LINEAR = ("operandSegmentSizes", "activation")
 
@@ -35,7 +36,7 @@ class RowsInFront(Pass):
         for func in functions(module, const_eval=False):
             joins = [op for op in func.body.block.ops if op.name == "ttnn.concat"]
             if joins:
-                fixed = constant_values(func)
+                fixed = FixedValues(func)
                 if any([_rewrite(op, fixed) for op in joins]):
                     erase_dead(func)
 
@@ -54,7 +55,7 @@ class _Joined:
     replaced: tuple[Operation, ...]
 
 
-def _rewrite(op: Operation, fixed: set[SSAValue]) -> bool:
+def _rewrite(op: Operation, fixed: FixedValues) -> bool:
     found = _match(op, fixed)
     if found is None:
         return False
@@ -70,7 +71,7 @@ def _rewrite(op: Operation, fixed: set[SSAValue]) -> bool:
     return True
 
 
-def _match(op: Operation, fixed: set[SSAValue]) -> _Joined | None:
+def _match(op: Operation, fixed: FixedValues) -> _Joined | None:
     dims = shape(op.results[0])
     *first, joined = op.operands
     if len(dims) != 3 or int(access.attr(op, "dim")) not in (1, -2) or not first or not fixed.issuperset(first) or joined in fixed:
@@ -80,7 +81,7 @@ def _match(op: Operation, fixed: set[SSAValue]) -> _Joined | None:
     while (view := defining(joined, "ttnn.reshape")) is not None and single_use(joined):
         replaced.insert(0, view)
         joined = view.operands[0]
-    product = defining(joined, *PRODUCTS)
+    product = made_by(joined, "product")
     if product is None or not single_use(joined) or access.attr(product, "activation") or not fixed.issuperset(product.operands[1:]):
         return None
     tiles = defining(product.operands[0], "ttnn.to_layout")
@@ -117,7 +118,7 @@ def _of_one_batch(value: SSAValue) -> SSAValue | None:
     return value if shape(value)[:1] == (1,) and len(shape(value)) == 3 else None
 
 
-def _positions(op: Operation, fixed: set[SSAValue]) -> tuple[Operation | None, SSAValue | None]:
+def _positions(op: Operation, fixed: FixedValues) -> tuple[Operation | None, SSAValue | None]:
     """The op that adds the same constant rows to each batch, and these rows."""
     result = op.results[0]
     added = next(iter(result.uses)).operation if single_use(result) else None

@@ -11,10 +11,9 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, set_attr, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.passes.registry import Pass, defining, ops_named, register, single_use
+from alchemist.ir.edit import defining, made_by, ops_named, single_use
+from alchemist.passes.registry import Pass, register
 
-_MOVES = ("ttir.reshape", "ttir.permute")
-_PRODUCTS = ("ttir.linear", "ttir.matmul")
 SPLIT = "ttir.split_query_key_value_and_split_heads"
 
 
@@ -43,17 +42,17 @@ def _is_power_of_two(number: float) -> bool:
 def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
     """Where the parameters are read (ops and places among their operands) of the product that alone makes the query; None for any other query."""
     value = query
-    while (move := defining(value, *_MOVES)) is not None and single_use(value):
+    while (move := made_by(value, "rearrangement")) is not None and single_use(value):
         value = move.operands[0]
     split = defining(value, SPLIT)
     if split is not None and value is split.results[0] and single_use(value) and len(split.operands) == 1:
-        product, width = defining(split.operands[0], *_PRODUCTS), shape(value)[1] * shape(value)[3]
+        product, width = made_by(split.operands[0], "product"), shape(value)[1] * shape(value)[3]
         joined = [defining(each, "ttir.concat") for each in product.operands[1:]] if product is not None else []
         places = [(each, 0) for each in joined if each is not None and shape(each.operands[0])[int(access.attr(each, "dim"))] == width]
         if product is None or len(places) != len(joined) or not single_use(split.operands[0]):
             return None
     else:
-        product = defining(value, *_PRODUCTS)
+        product = made_by(value, "product")
         if product is None or not single_use(value):
             return None
         places = [(product, index) for index in range(1, len(product.operands))]

@@ -8,7 +8,9 @@ from xdsl.ir import SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase_dead, functions
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
 
 
@@ -19,7 +21,7 @@ class ShareWeights(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                if op.name not in ("ttir.matmul", "ttir.linear") or access.attr(op, "transpose_a"):
+                if not has_trait(op, "product") or access.attr(op, "transpose_a"):
                     continue
                 matrix = _one_matrix(op.operands[1])
                 if matrix is None or len(shape(op.operands[0])) != len(shape(op.operands[1])) or shape(op.results[0])[:-2] != shape(op.operands[0])[:-2]:

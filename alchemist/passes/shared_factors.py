@@ -11,7 +11,8 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.passes.registry import Pass, ops_named, register, replace
+from alchemist.ir.edit import ops_named, replace
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
 _TILE = 32

@@ -11,12 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, functions, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ops.constants import FixedValues
 from alchemist.optimizer.movement import lies_in_tiles, price_of
 from alchemist.options import CompilerOptions
-from alchemist.passes.columns import fixed_values
-from alchemist.passes.registry import Pass, add_sources, defining, erase, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 
 RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")
@@ -34,7 +35,7 @@ class TurnedMoves(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            fixed = fixed_values(func)
+            fixed = FixedValues(func)
             for op in list(func.body.block.ops):
                 if op.parent is not None and op.name in (RESHAPE, PERMUTE) and op.results[0] not in fixed and lies_in_tiles(op.results[0], _DTYPES):
                     self._turn(op)

@@ -9,8 +9,9 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, replace, rewrite, single_use
 from alchemist.ir.location import sources_of
-from alchemist.passes.registry import Pass, defining, register, replace, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted
 
 

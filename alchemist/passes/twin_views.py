@@ -5,7 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from alchemist.passes.registry import Pass, ops_named, register
+from alchemist.ir.edit import ops_named
+from alchemist.passes.registry import Pass, register
 
 STEPS = 3
 """Tensors of a concat that may be the steps of a loop."""

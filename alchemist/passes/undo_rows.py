@@ -12,13 +12,15 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import add_sources, defining, erase, rewrite, single_use
 from alchemist.ir.location import sources_of
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.fewer_moves import made_between, tiles_moved
-from alchemist.passes.registry import Pass, add_sources, defining, erase, register, rewrite, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import View, joined, view_of
 
-_ROWWISE = frozenset({"ttir.linear", "ttir.matmul", "ttir.layer_norm", "ttir.rms_norm", *ELEMENTWISE})
+_ROWWISE = named("ttir", "product", "norm") | ELEMENTWISE
 
 
 @register("undo-rows", fusing=True)
@@ -97,7 +99,7 @@ def row_wise(value: SSAValue) -> Operation | None:
     op = defining(value, *_ROWWISE)
     if op is None:
         return None
-    if op.name in ("ttir.linear", "ttir.matmul") and (access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2 or len(shape(op.operands[0])) < 2):
+    if has_trait(op, "product") and (access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2 or len(shape(op.operands[0])) < 2):
         return None
     if op.name.endswith("_norm") and tuple(access.attr(op, "normalized_shape") or ()) != shape(value)[-1:]:
         return None

@@ -12,10 +12,10 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from alchemist.ir.access import attr, element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import defining, erase_dead, functions, replace
 from alchemist.ir.layout import TILE_EDGE
-from alchemist.passes.fold import constant_of
-from alchemist.passes.fuse_patterns import binary, number, skip
-from alchemist.passes.registry import Pass, defining, erase_dead, functions, register, replace
+from alchemist.ops.constants import behind_unit_views, constant_of, number
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
 
 MOST_USERS = 32
@@ -53,8 +53,8 @@ def position_of(value: SSAValue) -> SSAValue:
             value = op.operands[0]
         elif (cast := defining(value, "ttir.typecast")) is not None and element_type(cast.operands[0]) in _INTEGERS and element_type(value) in _INTEGERS:
             value = cast.operands[0]
-        elif (pair := binary(value, "add")) is not None and 0.0 in (number(pair[0]), number(pair[1])):
-            value = pair[1] if number(pair[0]) == 0.0 else pair[0]
+        elif (total := defining(value, "ttir.add")) is not None and 0.0 in (number(total.operands[0]), number(total.operands[1])):
+            value = total.operands[1 if number(total.operands[0]) == 0.0 else 0]
         elif (chosen := defining(value, "ttir.where")) is not None and _is_wrapped(chosen):
             value = chosen.operands[2]
         elif (kept := defining(value, "ttir.clamp_scalar")) is not None and attr(kept, "min") == 0 and element_type(value) in _INTEGERS:
@@ -64,13 +64,13 @@ def position_of(value: SSAValue) -> SSAValue:
 
 
 def _is_wrapped(chosen: Operation) -> bool:
-    below, wrapped, plain = binary(chosen.operands[0], "lt"), binary(chosen.operands[1], "add"), chosen.operands[2]
-    return below is not None and below[0] is plain and number(below[1]) == 0.0 and wrapped is not None and plain in wrapped[:2]
+    below, wrapped, plain = defining(chosen.operands[0], "ttir.lt"), defining(chosen.operands[1], "ttir.add"), chosen.operands[2]
+    return below is not None and below.operands[0] is plain and number(below.operands[1]) == 0.0 and wrapped is not None and plain in wrapped.operands
 
 
 def counts(value: SSAValue, size: int, axis: int) -> bool:
     """Whether `value` is 0, 1 ... size - 1 along `axis` (from the end) and has one element in every other dim or repeats itself there."""
-    value = skip(value)
+    value = behind_unit_views(value)
     if (op := defining(value, "ttir.arange")) is not None:
         return (attr(op, "start"), attr(op, "end"), attr(op, "step")) == (0, size, 1)
     array = constant_of(value)
@@ -99,10 +99,10 @@ def _chosen(op: Operation) -> Written | None:
     if op.name != "ttir.where" or len(shape(op.results[0])) != 4:
         return None
     chosen, rows, cache = op.operands
-    equal = defining(skip(chosen), "ttir.eq")
+    equal = defining(behind_unit_views(chosen), "ttir.eq")
     if equal is None or shape(cache) != shape(op.results[0]):
         return None
-    rows = skip(rows) if shape(rows) == shape(cache) else rows
+    rows = behind_unit_views(rows) if shape(rows) == shape(cache) else rows
     for along, position in (equal.operands, reversed(equal.operands)):
         if counts(along, shape(cache)[2], -2) and len(shape(along)) == 4:
             return cache, position_of(position), rows

@@ -7,7 +7,8 @@ import math
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir.access import shape
-from alchemist.passes.registry import Pass, erase_dead, functions, register
+from alchemist.ir.edit import erase_dead, functions
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.rows import Dims, as_rows, has_rows, rearranged
 
 

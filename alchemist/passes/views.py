@@ -11,14 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import made_by
 from alchemist.ir.value import Value, concat
-from alchemist.passes.registry import defining
 
 Part = tuple[int, int]
 """(size, stride in elements of the root, which lies in row-major order)"""
 Axis = tuple[Part, ...]
 """A dim as the parts that it joins, the outermost first; a dim of size 1 has none."""
-VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static")
 
 
 def reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -222,7 +221,7 @@ def view_of(value: SSAValue, may_pass: Callable[[Operation], bool] = lambda op: 
     may_pass: which view ops may be looked through.
     """
     chain: list[Operation] = []
-    while (op := defining(value, *VIEWS)) is not None and may_pass(op):
+    while (op := made_by(value, "view")) is not None and may_pass(op):
         chain.append(op)
         value = op.operands[0]
     for start in range(len(chain), -1, -1):  # a view that no walk can describe becomes the root of the ones after it

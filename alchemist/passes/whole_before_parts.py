@@ -14,13 +14,13 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ir.op_class import has_trait
-from alchemist.passes.registry import Pass, add_sources, defining, erase_dead, functions, register, replace, single_use
+from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import sliced
 
 SLICE = "ttir.slice_static"
-SUMS = ("ttir.add", "ttir.subtract", "ttir.multiply")
 MOST_UNUSED = 1.5
 """Elements of the whole for one of the parts: what more is computed still takes less time than a program does to begin."""
 _Range = tuple[tuple[int, ...], tuple[int, ...]]
@@ -36,7 +36,7 @@ class WholeBeforeParts(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
-            _gather(func, lambda op: op.name in SUMS and len(op.operands) == 2)
+            _gather(func, lambda op: has_trait(op, "arithmetic") and len(op.operands) == 2)
             _gather(func, lambda op: has_trait(op, "elementwise_unary") and len(op.operands) == 1)
             erase_dead(func)
 

@@ -12,19 +12,16 @@ from xdsl.ir import Block, Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import functions
 from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
 from alchemist.ir.location import sources_of
-from alchemist.ops.spec import NOTE, PRODUCTS
+from alchemist.ops.constants import FixedValues
+from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
-from alchemist.passes.const_eval import constant_values
-from alchemist.passes.registry import Pass, functions, register
+from alchemist.passes.registry import Pass, register
 
-JOINS = ("ttnn.add", "ttnn.multiply", "ttnn.subtract")
-FUNCTIONS = tuple(
-    f"ttnn.{name}" for name in ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh", "hardsigmoid", "hardswish", "neg", "leaky_relu", "elu", "softplus")
-)
-"""Of 0 they are finite: rows of zeros in the weights behind make nothing of it."""
 LEAST_GAIN_NS = 2000.0
 """Of all products that read the columns together: shapes that are not the model's are worth no less."""
 
@@ -57,12 +54,16 @@ class _Group:
 
 def _groups(func: FuncOp) -> list[_Group]:
     """Groups whose values only products and joins make and read."""
-    fixed = constant_values(func)
+    fixed = FixedValues(func)
     group_of: dict[SSAValue, _Group] = {}
     for op in func.body.block.ops:
         if _is_product(op, fixed) and _has_part_of_a_tile(op.results[0]):
             group_of[op.results[0]] = _Group([op.results[0]], [op])
-        elif op.name in (*JOINS, *FUNCTIONS) and op.operands and all(value.type == op.results[0].type and value in group_of for value in op.operands):
+        elif (
+            op.name in named("ttnn", "arithmetic", "finite_at_zero")
+            and op.operands
+            and all(value.type == op.results[0].type and value in group_of for value in op.operands)
+        ):
             merged = _merged(dict.fromkeys(group_of[value] for value in op.operands))
             merged.values.append(op.results[0])
             merged.joins.append(op)
@@ -80,7 +81,7 @@ def _merged(groups: Iterable[_Group]) -> _Group:
     return first
 
 
-def _find_readers(group: _Group, fixed: set[SSAValue]) -> bool:
+def _find_readers(group: _Group, fixed: FixedValues) -> bool:
     """Notes the products that read a group's values; False where something else does, or nothing."""
     joins = set(group.joins)
     for value in group.values:
@@ -93,9 +94,9 @@ def _find_readers(group: _Group, fixed: set[SSAValue]) -> bool:
     return bool(group.readers)
 
 
-def _is_product(op: Operation, fixed: set[SSAValue]) -> bool:
+def _is_product(op: Operation, fixed: FixedValues) -> bool:
     """A product of one matrix of weights that are fixed."""
-    if op.name not in PRODUCTS or access.attr(op, "transpose_a") or access.attr(op, "transpose_b") or not fixed.issuperset(op.operands[1:]):
+    if not has_trait(op, "product") or access.attr(op, "transpose_a") or access.attr(op, "transpose_b") or not fixed.issuperset(op.operands[1:]):
         return False
     return op.operands[0] not in fixed and len(shape(op.operands[1])) == 2
 

@@ -7,8 +7,8 @@ import pytest
 from alchemist.errors import LoweringError
 from alchemist.frontends.mlir.read import parse_module
 from alchemist.frontends.mlir.ttnn_text import complete
+from alchemist.ir.edit import functions
 from alchemist.ir.layout import layout_of
-from alchemist.passes.registry import functions
 from tests.tables import table
 
 

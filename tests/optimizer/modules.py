@@ -8,11 +8,11 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.frontends.mlir.read import parse_module
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer.calls import NotAskable, ask
 from alchemist.optimizer.choose import FAMILIES
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 
 
 def mlp(rows: int = 1024, width: int = 768, wide: int = 3072, dtype: str = "bf16") -> str:

@@ -31,12 +31,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from alchemist.errors import AlchemistError
 from alchemist.frontends.base import FrontendResult
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture, detect_framework
 from tests.optimizer.before import Before
 from tests.optimizer.bounds import CONVOLUTIONS, bound_of

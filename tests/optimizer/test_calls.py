@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from alchemist.ir.edit import functions
 from alchemist.optimizer.calls import ask, spec_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions
 from tests.tables import table
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))

@@ -9,11 +9,11 @@ import pytest
 from modules import lowered, mlp
 from ttnn_shim.queries import Memory
 
+from alchemist.ir.edit import functions
 from alchemist.optimizer import matmul
 from alchemist.optimizer.candidate import SAFE, Candidate, Priced
 from alchemist.optimizer.choose import TRIFLE, fits, price_all, roomiest
 from alchemist.optimizer.machine import machine
-from alchemist.passes.registry import functions
 
 CARD = machine("n150")
 

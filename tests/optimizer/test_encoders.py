@@ -12,7 +12,7 @@ import torch
 from modules import lowered, mlp
 
 from alchemist import codegen_py
-from alchemist.passes.registry import functions, is_const_eval
+from alchemist.ir.edit import functions, is_const_eval
 
 BATCH, ROWS, WIDTH, HEADS = 8, 128, 256, 4
 

@@ -16,6 +16,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from alchemist import codegen_py
 from alchemist.errors import InternalError
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import TTNNLayout
 from alchemist.optimizer.apply import layout_in
 from alchemist.optimizer.graph import DRAM, ends_of, forward_of, scopes_of
@@ -25,7 +26,6 @@ from alchemist.optimizer.sharded import block as block_shards
 from alchemist.optimizer.sharded import memories
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
 
 

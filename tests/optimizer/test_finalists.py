@@ -12,6 +12,7 @@ from modules import decisions, lowered, mlp
 from ttnn_shim.queries import Memory
 
 from alchemist.errors import OptionError
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer import level2
 from alchemist.optimizer.finalists import Timed, beside_level_0, timed
 from alchemist.optimizer.graph import DRAM, L1, Forward
@@ -20,7 +21,6 @@ from alchemist.optimizer.machine import machine
 from alchemist.optimizer.placement import Choice
 from alchemist.optimizer.search import Taken
 from alchemist.passes.fuse_unary_chain import FuseUnaryChain
-from alchemist.passes.registry import functions, is_const_eval
 
 
 def many_alive(count: int = 5, rows: int = 4096, width: int = 2560) -> str:

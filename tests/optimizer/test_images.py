@@ -14,10 +14,10 @@ from xdsl.ir import Operation
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer import images
 from alchemist.optimizer.calls import maker_of
-from alchemist.passes.registry import functions, is_const_eval
 
 
 def windows(module: ModuleOp) -> list[Operation]:

@@ -14,8 +14,8 @@ from modules import attention, decisions, lowered, mlp, times
 
 from alchemist.codegen import codegen_mlir, codegen_py, mlir_sources
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.options import CARDS
-from alchemist.passes.registry import functions, is_const_eval
 
 MODELS = {"mlp": mlp(), "tall": mlp(rows=4096, width=256, wide=256), "float32": mlp(dtype="f32"), "attention": attention(), "bfp8": mlp()}
 OPTIONS = {"bfp8": {"experimental_weight_dtype": "bfp_bf8"}}

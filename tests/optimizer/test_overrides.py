@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 
 from alchemist.errors import OptionError
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer import overrides
-from alchemist.passes.registry import functions, is_const_eval
 
 
 def named(text: str, *names: str) -> str:

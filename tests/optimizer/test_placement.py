@@ -20,6 +20,7 @@ from alchemist import codegen_py
 from alchemist.codegen import codegen_mlir
 from alchemist.frontends.torch import capture
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.optimizer.calls import ask, call_of, maker_of, spec_of
 from alchemist.optimizer.graph import Step, forward_of, l1_bytes
@@ -28,7 +29,6 @@ from alchemist.optimizer.machine import machine
 from alchemist.optimizer.sharded import is_whole, may_overwrite
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 
 
 def replayed(module: ModuleOp, card: str, l1_small_bytes: int = 0) -> float:

@@ -12,10 +12,10 @@ import torch
 
 from alchemist import codegen_py
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture, detect_framework
 
 

@@ -12,13 +12,13 @@ import torch
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer.graph import forward_of
 from alchemist.optimizer.level2 import Plan, replay
 from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
 
 CONFIG = "matmul_program_config"

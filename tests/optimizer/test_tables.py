@@ -7,8 +7,8 @@ from test_placement import of_forward
 from test_windows import compiled
 from torch import nn
 
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer.machine import machine
-from alchemist.passes.registry import functions, is_const_eval
 from tests.optimizer.bounds import bound_of
 from tests.optimizer.table import with_rows_of
 

@@ -9,10 +9,10 @@ from torch import nn
 from ttnn_numpy import run
 
 from alchemist.ir import access
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.passes.lower.group_norm import mean_factors
-from alchemist.passes.registry import functions, is_const_eval
 from alchemist.pipeline import capture
 from tests.tables import table
 

@@ -12,13 +12,13 @@ from ttnn_numpy import run as run_ttnn
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir import access
+from alchemist.ir.dialects import named
+from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.moves_in_rows import MOVES
-from alchemist.passes.registry import functions, is_const_eval
 from tests.tables import table
 
 Form = Callable[..., Any]
@@ -91,7 +91,7 @@ def made(form: Form, of: str = "bf16", channels: int = 96) -> ModuleOp:
 def pages(module: ModuleOp) -> list[str]:
     """Of the moves' results."""
     (forward,) = [func for func in functions(module) if not is_const_eval(func)]
-    layouts = [layout_of(op.results[0].type) for op in forward.body.block.ops if op.name in (*MOVES, "ttnn.roll")]
+    layouts = [layout_of(op.results[0].type) for op in forward.body.block.ops if op.name in named("ttnn", "move") | {"ttnn.roll"}]
     return [layout.page for layout in layouts if layout is not None]
 
 

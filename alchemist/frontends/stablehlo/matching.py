@@ -75,10 +75,6 @@ def number(value: SSAValue) -> float | None:
     return float(access.attr(op, "fill_value")) if op is not None else None
 
 
-def near(found: float | None, wanted: float) -> bool:
-    return found is not None and math.isclose(found, wanted, rel_tol=2e-3)
-
-
 def vector(value: SSAValue) -> SSAValue | None:
     """The 1-D value behind reshapes and broadcasts that only add dimensions of size 1."""
     while len(shape(value)) != 1:

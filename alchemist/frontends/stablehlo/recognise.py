@@ -1,7 +1,6 @@
-"""Folds primitive TTIR ops back to what the model's author wrote, where the passes on TTIR do not.
+"""Folds primitive TTIR ops back to what the model's author wrote, where the rules of `alchemist/rules` do not.
 
-Here: convolution bias, batch norm behind a convolution, tanh gelu, sigmoid, softmax, leaky relu, attention heads' bias, attention.
-`alchemist/passes/fuse_patterns.py` does silu, exact gelu, softmax and the norms for every front end.
+Here: convolution bias, batch norm behind a convolution, softmax, attention heads' bias, attention.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.attention import attention, softmax_input
-from alchemist.frontends.stablehlo.matching import Replace, near, number, op_of, pairs, single_use, squeeze_path, vector
+from alchemist.frontends.stablehlo.matching import Replace, number, op_of, pairs, single_use, squeeze_path, vector
 from alchemist.frontends.stablehlo.moves import shorten_moves
 from alchemist.ir import access
 from alchemist.ir.access import shape
@@ -83,64 +82,6 @@ def _channel_vector(value: SSAValue, channel: int, rank: int) -> SSAValue | None
     return vector(value)
 
 
-def tanh_gelu(op: Operation, r: Replace) -> SSAValue | None:
-    """0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))): within 5e-4 of the exact one."""
-    parts, constant = _factors(op.results[0])
-    if len(parts) != 2 or not near(constant, 0.5):
-        return None
-    for x, other in (parts, parts[::-1]):
-        for one, function in pairs(other, "ttir.add"):
-            tanh = op_of(function, "ttir.tanh")
-            if tanh is None or number(one) != 1.0:
-                continue
-            inner, scale = _factors(tanh.operands[0])
-            if len(inner) != 1 or not near(scale, math.sqrt(2 / math.pi)):
-                continue
-            for plain, cubic in pairs(inner[0], "ttir.add"):
-                terms, factor = _factors(cubic)
-                if plain is x and near(factor, 0.044715) and _is_cube(terms, x):
-                    return r.emit("ttir.gelu", [x], {"alchemist.variant": "Tanh"}, op.results[0], tanh)
-    return None
-
-
-def _is_cube(terms: list[SSAValue], x: SSAValue) -> bool:
-    flat: list[SSAValue] = []
-    for term in terms:
-        square = op_of(term, "ttir.square")
-        power = op_of(term, "ttir.pow")
-        if square is not None:
-            flat += [square.operands[0]] * 2
-        elif power is not None and number(power.operands[1]) == 3.0:
-            flat += [power.operands[0]] * 3
-        else:
-            flat.append(term)
-    return len(flat) == 3 and all(term is x for term in flat)
-
-
-def _factors(value: SSAValue, depth: int = 4) -> tuple[list[SSAValue], float]:
-    """A product as its factors that are not constants, and the constant part."""
-    constant = number(value)
-    if constant is not None:
-        return [], constant
-    product = op_of(value, "ttir.multiply")
-    if product is None or depth == 0:
-        return [value], 1.0
-    left, right = (_factors(v, depth - 1) for v in product.operands)
-    return left[0] + right[0], left[1] * right[1]
-
-
-def sigmoid(op: Operation, r: Replace) -> SSAValue | None:
-    """1 / (1 + exp(-x)), as newer JAX writes logistic."""
-    if number(op.operands[0]) != 1.0:
-        return None
-    for one, power in pairs(op.operands[1], "ttir.add"):
-        exponent = op_of(power, "ttir.exp")
-        negated = op_of(exponent.operands[0], "ttir.neg") if exponent is not None else None
-        if number(one) == 1.0 and exponent is not None and negated is not None:
-            return r.emit("ttir.sigmoid", [negated.operands[0]], {}, op.results[0], exponent)
-    return None
-
-
 def softmax(op: Operation, r: Replace) -> SSAValue | None:
     """exp(x - max(x)) / sum(exp(x - max(x))) over one dimension."""
     found = softmax_input(op.results[0])
@@ -150,19 +91,6 @@ def softmax(op: Operation, r: Replace) -> SSAValue | None:
     exponent = op_of(op.operands[0], "ttir.exp")
     parts = [exponent] if exponent is not None else []
     return r.emit("ttir.softmax", [x], {"dimension": dim, "numericStable": True}, op.results[0], *parts)
-
-
-def leaky_relu(op: Operation, r: Replace) -> SSAValue | None:
-    """where(x >= 0, x, slope * x)."""
-    mask, x, other = op.operands
-    compare = op_of(mask, "ttir.ge", "ttir.gt")
-    if compare is None or compare.operands[0] is not x or number(compare.operands[1]) != 0.0:
-        return None
-    for same, slope in pairs(other, "ttir.multiply"):
-        found = number(slope)
-        if same is x and found is not None:
-            return r.emit("ttir.leaky_relu", [x], {"parameter": found}, op.results[0], compare)
-    return None
 
 
 def head_bias(op: Operation, r: Replace) -> SSAValue | None:
@@ -190,9 +118,7 @@ def head_bias(op: Operation, r: Replace) -> SSAValue | None:
 
 _RULES: dict[str, tuple[Callable[[Operation, Replace], SSAValue | None], ...]] = {
     "ttir.add": (conv_bias, batch_norm, head_bias),
-    "ttir.multiply": (tanh_gelu,),
-    "ttir.div": (sigmoid, softmax),
-    "ttir.where": (leaky_relu,),
+    "ttir.div": (softmax,),
     "ttir.matmul": (attention,),
 }
 

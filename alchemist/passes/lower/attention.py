@@ -8,13 +8,13 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape, struct
+from alchemist.ir.edit import add_sources
 from alchemist.ir.layout import TILE_EDGE, TTNNLayout
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import is_faster_with
 from alchemist.passes.lower.configs import compute_config
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, first_cores, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
-from alchemist.passes.registry import add_sources
 
 LONGEST_CHUNKS = (256, 128, 64)
 """Of queries and keys: what leaves room in L1 for most head sizes; half of it for wide heads."""

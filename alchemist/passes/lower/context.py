@@ -24,13 +24,15 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import DeviceType, Range
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources
 from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
+from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.configs import TF32_SPLIT
-from alchemist.passes.registry import add_sources
 from alchemist.passes.views import joined, view_of
 
 Shape = tuple[int, ...]
@@ -41,8 +43,6 @@ RULES: dict[str, Rule] = {}
 INTEGERS = ("si32", "u32", "u16", "u8")
 _WIDER = {"u8": "si32", "u16": "si32"}
 """The library moves and counts with 8 and 16 bits in few of its ops: as arguments, values have them, computed ones are wider."""
-WINDOWS = frozenset(f"ttir.{name}" for name in ("conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d"))
-"""Ops that read images."""
 TILE = "tile"
 ROW_MAJOR = "row_major"
 
@@ -81,8 +81,8 @@ class Lowering:
         self._device: SSAValue | None = None
         self._scalars: dict[tuple[Any, str], SSAValue] = {}
         self._matrices: dict[tuple[Shape, bytes, str], SSAValue] = {}
-        self._constant: dict[SSAValue, bool] = {}
-        self.has_windows = any(op.name in WINDOWS for op in func.body.blocks[0].ops)
+        self._fixed = FixedValues(self.func)
+        self.has_windows = any(has_trait(op, "window") for op in func.body.blocks[0].ops)
 
     # --- values ---------------------------------------------------------------------------------------------------------
 
@@ -110,29 +110,7 @@ class Lowering:
 
     def is_constant(self, value: SSAValue) -> bool:
         """Whether the value depends on parameters and constants alone (so that const-eval will compute it)."""
-        known = self._constant.get(value)
-        if known is None:
-            known = self._constant[value] = self._find_constant(value)
-        return known
-
-    def _find_constant(self, value: SSAValue) -> bool:
-        stack = [value]
-        while stack:
-            current = stack[-1]
-            if current in self._constant:
-                stack.pop()
-            elif isinstance(current, BlockArgument):
-                kinds = access.argument_attrs(self.func)
-                self._constant[current] = access.is_fixed(kinds[current.index])
-            else:
-                op = current.owner
-                assert isinstance(op, Operation)
-                todo = [operand for operand in op.operands if operand not in self._constant]
-                if todo:
-                    stack.extend(todo)
-                else:
-                    self._constant[current] = all(self._constant[operand] for operand in op.operands)
-        return self._constant[value]
+        return value in self._fixed
 
     def set(self, value: SSAValue, lowered: SSAValue, order: tuple[int, ...] | None = None) -> None:
         self._entries[value] = Entry(lowered, order)

@@ -11,11 +11,11 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import elements, shape
+from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
-from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.fold_typecasts import is_whole
 from alchemist.passes.intervals import FLOAT32_EXACT, WHOLE, interval
 from alchemist.passes.lower import whole_numbers

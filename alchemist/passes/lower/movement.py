@@ -8,11 +8,12 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.layout import tile_padded
+from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
 from alchemist.passes.channels_last import ELEMENTWISE
-from alchemist.passes.fold import constant_of, uniform
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 
@@ -32,7 +33,7 @@ _ROW_MAJOR_USERS = frozenset(
 )
 _CACHE_OPS = frozenset({"ttir.paged_update_cache", "ttir.scaled_dot_product_attention_decode"})
 """Ops whose positions, page tables and the like are row-major."""
-_VIEWS = ("ttir.reshape", "ttir.permute", "ttir.slice_static", "ttir.concat")
+_VIEWS = named("ttir", "view") | {"ttir.concat"}
 
 
 def wanted_page(value: SSAValue) -> str:
@@ -42,7 +43,7 @@ def wanted_page(value: SSAValue) -> str:
         seen += 1
         for use in work.pop().uses:
             op = use.operation
-            if op.name in _VIEWS:
+            if has_trait(op, "view") or op.name == "ttir.concat":
                 work.append(op.results[0])
             elif op.name not in _ROW_MAJOR_USERS and not (op.name in _CACHE_OPS and use.index >= 2):
                 return TILE

@@ -9,11 +9,11 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
-from alchemist.passes.fuse_patterns import WIDE_SUMS
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, product_config, weight_dtype, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to, within_width
+from alchemist.rules.norms import WIDE_SUMS
 
 NHWC = (0, 1, 2, 3)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
+from alchemist.ir.edit import erase
 from alchemist.ir.layout import TTNNLayout
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.movement import device_ns
 from alchemist.passes.lower.context import ROW_MAJOR, Lowering, first_cores, layout
-from alchemist.passes.registry import erase
 
 FEWEST_CORES = 0.5
 """Of the card's: height shards on fewer make the fold slower than interleaved memory."""

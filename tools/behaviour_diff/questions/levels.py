@@ -10,6 +10,7 @@ from ttnn_shim.queries import Memory
 
 from alchemist.frontends.mlir.read import parse_module
 from alchemist.ir import access
+from alchemist.ir.edit import functions
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.choose import FAMILIES
@@ -19,7 +20,6 @@ from alchemist.optimizer.placement import ON_SHARDS
 from alchemist.optimizer.sharded import SHARDED
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.registry import functions
 from tests.device import L1_SMALL_BYTES
 from tests.optimizer.modules import attention, bottlenecks, convolutions, layers, mlp, product
 

@@ -1,0 +1,1 @@
+"""Rewrite rules, a table a subject."""

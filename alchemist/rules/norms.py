@@ -1,0 +1,131 @@
+"""TTIR: softmax and normalisations that a model writes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from alchemist.ir.access import element_type, shape
+from alchemist.rewrite.driver import Rule, Rules
+from alchemist.rewrite.match import LAST, NEAR, Like, Maybe, Num, Once, Op, Pattern, Reduce, Seen, V, Vector
+
+WIDE_SUMS = "alchemist.wide_sums"
+"""Marks a norm of bfloat16 values that the model sums in float32."""
+Mean = Callable[[Pattern], Pattern]
+
+x, w, b, epsilon = V("x"), Vector("w"), Vector("b"), Num("epsilon")
+
+
+def last_mean(p: Pattern) -> Pattern:
+    return Reduce("mean", p, LAST) | (Reduce("sum", p, LAST) * Num("share")).where(lambda at: math.isclose(at["share"] * shape(at["x"])[-1], 1, rel_tol=NEAR))
+
+
+def variance(p: Pattern, mean: Mean) -> Pattern:
+    """mean((p - mean(p))^2) or max(0, mean(p^2) - mean(p)^2)"""
+    powers = mean(p * p) - mean(p) * mean(p)
+    return mean((p - mean(p)) * (p - mean(p))) | powers | Op("relu", powers) | Op("maximum", powers, 0.0)
+
+
+def over_root(p: Pattern, power: Pattern) -> Pattern:
+    """p / sqrt(power), perhaps with a weight, which flax joins to the root."""
+    root = Op("sqrt", power + epsilon)
+    inverse = Op("rsqrt", power + epsilon) | 1.0 / root
+    return p * inverse | p * inverse * w | p / root | Once(p * w) / root
+
+
+def fits(at: Mapping[str, Any]) -> bool:
+    """Whether weight and bias are as wide as the last dim."""
+    return all(shape(at[name]) == shape(at["x"])[-1:] for name in ("w", "b") if name in at)
+
+
+def width(at: Mapping[str, Any]) -> tuple[int, ...]:
+    return shape(at["x"])[-1:]
+
+
+# Group norm as flax writes it: x is seen in groups of the last dim's channels for the statistics alone, which are then spread over the channels.
+groups = Op("reshape", x, name="groups")
+
+
+def group_mean(p: Pattern) -> Pattern:
+    return Reduce("mean", p, "over", aligned=False)
+
+
+def spread(p: Pattern) -> Pattern:
+    return Seen(Op("reshape", Op("broadcast", p)), _is_spread)
+
+
+def _is_spread(value: SSAValue) -> bool:
+    """Whether each channel gets the number of its group: [N, G, 1] as [N, G, C / G] as [N, 1, ..., 1, C]."""
+    by_group = value.owner.operands[0].owner if len(value.owner.operands) == 1 else None  # type: ignore[union-attr]
+    dims = shape(value.owner.operands[0]) if by_group is not None else ()  # type: ignore[union-attr]
+    if len(dims) != 3 or len(by_group.operands) != 1 or shape(by_group.operands[0]) != (*dims[:2], 1):  # type: ignore[union-attr]
+        return False
+    return shape(value) == (dims[0], *(1 for _ in shape(value)[2:]), dims[1] * dims[2])
+
+
+def _is_grouped(at: Mapping[str, Any]) -> bool:
+    dims = shape(at["groups"].results[0])
+    return fits(at) and len(dims) > 3 and at["over"] == tuple(dim for dim in range(1 - len(dims), 0) if dim != -2) and dims[:-2] == shape(at["x"])[:-1]
+
+
+peak = Reduce("max", x, "dims")
+exponent = Op("exp", x - (peak | Op("maximum", peak, -math.inf)))  # jax guards against empty reductions
+total = Reduce("sum", exponent, "dims") | Op("typecast", Reduce("sum", Op("typecast", exponent), "dims"))  # jax sums bfloat16 in float32
+
+
+def wide(p: Pattern) -> Pattern:
+    return Op("typecast", p)
+
+
+def _is_narrow(at: Mapping[str, Any]) -> bool:
+    """Whether float32 is only what a bfloat16 model computes the norm in."""
+    narrow = [at["cast"].results[0], *(at[name] for name in "xwb" if name in at)]
+    return element_type(at["norm"].results[0]) == "f32" and all(element_type(value) == "bf16" for value in narrow)
+
+
+NUMBERS = {"epsilon": 1e-3, "share": 1 / 64}
+NORMS = Rules(
+    "ttir",
+    Rule(
+        "softmax",
+        exponent / total,
+        Op("softmax", x, dimension=lambda at: at["dims"][0] % len(shape(at["x"])), numericStable=True),
+        guard=lambda at: len(at["dims"]) == 1,
+    ),
+    Rule(
+        "layer_norm",
+        over_root(x - last_mean(x), variance(x, last_mean)),
+        Op("layer_norm", x, Maybe(w), normalized_shape=width, epsilon=epsilon),
+        guard=fits,
+        samples=NUMBERS,
+    ),
+    Rule("rms_norm", over_root(x, last_mean(x * x)), Op("rms_norm", x, Maybe(w), normalized_shape=width, epsilon=epsilon), guard=fits, samples=NUMBERS),
+    Rule(
+        "group_norm",
+        over_root(x - spread(group_mean(groups)), spread(variance(groups, group_mean))),
+        Op(
+            "group_norm",
+            x,
+            None,
+            Maybe(w),
+            num_groups=lambda at: shape(at["groups"].results[0])[-2],
+            epsilon=epsilon,
+            channel_dim=lambda at: len(shape(at["x"])) - 1,
+        ),
+        guard=_is_grouped,
+        dead=True,
+        samples=None,
+    ),
+    Rule("weight of a norm", Once(Op("rms_norm|layer_norm", x, name="norm")) * w, Like("norm", x, w), guard=fits),
+    Rule("bias of a norm", Once(Op("layer_norm", x, Maybe(V("w")), name="norm")) + b, Like("norm", x, Maybe(w), b), guard=fits),
+    Rule(  # the kernel takes bfloat16 and sums in float32 by its compute config
+        "narrow norm",
+        Op("typecast", Once(Op("rms_norm|layer_norm", wide(x), Maybe(wide(V("w"))), Maybe(wide(V("b"))), name="norm")), name="cast"),
+        Like("norm", x, Maybe(w), Maybe(b), more={WIDE_SUMS: True}),
+        guard=_is_narrow,
+        samples=None,
+    ),
+)
