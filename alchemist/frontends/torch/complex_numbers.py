@@ -142,7 +142,8 @@ def _mul(a: Any, b: Any) -> Pair:
 @_parts("div")
 def _div(a: Any, b: Any) -> Pair:
     if isinstance(b, complex):
-        return _mul(a, 1 / b)
+        size = abs(b) ** 2
+        return Pair(*_mul(a, complex(b.real / size, -b.imag / size)))
     if not isinstance(b, Pair):
         a = as_pair(a)
         return Pair(a.re / b, a.im / b)
