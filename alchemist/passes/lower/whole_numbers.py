@@ -1,6 +1,6 @@
 """Integer ops that TT-NN lacks or computes in floats, as sequences of exact ones.
 
-`SUPPORT` says of each TTIR op on integers how it runs; `docs/numerics.md` shows the table (`python -m tests.properties.table`).
+`SUPPORT` says of each TTIR op on integers how it runs; `docs/numerics.md` shows the table (written by `python -m tests.properties.table --write`).
 """
 
 from __future__ import annotations
