@@ -96,6 +96,7 @@ check-python:
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
 	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy
 	PYTHONPATH=ttnn_shim/python $(BIN)/lint-imports
+	$(BIN)/python -m tools.prose --check
 
 check-cpp:
 	$(BIN)/python ttnn_shim/python/check_layers.py
