@@ -43,7 +43,7 @@ BODIES = (
             r"always_preprocess_weights|enable_split_reader|enable_subblock_padding|in_place) = \w+(.*)>", r"<\1\2>"),
     BodyRow("2026-05-28", "#ttcore.shard_type", "<identity>", "<replicate>", r"<\s*identity\s*>", "<replicate>"),
     BodyRow("2025-09-25", "#ttcore.iterator_type", "<systolic>", "", r"<systolic>", ""),
-    BodyRow("2026-05-06", "#ttnn.ttnn_layout", "<8x8, (d0, d1) -> (0, d0, d1)>", "<1x1>", r"<.*<(?:[\dx]+, \(|(?!1x1>)\d+x\d+>).*>", ""),
+    BodyRow("2026-05-06", "#ttnn.ttnn_layout", "<8x8, (d0, d1) -> (0, d0, d1)>", "<1x1>", r"<.*<[\dx]+, \(.*>", ""),
 )  # fmt: skip
 """Searched in order; the first that matches the whole body counts."""
 NAMES = {
@@ -113,7 +113,7 @@ class OldSpellings(OlderText):
         key = (shape, body)
         if key not in self._encodings:
             self._encodings[key] = layouts.encoding_of(shape, body, self, checked=name == "#tt.layout")
-            until, form = ("2024-11-27", "#tt.layout<...>") if name == "#tt.layout" else ("2026-05-06", "#ttnn.ttnn_layout with a grid of all tensors")
+            until, form = ("2024-11-27", "#tt.layout<...>") if name == "#tt.layout" else ("2026-05-06", "#ttnn.ttnn_layout whose grid has a map")
             self.applied.add(until, form, "#ttnn.ttnn_layout<...>")
         return self._encodings[key]
 
