@@ -49,6 +49,7 @@ def _window(until: str, ops: str, what: str, today: str, padding: tuple[str, ...
 ROWS: tuple[Row, ...] = (
     Row("2024-09-08", ("ttnn.open_device",), "ttnn.open_device", "ttnn.get_device", to.open_device),
     Row("2024-09-08", ("ttnn.close_device",), "ttnn.close_device", "", to.erase),
+    Row("2024-09-18", ("ttnn.empty",), "ttnn.empty without shape", "shape", to.shape_of_2024),
     Row("2024-10-30", ("ttnn.composite_to_layout", "ttnn.to_layout", "ttnn.to_memory_config"), "a conversion that takes a device or the tensor it fills",
         "ttnn.to_tensor_spec", to.conversion),
     Row("2024-10-28", ("ttnn.to_device", "ttnn.from_device"), "a move of a tensor whose type was there already", "", to.move_nowhere),
@@ -58,7 +59,7 @@ ROWS: tuple[Row, ...] = (
     Row("2024-12-05", ("ttir.update_cache", "ttir.fill_cache", "ttnn.update_cache", "ttnn.fill_cache"), "a cache's result", "the cache itself", to.in_place),
     Row("2024-12-06", ("ttnn.full",), "fillValue", "fill_value", partial(to.rename_attribute, "fillValue", "fill_value")),
     Row("2024-10-28", ("ttnn.alloc",), "memory_space", "buffer_type", to.buffer_type),
-    Row("2025-05-23", ("ttnn.full", "ttnn.empty", "ttnn.zeros", "ttnn.ones"), "a made tensor without shape", "shape", to.shape_attribute),
+    Row("2025-05-23", ("ttnn.full",), "ttnn.full without shape", "shape", to.shape_attribute),
     *_window("2025-02-25", "ttir.conv2d", "", "stride", _PADDING),
     *_window("2025-02-25", "ttnn.conv2d", "kernel_size", "stride", ("padding_height", "padding_width")),
     *_window("2025-04-30", "ttnn.max_pool2d", "kernel_size", "stride", ("padding_height", "padding_width")),

@@ -17,11 +17,12 @@ LowerStableHLO = Callable[[str, Sequence[SSAValue], Mapping[str, Attribute], Seq
 class Edits:
     """lower: what the rows of ops that were StableHLO's in all but name need. current: the op that now stands where the row's op stood, if any.
 
-    dead: ops whose results a row no longer reads.
+    dead: ops whose results a row no longer reads. oldest: first of the days on which tt-mlir took away what the parser has met, "" for today's text.
     """
 
-    def __init__(self, lower: LowerStableHLO | None = None) -> None:
+    def __init__(self, lower: LowerStableHLO | None = None, oldest: str = "") -> None:
         self.lower = lower
+        self.oldest = oldest
         self.current: Operation | None = None
         self.dead: set[Operation] = set()
 

@@ -95,6 +95,11 @@ def shape_attribute(up: Edits, op: Operation) -> bool:
     return True
 
 
+def shape_of_2024(up: Edits, op: Operation) -> bool:
+    """Only in a text with other spellings of 2024: in all later ones the shape is required."""
+    return "" < up.oldest < "2025" and shape_attribute(up, op)
+
+
 def buffer_type(up: Edits, op: Operation) -> bool:
     space = op.properties.pop("memory_space", None)
     if space is None:
@@ -172,7 +177,7 @@ def destinations(up: Edits, op: Operation) -> bool:
 
 def device_operand(up: Edits, op: Operation) -> bool:
     """The device of an op that today takes it from its tensors."""
-    if not isinstance(op, TTOp) or any(group.name == "device" for group in op.info.operands):
+    if not isinstance(op, TTOp) or any(group.type == "TTNN_Device" for group in op.info.operands):
         return False
     kept = [value for value in op.operands if not isinstance(value.type, DeviceType)]
     if len(kept) == len(op.operands):
@@ -266,9 +271,9 @@ def one_chip(up: Edits, op: Operation) -> bool:
 
 
 def broadcast(up: Edits, op: Operation) -> bool:
-    if "broadcast_dimensions" in op.properties or not op.operands:
+    if "broadcast_dimensions" in op.properties or "dimension" not in op.properties or not op.operands:
         return False
-    op.properties.pop("dimension", None)
+    del op.properties["dimension"]
     source, target = shape(op.operands[0]), shape(op.results[0])
     if len(source) > len(target):
         raise refuse(op, "a broadcast cannot lower the rank", expected=f"at most {len(target)} dimensions", got=str(list(source)))

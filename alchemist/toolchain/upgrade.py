@@ -21,7 +21,7 @@ class Upgrade(Edits):
     """One run over one module."""
 
     def __init__(self, applied: Applied, lower: LowerStableHLO | None = None) -> None:
-        super().__init__(lower)
+        super().__init__(lower, min((until for until, _, _ in applied.counts), default=""))
         self.applied = applied
 
     def run(self, module: ModuleOp) -> None:

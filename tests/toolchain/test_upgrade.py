@@ -88,7 +88,10 @@ TEXTS = {
     "fillValue": (_one(f'"ttnn.full"(%d) <{{fillValue = 1.0 : f32}}> : (!ttnn.device) -> {_SQUARE}', _SQUARE, _SQUARE, _DEVICE), "fill_value = 1.0"),
     "memory_space": (_one(f'"ttnn.alloc"() <{{address = 64 : i64, memory_space = #tt.memory_space<l1>, size = 64 : i64}}> : () -> {_SQUARE}', _SQUARE, _SQUARE),
                      "buffer_type = #"),
-    "a made tensor without shape": (_one(f'"ttnn.ones"(%d) : (!ttnn.device) -> {_SQUARE}', _SQUARE, _SQUARE, _DEVICE), "shape = #ttnn.shape<32x64>"),
+    "ttnn.full without shape": (_one(f'"ttnn.full"(%d) <{{fill_value = 1.0 : f32}}> : (!ttnn.device) -> {_SQUARE}', _SQUARE, _SQUARE, _DEVICE),
+                                "shape = #ttnn.shape<32x64>"),
+    "ttnn.empty without shape": (_one(f'"ttnn.empty"(%d) : (!ttnn.device) -> tensor<32x64xbf16, {_TILES}>', _SQUARE, f"tensor<32x64xbf16, {_TILES}>", _DEVICE),
+                                 "shape = #ttnn.shape<32x64>"),
     "stride_height, stride_width of ttir.conv2d": (_CONV, "stride = array<i32: 2, 2>"),
     "dilation_height, dilation_width of ttir.conv2d": (_CONV, "dilation = array<i32: 1, 1>"),
     "padding_top, padding_left, padding_bottom, padding_right of ttir.conv2d": (_CONV, "padding = array<i32: 1, 0, 2, 0>"),
@@ -253,6 +256,13 @@ def test_a_layout_that_does_not_fit_is_refused(shape: str, layout: str, expected
 def test_a_layout_with_strides_is_the_one_with_a_map() -> None:
     form = "func.func @f(%a: tensor<64x128xf32, #tt.layout<{}, undef, <1x1>, memref<64x128xf32, #tt.memory_space<l1>>>>) {{\n  return\n}}"
     assert _upgraded(form.format("8192x128x1"))[0] == _upgraded(form.format("(d0, d1) -> (d0, d1)"))[0]
+
+
+def test_an_op_over_several_chips_keeps_its_device() -> None:
+    operation = f'"ttnn.aggregate_tensor"(%a, %d) <{{composer_config = #ttnn.mesh_composer_config<dims = [1 : i64]>}}> : ({_SQUARE}, !ttnn.device) -> {_SQUARE}'
+    printed, applied = _upgraded(_one(operation, _SQUARE, _SQUARE, _DEVICE))
+    assert '"ttnn.aggregate_tensor"(%arg0, %0)' in printed
+    assert not applied.counts
 
 
 def test_the_command_prints_todays_text_and_says_what_it_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
