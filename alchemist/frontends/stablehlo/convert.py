@@ -341,6 +341,7 @@ def convert(
         UnsupportedOpError: all ops without conversion, at once.
     """
     from alchemist.frontends.stablehlo.recognise import recognise
+    from alchemist.rules.activations import JAX_FUNCTIONS
 
     sources = sources or Sources()
     main = next(op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == entry)
@@ -362,6 +363,7 @@ def convert(
     if may_add_arguments:
         slabs = split_stacked(builder, [given.name for given in inputs], [given.kind for given in inputs], converter.loops)
         added += [(slab.name, "parameter") for slab in slabs]
+    JAX_FUNCTIONS.apply(builder.module_op)
     recognise(builder.block)
     _erase_dead(builder.block)
     _describe(builder, added)

@@ -1,6 +1,7 @@
-"""Folds primitive TTIR ops back to what the model's author wrote, where the rules of `alchemist/rules` do not.
+"""Folds primitive TTIR ops back to what the model's author wrote.
 
-Here: convolution bias, batch norm behind a convolution, softmax, attention heads' bias, attention.
+Here: convolution bias, batch norm behind a convolution, softmax, attention heads' bias, attention. `convert.py` applies the rules for sigmoid, tanh gelu
+and leaky relu in front of it (`alchemist/rules/activations.py`); silu, exact gelu and the norms are left to the pass fuse-patterns, as of every front end.
 """
 
 from __future__ import annotations
