@@ -210,7 +210,19 @@ def _is_scores(value: Value) -> bool:
 
 def _reduces(value: Value, source: Value, op: str) -> bool:
     node = _made_by(value, op)
-    return node is not None and _unshaped(node.inputs()[0]) is _unshaped(source)
+    if node is not None:
+        return _unshaped(node.inputs()[0]) is _unshaped(source)
+    passes = _made_by(value, "add") if op == "mean" else None  # a mean, and the mean of what is left after it
+    if passes is None or len(passes.inputs()) != 2:
+        return False
+    first, left = passes.inputs()[0], _made_by(passes.inputs()[1], "mean")
+    return _reduces(first, source, op) and left is not None and _takes_off(left.inputs()[0], source, first)
+
+
+def _takes_off(value: Value, source: Value, mean: Value) -> bool:
+    node = _made_by(value, "subtract")
+    given = (source, mean)
+    return node is not None and len(node.inputs()) == 2 and all(_unshaped(one) is _unshaped(other) for one, other in zip(node.inputs(), given, strict=True))
 
 
 def _is_centered(value: Value) -> bool:
