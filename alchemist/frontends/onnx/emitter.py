@@ -56,12 +56,11 @@ class Tensor(Value[DType]):
 
     @property
     def uniform(self) -> Scalar | None:
-        """The one value of a constant whose elements are all equal, else None; nothing is said of weights."""
-        known = self.known
-        if known is None or known.size == 0:
+        """The one value of a constant or weight whose elements are all equal, else None."""
+        if self.const is None or self.const.size == 0:
             return None
-        first = known[(0,) * self.rank]
-        return first.item() if bool((known == first).all()) else None
+        first = self.const[(0,) * self.rank]
+        return first.item() if bool((self.const == first).all()) else None
 
     @property
     def known(self) -> Array | None:

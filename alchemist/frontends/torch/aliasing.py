@@ -98,12 +98,20 @@ def needs_functionalisation(graph: fx.Graph) -> bool:
         mutated = mutated_argument(node)
         if mutated is not None:
             identity = aliases.root(mutated)
-            others = [one for one in members.get(_storage(mutated), []) if aliases.root(one) is not identity]
+            others = [one for one in members.get(_storage(mutated), []) if aliases.root(one) is not identity and not _is_same_argument(one, mutated)]
             if any(used_later(one, order[node]) for one in others):
                 return True
         if isinstance(node.meta.get("val"), torch.Tensor):
             members.setdefault(_storage(node), []).append(node)
     return False
+
+
+def _is_same_argument(one: fx.Node, other: fx.Node) -> bool:
+    """Whether two arguments are one tensor: torch.export lifts the tensors of a static cache beside the buffers that they are. Lowering knows them as one."""
+    if one.op != "placeholder" or other.op != "placeholder":
+        return False
+    a, b = one.meta["val"], other.meta["val"]
+    return bool(a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset())
 
 
 def _storage(node: fx.Node) -> int:

@@ -223,9 +223,9 @@ void convert_operand(const Matrix& matrix, size_t count, bool as_half, std::byte
 }
 
 /// An operand in the type that the machine multiplies: bfloat16 stays where it is fast, else it is widened.
-class Operand {
+class GemmOperand {
 public:
-    Operand(const Matrix& matrix, size_t count, bool as_half) : data_(const_cast<void*>(matrix.data)) {
+    GemmOperand(const Matrix& matrix, size_t count, bool as_half) : data_(const_cast<void*>(matrix.data)) {
         if (!is_converted(matrix, as_half)) return;
         copy_ = Values::allocate(count * (as_half ? sizeof(bfloat16) : sizeof(float)));
         convert_operand(matrix, count, as_half, copy_->data());
@@ -240,7 +240,7 @@ private:
 
 /// A first operand. Its converted form is kept until another one is converted: projections of one activation (query, key and value; gate
 /// and up) follow one another. Call under lock().
-Operand activation_operand(const Matrix& matrix, size_t count, bool as_half) {
+GemmOperand activation_operand(const Matrix& matrix, size_t count, bool as_half) {
     constexpr size_t MOST_VALUES = size_t{16} << 20U;
     struct Kept {
         std::weak_ptr<Values> block;
@@ -248,7 +248,7 @@ Operand activation_operand(const Matrix& matrix, size_t count, bool as_half) {
         Matrix matrix;
         size_t count = 0;
         bool as_half = false;
-        std::optional<Operand> operand;
+        std::optional<GemmOperand> operand;
     };
     static auto* kept = new Kept;
     if (!matrix.values || count > MOST_VALUES || !is_converted(matrix, as_half)) return {matrix, count, as_half};
@@ -300,7 +300,7 @@ memory weights_memory(
     const bool same_layout = primitive.weights == primitive.plain_weights;
     const bool converted = is_converted(matrix, as_half);
     const auto plain = [&] {
-        auto operand = std::make_shared<Operand>(make_plain());
+        auto operand = std::make_shared<GemmOperand>(make_plain());
         keep = operand;
         return memory(primitive.plain_weights, engine(), operand->data());
     };
@@ -464,12 +464,12 @@ void matmul(const MatmulCall& original) {
     const std::lock_guard guard(lock());
     const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
 
-    const Operand a = activation_operand(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
+    const GemmOperand a = activation_operand(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
         key, primitive, call.b, types.half, call.constant_b,
-        [&] { return Operand(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half); }, keep);
+        [&] { return GemmOperand(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half); }, keep);
     // The post-op scales product and bias together: divide the bias first.
     std::vector<float> scaled_bias;
     const float* bias = call.bias;
@@ -526,8 +526,8 @@ void matmul_in_thread(const MatmulCall& call) {
     if (!scratch || scratch->bytes() < needed) {
         scratch = Values::allocate(std::max<size_t>(needed, 4096));
     }
-    const Operand a(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
-    const Operand b(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half);
+    const GemmOperand a(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
+    const GemmOperand b(call.b, static_cast<size_t>(volume(call.batch_b) * call.k * call.n), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
     bound.a.set_data_handle(a.data());
     bound.b.set_data_handle(b.data());
@@ -596,13 +596,15 @@ void convolution(const ConvCall& call) {
         return made;
     });
 
-    const Operand input(call.input, static_cast<size_t>(call.batch * call.in_h * call.in_w * call.in_channels), half);
+    const GemmOperand input(call.input, static_cast<size_t>(call.batch * call.in_h * call.in_w * call.in_channels), half);
     const Target target(
         call.output, call.output_dtype, static_cast<size_t>(call.batch * call.out_h * call.out_w * call.out_channels), half_target);
     std::shared_ptr<void> keep;
     const memory weights = weights_memory(
         key, primitive, call.weight, half, true,
-        [&] { return Operand(call.weight, static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w), half); },
+        [&] {
+            return GemmOperand(call.weight, static_cast<size_t>(call.out_channels * in_per_group * call.kernel_h * call.kernel_w), half);
+        },
         keep);
     run(primitive, input.data(), weights, call.bias, target.data());
     target.finish();

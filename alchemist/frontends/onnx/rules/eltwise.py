@@ -45,7 +45,8 @@ def _unary(op: str, name: str) -> None:
 def _binary(op: str, name: str) -> None:
     @rule(op)
     def lower(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
-        return unchanged(name, a, b, np.broadcast_shapes(a.shape, b.shape), a.dtype) or pointwise(c, name, a, b)
+        folded = None if a.weight or b.weight else unchanged(name, a, b, np.broadcast_shapes(a.shape, b.shape), a.dtype)
+        return folded or pointwise(c, name, a, b)
 
 
 def _predicate(op: str, name: str) -> None:
