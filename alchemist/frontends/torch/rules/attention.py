@@ -14,6 +14,7 @@ from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 from alchemist.ir.access import element_type
+from alchemist.ir.access import shape as shape_of
 from alchemist.ops.evaluate import evaluate
 
 LARGEST_BFLOAT16 = float(torch.finfo(torch.bfloat16).max)
@@ -64,9 +65,9 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
         keyed = None if bool(rows.all()) else c.constant(rows.to(q.dtype))
         if mask.dtype != torch.bool and not bool(allowed.all()):
             mask = c.constant(mask.const.clamp(min=MASKED))
-    elif mask.dtype == torch.bool:
+    elif mask.dtype == torch.bool and not _keeps_first_key(c.before_broadcast(mask).ssa):
         keyed = c.shared(mask, "rows with a key", lambda: c.cast(c.reduce("reduce_or", c.before_broadcast(mask), [-1], True), q.dtype))
-    else:
+    elif mask.dtype != torch.bool:
         lowest = _lowest(mask.ssa)
         given = mask
         if lowest == -math.inf:
@@ -74,6 +75,30 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
         if lowest < -LARGEST_BFLOAT16:  # attention reads bfloat16, where such numbers are -inf
             mask = c.shared(given, "finite mask", lambda: c.expand(c.binary("maximum", c.before_broadcast(given), MASKED), given.shape))
     return _additive(c, mask, q, keys), keyed
+
+
+_MOVES = ("ttir.reshape", "ttir.broadcast", "ttir.typecast")
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """The value before it was reshaped, broadcast or cast."""
+    while isinstance(value.owner, Operation) and value.owner.name in _MOVES:
+        value = value.owner.operands[0]
+    return value
+
+
+def _keeps_first_key(mask: SSAValue) -> bool:
+    """Whether a mask compares key numbers from 0 on with positions, `arange(keys) <= position`: positions are not negative, so each row has key 0."""
+    comparison = _source(mask).owner
+    sides = {"ttir.le": (0, 1), "ttir.ge": (1, 0)}.get(comparison.name) if isinstance(comparison, Operation) else None
+    if sides is None:
+        return False
+    numbers, positions = (comparison.operands[side] for side in sides)  # type: ignore[union-attr]
+    maker = _source(numbers).owner
+    if not isinstance(maker, Operation) or maker.operands or not element_type(_source(positions)).startswith(("i", "ui", "si")):
+        return False
+    values = np.asarray(evaluate(maker, {})[0])
+    return values.size == shape_of(numbers)[-1] and bool(values.ravel()[0] == 0)
 
 
 def _has_number(c: Emitter, mask: Tensor) -> Tensor:
