@@ -115,6 +115,19 @@ def test_attention_rows_without_keys() -> None:
     check(rows_without_keys, torch.rand(2, 2, 6, 32, generator=torch.Generator().manual_seed(0)), allowed, added, tolerance=2e-2)
 
 
+def masks_by_length(q: torch.Tensor, lengths: torch.Tensor, square: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Comparisons with key numbers that do not give each row key 0: a length of zero, and key numbers that run along the queries."""
+    attend = torch.nn.functional.scaled_dot_product_attention
+    keys = torch.arange(q.shape[2])
+    last = (lengths - 1)[:, None, None, None]
+    return attend(q, q, q, keys <= last), attend(q, q, q, keys[:, None] <= square), attend(q, q, q, (keys <= square).transpose(-1, -2))
+
+
+def test_masks_by_length_may_have_rows_without_keys() -> None:
+    q = torch.rand(2, 2, 6, 32, generator=torch.Generator().manual_seed(0))
+    check(masks_by_length, q, torch.tensor([3, 0]), _draw(-1, 6, 6, 6), tolerance=2e-2)
+
+
 def numbers_in_bfloat16(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     compared = x > 0.3, x == 0.1, x >= 0.1, x.clamp(max=0.3) == 0.3, x.clamp(min=0.1) > 0.1, torch.maximum(x, torch.full_like(x, 0.3)) == 0.3
     return *compared, torch.nn.functional.hardshrink(x, 0.3), torch.where(x > 0.2, 0.3, x), x % 0.3, x // 0.1, x.fmod(0.3), x * 0.3

@@ -13,8 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.ir import access
 from alchemist.ir.access import element_type
 from alchemist.ir.access import shape as shape_of
+from alchemist.ir.dialects import has_trait
 from alchemist.ops.evaluate import evaluate
 
 LARGEST_BFLOAT16 = float(torch.finfo(torch.bfloat16).max)
@@ -77,28 +79,39 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
     return _additive(c, mask, q, keys), keyed
 
 
-_MOVES = ("ttir.reshape", "ttir.broadcast", "ttir.typecast")
-
-
-def _source(value: SSAValue) -> SSAValue:
-    """The value before it was reshaped, broadcast or cast."""
-    while isinstance(value.owner, Operation) and value.owner.name in _MOVES:
-        value = value.owner.operands[0]
+def _unmoved(value: SSAValue, last_dim: int | None = None) -> SSAValue:
+    """The value whose elements were only moved to make this one. last_dim: moves that change a last dimension of this size are not followed."""
+    while isinstance(value.owner, Operation) and has_trait(value.owner, "move") and (last_dim is None or value.owner.name != "ttir.permute"):
+        source = value.owner.operands[0]
+        if last_dim is not None and (shape_of(value)[-1:] != (last_dim,) or shape_of(source)[-1:] != (last_dim,)):
+            break
+        value = source
     return value
 
 
+def _is_written_at(value: SSAValue) -> bool:
+    """Whether the numbers are places of a write, moved or not: then they are not negative."""
+    return any(
+        (use.operation.name == "ttir.scatter" and use.index == 1) or (has_trait(use.operation, "move") and _is_written_at(use.operation.results[0]))
+        for use in value.uses
+    )
+
+
 def _keeps_first_key(mask: SSAValue) -> bool:
-    """Whether a mask compares key numbers from 0 on with positions, `arange(keys) <= position`: positions are not negative, so each row has key 0."""
-    comparison = _source(mask).owner
-    sides = {"ttir.le": (0, 1), "ttir.ge": (1, 0)}.get(comparison.name) if isinstance(comparison, Operation) else None
-    if sides is None:
+    """Whether each row of a mask has key 0: `arange(keys) <= position` of a step that writes its keys at that position."""
+    keys = shape_of(mask)[-1] if shape_of(mask) else 0
+    comparison = _unmoved(mask, keys).owner
+    if isinstance(comparison, Operation) and comparison.name == "ttir.le":
+        numbers, position = comparison.operands
+    elif isinstance(comparison, Operation) and comparison.name == "ttir.ge":
+        position, numbers = comparison.operands
+    else:
         return False
-    numbers, positions = (comparison.operands[side] for side in sides)  # type: ignore[union-attr]
-    maker = _source(numbers).owner
-    if not isinstance(maker, Operation) or maker.operands or not element_type(_source(positions)).startswith(("i", "ui", "si")):
+    maker = _unmoved(numbers, keys).owner
+    if not isinstance(maker, Operation) or maker.name != "ttir.arange":
         return False
-    values = np.asarray(evaluate(maker, {})[0])
-    return values.size == shape_of(numbers)[-1] and bool(values.ravel()[0] == 0)
+    ascends = access.attr(maker, "start") == 0 and access.attr(maker, "step") > 0 and shape_of(maker.results[0]) == (keys,)
+    return ascends and _is_written_at(_unmoved(position))
 
 
 def _has_number(c: Emitter, mask: Tensor) -> Tensor:
