@@ -38,7 +38,7 @@ def more_exact(options: CompilerOptions, is_float32: bool) -> list[CompilerOptio
 
 
 def export_within_limits(write: Write[Result], options: CompilerOptions, *, is_float32: bool, model: str) -> Result:
-    """What `write` returns for the first settings whose program passes its own check, for the given options where none does.
+    """Exports with the cheapest settings whose program passes its own check, or with the caller's options when none passes.
 
     Warns:
         AccuracyWarning: the program does not agree with the framework at any precision that was tried.

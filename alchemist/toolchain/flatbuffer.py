@@ -270,7 +270,7 @@ class _Reader:
 
 
 def write(schema: Table, values: Mapping[str, Any], name: str) -> bytes:
-    """A size-prefixed file with the identifier `name`: what `read` gives back for it equals `values` without zeros and None.
+    """Returns a size-prefixed file with the identifier `name`. `read` of it returns `values` without zeros and None.
 
     Fields that are absent, None or zero are not stored, as flatbuffers does with defaults.
 

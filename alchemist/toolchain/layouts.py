@@ -41,7 +41,7 @@ class OldLayout:
     memory: str
 
     def physical(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Extents of the tensor as it lies in memory, without padding."""
+        """Extents of the tensor in memory, without padding."""
         last = [dim - 1 for dim in shape]
         return tuple(_value(result, last) + 1 for result in self.linear.results)
 

@@ -43,7 +43,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def key_of(folders: tuple[str, ...], commit: str | None = None) -> str:
-    """Of the text in these folders, without Markdown: at a commit, or as it lies in the working tree (None)."""
+    """Hash of the text in these folders, without Markdown, at a commit or in the working tree (None)."""
     parts = [line for line in git("ls-tree", "-r", commit or "HEAD", "--", *folders).splitlines() if not line.endswith(".md")]
     if commit is None:
         what = ("--", *folders, ":(exclude)*.md")

@@ -159,7 +159,7 @@ def fold_of(group: str) -> int:
 
 
 def mask_of(problem: Problem, **want: str) -> NDArray[np.bool_]:
-    """Observations whose fields equal the given values."""
+    """Observations whose fields have these values."""
     return np.array([all(getattr(o, key) == value for key, value in want.items()) for o in problem.observations])
 
 

@@ -323,7 +323,7 @@ def _made(handle: Any) -> None:
 
 
 def _unwritten(tensor: Tensor, kind: Any) -> Any:
-    """Zeros for a tensor that no program has written: a card gives what lies there."""
+    """Zeros for a tensor that no program has written; a card would return the old content of the memory."""
     return None if tensor._info().has_values else np.zeros(tuple(tensor.shape), kind)
 
 
