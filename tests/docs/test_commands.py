@@ -1,0 +1,79 @@
+"""Every command that a page names exists, with its options; the README's are run (the pages' in a fresh environment: test_pages.py)."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.docs.commands import FENCE, FILE_OF_BLOCK, ROOT, Command, commands, complaint
+from tests.tables import table
+
+INVENTED = ('alchemist opt FILE --drop-double-negation="most=2"',)  # the pass that alchemist/passes/README.md adds as an example
+LEFT_OUT = ("CHANGELOG.md",)  # older versions' commands
+PAGES = [
+    name for name in subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() if name not in LEFT_OUT
+]
+
+
+@table("name", PAGES)
+def test_commands_exist_with_their_options(name: str) -> None:
+    text = (ROOT / name).read_text()
+    files = frozenset(found[1] for _, body in FENCE.findall(text) if (found := FILE_OF_BLOCK.match(body)))
+    wrong = [f"{command.text}: {said}" for command in commands(text) if command.text not in INVENTED and (said := complaint(command, files))]
+    assert wrong == []
+
+
+@table("name", PAGES)
+def test_blocks_are_valid_source(name: str) -> None:
+    """Python compiles (fragments of a function or a table too), and bash can read its blocks."""
+    for language, body in FENCE.findall((ROOT / name).read_text()):
+        if language in ("py", "python") and not body.startswith(" "):
+            compile(body, name, "exec")
+        if language == "sh":
+            text = re.sub(r"<[a-z ]+>", "PLACEHOLDER", body)
+            done = subprocess.run(["bash", "-n", "-c", text], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+
+@table(
+    "text, said",
+    [
+        ("./mlp/run --chek", "no option --chek"),
+        ("python mpl.py", "no file mpl.py"),
+        ("alchemist doctr", "invalid choice: 'doctr'"),
+        ("alchemist generate-python model.mlir -o out --optimisation-level 2", "unrecognized arguments"),
+        ("alchemist opt x.mlir --ttir-to-ttnn-backend-pipline", "--ttir-to-ttnn-backend-pipeline"),
+        ("ttrt query --crd n300", "unrecognized arguments"),
+        ("python -m ttnn_shim run --archh p150 main.py", "unrecognized arguments"),
+        ("python -m tests.zoo.against CHECKOUT", "no module tests.zoo.against"),
+        ("python -m tests.zoo.run --levl 2", "no option --levl"),
+        ("make dmo", "no target dmo"),
+        ("pip install '.[torhc]'", "no extra torhc"),
+        ("TTNN_SHIM_NUMERIC=tensix ./run", "no variable TTNN_SHIM_NUMERIC"),
+        ("source <(alchemist completion bsh)", "invalid choice: 'bsh'"),
+        ("alchemist show a.mlir && alchmist doctor", "no program alchmist"),
+    ],
+)
+def test_a_misspelt_command_is_found(text: str, said: str) -> None:
+    assert said in complaint(Command(text, True))
+
+
+def test_the_readmes_commands_run(tmp_path: Path) -> None:
+    """All of "Use it": the file that it shows is written, its commands run in this environment."""
+    text = (ROOT / "README.md").read_text()
+    _, _, use_it = text.partition("\n## Use it\n")
+    blocks = FENCE.findall(use_it.partition("\n## ")[0])
+    assert [language for language, _ in blocks] == ["python", "sh"]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
+    for language, body in blocks:
+        if language == "python":
+            found = FILE_OF_BLOCK.match(body)
+            assert found is not None
+            (tmp_path / found[1]).write_text(body)
+            continue
+        done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", body], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "report" / "report.html").is_file()
