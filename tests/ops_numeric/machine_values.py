@@ -1,0 +1,112 @@
+"""Values of ops whose sums depend on the processor, from inputs that integer arithmetic makes equal everywhere.
+
+    python -m tests.ops_numeric.machine_values FILE.npz [--permuted]
+
+Run under `ONEDNN_MAX_CPU_ISA` and `OMP_NUM_THREADS`. FILE gets an array per op; `--permuted` reorders the terms of each sum, which is what
+another instruction set does. tests/data/machine_values.npz holds every 16th value (AMD EPYC, AVX2, one thread): written by `--sample`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+SAMPLE = 16
+"""The stored file has each 16th value of an op."""
+
+
+def values(seed: int, *shape: int) -> Floats:
+    """About normal: a hash of the index, four uniform parts added, with all bits of a float32 so that sums depend on the order of their terms."""
+    index = np.arange(np.prod(shape), dtype=np.uint64) + np.uint64(seed << 40)
+    total = np.zeros(index.shape, np.int64)
+    with np.errstate(over="ignore"):
+        for _ in range(4):
+            index = (index ^ (index >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            index = (index ^ (index >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            total += (index >> np.uint64(55)).astype(np.int64) - 256
+    fraction = (index >> np.uint64(40)).astype(np.float32) * np.float32(2**-24)
+    return (total.astype(np.float32) / np.float32(256) * (np.float32(1) + fraction)).reshape(shape)
+
+
+def reordered(depth: int, permuted: bool) -> npt.NDArray[np.int64]:
+    """The order in which the terms of a sum are given."""
+    order = np.arange(depth)
+    return np.concatenate([order[1::2], order[::2][::-1]]) if permuted else order
+
+
+def results(permuted: bool) -> dict[str, Floats]:
+    """Each op's result as float32, by the op's name in docs/numerics.md."""
+    import torch
+    import ttnn
+
+    device = ttnn.open_device(device_id=0, l1_small_size=32768)
+
+    def on_device(array: Floats, dtype: Any) -> Any:
+        return ttnn.from_torch(torch.from_numpy(np.ascontiguousarray(array)), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
+
+    def product(dtype: Any, **arguments: Any) -> Callable[[], Any]:
+        order = reordered(512, permuted)
+        return lambda: ttnn.linear(on_device(values(1, 128, 512)[:, order], dtype), on_device(values(2, 512, 256)[order], dtype), **arguments)
+
+    def convolution(dtype: Any) -> Callable[[], Any]:
+        order = reordered(64, permuted)
+        image = on_device(values(3, 1, 1, 16 * 16, 64)[..., order], dtype)
+        weights = torch.from_numpy(np.ascontiguousarray(values(4, 64, 64, 3, 3)[:, order]))
+        weights = ttnn.from_torch(weights if dtype == ttnn.float32 else weights.bfloat16(), dtype=dtype)
+        sizes = {"in_channels": 64, "out_channels": 64, "batch_size": 1, "input_height": 16, "input_width": 16, "kernel_size": (3, 3), "padding": (1, 1)}
+        return lambda: ttnn.conv2d(input_tensor=image, weight_tensor=weights, device=device, **sizes)
+
+    def attention() -> Any:
+        order = reordered(64, permuted)
+        query, key, value = (on_device(values(seed, 1, 2, 128, 64), ttnn.bfloat16) for seed in (5, 6, 7))
+        if permuted:
+            query, key = (on_device(values(seed, 1, 2, 128, 64)[..., order], ttnn.bfloat16) for seed in (5, 6))
+        return ttnn.transformer.scaled_dot_product_attention(query, key, value, is_causal=False)
+
+    rows = values(8, 128, 256)[:, reordered(256, permuted)]
+    calls: dict[str, Callable[[], Any]] = {
+        "matmul, float32": product(ttnn.float32),
+        "matmul, bfloat16": product(ttnn.bfloat16),
+        "linear with gelu, bfloat16": product(ttnn.bfloat16, activation="gelu"),
+        "conv2d, float32": convolution(ttnn.float32),
+        "conv2d, bfloat16": convolution(ttnn.bfloat16),
+        "attention, bfloat16": attention,
+        "sum of rows, float32": lambda: ttnn.sum(on_device(rows, ttnn.float32), dim=-1),
+        "softmax, float32": lambda: ttnn.softmax(on_device(rows, ttnn.float32), dim=-1),
+        "layer_norm, bfloat16": lambda: ttnn.layer_norm(on_device(rows, ttnn.bfloat16)),
+        "exp, float32": lambda: ttnn.exp(on_device(rows, ttnn.float32)),
+        "gelu, bfloat16": lambda: ttnn.gelu(on_device(rows, ttnn.bfloat16)),
+    }
+    made = {name: ttnn.to_torch(call()).float().numpy() for name, call in calls.items()}
+    ttnn.close_device(device)
+    inverse = np.argsort(reordered(256, permuted))
+    by_row = ("softmax, float32", "layer_norm, bfloat16", "exp, float32", "gelu, bfloat16")
+    return made | {name: made[name][:, inverse] for name in by_row}
+
+
+def sampled(made: dict[str, Floats]) -> dict[str, Floats]:
+    return {name: array.ravel()[::SAMPLE] for name, array in made.items()}
+
+
+def main() -> None:
+    import ttnn_shim
+
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.ops_numeric.machine_values", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file")
+    parser.add_argument("--permuted", action="store_true", help="the terms of each sum in another order")
+    parser.add_argument("--sample", action="store_true", help=f"each {SAMPLE}th value, for tests/data/machine_values.npz")
+    options = parser.parse_args()
+    ttnn_shim.activate(explicit=True)
+    made = results(options.permuted)
+    np.savez_compressed(options.file, **(sampled(made) if options.sample else made))
+
+
+if __name__ == "__main__":
+    main()
