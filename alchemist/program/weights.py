@@ -1,4 +1,6 @@
-"""Names of prepared weights: a moved value keeps its parameter's name, a computed one says how."""
+"""Names of prepared weights: a moved value keeps its parameter's name, a computed one says how.
+
+Of two layouts of one weight the tiled one has the plain name."""
 
 from __future__ import annotations
 
@@ -39,7 +41,6 @@ _SUFFIXES = {
 def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEval]:
     """Sets `key` of every const-eval result, unique in the program. Returns result -> its const-eval function."""
     forward_frames = {info.frames[-1] for node in graph.nodes for info in node.sources if info.frames}
-    taken = {value.key for values in (graph.outputs, *(node.inputs() for node in graph.nodes)) for value in values if value.key}
     owners: dict[Value, ConstEval] = {}
     bases: dict[Value, str] = {}
     for const_eval in graph.const_evals:
@@ -47,6 +48,14 @@ def name_prepared_weights(graph: Graph, sources: Sources) -> dict[Value, ConstEv
             bases[result] = _base_name(inner, result, sources, forward_frames)
             result.made_from = tuple(value.name for value in needed(inner)[1])
             owners[result] = const_eval
+    tiled = {base for result, base in bases.items() if result.type.layout == "tile"}
+    for result, base in bases.items():
+        if result.type.layout == "row_major" and base in tiled:
+            bases[result] = f"{base}_row_major"
+    for value in graph.weights:
+        if value.type.layout == "row_major" and value.key in tiled and (value.users or value.returned):
+            value.key, value.made_from = f"{value.key}_row_major", value.made_from or (value.name,)
+    taken = {value.key for values in (graph.outputs, *(node.inputs() for node in graph.nodes)) for value in values if value.key}
     parts = _parts(owners, bases)
     for result, base in bases.items():
         base = f"{base.removesuffix(f'_{PART}')}_{PART}_{parts[result]}" if result in parts else base

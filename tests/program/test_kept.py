@@ -56,7 +56,6 @@ def test_values_are_those_of_the_program_without_functions(files: dict[str, str]
     assert run(files, outputs=outputs) == run(emit_py.emit(plain), outputs=outputs)
 
 
-@pytest.mark.xfail(strict=True, reason="the table wte is stored in two forms since look-ups are exact; its gradient is not collected with the others")
 def test_the_optimizer_is_a_loop_over_gradients(files: dict[str, str]) -> None:
     text = files["main.py"]
     assert text.count("for name in gradients.names():") == text.count(" = update(") == 1
