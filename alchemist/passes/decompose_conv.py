@@ -147,7 +147,7 @@ def _positions(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 
 @register("decompose-conv")
 class DecomposeConv(Pass):
-    """conv3d becomes conv2d over joined depth windows; a convolution with computed weights becomes a matmul."""
+    """conv3d becomes conv2d over joined depth windows; a convolution with computed weights, or of whole numbers, becomes a matmul."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -159,7 +159,7 @@ class DecomposeConv(Pass):
                 if op.name not in named("ttir", "convolution", "convolution2d") or "flattened_compat_info" in op.properties:
                     continue
                 weight = operand(op, "weight")
-                if weight is not None and weight not in fixed:
+                if weight is not None and (weight not in fixed or access.element_type(op.results[0]).startswith(("i", "si", "ui"))):
                     convolution = op
                     if op.name == "ttir.conv_transpose2d":
                         convolution, result = _as_convolution(op)

@@ -307,9 +307,11 @@ case("ReverseSequence", (5, 2, 3), i64(3, 5))
 case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), np.array(128, np.uint8), opset=13)
 case("QuantizeLinear", (3, 33), np.array(0.05, np.float32), opset=13)
 case("DequantizeLinear", Values((3, 4), "index", 200, "uint8"), weight(4), np.array([1, 2, 3, 4], np.uint8), opset=19, axis=1)
-BYTES = Values((4, 33), "index", 12, "uint8")  # sums below 2048: the matrix engine makes them exactly
+BYTES = Values((4, 33), "index", 12, "uint8")
 WHOLE = np.random.default_rng(7).integers(-7, 8, (33, 5)).astype(np.int8)
 case("MatMulInteger", BYTES, WHOLE, opset=13)
+ALL_BYTES = Values((4, 133), "index", 256, "uint8")  # their sums have 23 bits
+case("MatMulInteger", ALL_BYTES, np.random.default_rng(7).integers(-128, 128, (133, 5)).astype(np.int8), np.array(3, np.uint8), opset=13)
 case("MatMulInteger", BYTES, WHOLE, np.array([[3], [0], [9], [7]], np.uint8), np.arange(5).astype(np.int8), opset=13)
 case(
     "QLinearMatMul",
@@ -325,6 +327,13 @@ case(
 )
 PIXELS, KERNEL = Values((1, 3, 6, 6), "index", 12, "uint8"), WHOLE[:, :4].reshape(-1)[:108].reshape(4, 3, 3, 3)
 case("ConvInteger", PIXELS, KERNEL, np.array(5, np.uint8), np.array([0], np.int8), opset=13, pads=[1, 1, 1, 1])
+case(
+    "ConvInteger",
+    Values((1, 9, 6, 6), "index", 256, "uint8"),
+    np.random.default_rng(8).integers(-128, 128, (4, 9, 3, 3)).astype(np.int8),
+    opset=13,
+    strides=[2, 2],
+)
 case(
     "QLinearConv",
     PIXELS,

@@ -68,6 +68,19 @@ class Tables(torch.nn.Module):
         return *picked, wide, self.ids[i % 77], self.pairs[few], self.pairs.index_select(0, few[0]), self.special[i % 5], torch.take(self.ids, few)
 
 
+class Convolutions(torch.nn.Module):
+    """Of integers, whose weights are known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("kernel", _draw(-3000, 3000, 4, 3, 3, 3))
+        self.register_buffer("row", _draw(-3000, 3000, 6, 1, 2))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        convolved = torch.nn.functional.conv2d(x, self.kernel, stride=2, padding=1), torch.nn.functional.conv1d(x[:, :, 0], self.row, groups=3)
+        return *convolved, torch.nn.functional.conv_transpose2d(x, self.kernel[:3], stride=2)
+
+
 def writes(z: torch.Tensor) -> tuple[torch.Tensor, ...]:
     filled, turned = z @ z.T, z * 1
     filled.fill_diagonal_(-1.0)
@@ -84,6 +97,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]] = [
     ("products", products, (_draw(-9000, 9000, 4, 6), _draw(-9000, 9000, 6, 3, seed=1))),
     ("narrow", narrow, (_draw(-128, 128, 5, 4, dtype=torch.int8), _draw(0, 256, 5, 4, dtype=torch.uint8))),
     ("powers", lambda a, e: (a**e, a**3, 2**e, a**0, a.prod(1), a.prod()), (_draw(-5, 5, 4, 6), _draw(0, 9, 4, 6, seed=1))),
+    ("convolutions", Convolutions(), (_draw(-3000, 3000, 1, 3, 7, 7),)),
     ("tables", Tables(), (_draw(0, 600, 2, 32), torch.rand(5, 6))),
 ]
 

@@ -38,13 +38,16 @@ def find(name: str, opset: int) -> tuple[Rule, int] | None:
 
 @dataclass(slots=True)
 class Node:
-    """What a rule knows of its node. attributes: plain Python values and numpy arrays. wanted: which outputs something reads."""
+    """What a rule knows of its node. attributes: plain Python values and numpy arrays. wanted: which outputs something reads.
+
+    counted: whether something reads an output otherwise than by casting it to floats."""
 
     op: str
     opset: int
     name: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     wanted: tuple[bool, ...] = (True,)
+    counted: bool = True
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.attributes.get(name, default)

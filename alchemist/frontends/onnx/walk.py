@@ -45,6 +45,13 @@ class Scope:
     attributes: Mapping[str, onnx.AttributeProto]
 
 
+_FLOATS = frozenset((onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE))
+
+
+def _casts_to_float(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Cast" and any(one.name == "to" and one.i in _FLOATS for one in node.attribute)
+
+
 class Walk:
     """One capture: the emitter, the model's functions, and what has no rule so far."""
 
@@ -65,11 +72,13 @@ class Walk:
                 if attribute.HasField("g"):  # a branch reads names of the graph around it
                     read.update(name for inner in attribute.g.node for name in inner.input)
                     read.update(value.name for value in attribute.g.output)
+        counted = read - {name for node in nodes if _casts_to_float(node) for name in node.input}
+        counted |= {name for node in nodes if not _casts_to_float(node) for name in node.input} | set(results)
         for node in nodes:
             self._count += 1
             if self._count > MOST_NODES:
                 raise FrontendError(f"functions unfold to more than {MOST_NODES} nodes", op=node.op_type)
-            for name, value in zip(node.output, self._node(node, scope, read), strict=False):
+            for name, value in zip(node.output, self._node(node, scope, read, counted), strict=False):
                 if name:
                     if value is not None and not value.name:
                         value.name = name
@@ -81,7 +90,8 @@ class Walk:
 
     # --- a node ---------------------------------------------------------------------------------------------------------
 
-    def _node(self, node: onnx.NodeProto, scope: Scope, read: set[str]) -> Sequence[Tensor | None]:
+    def _node(self, node: onnx.NodeProto, scope: Scope, read: set[str], counted: set[str]) -> Sequence[Tensor | None]:
+        """read: names that something reads; counted: those that are not just cast to floats."""
         inputs = [scope.values.get(name) if name else None for name in node.input]
         if any(name and value is None for name, value in zip(node.input, inputs, strict=True)):
             if self.refused:  # made by a node that has no rule
@@ -94,7 +104,8 @@ class Walk:
             self.c.place = node.name or next((name for name in node.output if name), "")
         self.c.new_values = []
         try:
-            made = self._lowered(node, scope, inputs, tuple(bool(name) and name in read for name in node.output))
+            wanted = tuple(bool(name) and name in read for name in node.output)
+            made = self._lowered(node, scope, inputs, wanted, any(name in counted for name in node.output))
             self._check(node, made)
             if self._depth == 0:
                 self._name(node, made)
@@ -104,7 +115,7 @@ class Walk:
         finally:
             self.c.info, self.c.place, self.c.new_values = outer
 
-    def _lowered(self, node: onnx.NodeProto, scope: Scope, inputs: list[Tensor | None], wanted: tuple[bool, ...]) -> list[Tensor | None]:
+    def _lowered(self, node: onnx.NodeProto, scope: Scope, inputs: list[Tensor | None], wanted: tuple[bool, ...], counted: bool) -> list[Tensor | None]:
         own = self.functions.get((node.domain, node.op_type))
         if own is not None:
             return self._body(node, own, inputs, scope)
@@ -131,7 +142,7 @@ class Walk:
             later = _later(attributes, node.op_type, known_opset) if scope.opset > known_opset else []
             if later:
                 raise Unsupported(f"attribute {later[0]}, which came after opset {known_opset}")
-            described = Node(node.op_type, scope.opset, node.name, attributes, wanted)
+            described = Node(node.op_type, scope.opset, node.name, attributes, wanted, counted)
             return self._ruled(rule, described, inputs)
         function = self._standard_function(resolved, inputs, scope)
         if function is not None:

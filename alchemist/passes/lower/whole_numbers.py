@@ -43,6 +43,7 @@ SUPPORT: tuple[Support, ...] = (
     Support("sort topk", "emulated", "one float32 sort for values up to 2^24, else two stable sorts by 16 bits each: about 12 programs"),
     Support("argmax", "exact", "rows in row-major layout"),
     Support("matmul linear dot_general", "emulated", "one float32 product where no rounding can happen, else int32 products and sums"),
+    Support("conv1d conv2d conv3d conv_transpose2d", "emulated", "matrix products of windows"),
     Support("embedding", "emulated", "gather, or look-ups of 8 bits each in bfloat16 tables, whichever the clock prefers"),
 )
 

@@ -62,13 +62,20 @@ def quantize(c: Emitter, node: Node, x: Tensor, scale: Tensor, zero: Tensor | No
     return _quantised(c, x, scale, zero, _axis(node))
 
 
-# --- products of quantised values: of whole numbers, then scaled; sums are the matrix engine's, some 1e-4 of themselves off -----
+# --- products of quantised values -------------------------------------------------------------------------------------------
+# Whole numbers that are only scaled or cast to floats are multiplied as floats (the matrix engine's sums are some 1e-4 of themselves off); what is
+# read as whole numbers is multiplied exactly, as int32.
+
+
+def _factor_type(node: Node) -> np.dtype[np.generic]:
+    return INT32 if node.counted else FLOAT
 
 
 @rule("MatMulInteger")
 def matmul_integer(c: Emitter, node: Node, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None) -> Tensor:
     """Zero points of rows of `a` and of columns of `b`."""
-    return c.cast(composites.matmul(c, _shifted(c, a, a_zero, -2), _shifted(c, b, b_zero, -1)), INT32)
+    dtype = _factor_type(node)
+    return c.cast(composites.matmul(c, _shifted(c, a, a_zero, -2, dtype), _shifted(c, b, b_zero, -1, dtype)), INT32)
 
 
 @rule("QLinearMatMul")
@@ -84,11 +91,13 @@ def qlinear_matmul(
 @rule("ConvInteger")
 def conv_integer(c: Emitter, node: Node, x: Tensor, weight: Tensor, x_zero: Tensor | None = None, weight_zero: Tensor | None = None) -> Tensor:
     """Padding stands for the zero point, which is 0 once it is taken off."""
-    return c.cast(_convolved(c, node, x, x_zero, weight, weight_zero), INT32)
+    return c.cast(_convolved(c, node, x, x_zero, weight, weight_zero, _factor_type(node)), INT32)
 
 
-def _convolved(c: Emitter, node: Node, x: Tensor, x_zero: Tensor | None, weight: Tensor, weight_zero: Tensor | None) -> Tensor:
-    return conv(c, node, _shifted(c, x, x_zero, 1), _shifted(c, weight, weight_zero, 0))
+def _convolved(
+    c: Emitter, node: Node, x: Tensor, x_zero: Tensor | None, weight: Tensor, weight_zero: Tensor | None, dtype: np.dtype[np.generic] = FLOAT
+) -> Tensor:
+    return conv(c, node, _shifted(c, x, x_zero, 1, dtype), _shifted(c, weight, weight_zero, 0, dtype))
 
 
 @rule("QLinearConv")
