@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 
@@ -121,6 +122,25 @@ func.func private @twice(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %0 = stablehlo.add %x, %x : tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }"""
+
+
+def named_composite(name: str, attributes: str, *operands: str, of: str = PLAIN, body: str = "%a0") -> str:
+    """A composite whose decomposition is not what the name says, so that the values tell by which of the two it was read."""
+    places = ", ".join(f"%arg{i}: {kind}" for i, kind in enumerate(operands))
+    inner = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(operands))
+    return f"""func.func @f({places}) -> {of} {{
+  %0 = stablehlo.composite "{name}" {", ".join(f"%arg{i}" for i in range(len(operands)))} {{composite_attributes = {{{attributes}}}, decomposition = @other}} : ({", ".join(operands)}) -> {of}
+  return %0 : {of}
+}}
+func.func private @other({inner}) -> {of} {{
+  return {body} : {of}
+}}"""
+
+
+def normalised(x: np.ndarray, *axes: int) -> np.ndarray:
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5)
+
+
 SHARDY = """module {{
 sdy.mesh @mesh = <["x"={chips}]>
 func.func @f(%arg0: tensor<4x6xf32>) -> tensor<4x6xf32> {{
@@ -277,6 +297,23 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
     "rows that a loop writes": (function(LOOP.format(place="%i"), "tensor<5x6xf32>", PLAIN), (X,),
                                 lambda x: np.abs(np.concatenate([np.full((1, 6), 7), x[1:3], np.full((2, 6), 7)]))),
     "a composite": (COMPOSITE, (X,), lambda x: 2 * x),
+    "a gelu by name": (named_composite("tenstorrent.gelu", "", PLAIN), (X,), lambda x: 0.5 * x * (1 + np.vectorize(math.erf)(x / np.sqrt(2)))),
+    "a norm by name": (
+        named_composite("tenstorrent.rms_norm", "epsilon = 1.0e-5 : f32, normalized_shape = dense<6> : tensor<1xi64>", PLAIN, "tensor<6xf32>"),
+        (X, X[0]), lambda x, w: x / np.sqrt((x * x).mean(1, keepdims=True) + 1e-5) * w,
+    ),
+    "a norm by name, scaled and shifted": (
+        named_composite("tenstorrent.layer_norm", "epsilon = 1.0e-5 : f32, normalized_shape = [6]", PLAIN, "tensor<6xf32>", "tensor<6xf32>"),
+        (X, X[0], X[1]), lambda x, w, b: normalised(x, 1) * w + b,
+    ),
+    "a norm of groups by name": (
+        named_composite("tenstorrent.group_norm", "channel_dim = 1 : i64, epsilon = 1.0e-5 : f32, num_groups = 3 : i64", PLAIN),
+        (X,), lambda x: normalised(x.reshape(4, 3, 2), 2).reshape(4, 6),
+    ),
+    "a norm by name whose one parameter may be either": (
+        named_composite("tenstorrent.layer_norm", "epsilon = 1.0e-5 : f32, normalized_shape = [6]", PLAIN, "tensor<6xf32>"), (X, X[0]), lambda x, _: x,
+    ),
+    "a norm by name without its attributes": (named_composite("tenstorrent.rms_norm", "epsilon = 1.0e-5 : f32", PLAIN), (X,), lambda x: x),
     "a sharding": (RESHARD, (X,), lambda x: x),
     "a computation of one chip": (SHARDY.format(chips=1, body=MANUAL.format(inner='"x"', outer='"x"', given=4, made=4, whole=4, op="abs %a")), (X,), np.abs),
     "norm": (

@@ -2,6 +2,7 @@
 
 from alchemist.frontends.stablehlo import (
     rules_calls,
+    rules_composites,
     rules_control,
     rules_eltwise,
     rules_index,
@@ -21,6 +22,7 @@ __all__ = [
     "Sources",
     "convert",
     "rules_calls",
+    "rules_composites",
     "rules_control",
     "rules_eltwise",
     "rules_index",

@@ -208,11 +208,6 @@ def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return vals
 
 
-@rule("stablehlo.composite")
-def composite(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    return c.call(c.callee(op, "decomposition"), vals, c.e.source)
-
-
 @rule("stablehlo.rng_bit_generator")
 def random(c: Converter, op: Operation, vals: list[Val]) -> Val:
     raise Unsupported("random numbers", hint="draw them outside and pass them as input; use deterministic=True for dropout")
