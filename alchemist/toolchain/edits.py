@@ -17,7 +17,8 @@ LowerStableHLO = Callable[[str, Sequence[SSAValue], Mapping[str, Attribute], Seq
 class Edits:
     """lower: what the rows of ops that were StableHLO's in all but name need. current: the op that now stands where the row's op stood, if any.
 
-    dead: ops whose results a row no longer reads. oldest: first of the days on which tt-mlir took away what the parser has met, "" for today's text.
+    dead: ops whose results a row no longer reads. fills: whether the text makes tensors to be written to, as all did until 2025-11.
+    oldest: first of the days on which tt-mlir took away what the parser has met, "" for today's text.
     """
 
     def __init__(self, lower: LowerStableHLO | None = None, oldest: str = "") -> None:
@@ -25,6 +26,7 @@ class Edits:
         self.oldest = oldest
         self.current: Operation | None = None
         self.dead: set[Operation] = set()
+        self.fills = False
 
     def replace(self, op: Operation, name: str, operands: Sequence[SSAValue] | None = None, properties: Mapping[str, Attribute] | None = None) -> Operation:
         """Puts an op of today's table into the place of `op`, with its results, attributes and place in the text."""

@@ -1,4 +1,4 @@
-"""Tensor encodings of 2024 and 2025: `#tt.layout`, and `#ttnn.ttnn_layout` whose grid has a map.
+"""Tensor encodings of 2024 and 2025: `#tt.layout`, and `#ttnn.ttnn_layout` with a grid that today's do not have.
 
 An old layout tells the grid of every tensor and the shard of each core. Today's has a grid only where a tensor is sharded.
 """

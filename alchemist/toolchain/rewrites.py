@@ -164,7 +164,7 @@ def destinations(up: Edits, op: Operation) -> bool:
     declared = sizes is not None and sizes[-1] == count and sum(sizes) == len(op.operands) and not (op.info.segmented and len(sizes) == len(groups))
     written = all(isinstance(value.owner, Operation) and value.owner.name in MAKERS for value in extra)
     loose = any(group.optional or group.variadic for group in groups) and not any(group.name == "output" for group in groups)
-    if not declared and not (written and (loose or not fits_today)):
+    if not declared and not (written and loose) and (fits_today or not (written or up.fills)):
         return False
     if not op.info.segmented:
         op.properties.pop(SEGMENTS, None)
@@ -384,7 +384,7 @@ def stablehlo(name: str, up: Edits, op: Operation) -> bool:
         operands = operands[:2]
         attributes = _convolution(op, attributes)
     elif name == "stablehlo.gather":
-        attributes = _gather(attributes)
+        return _lowered_gather(up, op, operands, _gather(attributes))
     else:
         attributes = _scatter(attributes)
     b = up.builder(op)
@@ -392,6 +392,31 @@ def stablehlo(name: str, up: Edits, op: Operation) -> bool:
     if bias is not None:
         made = [b.value("ttir.add", [made[0], bias], {}, [op.results[0].type])]
     up.values(op, made)
+    return True
+
+
+def _lowered_gather(up: Edits, op: Operation, operands: Sequence[SSAValue], attributes: dict[str, Attribute]) -> bool:
+    """A gather of one element gave a tensor of rank 1 in TTIR, which had no scalars."""
+    assert up.lower is not None
+    offset, collapsed, batching = (_numbers(op, name) for name in ("offset_dims", "collapsed_slice_dims", "operand_batching_dims"))
+    found = op.properties.get("index_vector_dim")
+    vector = found.value.data if isinstance(found, IntegerAttr) else 0
+    batch = [size for axis, size in enumerate(shape(operands[1])) if axis != vector]
+    window = [size for axis, size in enumerate(_numbers(op, "slice_sizes")) if axis not in (*collapsed, *batching)]
+    if len(offset) != len(window) or set(collapsed) & set(batching):
+        raise refuse(op, "the dimension numbers of a gather do not fit its slices", expected=f"{len(window)} offset_dims", got=str(list(offset)))
+    target = shape(op.results[0])
+    rank = len(batch) + len(window)
+    sizes = [window[offset.index(axis)] if axis in offset else None for axis in range(rank)]
+    rest = iter(batch)
+    exact = tuple(size if size is not None else next(rest, 1) for size in sizes)
+    b, of = up.builder(op), element_type(op.results[0])
+    (made,) = up.lower("stablehlo.gather", operands, attributes, [tensor(exact, of)], b)
+    if exact != target:
+        if math.prod(exact) != math.prod(target):
+            raise refuse(op, "a gather's result has another shape", expected=str(list(exact)), got=str(list(target)))
+        made = b.op("ttir.reshape", [made], {"shape": target}, [op.results[0].type])
+    up.values(op, [made])
     return True
 
 

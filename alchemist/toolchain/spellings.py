@@ -41,9 +41,14 @@ BODIES = (
     BodyRow("2025-12-05", "#ttnn.conv2d_config", "in_place = false", "", r"<(.*?)(?:, )?\bin_place = \w+(.*)>", r"<\1\2>"),
     BodyRow("2025-09-15", "#ttnn.conv2d_config", "dtype = bf16", "", r"<(.*?)(?:, )?\b(?:dtype|input_channels_alignment|preprocess_weights_on_device|"
             r"always_preprocess_weights|enable_split_reader|enable_subblock_padding|in_place) = \w+(.*)>", r"<\1\2>"),
+    BodyRow("2025-09-15", "#ttnn.conv2d_config", 'activation = ""', "", r'<(.*?)(?:, )?\bactivation = ""(.*)>', r"<\1\2>"),
     BodyRow("2026-05-28", "#ttcore.shard_type", "<identity>", "<replicate>", r"<\s*identity\s*>", "<replicate>"),
     BodyRow("2025-09-25", "#ttcore.iterator_type", "<systolic>", "", r"<systolic>", ""),
+    BodyRow("2025-09-29", "#ttnn.shard_spec", "<..., <physical>>", "<...>", r"<(.*), *(?:#ttnn\.shard_mode)?<physical>>", r"<\1>"),
     BodyRow("2026-05-06", "#ttnn.ttnn_layout", "<8x8, (d0, d1) -> (0, d0, d1)>", "<1x1>", r"<.*<[\dx]+, \(.*>", ""),
+    BodyRow("2026-05-11", "#ttnn.ttnn_layout", "a grid of a tensor on the host or interleaved in DRAM", "<1x1>",
+            r"<.*<[\dx]+>, memref<[^>]*(?:<[^>]*>[^>]*)?(?:#ttnn\.buffer_type)?<(?:system_memory|dram)>>"
+            r"(?:, (?:#ttnn\.tensor_memory_layout)?<interleaved>)?>", ""),
 )  # fmt: skip
 """Searched in order; the first that matches the whole body counts."""
 NAMES = {
@@ -53,6 +58,7 @@ NAMES = {
 """Names that are not only `tt.` with today's dialect in front."""
 _KEPT = ("#tt.layout", "#tt.operand_constraint", "tt.function_type")
 _ELEMENTS = {"u32": "ui32", "u16": "ui16", "u8": "ui8", "s32": "si32"}
+_GRID_WITH_MAP = re.compile(r"<[\dx]+\s*,\s*\(")
 _UNTIL_TTCORE = "2025-06-17"
 
 
@@ -90,7 +96,7 @@ class OldSpellings(OlderText):
         return today
 
     def body(self, name: str, body: str) -> str | None:
-        text = " ".join(body.split())
+        text = " ".join(body.split()).replace("< ", "<").replace(" >", ">")
         for row in BODIES:
             if row.name == name and (match := re.fullmatch(row.pattern, text, re.DOTALL)) is not None:
                 if not row.today:
@@ -112,8 +118,19 @@ class OldSpellings(OlderText):
         name, body = encoding.data
         key = (shape, body)
         if key not in self._encodings:
-            self._encodings[key] = layouts.encoding_of(shape, body, self, checked=name == "#tt.layout")
-            until, form = ("2024-11-27", "#tt.layout<...>") if name == "#tt.layout" else ("2026-05-06", "#ttnn.ttnn_layout whose grid has a map")
+            # tt-mlir did not look at the shard beside a grid with a map
+            has_map = _GRID_WITH_MAP.search(body) is not None
+            try:
+                self._encodings[key] = layouts.encoding_of(shape, body, self, checked=not has_map or name == "#tt.layout")
+            except ValueError as error:
+                if name == "#ttnn.ttnn_layout" and not has_map:
+                    raise ValueError(f"the grid of a layout must be 1x1 unless it is sharded; {error}") from None
+                raise
+            until, form = (
+                ("2024-11-27", "#tt.layout<...>") if name == "#tt.layout"
+                else ("2026-05-06", "#ttnn.ttnn_layout whose grid has a map") if has_map
+                else ("2026-05-11", "#ttnn.ttnn_layout with a grid that is not sharded")
+            )  # fmt: skip
             self.applied.add(until, form, "#ttnn.ttnn_layout<...>")
         return self._encodings[key]
 

@@ -27,6 +27,7 @@ class Upgrade(Edits):
     def run(self, module: ModuleOp) -> None:
         table = rows_of()
         everywhere = table["*"]
+        self.fills = any(_is_destination(use.operation, op) for op in module.walk() if op.name in MAKERS for use in op.results[0].uses)
         for op in list(module.walk()):
             if op.name == "builtin.module" or op.name == "func.func":
                 self._keys(op)
@@ -71,6 +72,11 @@ class Upgrade(Edits):
             if op in self.dead or op.name == "tensor.empty":
                 self.erase(op)
                 self.applied.add("2025-03-26" if op.name == "tensor.empty" else "2025-11-27", f"{op.name} that nothing reads", "")
+
+
+def _is_destination(op: Operation, made: Operation) -> bool:
+    """Whether the last operand, a new tensor, is one that the result is written to."""
+    return len(op.operands) > 1 and op.operands[-1] is made.results[0] and len(op.results) == 1 and op.results[0].type == made.results[0].type
 
 
 def upgrade(module: ModuleOp, applied: Applied, lower: LowerStableHLO | None = None) -> None:

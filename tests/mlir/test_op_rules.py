@@ -240,8 +240,11 @@ def test_rare_form_is_taken_or_refused(name: str, operands: str, attributes: str
     ("text", "message"),
     [
         ("#ttnn.core_range<(0,-1), (2,2)>", "non-negative"),
-        ("#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, memref<1x1xf32, #ttnn.buffer_type<dram>>, <interleaved>>", "1x1 unless it is sharded"),
-        ("#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <3x4>, memref<1x1xf32, #ttnn.buffer_type<system_memory>>>", "1x1 unless it is sharded"),
+        (
+            "tensor<64x64xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, memref<1x1xf32, #ttnn.buffer_type<dram>>, <interleaved>>>",
+            "1x1 unless it is sharded",
+        ),
+        ("tensor<64x64xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <3x4>, memref<1x1xf32, #ttnn.buffer_type<system_memory>>>>", "1x1 unless it is sharded"),
         ("#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <2x4>, memref<2x2xf32, #ttnn.buffer_type<dram>>, <block_sharded>>", "cannot be block-sharded"),
     ],
 )

@@ -191,9 +191,16 @@ BODY_TEXTS = {
                              f"tensor<32x64xbf16, {_TILES.replace('32x32', '32 x 32')}>", f"tensor<32x64xbf16, {_TILES.replace('32x32', '32 x 32')}>"), "ttnn.abs"),
     "in_place = false": ("module attributes {x = #ttnn.conv2d_config<weights_dtype = bf16, in_place = false>} {}", "weights_dtype = bf16>"),
     "dtype = bf16": ("module attributes {x = #ttnn.conv2d_config<dtype = bf16, weights_dtype = bf16, enable_split_reader = false>} {}", "<weights_dtype = bf16>"),
+    'activation = ""': ('module attributes {x = #ttnn.conv2d_config<\n dtype = bf16,\n activation = "",\n weights_dtype = bf16>} {}', "<weights_dtype = bf16>"),
+    "<..., <physical>>": (
+        "module attributes {x = #ttnn.memory_config<#ttnn.buffer_type<l1>, <width_sharded>, "
+        "#ttnn.shard_spec<<[#ttnn.core_range<(0,0), (7,0)>]>, <32x128>, <row_major>, <physical>>>} {}", "<32x128>, <row_major>>>",
+    ),
     "<identity>": ("module attributes {x = #ttcore.shard_type<identity>} {}", "<replicate>"),
 }  # fmt: skip
+_HOST_GRID = "tensor<64x128xf32, #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <8x8>, memref<8x16xf32, #ttnn.buffer_type<system_memory>>>>"
 KEPT_TEXTS = {
+    "a grid of a tensor on the host or interleaved in DRAM": (_one(f'"ttnn.abs"(%a) : ({_HOST_GRID}) -> {_HOST_GRID}', _HOST_GRID, _HOST_GRID), "<1x1>, memref<64x128xf32"),
     "<systolic>": ("module attributes {x = #ttcore.iterator_type<systolic>} {}", "systolic"),
     "<8x8, (d0, d1) -> (0, d0, d1)>": (
         _one("\"ttnn.abs\"(%a) : (T) -> T".replace("T", (grid := f"tensor<32x64xbf16, {_L1.replace('<1x1>', '<1x2, (d0, d1) -> (0, d0, d1)>').replace('1x2x!', '1x1x!')}>")),
@@ -256,6 +263,27 @@ def test_a_layout_that_does_not_fit_is_refused(shape: str, layout: str, expected
 def test_a_layout_with_strides_is_the_one_with_a_map() -> None:
     form = "func.func @f(%a: tensor<64x128xf32, #tt.layout<{}, undef, <1x1>, memref<64x128xf32, #tt.memory_space<l1>>>>) {{\n  return\n}}"
     assert _upgraded(form.format("8192x128x1"))[0] == _upgraded(form.format("(d0, d1) -> (d0, d1)"))[0]
+
+
+def test_an_operand_that_a_result_is_written_to_may_have_any_maker() -> None:
+    """In a text that makes such tensors, an operand too many is one, whatever its op; elsewhere it is an error."""
+    add = _one(
+        f'"ttir.add"(%a, %a, %n) : ({_SQUARE}, {_SQUARE}, {_SQUARE}) -> {_SQUARE}', _SQUARE, _SQUARE, f'%n = "ttir.neg"(%a) : ({_SQUARE}) -> {_SQUARE}\n  '
+    )
+    filled = f'%e = ttir.empty() : {_SQUARE}\n  %m = "ttir.abs"(%a, %e) : ({_SQUARE}, {_SQUARE}) -> {_SQUARE}\n  %n ='
+    assert '"ttir.add"(%arg0, %arg0)' in _upgraded(add.replace("%n =", filled, 1))[0]
+    with pytest.raises(AlchemistError, match="operands do not match"):
+        _upgraded(add)
+
+
+def test_a_gather_of_one_element_had_rank_one() -> None:
+    sizes = (
+        _GATHER.replace("offset_dims = array<i64: 1>", "offset_dims = array<i64>").replace("index_vector_dim = 1", "index_vector_dim = 0").replace("1, 64", "1")
+    )
+    text = _one(f'"ttir.gather"(%a, %b) <{{{sizes}}}> : (tensor<6xbf16>, tensor<1xi32>) -> tensor<1xbf16>', "tensor<6xbf16>; tensor<1xi32>", "tensor<1xbf16>")
+    assert "-> tensor<1xbf16>" in _upgraded(text)[0]
+    with pytest.raises(AlchemistError, match="do not fit its slices"):
+        _upgraded(text.replace("operand_batching_dims = array<i64>", "operand_batching_dims = array<i64: 0>"))
 
 
 def test_an_op_over_several_chips_keeps_its_device() -> None:
