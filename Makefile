@@ -94,7 +94,7 @@ check-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
-	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy
+	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy -p ttrt
 	PYTHONPATH=ttnn_shim/python $(BIN)/lint-imports
 	$(BIN)/python -m tools.prose --check
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from alchemist.version import VERSION as __version__
 
-__all__ = ["CodegenResult", "EntryPoint", "__version__", "codegen_cpp", "codegen_py", "load", "load_codegen_py", "text_generation", "tune"]
+__all__ = ["CodegenResult", "EntryPoint", "__version__", "codegen_cpp", "codegen_py", "load", "load_codegen_py", "stand_in", "text_generation", "tune"]
 
 if TYPE_CHECKING:
     from alchemist.codegen import CodegenResult, codegen_cpp, codegen_py
     from alchemist.entry_points import EntryPoint
     from alchemist.generation import text_generation
     from alchemist.loaded import load_codegen_py
+    from alchemist.stand_ins import install as stand_in
     from alchemist.stitching import load
     from alchemist.tuning import tune
 
@@ -31,6 +32,10 @@ def __getattr__(name: str) -> Any:
         from alchemist import stitching
 
         return stitching.load
+    if name == "stand_in":
+        from alchemist import stand_ins
+
+        return stand_ins.install
     if name == "EntryPoint":
         from alchemist import entry_points
 

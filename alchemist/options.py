@@ -33,7 +33,7 @@ class Option:
 
     doc: a line for people. choices: the values there are, () = any of the type. upstream: the real driver's and upstream Python's names for it.
     language: "" = both.
-    smallest, largest: of a number, both allowed. bad: text -> what was expected instead, "" when the text is good.
+    aliases: other names of choices. smallest, largest: of a number, both allowed. bad: text -> what was expected instead, "" when the text is good.
     """
 
     doc: str
@@ -43,6 +43,7 @@ class Option:
     smallest: float = -math.inf
     largest: float = math.inf
     bad: Callable[[str], str] | None = None
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
 
 def option(default: Any, doc: str, **details: Any) -> Any:
@@ -56,6 +57,16 @@ def _bad_path(text: str) -> str:
 
 def _bad_stem(text: str) -> str:
     return "the beginning of file names" if _bad_path(text) or not set(text).isdisjoint("/\\") else ""
+
+
+def _bad_weight_dtypes(text: str) -> str:
+    rows = [row.rpartition("=") for row in text.split(",")] if text else []
+    return "" if all(name and dtype in WEIGHT_DTYPES for name, _, dtype in rows) else f"NAME=DTYPE, with {', '.join(WEIGHT_DTYPES)}"
+
+
+_BLOCKS = {"bfp8": "bfp_bf8", "bfp4": "bfp_bf4"}
+WEIGHT_DTYPES = ("bfp_bf4", "bfp_bf8", "bf16")
+"""What a single weight may be converted to, in the order of precision; bf16 leaves it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +114,21 @@ class CompilerOptions:
     )
     recover_loops: bool = option(True, "repeated layers become loops; false: each is written out, to be edited on its own")
     enable_const_eval: bool = option(True, "compute what depends on weights alone once, before the first run", upstream=("enable-const-eval",))
-    split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files",))
+    split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files", "codegen-split-files"))
     enable_dealloc: bool = option(True, "free intermediate tensors after their last use", upstream=("enable-dealloc",))
     enable_trace: bool = option(
         False,
         "the program captures its forward function as a trace and replays it: inputs are copied to where the trace reads them at each call",
         upstream=("enable-trace",),
     )
-    experimental_weight_dtype: str = option("none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",))
+    experimental_weight_dtype: str = option(
+        "none", "dtype of matmul weights", choices=("none", "bfp_bf8", "bfp_bf4"), upstream=("experimental-weight-dtype",), aliases=_BLOCKS
+    )
+    override_weight_dtype: str = option(
+        "",
+        "NAME=DTYPE,NAME2=...: dtype of single matmul weights (bfp_bf8, bfp_bf4, or bf16 for none), by parameter; * stands for any part of a name",
+        bad=_bad_weight_dtypes,
+    )
     experimental_kv_cache_dtype: str = option(
         "none",
         "dtype of key and value caches that attention reads; none: the model's own, bfloat8_b with precision bfp8 and bfp8_lofi",
@@ -261,7 +279,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "argument_types": "",
     "backend": None,
     "check_unique_locs": None,
-    "codegen_split_files": None,
     "composite_resolution": None,
     "compute_cfg_dst_full_sync_en": "unset",
     "decision_trace_dir": None,
@@ -405,6 +422,7 @@ def read_value(entry: Field[Any], spelled: str, value: Any) -> Any:
     said, name = about(entry), f"compiler option {spelled!r}"
     if entry.default in (None, "none") and (value is None or _word(value).strip().lower() in _UNSET):
         return entry.default
+    value = said.aliases.get(value, value) if isinstance(value, str) else value
     return choice(name, value, said.choices) if said.choices else _READERS[str(entry.type)](name, value, entry)
 
 
@@ -414,9 +432,14 @@ def _check_without_effect(key: str, plain: str, value: Any) -> None:
         raise OptionError(f"{key}={shown(value)[:80]} is not supported", expected=f"{key}={wanted}" if wanted else f"no {key}")
 
 
+def known_names() -> list[str]:
+    """Every name that `CompilerOptions.parse` takes."""
+    return [*SPELLINGS, *WITHOUT_EFFECT]
+
+
 def _unknown(key: str) -> OptionError:
     plain = key.lstrip("-").replace("-", "_")
-    near = difflib.get_close_matches(plain, [*SPELLINGS, *WITHOUT_EFFECT], n=3, cutoff=0.5)
+    near = difflib.get_close_matches(plain, known_names(), n=3, cutoff=0.5)
     ours = list(dict.fromkeys(SPELLINGS[name].name if name in SPELLINGS else name for name in near))
     if "-" in key:  # as the caller spells
         ours = [name.replace("_", "-") for name in ours]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
-from alchemist.ir.access import struct
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from alchemist.ir.access import argument_attrs, struct
 from alchemist.ir.attributes import StructAttr
-from alchemist.options import CompilerOptions
+from alchemist.options import WEIGHT_DTYPES, CompilerOptions
 
 BLOCK_PRECISIONS = ("bfp8", "bfp8_lofi")
 LONG_SUM_TERMS = 512
@@ -72,3 +76,45 @@ def weight_dtype(options: CompilerOptions) -> str | None:
     if options.experimental_weight_dtype != "none":
         return options.experimental_weight_dtype
     return "bfp_bf8" if options.precision in BLOCK_PRECISIONS else None
+
+
+_SAME_WEIGHT = frozenset(
+    f"ttir.{name}"
+    for name in ("reshape", "permute", "transpose", "squeeze", "unsqueeze", "slice_static", "typecast", "broadcast", "repeat_interleave", "concat")
+)
+"""Ops behind which a weight is still the same one, as tt-mlir's PropagateWeightDtype has it."""
+
+
+def weight_dtype_of(options: CompilerOptions, func: FuncOp, weight: SSAValue) -> str | None:
+    """Block format of this matmul weight: what its argument's `ttcore.weight_dtype` or the option by name asks for, else `weight_dtype`.
+
+    Of a concatenation: the most precise of its parts'.
+    """
+    if not options.override_weight_dtype and "ttcore.weight_dtype" not in str(func.properties.get("arg_attrs", "")):
+        return weight_dtype(options)
+    found = {_asked_for(options, func, argument) for argument in _arguments_behind(weight)} - {""}
+    if not found:
+        return weight_dtype(options)
+    dtype = next(dtype for dtype in reversed(WEIGHT_DTYPES) if dtype in found)
+    return None if dtype == "bf16" else dtype
+
+
+def _arguments_behind(weight: SSAValue) -> list[BlockArgument]:
+    pending, found = [weight], []
+    while pending:
+        value = pending.pop()
+        if isinstance(value, BlockArgument):
+            found.append(value)
+        elif value.owner.name in _SAME_WEIGHT:  # type: ignore[union-attr]
+            pending += value.owner.operands if value.owner.name == "ttir.concat" else value.owner.operands[:1]  # type: ignore[union-attr]
+    return found
+
+
+def _asked_for(options: CompilerOptions, func: FuncOp, argument: BlockArgument) -> str:
+    facts = argument_attrs(func)[argument.index]
+    own = str(facts.get("ttcore.weight_dtype", ""))
+    for row in options.override_weight_dtype.split(","):
+        pattern, _, dtype = row.rpartition("=")
+        if fnmatchcase(str(facts.get("ttir.name", "")), pattern):
+            own = dtype
+    return own if own in WEIGHT_DTYPES else ""

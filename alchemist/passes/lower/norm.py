@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.lower import whole_numbers
-from alchemist.passes.lower.configs import compute_config, product_config, weight_dtype, wide_sums_config
+from alchemist.passes.lower.configs import compute_config, product_config, weight_dtype_of, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to, within_width
 from alchemist.rules.norms import WIDE_SUMS
@@ -28,8 +28,9 @@ def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: 
         rank = len(shape(made))
         made = c.permute(made, (*range(rank - 2), rank - 1, rank - 2))
         transposed = False
-    if constant and len(shape(made)) == 2 and weight_dtype(c.options) is not None and dtype not in INTEGERS:
-        made = c.convert(made, TILE, weight_dtype(c.options))
+    blocks = weight_dtype_of(c.options, c.func, value) if constant and len(shape(made)) == 2 and dtype not in INTEGERS else None
+    if blocks is not None:
+        made = c.convert(made, TILE, blocks)
     return made, transposed
 
 
@@ -155,8 +156,9 @@ def dot_general(c: Lowering, op: Operation) -> None:
     else:
         a = c.reshape(a, (*rows, depth))
     b = c.reshape(b, (*batch, depth, count))
-    if not batch and c.is_constant(rhs) and weight_dtype(c.options) is not None:
-        b = c.convert(b, TILE, weight_dtype(c.options))
+    blocks = weight_dtype_of(c.options, c.func, rhs) if not batch and c.is_constant(rhs) else None
+    if blocks is not None:
+        b = c.convert(b, TILE, blocks)
     if dtype in INTEGERS:
         c.set(result, within_width(c, _of_whole_numbers(c, op, a, b, False, False), access.element_type(result)))
         return

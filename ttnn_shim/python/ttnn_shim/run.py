@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import runpy
 import sys
@@ -56,6 +57,8 @@ def main(arguments: list[str]) -> int:
     program = options.program.resolve()
     if not (program.parent / "manifest.json").is_file():  # programs of alchemist print their own figures
         session.settings.plain = plain.PlainRun(options.json)
+        with contextlib.suppress(ImportError):  # the compiler, where it is installed too: scripts written for tt-xla run as well
+            importlib.import_module("alchemist.stand_ins").offer()
     if options.profile is not None:
         from ttnn_shim import reports
 

@@ -1,0 +1,1 @@
+"""`torch_xla.core` of the stand-in."""

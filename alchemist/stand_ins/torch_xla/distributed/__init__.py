@@ -1,0 +1,1 @@
+"""`torch_xla.distributed` of the stand-in."""
