@@ -22,6 +22,8 @@ import numpy as np
 from alchemist.codegen import codegen_mlir
 from alchemist.errors import AlchemistError, InputError, UserError, checked_path, explained, printable, quoted
 from alchemist.export.arrays import values_in
+from alchemist.export.writer import FileNames
+from alchemist.frontends.mlir.host_calls import PREFIX as HOST_CONSTANT
 from alchemist.loaded import LoadedProgram, read_manifest, weights_wanted
 from alchemist.toolchain.ttnn_file import check_one_chip, read_module_text
 
@@ -183,11 +185,21 @@ def load(path: str | Path, *, entry: str = "", weights: Mapping[str, Any] | str 
             check_one_chip(place, entry)
         source = Path(scratch.name) / f"{place.stem}.mlir"
         source.write_text(text, encoding="utf-8")
-        codegen_mlir(source, export_path=Path(scratch.name) / "program", entry=entry, init="zeros", export_golden="none", compiler_options={"dump_irs": False})
-        missing = [name for name in weights_wanted(read_manifest(Path(scratch.name) / "program")) if name not in given]
-        if missing:
+        program = Path(scratch.name) / "program"
+        write = partial(codegen_mlir, source, export_path=program, entry=entry, init="zeros", export_golden="none", compiler_options={"dump_irs": False})
+        write()
+        wanted = weights_wanted(read_manifest(program))
+        computed = {name for name in wanted if name.startswith(HOST_CONSTANT)}
+        if missing := wanted - computed - given.keys():
             raise InputError("a file has no values of weights", location=str(place), expected=f"weights={{...}} with {', '.join(sorted(missing))[:400]}",
                              got=", ".join(map(str, given)) or "none")  # fmt: skip
+        if computed:  # by host code of the binary, of the weights
+            values, stems = Path(scratch.name) / "values", FileNames()
+            values.mkdir()
+            for name in wanted - computed:
+                if stems.stem(name) == name:
+                    np.save(values / f"{name}.npy", _as_array(given[name]))
+            write(inputs=values, overwrite=True)
         return _opened(Path(scratch.name) / "program", given, scratch)
     except BaseException as error:
         if isinstance(error, AlchemistError):  # the user's file, not our copy of its text

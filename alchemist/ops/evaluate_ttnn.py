@@ -6,7 +6,7 @@ Layouts, memory configs and devices do not change values, so they are skipped; p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from alchemist.ops.spec import TTNN_OPS
 from alchemist.ops.windows import convolve_transposed
 
 Array = np.ndarray[Any, Any]
+HostFunction = Callable[[Sequence[Array]], list[Array]]
 SAME = frozenset({"to_layout", "to_device", "from_device", "to_memory_config", "assign"})
 SKIPPED = frozenset({"ttnn.get_device", "ttnn.deallocate"})
 
@@ -67,18 +68,34 @@ def run(module: ModuleOp, arguments: Sequence[Array]) -> list[Array]:
         InternalError: an op without a reference, or one that gives another shape than the op's type.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    # sums of bfloat16 arrays would be taken in bfloat16
-    held = [value if np.asarray(value).dtype.kind in "iub" else np.asarray(value, np.float32) for value in arguments]
-    return _run(functions, functions["forward"], held)
+    return _run(functions, functions["forward"], _held(arguments))
 
 
-def _run(functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Array]) -> list[Array]:
+def operands_of(call: Operation, function: FuncOp, arguments: Sequence[Array], host: Mapping[str, HostFunction]) -> list[Array]:
+    """Values of the operands of an op in `function`. host: functions that are called before it and have no body.
+
+    Raises:
+        InternalError: an op before it without a reference.
+    """
+    return _run({}, function, _held(arguments), host, call)
+
+
+def _held(arguments: Sequence[Array]) -> list[Array]:
+    """Sums of bfloat16 arrays would be taken in bfloat16."""
+    return [value if np.asarray(value).dtype.kind in "iub" else np.asarray(value, np.float32) for value in arguments]
+
+
+def _run(
+    functions: Mapping[str, FuncOp], func: FuncOp, arguments: Sequence[Array], host: Mapping[str, HostFunction] | None = None, until: Operation | None = None
+) -> list[Array]:
     environment: dict[SSAValue, Any] = dict(zip(func.args, arguments, strict=True))
     outputs: list[Any]
     for op in func.body.block.ops:
-        if isinstance(op, ReturnOp):
+        if isinstance(op, ReturnOp) or op is until:
             return [environment[value] for value in op.operands]
-        if op.name == "ttcore.load_cached" or isinstance(op, CallOp):
+        if host and isinstance(op, CallOp) and op.callee.root_reference.data in host:
+            outputs = host[op.callee.root_reference.data]([environment[value] for value in op.operands])
+        elif op.name == "ttcore.load_cached" or isinstance(op, CallOp):
             inputs = [environment[value] for value in op.operands]
             outputs = _run(functions, functions[str(access.attr(op, "callee"))], inputs)
         elif op.name in SKIPPED:

@@ -6,7 +6,7 @@ conversion of each operand from the declared layout and one of each result to it
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -18,22 +18,30 @@ from alchemist.ir.dialects import op_classes
 from alchemist.ir.inline import inline
 from alchemist.ir.layout import HELD_AS, TTNNLayout
 from alchemist.ir.location import place_of, sources_of
+from alchemist.toolchain.host_code import HostCode
 
 _NAMES = {"div": "divide", "pow": "pow_tensor", "broadcast": "repeat"}
 """TTIR op -> TTNN op with the same operands, where the names differ."""
 _DERIVED = ("conservative_folding",)
 
 
-def take_in(device: ModuleOp, cpu: Operation) -> None:
+def take_in(device: ModuleOp, cpu: Operation, host: dict[str, HostCode] | None = None) -> None:
     """Replaces the calls of CPU functions in `device` by their ops.
 
+    host: receives the functions that are LLVM, whose calls then stay.
+
     Raises:
-        LoweringError: a function in LLVM, or an op that has no TTNN op of its own.
+        LoweringError: a function in LLVM without `host`, or an op that has no TTNN op of its own.
     """
+    text = cpu.attributes.get("llvm_text")
+    code = HostCode(text.data) if isinstance(text, StringAttr) else None
     bodies = {op.sym_name.data: op for op in cpu.walk() if isinstance(op, FuncOp) and op.body.blocks}
     declared = {op.sym_name.data: op for op in device.ops if isinstance(op, FuncOp) and not op.body.blocks}
     for call in [op for op in device.walk() if isinstance(op, CallOp) and op.callee.root_reference.data in declared]:
         name = call.callee.root_reference.data
+        if code is not None and host is not None and name in code:
+            host[name] = code
+            continue
         if name not in bodies:
             hint = "use the text of the step before (ttnn.mlir), whose CPU functions are TTIR" if "llvm_text" in cpu.attributes else ""
             where = place_of(call)

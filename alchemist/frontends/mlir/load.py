@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 from typing import Unpack
@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output, distinct
 from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
+from alchemist.frontends.mlir.host_calls import lift_host_calls
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
 from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, index_bound, is_prepared
@@ -26,6 +27,7 @@ from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand
+from alchemist.toolchain.host_code import HostCode
 
 
 def load(text: str, filename: str = "<text>", **options: Unpack[LoadOptions]) -> FrontendResult:
@@ -49,7 +51,8 @@ def load_each(text: str, filename: str = "<text>", **options: Unpack[LoadOptions
 
 def _load(text: str, filename: str, most: int, *, entry: str = "", **given: Unpack[ValueOptions]) -> Iterator[tuple[str, FrontendResult]]:
     values = Values(**given)
-    modules = modules_in(unwrap_device_module(read_module(text, filename)))
+    host: dict[str, HostCode] = {}
+    modules = modules_in(unwrap_device_module(read_module(text, filename), host))
     named = [(name, module) for module in modules for name in entry_names(module)]
     if entry:
         named = [(entry, module) for module in modules if entry in function_names(module)][:1]
@@ -74,20 +77,23 @@ def _load(text: str, filename: str, most: int, *, entry: str = "", **given: Unpa
         keep_only(part, name)
         unique = next(label for count in range(len(named)) if (label := f"{name}_{count}" if count else name) not in taken)
         taken.add(unique)
-        yield unique, _captured(part, text, filename, values, strict=len(named) == 1)
+        yield unique, _captured(part, text, filename, values, host, strict=len(named) == 1)
 
 
-def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict: bool) -> FrontendResult:
+def _captured(module: ModuleOp, text: str, filename: str, values: Values, host: Mapping[str, HostCode], strict: bool) -> FrontendResult:
     entry = entry_function(module)
     take_devices(entry)
+    constants = lift_host_calls(module, entry, host)
     refuse_types(entry, filename)
     model_name = _model_name(module, entry, filename)
     stages: dict[str, Callable[[], str]] = {}
-    names = _argument_names(entry)
+    own = len(entry.args) - len(constants)
+    names = [*_argument_names(entry)[:own], *(constant.name for constant in constants)]
     kinds: list[ArgumentKind] = [
         "parameter" if "ttcore.argument_type" not in facts and is_prepared(arg) else _kind(facts.get("ttcore.argument_type", ""))
         for arg, facts in zip(entry.args, argument_attrs(entry), strict=True)
     ]
+    kinds[own:] = ["constant"] * len(constants)
     results = _result_names(entry)
     bounds = {name: index_bound(arg) for name, arg in zip(names, entry.args, strict=True)}
     if _is_stablehlo(module):
@@ -105,6 +111,7 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, strict
         values.argument(arg, facts, _kind(str(facts["ttcore.argument_type"])), index, bounds.get(str(facts["ttir.name"])))
         for index, (arg, facts) in enumerate(described)
     ]
+    arguments[own:] = [constant.argument(arguments) for constant in constants]
     unknown = set(values.values or ()) - {argument.name for argument in arguments}
     if unknown and strict:
         raise InputError(f"no argument is called {', '.join(sorted(unknown))}", expected=", ".join(a.name for a in arguments))

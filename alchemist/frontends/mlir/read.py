@@ -18,6 +18,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.location import place_of, set_place
 from alchemist.ir.parser import ModuleParser, foreign_class
 from alchemist.ir.verify import verify_errors
+from alchemist.toolchain.host_code import HostCode
 from alchemist.toolchain.spellings import Applied, OldSpellings
 from alchemist.toolchain.upgrade import upgrade
 
@@ -129,8 +130,10 @@ def read_module(text: str, filename: str = "<text>", applied: Applied | None = N
     return module
 
 
-def unwrap_device_module(module: ModuleOp) -> ModuleOp:
+def unwrap_device_module(module: ModuleOp, host: dict[str, HostCode] | None = None) -> ModuleOp:
     """The module inside `ttcore.device_module`, where tt-mlir puts it, with what the CPU module beside it computes.
+
+    host: see `take_in`.
 
     Raises:
         LoweringError: a CPU function that has no form on the device.
@@ -144,7 +147,7 @@ def unwrap_device_module(module: ModuleOp) -> ModuleOp:
     while len(ops := list(module.ops)) == 1 and isinstance(ops[0], ModuleOp):  # a module around a module
         module = ops[0]
     for op in [op for op in whole.walk() if op.name == "ttcore.cpu_module"]:
-        take_in(module, op)
+        take_in(module, op, host)
     for op in list(module.ops):
         if op.name in ("ttcore.device", "ttcore.cpu_module"):
             module.body.block.erase_op(op)
