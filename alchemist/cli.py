@@ -45,6 +45,7 @@ DRIVER = {
     "opt": "run passes or pipelines on an MLIR file, print the IR",
     "translate": "MLIR file -> Python or C++ text (--mlir-to-python, --mlir-to-cpp)",
     "show": "table of ops, shapes and memory per function of an MLIR file",
+    "layout": "how a tensor type with a layout is stored: physical extents, shard, tiles, padding",
     "explore": "an export as one page (--html), or an MLIR file as a graph for Google Model Explorer",
 }
 

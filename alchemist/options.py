@@ -126,7 +126,7 @@ class CompilerOptions:
     )
     override_weight_dtype: str = option(
         "",
-        "NAME=DTYPE,NAME2=...: dtype of single matmul weights (bfp_bf8, bfp_bf4, or bf16 for none), by parameter; * stands for any part of a name",
+        "NAME=DTYPE,NAME2=...: dtype of single matmul weights (bfp_bf8, bfp_bf4, or bf16 for none), by parameter; wildcards as in file names",
         bad=_bad_weight_dtypes,
     )
     experimental_kv_cache_dtype: str = option(

@@ -130,7 +130,7 @@ DONE_ELSEWHERE = {
     "ttir-layout": "convert-ttir-to-ttnn gives every tensor its layout",
     "ttnn-layout": "convert-ttir-to-ttnn gives every tensor its layout",
     "ttir-flatten-sliding-window": "convert-ttir-to-ttnn flattens images",
-    "ttir-propagate-weight-dtype": "the option experimental-weight-dtype chooses it",
+    "ttir-propagate-weight-dtype": "convert-ttir-to-ttnn follows ttcore.weight_dtype from the argument to the product",
     "ttnn-workaround": "each op is lowered to a call that the library takes",
     "ttnn-set-compute-kernel-config": "the options math-fidelity and fp32-dest-acc-en choose it",
     "ttnn-collect-perf-metrics": "`./run --profile` and `alchemist show` tell them",

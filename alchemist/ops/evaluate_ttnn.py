@@ -91,7 +91,7 @@ def _run(
     environment: dict[SSAValue, Any] = dict(zip(func.args, arguments, strict=True))
     outputs: list[Any]
     for op in func.body.block.ops:
-        if isinstance(op, ReturnOp) or op is until:
+        if isinstance(op, ReturnOp) or (until is not None and op == until):
             return [environment[value] for value in op.operands]
         if host and isinstance(op, CallOp) and op.callee.root_reference.data in host:
             outputs = host[op.callee.root_reference.data]([environment[value] for value in op.operands])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper
-from types import ModuleType
 from typing import Any
 
 from alchemist.errors import UserError
@@ -13,7 +12,7 @@ from alchemist.stand_ins.request import SESSION, Request
 _real_jit: Callable[..., Any]
 
 
-def patch(jax: ModuleType) -> None:
+def patch(jax: Any) -> None:
     """Replaces `jax.jit` and `jax.devices`; JAX's own code does not call them by these names."""
     global _real_jit
     _real_jit = jax.jit

@@ -11,6 +11,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from alchemist.codegen import codegen_cpp, codegen_py
 from alchemist.errors import UserError
+from alchemist.export.writer import Golden
 from alchemist.loaded import LoadedProgram
 from alchemist.stand_ins.request import SESSION, Request
 from alchemist.torch_backend import Graph, Runner, run_by_shapes
@@ -36,7 +37,7 @@ def _program(module: Graph, inputs: Sequence[Any], request: Request) -> Callable
     overrides = ",".join(f"{name}={WEIGHT_DTYPES[value]}" for name, value in module.named_parameters() if value in WEIGHT_DTYPES)
     options = request.options.changed() | ({"override_weight_dtype": overrides} if overrides else {})
     export = codegen_cpp if request.wants == "cpp" else codegen_py
-    golden = "outputs" if request.wants else "none"
+    golden: Golden = "outputs" if request.wants else "none"
     path = export(
         module, *inputs, export_path=SESSION.place(request.export_path), export_tensors=request.export_tensors or not request.wants, export_golden=golden,
         compiler_options=options,

@@ -43,7 +43,7 @@ class OldLayout:
     def physical(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Extents of the tensor in memory, without padding."""
         last = [dim - 1 for dim in shape]
-        return tuple(_value(result, last) + 1 for result in self.linear.results)
+        return tuple(value(result, last) + 1 for result in self.linear.results)
 
     def expected_shard(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Extents of a core's part: the physical ones over the grid, rounded up, in tiles for the last two of a tiled tensor."""
@@ -121,14 +121,14 @@ def _from_strides(strides: Sequence[int], rank: int) -> AffineMap:
     return AffineMap(rank, 0, (row, AffineExpr.dimension(rank - 1)))
 
 
-def _value(expr: AffineExpr, at: Sequence[int]) -> int:
+def value(expr: AffineExpr, at: Sequence[int]) -> int:
     match expr:
         case AffineConstantExpr():
             return expr.value
         case AffineDimExpr():
             return at[expr.position]
         case AffineBinaryOpExpr():
-            left, right = _value(expr.lhs, at), _value(expr.rhs, at)
+            left, right = value(expr.lhs, at), value(expr.rhs, at)
             match expr.kind:
                 case AffineBinaryOpKind.Add:
                     return left + right

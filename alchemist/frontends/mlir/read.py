@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from alchemist.errors import InternalError, ParseError, VerifyError
 from alchemist.frontends.mlir import foreign
 from alchemist.frontends.mlir.cpu_module import take_in
+from alchemist.frontends.mlir.vhlo import is_vhlo, stablehlo_text
 from alchemist.ir.access import element_type, entry_function
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
@@ -40,12 +41,14 @@ def parts(text: str) -> list[str]:
 def parse_module(text: str, filename: str = "<text>", applied: Applied | None = None) -> tuple[ModuleOp, Callable[[Operation], str]]:
     """Module of TTIR, TTNN or StableHLO text, and a function that gives an op's file:line:column; nothing is verified.
 
-    StableHLO, Shardy and upstream dialects in their own assembly are read through jaxlib where our parser cannot. Spellings of earlier versions of
-    tt-mlir become today's; `applied` receives which.
+    VHLO becomes StableHLO first. StableHLO, Shardy and upstream dialects in their own assembly are read through jaxlib where our parser
+    cannot. Spellings of earlier versions of tt-mlir become today's; `applied` receives which.
 
     Raises:
         ParseError: file:line:column of what is wrong; VerifyError, where jaxlib verifies what it reads.
     """
+    if is_vhlo(text):
+        text = stablehlo_text(text, filename)
     older = OldSpellings()
     parser = ModuleParser(text, filename, older=older)
     try:
