@@ -118,6 +118,12 @@ def _decompose_layouts(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
+def _raise_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    from alchemist.driver.ttnn_to_ttir import convert
+
+    return convert(module)
+
+
 def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     for op in module.walk():
         if isinstance(op, FuncOp) and op.sym_visibility is None and op.body.blocks and "tt.function_type" not in op.attributes:
@@ -171,6 +177,7 @@ NAMES: dict[str, Named] = {
     "ttnn-fusing": Named("fuse-residual-norm, fuse-roll", ("fuse-residual-norm", "fuse-roll")),
     "ttir-load-system-desc": Named("the card's descriptor as the module's attribute", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
     "ttcore-load-system-desc": Named("the same", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
+    "convert-ttnn-to-ttir": Named("TTNN ops -> the TTIR ops of the same meaning, layouts kept", transform=_raise_to_ttir),
     "convert-ttnn-to-emitpy": Named("the same module, for `translate --mlir-to-python`", transform=_emit("python")),
     "convert-ttnn-to-emitc": Named("the same module, for `translate --mlir-to-cpp`", transform=_emit("cpp")),
     **{name: Named(f"nothing: {why}", transform=_same) for name, why in DONE_ELSEWHERE.items()},

@@ -78,3 +78,31 @@ def test_the_dialects(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _run(capsys, "opt", "--show-dialects")
     assert code == 0
     assert {"ttcore", "ttir", "ttnn", "stablehlo", "func"} <= set(out.removeprefix("Available Dialects: ").strip().split(", "))
+
+
+def test_ttnn_goes_back_to_ttir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Layouts and tags stay; what the library alone has goes; an op over prepared weights has no TTIR op."""
+    layout = "#ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<1x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<{}>>, <interleaved>>"
+    tensor, moved = (f"tensor<32x32xbf16, {layout.format(buffer)}>" for buffer in ("dram", "l1"))
+    path = tmp_path / "cosh.mlir"
+    path.write_text(f"""
+func.func @f(%x: {tensor}, %y: {tensor}) -> {moved} {{
+  %d = "ttnn.get_device"() <{{mesh_shape = #ttnn<mesh_shape 1x1>}}> : () -> !ttnn.device
+  %0 = "ttnn.divide"(%x, %y) <{{dtype = #ttcore.supportedDataTypes<bf16>}}> {{ttnn.hoist_generic_via_d2m}} : ({tensor}, {tensor}) -> {tensor}
+  %1 = "ttnn.full"(%d) <{{fill_value = 5.000000e-01 : f32, shape = #ttnn.shape<32x32>}}> : (!ttnn.device) -> {tensor}
+  %2 = "ttnn.multiply"(%0, %1) : ({tensor}, {tensor}) -> {tensor}
+  "ttnn.deallocate"(%1) <{{force = false}}> : ({tensor}) -> ()
+  %3 = "ttnn.to_memory_config"(%2) : ({tensor}) -> {moved}
+  return %3 : {moved}
+}}""")
+    code, out, _ = _run(capsys, "opt", "--convert-ttnn-to-ttir", str(path))
+    assert code == 0
+    assert '"ttir.div"(%arg0, %arg1) {ttnn.hoist_generic_via_d2m}' in out
+    assert [name in out for name in ("ttnn.get_device", "ttnn.deallocate", "ttir.full", "ttir.multiply", "ttir.to_layout")] == [False, False, True, True, True]
+    again = tmp_path / "again.mlir"
+    again.write_text(out)
+    assert _run(capsys, "opt", "--ttir-to-ttnn-backend-pipeline", str(again))[0] == 0
+    path.write_text(path.read_text().replace("ttnn.multiply", "ttnn.add_in_place"))
+    code, _, err = _run(capsys, "opt", "--convert-ttnn-to-ttir", str(path))
+    assert code == 1
+    assert "no TTIR op of its own" in err or "ttnn.add_in_place" in err
