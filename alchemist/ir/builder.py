@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSA
 
 from alchemist.errors import InternalError
 from alchemist.ir import infer
-from alchemist.ir.access import from_python
+from alchemist.ir.access import element_type, from_python, set_attr
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.dialects import SEGMENTS, op_classes
 from alchemist.ir.location import SourceInfo, place_of, set_place, sources_of, to_location
@@ -192,6 +192,21 @@ class Builder:
     ) -> OpResult:
         """Like `op`, of an op with one result."""
         return self.make(name, operands, attributes, result_types, of=of).results[0]
+
+    def like(self, op: Operation, operands: Mapping[int, SSAValue], **attributes: Any) -> OpResult:
+        """`op` with some operands, by place, and attributes exchanged; elements of the result stay, its shape is what they say."""
+        clone = op.clone()
+        for place, value in operands.items():
+            clone.operands[place] = value
+        for name, plain in attributes.items():
+            set_attr(clone, name, plain)
+        result: OpResult = clone.results[0]
+        (result._type,) = infer.result_types(clone, element_type(result))
+        clone.location = None
+        if self.source is not None:
+            clone.location = to_location([self.source] if isinstance(self.source, SourceInfo) else self.source)
+        self.insert(clone)
+        return result
 
     def call(
         self,

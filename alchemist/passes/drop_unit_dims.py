@@ -12,12 +12,15 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import all_ops, defining, replace
+from alchemist.ops.reduction import dims_of
 from alchemist.passes.channels_last import ELEMENTWISE
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped
 
 MOST_DIMS = 4
+_LESS = ELEMENTWISE | {"ttir.softmax", "ttir.permute"}
 
 
 @register("drop-unit-dims", fusing=True)
@@ -25,18 +28,28 @@ class DropUnitDims(Pass):
     """reshape(x, [B, S, D, 1]) * reshape(y, [B, S, 1, 1]), which reshapes alone read, becomes a reshape of x * reshape(y, [B, S, 1]): in tiles a last
     dimension of 1 is nearly all padding. A product of single rows with single columns is the sum of x * y.
 
-    Elementwise ops, softmax and permutes of a reshape to more than four dims leave its units out wherever they are: behind them a reshape gives them
-    back, to the next such op or for nothing.
+    Elementwise ops, reductions, softmax and permutes of a reshape to more than four dims leave its units out wherever they are: behind them a reshape gives
+    them back, to the next such op or for nothing.
     """
 
     def run(self, module: ModuleOp) -> None:
         for op in all_ops(module):
-            if op.name in (*ELEMENTWISE, "ttir.softmax", "ttir.permute") and len(shape(op.results[0])) > MOST_DIMS and (unit := _unit(op)) is not None:
+            if (op.name in _LESS or _is_of_units(op)) and _rank(op) > MOST_DIMS and (unit := _unit(op)) is not None:
                 _leave_out(op, unit)
             elif op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
                 _drop(op, dims)
             elif op.name == "ttir.matmul" and _is_dot(op):
                 _sum(op)
+
+
+def _rank(op: Operation) -> int:
+    return max(len(shape(value)) for value in (*op.operands, *op.results))
+
+
+def _is_of_units(op: Operation) -> bool:
+    """Whether the op reduces what a reshape only adds units to; groups that others make are left for norms."""
+    view = defining(op.operands[0], "ttir.reshape") if has_trait(op, "reduction") else None
+    return view is not None and [n for n in shape(view.operands[0]) if n != 1] == [n for n in shape(op.operands[0]) if n != 1]
 
 
 def _last_units(op: Operation) -> int:
@@ -63,8 +76,9 @@ def _unit(op: Operation) -> int | None:
         return None
     if not any(defining(value, "ttir.reshape") is not None for value in op.operands):
         return None
+    summed = dims_of(access.attrs(op), len(dims[0])) if has_trait(op, "reduction") else ()
     softened = access.attr(op, "dimension") % len(dims[0]) if op.name == "ttir.softmax" else None
-    return next((dim for dim in range(len(dims[0])) if dim != softened and all(each[dim] == 1 for each in dims)), None)
+    return next((dim for dim in range(len(dims[0])) if dim != softened and dim not in summed and all(each[dim] == 1 for each in dims)), None)
 
 
 def _leave_out(op: Operation, unit: int) -> None:
@@ -72,7 +86,11 @@ def _leave_out(op: Operation, unit: int) -> None:
     result = op.results[0]
     operands = [reshaped(b, value, _without(shape(value), unit)) if shape(value) else value for value in op.operands]
     attributes, dims = dict(access.declared(op)), _without(shape(result), unit)
-    if op.name == "ttir.softmax":
+    if has_trait(op, "reduction"):
+        summed = dims_of(access.attrs(op), len(shape(op.operands[0])))
+        attributes["dim_arg"] = [dim - (dim > unit) for dim in summed]
+        dims = _without(shape(result), unit if access.attr(op, "keep_dim") else unit - sum(dim < unit for dim in summed))
+    elif op.name == "ttir.softmax":
         dim = access.attr(op, "dimension") % len(shape(result))
         attributes["dimension"] = dim - (dim > unit)
     elif op.name == "ttir.permute":

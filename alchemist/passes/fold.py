@@ -20,6 +20,7 @@ from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.constants import uniform
 from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
+from alchemist.ops.reduction import dims_of
 from alchemist.passes.registry import Pass, register
 
 Array = np.ndarray[Any, Any]
@@ -231,6 +232,8 @@ def _key(op: Operation) -> tuple[Any, ...] | None:
     if not has_trait(op, "pure") or has_trait(op, "non_cacheable") or op.regions:
         return None
     names = (*sorted(op.properties.items()), *sorted(op.attributes.items()))
+    if op.name == "ttir.argmax":  # with and without its dim: the program takes longer than any reshape of its result
+        return (op.name, op.operands[0], dims_of(access.attrs(op), len(shape(op.operands[0]))), access.element_type(op.results[0]))
     return (op.name, tuple(op.operands), names, tuple(result.type for result in op.results))
 
 
@@ -256,7 +259,8 @@ def _fold_function(func: FuncOp) -> None:
             first = seen.setdefault(key, op)
             if first is not op:
                 _share(first, op)
-                replace(op, list(first.results))
+                view = _as_shaped(op, first.results[0]) if len(op.results) == 1 else None
+                replace(op, list((view or first).results))
                 continue
         if _foldable(op, consts):
             consts.update(zip(op.results, evaluate(op, consts), strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -111,19 +112,32 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         value = _turned_back(maker, turned_value)
         scores.ops.append(turned_value)
     of = element_type(op.results[0])
-    if scores.chosen is not None:
+    if is_causal := _is_causal(scores, rows, columns):
+        mask = None
+    elif scores.chosen is not None:
         dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
         chosen = reshaped(maker, scores.chosen, dims)
         low, zero = (
             maker.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (max(scores.fill, _LOWEST), 0.0)
         )
         mask = maker.op("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {}, [tensor(dims, of)])
-    attributes = {"is_causal": False, "scale": scores.scale}
+    attributes = {"is_causal": is_causal, "scale": scores.scale}
     made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
     position[made] = position[op]
     add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
     replace(op, [_without_keys(maker, made.results[0], scores)])
     return True
+
+
+def _is_causal(scores: _Scores, rows: int, columns: int) -> bool:
+    """Whether the mask is a constant that shows each query the keys up to its own position."""
+    mask = scores.bias if scores.chosen is None else scores.chosen
+    known = None if mask is None else constant_of(mask)
+    if known is None or known.size != rows * columns or rows != columns:
+        return False
+    visible = known == scores.inverted if scores.chosen is not None else known == 0
+    is_mask = scores.chosen is not None or bool((visible | (known <= LOWEST_SCORE)).all())
+    return is_mask and bool((visible.reshape(rows, columns) == np.tri(rows, dtype=bool)).all())
 
 
 def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:

@@ -1,4 +1,4 @@
-"""dot_general -> matmul, matmul + bias -> linear, linear + activation."""
+"""dot_general -> matmul, linear + activation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.edit import add_sources, all_ops, defining, erase_dead, functions, made_by, replace, single_use
+from alchemist.ir.edit import add_sources, all_ops, defining, made_by, replace, single_use
 from alchemist.passes.registry import Pass, register
-
-ACTIVATION = "alchemist.activation"
+from alchemist.rules.linear import ACTIVATION
 
 
 def _as_matmul(op: Operation) -> dict[str, bool] | None:
@@ -43,46 +42,6 @@ class CanonicalizeDots(Pass):
             if flags is not None:
                 b = Builder.in_place_of(op)
                 replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
-
-
-def _bias_vector(value: SSAValue, width: int) -> SSAValue | None:
-    """The 1-D bias behind reshapes and broadcasts, or `value` itself when all its leading dims are 1."""
-    inner = value
-    while (maker := defining(inner, "ttir.broadcast", "ttir.reshape")) is not None:
-        if shape(inner)[-1:] != (width,):
-            return None
-        inner = maker.operands[0]
-        if shape(inner) == (width,):
-            return inner
-    dims = shape(value)
-    return value if dims[-1:] == (width,) and all(n == 1 for n in dims[:-1]) else None
-
-
-@register("fuse-linear", fusing=True)
-class FuseLinear(Pass):
-    """add(matmul(a, b), bias) becomes linear(a, b, bias)."""
-
-    def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            for op in list(func.body.block.ops):
-                if op.name != "ttir.add":
-                    continue
-                for product, other in (op.operands, reversed(op.operands)):
-                    dot = defining(product, "ttir.matmul", "ttir.linear")
-                    if dot is None or not single_use(product) or shape(product) != shape(op.results[0]):
-                        continue
-                    if len(dot.operands) > 2 or ACTIVATION in dot.attributes or len(shape(product)) < 2:
-                        continue
-                    bias = _bias_vector(other, shape(product)[-1])
-                    if bias is None:
-                        continue
-                    b = Builder.before(op)
-                    flags = {key: access.attr(dot, key) for key in ("transpose_a", "transpose_b")}
-                    made = b.make("ttir.linear", [*dot.operands[:2], bias], flags, [op.results[0].type])
-                    add_sources(made, dot, op)
-                    replace(op, [made.results[0]])
-                    break
-            erase_dead(func)
 
 
 FUSED = {

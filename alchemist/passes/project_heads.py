@@ -15,9 +15,9 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import SourceInfo, sources_of
-from alchemist.passes.fuse_linear import ACTIVATION
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import View, concatenated, joined, reshaped, sliced, view_of
+from alchemist.rules.linear import ACTIVATION
 
 
 @dataclass(frozen=True, slots=True)

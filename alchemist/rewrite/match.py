@@ -212,8 +212,12 @@ class Op(Pattern):
     def binds(self) -> frozenset[str]:
         return super().binds() | ({self.name} - {""})
 
+    def seen(self, value: SSAValue, frame: Frame) -> tuple[SSAValue, Frame, list[Operation]]:
+        """What may be the op's result, the positions of its dims, and the views in front of it."""
+        return behind(value, frame, lambda one: short(one) in self.roots - {"reshape"})  # one that is no such view ends the way by itself
+
     def match(self, value: SSAValue, frame: Frame, found: Found) -> Iterator[Found]:
-        value, frame, views = behind(value, frame, lambda one: short(one) in self.roots - {"reshape"})  # one that is no such view ends the way by itself
+        value, frame, views = self.seen(value, frame)
         op = value.owner
         bound = self.bound(op, frame, found.over(*views, op)) if isinstance(op, TTOp) and short(op) in self.roots else None
         if bound is None or not isinstance(op, TTOp):
@@ -250,6 +254,16 @@ def _each(pairs: Sequence[tuple[Pattern, SSAValue | None]], frame: Frame, found:
     (pattern, value), *rest = pairs
     for after in pattern.match(value, frame if value is None else cut(frame, value), found):  # type: ignore[arg-type]
         yield from _each(rest, frame, after)
+
+
+class Exact(Op):
+    """An op that is not seen through views: rules about views themselves. It says nothing of the positions of dims."""
+
+    def seen(self, value: SSAValue, frame: Frame) -> tuple[SSAValue, Frame, list[Operation]]:
+        return value, None, []
+
+    def may_match(self, value: SSAValue) -> bool:
+        return short(value) in self.roots
 
 
 class Like(Op):

@@ -87,14 +87,15 @@ def _is_narrow(at: Mapping[str, Any]) -> bool:
 
 
 NUMBERS = {"epsilon": 1e-3, "share": 1 / 64}
+SOFTMAX = Rule(
+    "softmax",
+    exponent / total,
+    Op("softmax", x, dimension=lambda at: at["dims"][0] % len(shape(at["x"])), numericStable=True),
+    guard=lambda at: len(at["dims"]) == 1,
+)
 NORMS = Rules(
     "ttir",
-    Rule(
-        "softmax",
-        exponent / total,
-        Op("softmax", x, dimension=lambda at: at["dims"][0] % len(shape(at["x"])), numericStable=True),
-        guard=lambda at: len(at["dims"]) == 1,
-    ),
+    SOFTMAX,
     Rule(
         "layer_norm",
         over_root(x - last_mean(x), variance(x, last_mean)),

@@ -1,9 +1,20 @@
-"""TTNN: written-out functions that the library has in one device program."""
+"""TTNN: functions of several ops that the library has in one device program."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.ir.access import attr, operand, shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.layout import layout_of
+from alchemist.ir.location import sources_of
+from alchemist.ops.spec import NOTE, inline_scalar
 from alchemist.rewrite.driver import Rule, Rules
-from alchemist.rewrite.match import Num, Op, V
+from alchemist.rewrite.match import Exact, Maybe, Num, Once, Op, V
 
 STABLE_THRESHOLD = 20.0
 """From here on softplus is its argument in every format: log(1 + exp(-20)) is 2e-9. torch's and the library's default."""
@@ -38,4 +49,99 @@ PIECEWISE = Rules(
         dead=True,
         samples=None,
     ),
+)
+
+
+def _module(op: Operation) -> str:
+    """Path of the innermost module of the model (not of the framework) that made the op."""
+    scopes = [one for info in sources_of(op)[:1] for one in info.scopes if not one.class_name.startswith("torch.nn.")]
+    return scopes[-1].path if scopes else ""
+
+
+def _is_residual(at: Mapping[str, Any]) -> bool:
+    """Whether a norm takes a sum of whole tensors, both of one module: else neither module's function would be whole."""
+    total = at["sum"].results[0]
+    if "alchemist.activations" in at["sum"].attributes or _module(at["sum"]) != _module(at["norm"]):
+        return False
+    return all(inline_scalar(value) is None and value.type == total.type for value in at["sum"].operands)
+
+
+def _residual_norm(b: Builder, at: Mapping[str, Any]) -> SSAValue:
+    norm = at["norm"]
+    attributes = {"epsilon": attr(norm, "epsilon"), "compute_config": norm.properties.get("compute_config")}
+    operands = [*at["sum"].operands, operand(norm, "weight"), operand(norm, "bias")]
+    return b.value(norm.name.replace(".", ".add_"), operands, attributes, [norm.results[0].type])
+
+
+RESIDUAL_NORM = Rules(
+    "ttnn",
+    Rule(
+        "residual norm",  # layer_norm(add(x, y)) -> add_layer_norm(x, y)
+        Exact("layer_norm|rms_norm", Once(Exact("add", x, V("y"), name="sum")), Maybe(V("w")), Maybe(V("b")), name="norm"),
+        _residual_norm,
+        guard=_is_residual,
+    ),
+)
+
+
+def _is_plain(op: Operation) -> bool:
+    """Whether the op takes and makes tensors in interleaved tiles of one dtype that addcmul has, and does nothing else with them."""
+    layouts = [layout_of(value.type) for value in (*op.operands, op.results[0])]
+    if any(of is None or inline_scalar(value) is not None for of, value in zip(layouts, op.operands, strict=False)) or not shape(op.results[0]):
+        return False
+    kinds = {(of.page, of.buffer, of.is_sharded, of.dtype) for of in layouts if of is not None}
+    return kinds in ({("tile", "dram", False, "bf16")}, {("tile", "dram", False, "f32")}) and not any(name.endswith("activations") for name in op.attributes)
+
+
+def _addcmul(value: float, b: Builder, at: Mapping[str, Any]) -> SSAValue:
+    return b.value("ttnn.addcmul", [at["x"], at["y"], at["z"]], {"value": value}, [at["sum"].results[0].type])
+
+
+ADDCMUL = Rules(
+    "ttnn",
+    *(
+        Rule(
+            f"{name} of a product",  # x + y * z -> addcmul(x, y, z, value=1); x - y * z with value=-1
+            Exact(name, x, Once(Exact("multiply", V("y"), V("z"), name="product")), name="sum"),
+            partial(_addcmul, value),
+            guard=lambda at: _is_plain(at["sum"]) and _is_plain(at["product"]),
+            when_faster=True,
+        )
+        for name, value in (("add", 1.0), ("subtract", -1.0))
+    ),
+)
+
+
+def _rolled(b: Builder, at: Mapping[str, Any]) -> SSAValue | None:
+    """None where the parts are not the end of the whole in front of its beginning."""
+    dims, joined = shape(at["x"]), at["joined"]
+    (first, last, steps), (start, stop, others) = ([attr(at[part], name) for name in ("begins", "ends", "step")] for part in ("end", "beginning"))
+    dim, length = next(((dim, size) for dim, size in enumerate(dims) if (first[dim], last[dim]) != (0, size)), (0, 0))
+    cut = first[dim]
+    parts = [[cut if place == dim else 0 for place in range(len(dims))], list(dims), [cut if place == dim else size for place, size in enumerate(dims)]]
+    if [list(first), list(last), list(stop)] != parts or any(start) or {*steps, *others} != {1} or attr(joined, "dim") % len(dims) != dim or not cut:
+        return None
+    shift = -cut if 2 * cut <= length else length - cut
+    return _roll(b, at["x"], [shift], [dim], at["end"], at["beginning"], joined)
+
+
+def _rolls(b: Builder, at: Mapping[str, Any]) -> SSAValue:
+    shifts, dims = ([*attr(at["first"], name), *attr(at["second"], name)] for name in ("shifts", "dim"))
+    return _roll(b, at["x"], shifts, dims, at["first"], at["second"])
+
+
+def _roll(b: Builder, value: SSAValue, shifts: list[int], dims: list[int], *replaced: Operation) -> SSAValue:
+    notes = dict.fromkeys(note for op in replaced if (note := attr(op, NOTE, "")))
+    return b.value("ttnn.roll", [value], {"shifts": shifts, "dim": dims, NOTE: "; ".join(notes) or None}, [replaced[-1].results[0].type])
+
+
+ROLLS = Rules(
+    "ttnn",
+    Rule(
+        "roll",  # concat(x[k:], x[:k]) -> roll(x, -k)
+        Exact("concat", Once(Exact("slice_static", x, name="end")), Once(Exact("slice_static", x, name="beginning")), name="joined"),
+        _rolled,
+        guard=lambda at: at["x"].type == at["joined"].results[0].type,
+    ),
+    Rule("rolls", Exact("roll", Once(Exact("roll", x, name="first")), name="second"), _rolls),  # of several dims
 )

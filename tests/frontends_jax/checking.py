@@ -14,6 +14,9 @@ from alchemist.frontends.jax import capture
 from alchemist.ir.text import parse, print_module
 from alchemist.ir.verify import verify_module
 from alchemist.ops.evaluate import run
+from alchemist.options import CompilerOptions
+from alchemist.passes import configure
+from alchemist.passes.pipeline import TTIR_PIPELINE
 
 
 def check(
@@ -40,6 +43,14 @@ def check(
             eps = 2**-7 if described.dtype == "bfloat16" else tolerance
             np.testing.assert_allclose(actual, expected, rtol=eps, atol=eps * max(1.0, float(np.abs(expected).max())))
     return result
+
+
+def fused_counts(result: FrontendResult) -> Counter[str]:
+    """Number of ops by name when the passes have put attention together."""
+    module = result.module.clone()
+    for step in configure(TTIR_PIPELINE[: TTIR_PIPELINE.index("fuse-attention") + 1], CompilerOptions()):
+        step.run(module)
+    return Counter(op.name.partition(".")[2] for op in module.walk())
 
 
 def op_counts(result: FrontendResult) -> Counter[str]:

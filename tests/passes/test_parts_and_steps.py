@@ -63,7 +63,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ["linear", "slice_static", "slice_static"],
     ),
     "an argmax with and without its dim": (
-        "merge-reductions",
+        "fold",
         build(
             lambda g, x: (
                 g("argmax", x, out=(2,), of="si32", dim_arg=[1], keep_dim=False),

@@ -340,8 +340,10 @@ def convert(
     Raises:
         UnsupportedOpError: all ops without conversion, at once.
     """
-    from alchemist.frontends.stablehlo.recognise import recognise
+    from alchemist.rewrite.driver import Rules
     from alchemist.rules.activations import JAX_FUNCTIONS
+    from alchemist.rules.layers import LAYERS
+    from alchemist.rules.norms import SOFTMAX
 
     sources = sources or Sources()
     main = next(op for op in module.walk() if isinstance(op, FuncOp) and op.sym_name.data == entry)
@@ -363,8 +365,7 @@ def convert(
     if may_add_arguments:
         slabs = split_stacked(builder, [given.name for given in inputs], [given.kind for given in inputs], converter.loops)
         added += [(slab.name, "parameter") for slab in slabs]
-    JAX_FUNCTIONS.apply(builder.module_op)
-    recognise(builder.block)
+    Rules("ttir", *JAX_FUNCTIONS.rules, *LAYERS.rules, SOFTMAX).apply(builder.module_op)
     _erase_dead(builder.block)
     _describe(builder, added)
     _drop_unused(builder, [*(given.kind for given in inputs), *(kind for _, kind in added)])

@@ -10,11 +10,12 @@ import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
-from alchemist.frontends.stablehlo.matching import number, op_of, pairs
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, fold, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
+from alchemist.ir.edit import defining
 from alchemist.ir.rules.table import broadcast_shapes
+from alchemist.ops.constants import number
 from alchemist.ops.eltwise_binary import NEUTRAL
 
 UNARY = {
@@ -94,7 +95,7 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
             return this
         if name == "maximum" and value == 0 and this.of.startswith(("f", "bf")):
             return c.e.op("relu", this)
-        clipped = op_of(this.ssa, "ttir.relu") if name == "minimum" and value == 6 else None
+        clipped = defining(this.ssa, "ttir.relu") if name == "minimum" and value == 6 else None
         if clipped is not None:
             relu6 = c.e.emit("ttir.relu6", list(clipped.operands))
             return Val(this.shape, this.of, relu6)
@@ -112,7 +113,7 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
 
 def _rescale(c: Converter, val: Val, factor: Any) -> Val | None:
     """sum / n -> mean; a pool's sum / window -> average. None when neither."""
-    op = op_of(val.ssa, "ttir.sum", "ttir.multiply")
+    op = defining(val.ssa, "ttir.sum", "ttir.multiply")
     if op is None or not isinstance(factor, float) or not val.of.startswith(("f", "bf")):
         return None
     if op.name == "ttir.sum":
@@ -162,7 +163,7 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     value = chosen.scalar()
     if value is not None and value == fill:
         return chosen
-    unordered = op_of(mask.ssa, "ttir.ne")
+    unordered = defining(mask.ssa, "ttir.ne")
     if unordered is not None and unordered.operands[0] is unordered.operands[1] is chosen.ssa:
         return other  # where(isnan(x), x, f(x)): a NaN goes through f as well
     floored = _floored(c, chosen, other, shape, of)
@@ -173,21 +174,21 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: str) -> Val | None:
     """jnp.remainder and jnp.floor_divide correct a truncated result where the signs differ: one op and its floor say the same."""
-    plus, minus = op_of(chosen.ssa, "ttir.add"), op_of(chosen.ssa, "ttir.subtract")
+    plus, minus = defining(chosen.ssa, "ttir.add"), defining(chosen.ssa, "ttir.subtract")
     if other.ssa is None:
         return None
     if plus is not None and other.ssa in plus.operands:
-        product, left = op_of(other.ssa, "ttir.multiply"), op_of(other.ssa, "ttir.remainder")
+        product, left = defining(other.ssa, "ttir.multiply"), defining(other.ssa, "ttir.remainder")
         y = plus.operands[1] if plus.operands[0] is other.ssa else plus.operands[0]
         if product is not None:
-            sign, left = op_of(_uncast(product.operands[0]), "ttir.sign"), op_of(product.operands[1], "ttir.remainder")
+            sign, left = defining(_uncast(product.operands[0]), "ttir.sign"), defining(product.operands[1], "ttir.remainder")
             x = _uncast(sign.operands[0]) if sign is not None else None
         else:
             x = left.operands[0] if left is not None else None
         if left is not None and x is not None:
             compact = broadcast_shapes([access.shape(x), access.shape(y)])
             return None if compact is None else Val(shape, of, c.e.emit("ttir.remainder", [x, y]))
-    quotient = op_of(other.ssa, "ttir.div")
+    quotient = defining(other.ssa, "ttir.div")
     if minus is not None and quotient is not None and minus.operands[0] is other.ssa and number(minus.operands[1]) == 1 and not of.startswith(("f", "bf")):
         x, y = quotient.operands
         remainder = c.e.emit("ttir.remainder", [x, y])
@@ -196,7 +197,7 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
 
 
 def _uncast(value: SSAValue) -> SSAValue:
-    op = op_of(value, "ttir.typecast")
+    op = defining(value, "ttir.typecast")
     return op.operands[0] if op is not None else value
 
 
@@ -229,7 +230,7 @@ def convert_type(c: Converter, op: Operation, vals: list[Val]) -> Val:
         low, high = int(limits.min), int(limits.max)
         if x.const is not None:
             x = c.e.const(np.clip(np.nan_to_num(x.const.astype(np.float32)), low, high), x.shape, "f32")
-        elif (known := op_of(x.ssa, "ttir.clamp_scalar")) is None or access.attr(known, "min") < low or access.attr(known, "max") > high:
+        elif (known := defining(x.ssa, "ttir.clamp_scalar")) is None or access.attr(known, "min") < low or access.attr(known, "max") > high:
             x = Val(x.shape, x.of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": float(low), "max": float(high)}))
     return c.e.typecast(x, of)
 
@@ -253,9 +254,9 @@ def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     if vals[0].const is not None and shape == vals[0].shape:
         return Val(shape, of, const=np.array(vals[0].const, order="C").view(numpy_dtype(of)))
-    fraction = op_of(vals[0].ssa, "ttir.bitwise_or") if of == "f32" and shape == vals[0].shape else None
-    for bits, one in pairs(fraction):
-        shifted = op_of(bits, "ttir.logical_right_shift")
+    fraction = defining(vals[0].ssa, "ttir.bitwise_or") if of == "f32" and shape == vals[0].shape else None
+    for bits, one in (fraction.operands, fraction.operands[::-1]) if fraction is not None else ():
+        shifted = defining(bits, "ttir.logical_right_shift")
         if number(one) == _ONE_BITS and shifted is not None and number(shifted.operands[1]) == 9:
             count = c.e.typecast(Val(shape, "ui32", bits), of)
             return c.e.op("add", c.e.op("multiply", count, 2.0**-23), 1.0)

@@ -10,12 +10,12 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
-from alchemist.frontends.stablehlo.matching import op_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
+from alchemist.ir.edit import defining
 
 ONE_HOT_LIMIT = 1 << 22
 """Largest comparison matrix, in elements, of a sum that is written as a product with it."""
@@ -252,8 +252,8 @@ def _has_fill(op: Operation) -> bool:
     for use in op.results[0].uses:
         if use.operation.name == "stablehlo.select" and use.index == 1:
             source = use.operation.operands[2]
-            spread = op_of(source, "stablehlo.broadcast_in_dim")
-            constant = op_of(source if spread is None else spread.operands[0], "stablehlo.constant")
+            spread = defining(source, "stablehlo.broadcast_in_dim")
+            constant = defining(source if spread is None else spread.operands[0], "stablehlo.constant")
             known = None if constant is None else constant_value(constant)
             if known is not None and not np.isnan(known.astype(np.float64)).all():
                 return True
