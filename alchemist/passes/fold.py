@@ -1,4 +1,4 @@
-"""Identities, constant folding and common subexpressions on TTIR: one forward walk per function."""
+"""TTIR: calls, composites, identities, constants and common subexpressions."""
 
 from __future__ import annotations
 
@@ -10,18 +10,65 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from alchemist.errors import LoweringError
 from alchemist.ir import access
 from alchemist.ir.access import elements, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.edit import defining, erase_dead, functions, replace
+from alchemist.ir.edit import defining, erase, erase_dead, functions, is_const_eval, replace
+from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.constants import uniform
 from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
+from alchemist.ops.expand import expand
 from alchemist.ops.reduction import dims_of
 from alchemist.passes.registry import Pass, register
+
+# --- Private functions called from `@forward` are inlined: lowering knows one function. ---
+
+
+def _called(module: ModuleOp) -> dict[str, FuncOp]:
+    return {func.sym_name.data: func for func in functions(module) if not is_const_eval(func)}
+
+
+@register("inline-calls")
+class InlineCalls(Pass):
+    """A call of a private function, or a composite, becomes the function's ops; functions that nothing calls any more are erased."""
+
+    def run(self, module: ModuleOp) -> None:
+        table = _called(module)
+        inlined: set[str] = set()
+        for func in list(functions(module)):
+            pending: list[tuple[Operation, str, tuple[str, ...]]] = [(op, name, ()) for op in func.body.block.ops if (name := callee_of(op)) is not None]
+            while pending:
+                call, name, stack = pending.pop(0)
+                callee = table.get(name)
+                if callee is None or callee is func:
+                    raise LoweringError("a call of no function that could be inlined", op=name)
+                if name in stack:
+                    raise LoweringError("a recursive call cannot be inlined", op=name)
+                inlined.add(name)
+                pending += [(op, inner, (*stack, name)) for op in inline(call, callee) if (inner := callee_of(op)) is not None]
+        for name in inlined:
+            visibility = table[name].sym_visibility
+            if visibility is not None and visibility.data == "private":
+                erase(table[name])
+
+
+# --- Ops of training, quantisation and routing in terms of simpler ones (`alchemist/ops/expand.py`). ---
+
+
+@register("expand-ops")
+class ExpandOps(Pass):
+    """Gradients, optimizer steps, batch statistics, quantised types, flattened images become simpler TTIR ops."""
+
+    def run(self, module: ModuleOp) -> None:
+        expand(module)
+
+
+# --- Identities, constant folding and common subexpressions on TTIR: one forward walk per function. ---
 
 Array = np.ndarray[Any, Any]
 

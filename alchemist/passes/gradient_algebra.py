@@ -21,9 +21,27 @@ from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.constants import number
 from alchemist.ops.reduction import dims_of
+from alchemist.passes.algebra import (
+    HALF,
+    ONE,
+    Algebra,
+    Atom,
+    Made,
+    Product,
+    Step,
+    Terms,
+    Writing,
+    cost_of,
+    dims_of_made,
+    of_rank,
+    plus,
+    products_of,
+    scaled,
+    shared_products,
+    terms_of,
+    times,
+)
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.sums_of_products import Algebra, Atom, Product, Terms, plus, scaled, terms_of, times
-from alchemist.passes.written_products import HALF, ONE, Made, Step, Writing, cost_of, dims_of_made, of_rank, products_of, shared_products
 
 _POWERS = {"ttir.square": Fraction(2), "ttir.reciprocal": -ONE, "ttir.sqrt": HALF, "ttir.rsqrt": -HALF}
 _MOST_PAIRS = 4

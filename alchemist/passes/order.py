@@ -1,22 +1,27 @@
-"""The order in which a function's ops run: what one call of a module made stands together, and so do the iterations of an unrolled loop.
-
-The emitted program has its statements in this order; lifetimes follow from it (`deallocate.py`).
-"""
+"""TTNN: the order of statements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from alchemist.ir import access
-from alchemist.ir.edit import functions
-from alchemist.ir.location import sources_of
-from alchemist.ir.scopes import Group, assign_chains, group
+from alchemist.ir import access, edit
+from alchemist.ir.access import shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.edit import connected, defining, functions, ops_named, rewrite, single_use
+from alchemist.ir.location import SourceInfo, set_source, sources_of
+from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, common_prefix, group
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
 from alchemist.passes.registry import Pass, register
+
+# --- The order in which a function's ops run: what one call of a module made stands together, and so do the iterations of an unrolled loop. The emitted
+# program has its statements in this order; lifetimes follow from it (`deallocate.py`).
 
 MIN_PARTS = 3
 """Parts of a join that look like iterations."""
@@ -220,3 +225,195 @@ def _next_makers(body: Body, forms: Sequence[Operation], sources: Sequence[SSAVa
 
 def _is_form(body: Body, op: Operation, joined: Operation) -> bool:
     return op.name in SHAPING and len(body.inputs(op)) == 1 and all(use.operation is joined for use in op.results[0].uses)
+
+
+# --- What an optimizer does to one parameter stands together: its moments, their corrections, the new value. ---
+
+MIN_UPDATES = 3
+"""Parameters that the same ops update."""
+MIN_ALONE = 4
+"""Ops of an update where no backward pass tells that it is one."""
+
+
+@register("order-updates")
+class OrderUpdates(Pass):
+    """The ops behind the backward pass run parameter by parameter, not moment by moment."""
+
+    recover_structure: bool = True
+
+    def run(self, module: ModuleOp) -> None:
+        if self.recover_structure:
+            reorder(module, _by_parameter)
+
+
+def _by_parameter(body: Body) -> list[Operation]:
+    behind = _updates(body)
+    shared = _shared(body, behind)
+    updates = behind - shared
+    links = [(op, value.owner) for op in updates for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates]
+    groups = connected([op for op in body.ops if op in updates], links)
+    shapes = Counter(tuple(op.name for op in ops) for ops in groups)
+    if not shapes or max(shapes.values()) < MIN_UPDATES or not (_has_gradients(body) or _is_all_updates(groups)):
+        return body.ops
+
+    def turn(ops: list[Operation]) -> tuple[int, int]:
+        """Parameters follow each other as the backward pass makes their gradients."""
+        read = (value.owner for op in ops for value in op.operands)
+        made = [body.place[owner] for owner in read if isinstance(owner, Operation) and owner in body.place and owner not in updates]
+        return max(made, default=-1), body.place[ops[0]]
+
+    ordered = [op for ops in sorted(groups, key=turn) for op in ops]
+    return [*(op for op in body.ops if op not in behind), *(op for op in body.ops if op in shared), *ordered]
+
+
+def _is_gradient(op: Operation) -> bool:
+    return bool(sources := sources_of(op)) and sources[-1].is_gradient
+
+
+def _has_gradients(body: Body) -> bool:
+    return any(map(_is_gradient, body.ops))
+
+
+def _updates(body: Body) -> set[Operation]:
+    """What stands behind the last gradient; everything where there is none: a step that is given its gradients."""
+    places = [body.place[op] for op in body.ops if _is_gradient(op)]
+    return set(body.ops[places[-1] + 1 :]) if places else set(body.ops)
+
+
+def _is_number(value: SSAValue) -> bool:
+    return math.prod(shape(value)) == 1
+
+
+def _shared(body: Body, updates: set[Operation]) -> set[Operation]:
+    """What numbers are made from that all parameters share: a learning rate, the norm of all gradients."""
+    found: set[Operation] = set()
+    pending = [op for op in body.ops if op in updates and op.results and all(map(_is_number, op.results))]
+    while pending:
+        op = pending.pop()
+        if op not in found:
+            found.add(op)
+            pending += [value.owner for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates]
+    return found
+
+
+def _is_all_updates(groups: Iterable[Sequence[Operation]]) -> bool:
+    """Whether all groups are elementwise, each on tensors of one shape, and long enough to be updates."""
+    for ops in groups:
+        values = [value for op in ops for value in (*op.operands, *op.results) if math.prod(_dims(value)) != 1]
+        if len(ops) < MIN_ALONE or len({_dims(value) for value in values}) != 1:
+            return False
+    return True
+
+
+def _dims(value: SSAValue) -> tuple[int, ...]:
+    return shape(value) if isinstance(value.type, TensorType) else ()
+
+
+# --- TTIR: what a backward pass adds up for the input of a module has the gradient that bypasses the module as its last term. ---
+
+_ADD = "ttir.add"
+
+
+@register("residuals-last", fusing=True)
+class ResidualsLast(Pass):
+    """((t + a) + b) of a module that makes a and b becomes t + (a + b), and the last sum stands where the module is called.
+
+    The backward pass of a norm is the same code then, whether a residual connection goes around it or not.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _reorder, _ADD)
+
+
+def _is_sum(op: Operation) -> bool:
+    sources = sources_of(op)
+    same = op.name == _ADD and shape(op.operands[0]) == shape(op.results[0])
+    return same and bool(sources) and len(chain_of_source(sources[-1])) > 1
+
+
+def _module(op: Operation) -> Chain:
+    return chain_of_source(sources_of(op)[-1])
+
+
+def _goes_on(op: Operation) -> bool:
+    """Whether the sum is only the beginning of one in the same module."""
+    user = next(iter(op.results[0].uses)).operation if single_use(op.results[0]) else None
+    return user is not None and user.operands[0] is op.results[0] and _is_sum(user) and _module(user) == _module(op)
+
+
+def _reorder(op: Operation) -> None:
+    if not _is_sum(op) or _goes_on(op):
+        return
+    module, ops = _module(op), [op]
+    while (inner := defining(ops[-1].operands[0], _ADD)) is not None and single_use(inner.results[0]) and _is_sum(inner) and _module(inner) == module:
+        ops.append(inner)
+    bypass, terms = ops[-1].operands[0], [one.operands[1] for one in reversed(ops)]
+    gradient = next((info for one in ops for info in sources_of(one)[-1:] if info.is_gradient), None)
+    if shape(terms[0]) != shape(bypass) or any(_is_of(use.operation, module) for use in op.results[0].uses):
+        return
+    if gradient is None or _is_within(bypass, module) is not False or not all(_is_within(term, module) for term in terms):
+        return
+    total = terms[0]
+    for term, old in zip(terms[1:], reversed(ops[:-1]), strict=True):
+        b = Builder.before(old)
+        b.source = sources_of(old)
+        total = b.op(_ADD, [total, term], {}, [op.results[0].type])
+    b = Builder.before(op)
+    b.source = _where_called(gradient, module)
+    edit.replace(op, [b.op(_ADD, [bypass, total], {}, [op.results[0].type])])
+
+
+def _is_of(op: Operation, module: Chain) -> bool:
+    """Whether the op is one of the module: then the sum is none for what goes into it."""
+    sources = sources_of(op)
+    return bool(sources) and chain_of_source(sources[-1])[: len(module)] == module
+
+
+def _is_within(value: SSAValue, module: Chain) -> bool | None:
+    """Whether an op of the module makes the value; None where that is unknown."""
+    sources = sources_of(value.owner) if isinstance(value.owner, Operation) else ()
+    return chain_of_source(sources[-1])[: len(module)] == module if sources else None
+
+
+def _where_called(info: SourceInfo, module: Chain) -> SourceInfo:
+    """The statement that calls the module."""
+    index = info.scopes.index(module[-1])
+    frames = info.frames[:index] if len(info.frames) == len(info.scopes) else info.frames[:-1]
+    return replace(info, scopes=info.scopes[:index], frames=frames)
+
+
+# --- Conversions that several modules share belong to the value's maker, not to the first module that asks. ---
+
+CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
+
+
+def scope_path(op: Operation) -> tuple[str, ...]:
+    """Module paths around an op, outermost first: ("", "encoder", "encoder.layer.0", ...)."""
+    infos = sources_of(op)
+    return tuple(scope.path for scope in infos[0].scopes) if infos else ()
+
+
+@register("place-conversions")
+class PlaceConversions(Pass):
+    """Moves shared typecasts and layout changes behind the op that made their operand."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, *CONVERSIONS, const_eval=False):
+            users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
+            if len(users) < 2 or not sources_of(op):
+                continue
+            paths = [scope_path(user) for user in users]
+            shared = common_prefix(paths)
+            depth = min(len(path) for path in paths)
+            maker = op.operands[0].owner
+            if len(shared) < depth - 1 and isinstance(maker, Operation) and sources_of(maker):
+                op.detach()  # type: ignore[no-untyped-call]
+                assert maker.parent is not None
+                maker.parent.insert_op_after(op, maker)
+                set_source(op, *sources_of(maker))
+            elif len(shared) < len(scope_path(op)):
+                set_source(op, *(_cut(info, len(shared)) for info in sources_of(op)))
+
+
+def _cut(info: SourceInfo, depth: int) -> SourceInfo:
+    return SourceInfo(info.scopes[:depth], info.frames, info.op, info.name, info.helper)

@@ -14,9 +14,8 @@ from alchemist.ir.edit import functions
 from alchemist.ir.location import clone_with_places
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower
-from alchemist.passes.deallocate import frees
-from alchemist.passes.lift_constants import lifted
-from alchemist.passes.optimize import decisions_of, gain_of, l1_small_bytes
+from alchemist.passes.const_eval import lifted
+from alchemist.passes.optimize import decisions_of, frees, gain_of, l1_small_bytes
 from alchemist.passes.registry import configure
 
 TTIR_PIPELINE = (

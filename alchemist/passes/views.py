@@ -1,4 +1,4 @@
-"""Reshapes, permutes and slices as one strided view of the value behind them: the normal form in which spellings of the same rearrangement are equal."""
+"""Reshapes, permutes and slices as one strided view, and the passes that write views with the fewest ops."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import element_type, shape
+from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.edit import made_by
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase, functions, made_by, replace, rewrite, single_use
+from alchemist.ir.layout import TILE_EDGE
+from alchemist.ir.location import sources_of
 from alchemist.ir.value import Value, concat
+from alchemist.ops.reduction import dims_of
+from alchemist.passes.registry import Pass, register
 
+# --- Reshapes, permutes and slices as one strided view of the value behind them: the normal form in which spellings of the same rearrangement are
+# equal.
+
+Dims = tuple[int, ...]
 Part = tuple[int, int]
 """(size, stride in elements of the root, which lies in row-major order)"""
 Axis = tuple[Part, ...]
@@ -245,3 +256,196 @@ def _applied(view: View | None, ops: Iterable[Operation]) -> View | None:
         else:
             return None
     return view
+
+
+# --- TTIR: chains of reshapes and permutes as the one reshape, permute, reshape that they are, without dims of size 1 between them. ---
+
+_TILE = 32
+
+
+@register("fewer-moves", fusing=True)
+class FewerMoves(Pass):
+    """permute(reshape(x, [B, H, D, 1])) and other detours become at most reshape, permute, reshape, where fewer tiles move.
+
+    A dim of size 1 behind the others costs a tile per element, whatever it is for.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in reversed(list(func.body.block.ops)):
+                if op.parent is not None and has_trait(op, "rearrangement") and not _is_passed(op):
+                    _shorten(op)
+
+
+def _is_passed(op: Operation) -> bool:
+    """Whether the result is only a step on the way of a longer chain."""
+    value = op.results[0]
+    return single_use(value) and has_trait(next(iter(value.uses)).operation, "rearrangement")
+
+
+def _shorten(op: Operation) -> None:
+    view, chain = view_of(op.results[0], lambda one: has_trait(one, "rearrangement") and (one is op or single_use(one.results[0])))
+    if len(chain) < 2 or not _shows_all(view) or any(_turns_images(one) for one in chain):
+        return
+    b = Builder.before(op)
+    b.source = tuple(dict.fromkeys(source for one in chain for source in sources_of(one))) or None
+    made = made_between(view.root, value := view.emit(b))
+    if tiles_moved(made) < tiles_moved(chain):
+        replace(op, [value])
+        for one in reversed(chain[:-1]):
+            erase(one)
+    else:
+        for one in reversed(made):
+            erase(one)
+
+
+def _turns_images(op: Operation) -> bool:
+    """Whether channels go to the end or come from there: values of windows lie with their channels last, so that such a permute is none."""
+    order = list(access.attr(op, "permutation")) if op.name == "ttir.permute" else []
+    rank = len(order)
+    return rank >= 4 and order in ([0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)])
+
+
+def _shows_all(view: View) -> bool:
+    return not view.offset and math.prod(view.shape) == math.prod(shape(view.root)) != 0
+
+
+def made_between(root: SSAValue, value: SSAValue) -> list[Operation]:
+    """The views that lead from one value to another, makers first."""
+    found: list[Operation] = []
+    while value is not root and (op := made_by(value, "view")) is not None:
+        found.append(op)
+        value = op.operands[0]
+    return found[::-1]
+
+
+def tiles_moved(ops: Iterable[Operation]) -> int:
+    """Tiles that the ops read and write. A reshape that leaves every row in its place moves none."""
+    total = 0
+    for op in ops:
+        before, after = shape(op.operands[0]), shape(op.results[0])
+        if op.name != "ttir.reshape" or not _keeps_rows(before, after):
+            total += _tiles_of(before) + _tiles_of(after)
+    return total
+
+
+def _keeps_rows(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether a reshape leaves tiles as they are."""
+    if before[-1:] != after[-1:]:
+        return False
+    rows = [(1, *dims)[-2] for dims in (before, after)]
+    return rows[0] == rows[1] or all(each % _TILE == 0 for each in rows)
+
+
+def _tiles_of(dims: Sequence[int]) -> int:
+    rows, columns = (1, 1, *dims)[-2:]
+    return math.prod(dims[:-2]) * -(-rows // _TILE) * -(-columns // _TILE)
+
+
+# --- TTIR: reshapes begin at the view of their value that they are nearest to; products and sums of rows are taken as their operands lie. ---
+
+
+@register("reused-views", fusing=True)
+class ReusedViews(Pass):
+    """reshape(x, [B*S, K]) of an x [B, S, H, D] becomes that of the reshape(x, [B, S, K]) that is there already: weights behind joined heads."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            made: dict[SSAValue, list[Operation]] = {}
+            for op in list(func.body.block.ops):
+                if op.name != "ttir.reshape":
+                    continue
+                source, dims = op.operands[0], shape(op.results[0])
+                others = made.setdefault(source, [])
+                if not is_free(shape(source), dims):
+                    near = next((one for one in others if is_free(shape(one.results[0]), dims)), None)
+                    if near is not None:
+                        op.operands[0] = near.results[0]
+                        continue
+                others.append(op)
+
+
+@register("sums-of-rows", fusing=True)
+class SumsOfRows(Pass):
+    """reshape(sum(reshape(x, [R, N]), rows, keep_dim), [N]) of an x [B, S, N] becomes sum(x, all but N): gradients of biases in torch."""
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _sum_as_it_lies, "ttir.sum")
+
+
+@register("turned-operands", fusing=True)
+class TurnedOperands(Pass):
+    """permute(x) @ y that lets the rows and columns of x change places becomes x^T @ y in backward passes: gradients in torch."""
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _turn_back, "ttir.matmul")
+
+
+@register("products-of-rows", fusing=True)
+class ProductsOfRows(Pass):
+    """reshape(x, [R, K])^T @ reshape(y, [R, N]) of x [1, R, K] and y [1, R, N] becomes reshape(x^T @ y, [K, N]): gradients of weights."""
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _as_they_lie, "ttir.matmul")
+
+
+def is_free(given: Dims, dims: Dims) -> bool:
+    """Whether a reshape leaves every element where it is in tiles: the same last dim, and rows that fill tiles before and after."""
+    if not given or not dims or given[-1] != dims[-1] or math.prod(given) != math.prod(dims):
+        return False
+    rows, new_rows = (one[-2] if len(one) > 1 else 1 for one in (given, dims))
+    return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
+
+
+def _is_gradient(op: Operation) -> bool:
+    return bool(sources := sources_of(op)) and sources[-1].is_gradient
+
+
+def _sum_as_it_lies(op: Operation) -> None:
+    if not _is_gradient(op):
+        return
+    out = op.results[0]
+    given = shape(op.operands[0])
+    if dims_of(access.attrs(op), len(given)) != tuple(range(len(given) - 1)) or not given[:-1]:
+        return
+    after = next(iter(out.uses)).operation if single_use(out) else None
+    dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == given[-1:]
+    view = defining(op.operands[0], "ttir.reshape")
+    source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == given[-1:] else op.operands[0]
+    if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
+        return
+    last = after if dropped and after is not None else op
+    b = Builder.in_place_of(op)
+    rows = list(range(len(shape(source)) - 1))
+    made = b.op("ttir.sum", [source], {"dim_arg": rows, "keep_dim": False}, [tensor(given[-1:], element_type(out))])
+    replace(last, [made])
+
+
+def _turn_back(op: Operation) -> None:
+    if not _is_gradient(op):
+        return
+    for place, name in enumerate(("transpose_a", "transpose_b")):
+        turn = defining(op.operands[place], "ttir.permute")
+        if turn is None or not isinstance(turn.operands[0].owner, Operation):
+            continue  # weights are turned once, before the first run
+        order = list(access.attr(turn, "permutation"))
+        rank = len(order)
+        if order == [*range(rank - 2), rank - 1, rank - 2]:
+            op.operands[place] = turn.operands[0]
+            access.set_attr(op, name, not access.attr(op, name))
+
+
+def _as_they_lie(op: Operation) -> None:
+    views = [defining(value, "ttir.reshape") for value in op.operands]
+    if any(view is None for view in views) or len(shape(op.results[0])) != 2:
+        return
+    given = [view.operands[0] for view in views if view is not None]
+    dims = [shape(value) for value in given]
+    if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
+        return
+    out = op.results[0]
+    b = Builder.in_place_of(op)
+    attributes = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
+    wide = tensor((*dims[0][:-2], *shape(out)), element_type(out))
+    made = b.op("ttir.matmul", given, attributes, [wide])
+    replace(op, [b.op("ttir.reshape", [made], {"shape": shape(out)}, [out.type])])

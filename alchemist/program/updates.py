@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from alchemist.ir.scopes import Chain, common_prefix
-from alchemist.passes.order_updates import MIN_ALONE, MIN_UPDATES
+from alchemist.passes.order import MIN_ALONE, MIN_UPDATES
 from alchemist.program.graph import GRADIENTS, Graph, Node, Value
 
 MIN_OPS = 2

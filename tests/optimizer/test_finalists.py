@@ -20,7 +20,7 @@ from alchemist.optimizer.level2 import Plan, Replayed
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.placement import Choice
 from alchemist.optimizer.search import Taken
-from alchemist.passes.fuse_unary_chain import FuseUnaryChain
+from alchemist.passes.elementwise import FuseUnaryChain
 
 
 def many_alive(count: int = 5, rows: int = 4096, width: int = 2560) -> str:

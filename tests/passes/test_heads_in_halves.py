@@ -16,7 +16,7 @@ from alchemist.ir.layout import layout_of
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.passes.heads_in_halves import runs
+from alchemist.passes.rotary import runs
 
 ROWS, HIDDEN = 32, 64
 

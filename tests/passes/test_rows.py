@@ -8,7 +8,7 @@ from pass_graphs import F, Graph, W, build, check_change, check_unchanged
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.ir.access import entry_function
-from alchemist.passes.fewer_moves import tiles_moved
+from alchemist.passes.views import tiles_moved
 from tests.tables import table
 
 Dims = tuple[int, ...]

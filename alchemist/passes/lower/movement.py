@@ -13,7 +13,7 @@ from alchemist.ir.layout import tile_padded
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
-from alchemist.passes.channels_last import ELEMENTWISE
+from alchemist.passes.convolutions import ELEMENTWISE
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 

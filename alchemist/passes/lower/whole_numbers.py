@@ -15,9 +15,9 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir.access import shape
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.constants import constant_of, uniform
-from alchemist.passes.intervals import FLOAT32_EXACT, interval, magnitude, multiple_of
 from alchemist.passes.lower.configs import wide_sums_config
 from alchemist.passes.lower.context import TILE, Lowering, layout
+from alchemist.passes.signs import FLOAT32_EXACT, interval, magnitude, multiple_of
 
 Shape = tuple[int, ...]
 

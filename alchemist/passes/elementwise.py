@@ -1,4 +1,4 @@
-"""TTNN: functions of single elements one after the other, and numbers that tensors are scaled or moved by, run in one program."""
+"""Functions of elements in the program of another op."""
 
 from __future__ import annotations
 
@@ -9,18 +9,101 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import set_attr
+from alchemist.ir.access import set_attr, shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import has_trait
-from alchemist.ir.edit import add_sources, erase, erase_dead, functions, replace, single_use
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import add_sources, all_ops, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.scopes import paths_around
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import inline_scalar
 from alchemist.optimizer.movement import device_ns
 from alchemist.options import CompilerOptions
-from alchemist.passes.fuse_operand_activation import ATTRIBUTES, settings
 from alchemist.passes.registry import Pass, register
+from alchemist.rules.linear import ACTIVATION
+
+# --- dot_general -> matmul, linear + activation. ---
+
+
+def _as_matmul(op: Operation) -> dict[str, bool] | None:
+    """Transposition flags under which a dot_general is a plain matmul, else None."""
+    lhs, rhs = (len(shape(value)) for value in op.operands)
+    batch_l, batch_r = list(access.attr(op, "batch_dims_lhs")), list(access.attr(op, "batch_dims_rhs"))
+    contract_l, contract_r = list(access.attr(op, "contract_dims_lhs")), list(access.attr(op, "contract_dims_rhs"))
+    count = len(batch_l)
+    if batch_l != list(range(count)) or batch_r != batch_l or len(contract_l) != 1 or len(contract_r) != 1:
+        return None
+    if rhs != count + 2 or (count and lhs != count + 2) or lhs < 2:
+        return None
+    if contract_l[0] == lhs - 1:
+        transpose_a = False
+    elif contract_l[0] == lhs - 2 and lhs == count + 2:
+        transpose_a = True
+    else:
+        return None
+    return {"transpose_a": transpose_a, "transpose_b": contract_r[0] == rhs - 1}
+
+
+@register("canonicalize-dots")
+class CanonicalizeDots(Pass):
+    """dot_general with leading batch dims and one contracted dim becomes matmul."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in all_ops(module):
+            flags = _as_matmul(op) if op.name == "ttir.dot_general" else None
+            if flags is not None:
+                b = Builder.in_place_of(op)
+                replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
+
+
+FUSED = {
+    "ttir.linear": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
+    "ttir.matmul": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
+    "ttir.conv2d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.conv1d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.add": ("relu",),
+}
+"""Op -> activations that its TTNN call takes."""
+
+
+@register("fuse-activation", fusing=True)
+class FuseActivation(Pass):
+    """An activation whose operand has no other use becomes an argument of the op before it."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in all_ops(module):
+            name = op.name.removeprefix("ttir.")
+            if access.attr(op, "alchemist.variant") == "Tanh":
+                name = "gelu_tanh"
+            source = op.operands[0] if len(op.operands) == 1 else None
+            producer = _producer(source) if source is not None else None
+            if producer is None or source is None or name not in FUSED[producer.name]:
+                continue
+            if ACTIVATION in producer.attributes or operand_is_constant(producer):
+                continue
+            if access.element_type(source) not in ("f32", "bf16", "f16"):
+                continue
+            set_attr(producer, ACTIVATION, name)
+            add_sources(producer, op, before=False)
+            replace(op, [source])
+
+
+def _producer(value: SSAValue) -> Operation | None:
+    """The op that the value alone comes from, a convolution's also as another view of it."""
+    producer = defining(value, *FUSED) if single_use(value) else None
+    while producer is None and single_use(value) and (view := defining(value, "ttir.reshape")) is not None:
+        value = view.operands[0]
+        producer = defining(value, "ttir.conv1d", "ttir.conv2d") if single_use(value) else None
+    return producer
+
+
+def operand_is_constant(op: Operation) -> bool:
+    """add with a constant operand keeps its activation apart: scalar adds take none."""
+    return op.name == "ttir.add" and any(made_by(value, "constant") is not None for value in op.operands)
+
+
+# --- TTNN: functions of single elements one after the other, and numbers that tensors are scaled or moved by, run in one program. ---
 
 AFTER = "alchemist.activations"
 SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
@@ -158,3 +241,59 @@ def _drop(chain: Sequence[Operation], value: SSAValue, into: Operation) -> None:
     replace(chain[-1], [value])
     for op in reversed(chain[:-1]):
         erase(op)
+
+
+# --- TTNN: an activation that only one operand of a product or sum reads becomes an argument of that op. ---
+
+ATTRIBUTES = ("alchemist.lhs_activations", "alchemist.rhs_activations")
+
+
+@register("fuse-operand-activation", fusing=True)
+class FuseOperandActivation(Pass):
+    """multiply(a, silu(b)) is one program: multiply(a, b, input_tensor_b_activations=[SILU]).
+
+    At level 0 also where a product has the activation as its argument: without a program config the library runs it as a program of its own. The
+    optimizer's configs put it into the product, which is better still.
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        for op in all_ops(module):
+            if has_trait(op, "arithmetic") and len(op.operands) == 2:
+                self._fuse(op)
+
+    def _fuse(self, op: Operation) -> None:
+        result = op.results[0]
+        if any(inline_scalar(value) is not None or shape(value) != shape(result) or value.type != result.type for value in op.operands):
+            return
+        for place, attribute in enumerate(ATTRIBUTES):
+            value = op.operands[place]
+            if attribute in op.attributes or not single_use(value):
+                continue
+            maker = made_by(value, "activation")
+            if maker is not None and maker.operands[0].type == value.type and not settings(maker):
+                set_attr(op, attribute, (maker.name.removeprefix("ttnn."),))
+                add_sources(op, maker)
+                op.operands[place] = maker.operands[0]
+                erase(maker)
+            elif self.options.optimization_level == 0 and (name := _activation_of_product(value)):
+                product = made_by(value, "product")
+                assert product is not None
+                if paths_around(sources_of(product)) != paths_around(sources_of(op)):
+                    continue  # what another module's function ends with stays its result
+                del product.properties["activation"]
+                set_attr(op, attribute, (name,))
+
+
+def settings(op: Operation) -> dict[str, Any]:
+    """Attributes that say how the activation is computed."""
+    return {name: value for name, value in access.attrs(op).items() if value is not None and name not in ("memory_config", "dtype", "layout")}
+
+
+def _activation_of_product(value: SSAValue) -> str:
+    product = made_by(value, "product")
+    if product is None or "activation" not in product.properties:
+        return ""
+    name = str(access.attr(product, "activation"))
+    return name if f"ttnn.{name}" in named("ttnn", "activation") else ""

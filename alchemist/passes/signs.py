@@ -1,15 +1,22 @@
-"""Which whole numbers a TTIR value can hold: where all are small, one float32 op is exact and costs less than an exact integer sequence."""
+"""TTIR: what is known of values: signs, intervals, indices."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import defining, erase_dead, functions, replace, rewrite
 from alchemist.ops.constants import constant_of
+from alchemist.passes.registry import Pass, register
+
+# --- Which whole numbers a TTIR value can hold: where all are small, one float32 op is exact and costs less than an exact integer sequence. ---
 
 Interval = tuple[int, int]
 WHOLE: Interval = (-(1 << 31), (1 << 31) - 1)
@@ -123,3 +130,115 @@ def multiple_of(value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]
 def _equal_constants(one: SSAValue, other: SSAValue) -> bool:
     a, b = constant_of(one), constant_of(other)
     return a is not None and b is not None and a.shape == b.shape and bool(np.array_equal(a, b))
+
+
+# --- TTIR: values that cannot be negative need no absolute value, and what asks for their sign has one answer. ---
+
+_ASKED = {"ttir.ge": True, "ttir.lt": False}
+"""Comparison with 0 -> what it says of a value that is not negative."""
+
+
+@register("known-signs", fusing=True)
+class KnownSigns(Pass):
+    """abs(x) -> x and where(x >= 0, a, b) -> a for an x that cannot be negative, as a sum of exponentials: logsumexp and its gradient in JAX.
+
+    A comparison with NaN would say False; the branch that it would choose is dropped all the same.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            known: set[SSAValue] = set()
+            for op in list(func.body.block.ops):
+                if len(op.results) != 1:
+                    continue
+                if _is_never_negative(op, known):
+                    known.add(op.results[0])
+                if op.name == "ttir.abs" and op.operands[0] in known:
+                    replace(op, [op.operands[0]])
+                elif op.name == "ttir.where":
+                    _choose(op, known)
+            erase_dead(func)
+
+
+def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
+    if has_trait(op, "constant"):
+        found = constant_of(op.results[0])
+        return found is not None and bool((found >= 0).all())
+    if op.name == "ttir.multiply" and op.operands[0] is op.operands[1]:
+        return True
+    if op.name == "ttir.maximum" and any(value in known for value in op.operands):
+        return True
+    return has_trait(op, "nonnegative") or (has_trait(op, "keeps_nonnegative") and all(value in known for value in op.operands))
+
+
+def _choose(op: Operation, known: set[SSAValue]) -> None:
+    mask = op.operands[0]
+    while (view := defining(mask, "ttir.broadcast", "ttir.reshape")) is not None:
+        mask = view.operands[0]
+    asked = defining(mask, *_ASKED)
+    if asked is None or asked.operands[0] not in known:
+        return
+    limit = constant_of(_behind_broadcast(asked.operands[1]))
+    if limit is None or limit.any():
+        return
+    chosen = op.operands[1 if _ASKED[asked.name] else 2]
+    if chosen.type != op.results[0].type:
+        b = Builder.in_place_of(op)
+        dims = shape(op.results[0])
+        if len(dims) != len(shape(chosen)):
+            return
+        times = [size // own for size, own in zip(dims, shape(chosen), strict=True)]
+        chosen = b.op("ttir.broadcast", [chosen], {"broadcast_dimensions": times}, [op.results[0].type])
+    replace(op, [chosen])
+
+
+def _behind_broadcast(value: SSAValue) -> SSAValue:
+    op = defining(value, "ttir.broadcast", "ttir.reshape")
+    return value if op is None else _behind_broadcast(op.operands[0])
+
+
+# --- TTIR: an index that a look-up takes as it is counts from the front, so that its way from the end is not needed elsewhere either. ---
+
+_LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
+"""Op -> its operand that holds indices, which the device reads as unsigned."""
+_VIEWS = ("ttir.reshape", "ttir.typecast", "ttir.permute")
+
+
+@register("plain-indices", fusing=True)
+class PlainIndices(Pass):
+    """where(i < 0, i + n, i) becomes i where a look-up reads i itself: the gradients of look-ups in JAX."""
+
+    def run(self, module: ModuleOp) -> None:
+        rewrite(module, _drop, "ttir.where")
+
+
+def _drop(op: Operation) -> None:
+    index = _wrapped(op)
+    if index is None or index.type != op.results[0].type or not _is_looked_up(_origin(index)):
+        return
+    replace(op, [index])
+
+
+def _wrapped(op: Operation) -> SSAValue | None:
+    mask, moved = defining(op.operands[0], "ttir.lt"), defining(op.operands[1], "ttir.add")
+    index = op.operands[2]
+    limit = constant_of(mask.operands[1]) if mask is not None and mask.operands[0] is index else None
+    if limit is None or limit.any() or moved is None or index not in moved.operands:
+        return None
+    return index
+
+
+def _origin(value: SSAValue) -> SSAValue:
+    """The value behind views."""
+    while (op := defining(value, *_VIEWS)) is not None:
+        value = op.operands[0]
+    return value
+
+
+def _is_looked_up(value: SSAValue) -> bool:
+    """Whether a look-up takes the value or a view of it."""
+    for use in value.uses:
+        place = _LOOK_UPS.get(use.operation.name)
+        if (place is not None and use.index == place) or (use.operation.name in _VIEWS and _is_looked_up(use.operation.results[0])):
+            return True
+    return False

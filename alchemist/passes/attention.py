@@ -1,0 +1,473 @@
+"""Attention: one op for what a model writes out, what that op takes as it is, and its masks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import attr, element_type, operand, set_attr, shape
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, ops_named, replace, single_use
+from alchemist.ir.layout import TILE_EDGE, layout_of
+from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import behind_unit_views, constant_of, number, scaled
+from alchemist.ops.spec import inline_scalar
+from alchemist.passes.caches import MOST_USERS, counts, position_of
+from alchemist.passes.registry import Pass, register
+from alchemist.passes.views import permuted, reshaped
+
+# --- TTIR: attention that a model writes out, as one op. ---
+
+LOWEST_SCORE = -1e4
+"""Scores at or below this are masked."""
+_LOWEST = -1e30
+"""Value of masked scores: finite in bfloat16, and far enough from its limit for sums."""
+
+
+@dataclass(slots=True)
+class _Scores:
+    """What softmax is taken of: query times key, a factor, a mask that is added or that says where `fill` stands."""
+
+    product: Operation
+    scale: float = 1.0
+    bias: SSAValue | None = None
+    chosen: SSAValue | None = None
+    fill: float = 0.0
+    inverted: bool = False
+    ops: list[Operation] = field(default_factory=list)
+
+
+@register("fuse-attention", fusing=True)
+class FuseAttention(Pass):
+    """matmul(softmax(scale * query key^T + mask), value) becomes scaled_dot_product_attention."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            position = {op: index for index, op in enumerate(func.body.block.ops)}
+            found = False
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.matmul" and len(shape(op.results[0])) == 4:
+                    found = _fuse(op, position) or found
+            if found:
+                erase_dead(func)
+
+
+def _plain(value: SSAValue, ops: list[Operation]) -> SSAValue:
+    """Behind casts of values that nothing else reads."""
+    while (cast := defining(value, "ttir.typecast")) is not None and single_use(value):
+        ops.append(cast)
+        value = cast.operands[0]
+    return value
+
+
+def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
+    ops: list[Operation] = []
+    probabilities, value = op.operands
+    if access.attr(op, "transpose_a"):
+        turn = _turn(probabilities)
+        if turn is None or not single_use(probabilities) or access.attr(turn, "permutation") != (0, 1, 3, 2):
+            return False
+        ops.append(turn)
+        probabilities = turn.operands[0]
+    turned_value = _turn(value) if access.attr(op, "transpose_b") else None
+    if access.attr(op, "transpose_b") and turned_value is None:
+        return False
+    softmax = defining(_plain(probabilities, ops), "ttir.softmax")
+    if softmax is None or not single_use(softmax.results[0]) or access.attr(softmax, "dimension") not in (3, -1):
+        return False
+    scores = _scores(softmax.operands[0])
+    if scores is None or access.attr(scores.product, "transpose_a"):
+        return False
+    query, key = scores.product.operands
+    factor = scaled(key)
+    if factor is not None and single_use(key) and shape(factor[0]) == shape(key):  # exporters of ONNX scale both sides by a root
+        key = factor[0]
+        scores.scale *= factor[1]
+        scores.ops += factor[2]
+    if len(shape(query)) != 4 or len(shape(key)) != 4:
+        return False
+    turned = None if access.attr(scores.product, "transpose_b") else defining(key, "ttir.permute")
+    if turned is None and not access.attr(scores.product, "transpose_b"):
+        return False
+    factor = scaled(query)
+    if factor is not None and single_use(query) and shape(factor[0]) == shape(query):
+        query = factor[0]
+        scores.scale *= factor[1]
+        scores.ops += factor[2]
+    b, h, rows, size = shape(query)
+    columns = shape(key)[2 if turned is None else 3]
+    right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and _value_dims(value, turned_value) == (b, h, columns, size)
+    if not right or columns < 2 or size % TILE_EDGE or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
+        return False
+    mask = scores.bias if scores.bias is not None else scores.chosen
+    if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):
+        return False
+    maker = Builder.before(op)
+    if turned is not None:
+        key = _turned_back(maker, turned)
+        scores.ops.append(turned)
+    if turned_value is not None:
+        value = _turned_back(maker, turned_value)
+        scores.ops.append(turned_value)
+    of = element_type(op.results[0])
+    if is_causal := _is_causal(scores, rows, columns):
+        mask = None
+    elif scores.chosen is not None:
+        dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
+        chosen = reshaped(maker, scores.chosen, dims)
+        low, zero = (
+            maker.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (max(scores.fill, _LOWEST), 0.0)
+        )
+        mask = maker.op("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {}, [tensor(dims, of)])
+    attributes = {"is_causal": is_causal, "scale": scores.scale}
+    made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
+    position[made] = position[op]
+    add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
+    replace(op, [_without_keys(maker, made.results[0], scores)])
+    return True
+
+
+def _is_causal(scores: _Scores, rows: int, columns: int) -> bool:
+    """Whether the mask is a constant that shows each query the keys up to its own position."""
+    mask = scores.bias if scores.chosen is None else scores.chosen
+    known = None if mask is None else constant_of(mask)
+    if known is None or known.size != rows * columns or rows != columns:
+        return False
+    visible = known == scores.inverted if scores.chosen is not None else known == 0
+    is_mask = scores.chosen is not None or bool((visible | (known <= LOWEST_SCORE)).all())
+    return is_mask and bool((visible.reshape(rows, columns) == np.tri(rows, dtype=bool)).all())
+
+
+def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:
+    """The attention with NaN in rows whose scores are all -inf, as softmax has it: the fused op's lowest score is finite, and gives a mean there."""
+    if scores.chosen is None or scores.fill != -math.inf:
+        return value
+    chosen = scores.chosen
+    known = constant_of(chosen)
+    if known is not None and bool((known == scores.inverted).any(-1).all()):
+        return value
+    dims = (1,) * (4 - len(shape(chosen))) + shape(chosen)
+    visible = reshaped(b, chosen, dims)
+    visible = visible if scores.inverted else b.value("ttir.logical_not", [visible], {}, [tensor(dims, "i1")])
+    rows, of = (*dims[:-1], 1), element_type(value)
+    keyed = b.value("ttir.reduce_or", [visible], {"dim_arg": [3], "keep_dim": True}, [tensor(rows, "i1")])
+    zero, nan = (b.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (0.0, math.nan))
+    added = b.value("ttir.where", [keyed, zero, nan], {}, [tensor(rows, of)])
+    return b.value("ttir.add", [value, added], {}, [value.type])
+
+
+def _turn(value: SSAValue) -> Operation | None:
+    """The permute that makes a value."""
+    op = defining(value, "ttir.permute")
+    return op if op is not None and len(shape(value)) == 4 else None
+
+
+def _value_dims(value: SSAValue, turned: Operation | None) -> tuple[int, ...]:
+    dims = shape(value)
+    return dims if turned is None else (*dims[:-2], dims[-1], dims[-2])
+
+
+def _is_written(key: SSAValue) -> bool:
+    """Whether the keys are a cache that a new row is written into: of one query, only decoding makes an attention."""
+    op = defining(key, "ttir.scatter", "ttir.where")
+    return op is not None and any(isinstance(value, BlockArgument) and shape(value) == shape(key) for value in op.operands)
+
+
+def _turned_back(b: Builder, turned: Operation) -> SSAValue:
+    """What the permute gives with its last two dims the other way round."""
+    source, (*first, third, last) = turned.operands[0], access.attr(turned, "permutation")
+    b.source = sources_of(turned) or None
+    made = permuted(b, source, (*first, last, third))
+    b.source = None
+    return made
+
+
+def _fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    own = (1,) * (4 - len(given)) + given
+    return len(own) == 4 and all(one in (1, extent) for one, extent in zip(own, wanted, strict=True))
+
+
+def _scores(value: SSAValue) -> _Scores | None:
+    """Peels casts, mask and scale off the softmax's input, as long as nothing else reads them."""
+    found = _Scores(None)  # type: ignore[arg-type]
+    while single_use(value):
+        value = _plain(value, found.ops)
+        if not single_use(value):
+            return None
+        product = defining(value, "ttir.matmul")
+        if product is not None:
+            found.product = product
+            return found
+        masked = found.bias is not None or found.chosen is not None
+        where, total, one = defining(value, "ttir.where"), defining(value, "ttir.add"), scaled(value)
+        if where is not None and not masked and found.scale == 1.0:
+            fills = [number(where.operands[1]), number(where.operands[2])]
+            side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= LOWEST_SCORE), None)
+            if side is None:
+                return None
+            found.chosen, found.fill, found.inverted = where.operands[0], fills[side] or 0.0, side == 1
+            found.ops.append(where)
+            value = where.operands[2 - side]
+        elif one is not None:
+            found.scale *= one[1]
+            found.ops += one[2]
+            value = one[0]
+        elif total is not None and not masked and found.scale == 1.0:
+            scored = next((pair for pair in (total.operands, total.operands[::-1]) if _is_score(pair[0])), None)
+            if scored is None:
+                return None
+            value, found.bias = scored
+            found.ops.append(total)
+        else:
+            return None
+    return None
+
+
+def _is_score(value: SSAValue) -> bool:
+    """A product of matrices, perhaps scaled."""
+    while (one := scaled(value)) is not None:
+        value = one[0]
+    return defining(value, "ttir.matmul") is not None
+
+
+# --- A constant factor on the query or the key of an attention is part of the attention's scale. ---
+
+
+@register("fold-attention-scale", fusing=True)
+class FoldAttentionScale(Pass):
+    """attention(c * query, key) becomes attention(query, key) with c in its scale; the same for the key."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in list(func.body.block.ops):
+                if op.name == "ttir.scaled_dot_product_attention":
+                    for place in (0, 1):
+                        _fold(op, place)
+            erase_dead(func)
+
+
+def _fold(attention: Operation, place: int) -> None:
+    while (found := _factor(attention.operands[place])) is not None:
+        product, source, factor = found
+        own = access.attr(attention, "scale")
+        own = 1.0 / math.sqrt(shape(attention.operands[0])[-1]) if own is None else own
+        set_attr(attention, "scale", own * factor)
+        owner = source.owner
+        add_sources(owner if isinstance(owner, Operation) else attention, product, before=False)
+        product.results[0].replace_all_uses_with(source)
+
+
+def _factor(value: SSAValue) -> tuple[Operation, SSAValue, float] | None:
+    """(c * x, x, c) behind what only moves values, as long as nothing else reads them."""
+    while single_use(value):
+        found = scaled(value)
+        if found is not None:
+            product = found[2][0]
+            fits = found[0].type == value.type and found[1] > 0
+            return (product, found[0], found[1]) if fits else None
+        move = made_by(value, "move")
+        if move is None:
+            return None
+        value = move.operands[0]
+    return None
+
+
+# --- The scale of a masked attention as part of the query's weights: the library divides the mask by any other scale than 1, in every attention again.
+
+SPLIT = "ttir.split_query_key_value_and_split_heads"
+
+
+@register("scale-queries", fusing=True, from_level=1)
+class ScaleQueries(Pass):
+    """A masked attention's scale goes into the query's weights where that loses no bit."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, "ttir.scaled_dot_product_attention"):
+            scale = access.attr(op, "scale")
+            scale = 1.0 / math.sqrt(shape(op.operands[0])[-1]) if scale is None else float(scale)
+            if operand(op, "attention_mask") is None or scale == 1.0 or not _is_power_of_two(scale):
+                continue
+            places = _places_of_weights(op.operands[0])
+            if places is not None:
+                for reader, index in places:
+                    _scale(reader, index, scale)
+                set_attr(op, "scale", 1.0)
+
+
+def _is_power_of_two(number: float) -> bool:
+    """Whether a product with it keeps every bit of a float."""
+    return math.frexp(number)[0] == 0.5
+
+
+def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
+    """Where the parameters are read (ops and places among their operands) of the product that alone makes the query; None for any other query."""
+    value = query
+    while (move := made_by(value, "rearrangement")) is not None and single_use(value):
+        value = move.operands[0]
+    split = defining(value, SPLIT)
+    if split is not None and value is split.results[0] and single_use(value) and len(split.operands) == 1:
+        product, width = made_by(split.operands[0], "product"), shape(value)[1] * shape(value)[3]
+        joined = [defining(each, "ttir.concat") for each in product.operands[1:]] if product is not None else []
+        places = [(each, 0) for each in joined if each is not None and shape(each.operands[0])[int(access.attr(each, "dim"))] == width]
+        if product is None or len(places) != len(joined) or not single_use(split.operands[0]):
+            return None
+    else:
+        product = made_by(value, "product")
+        if product is None or not single_use(value):
+            return None
+        places = [(product, index) for index in range(1, len(product.operands))]
+    values = [op.operands[index] for op, index in places]
+    return places if all(isinstance(each, BlockArgument) and element_type(each) in ("bf16", "f32") for each in values) else None
+
+
+def _scale(op: Operation, index: int, scale: float) -> None:
+    value = op.operands[index]
+    build = Builder.in_place_of(op)
+    ones = (1,) * len(shape(value))
+    factor = build.op("ttir.full", [], {"shape": ones, "fill_value": scale}, [tensor(ones, element_type(value))])
+    op.operands[index] = build.op("ttir.multiply", [value, factor], {}, [tensor(shape(value), element_type(value))])
+
+
+# --- TTIR: attention of one new token per user over its cache. ---
+
+_AFTER = {"ttir.le": (0, False), "ttir.ge": (1, False), "ttir.gt": (0, True), "ttir.lt": (1, True)}
+"""Comparison -> the operand that counts the positions, and whether it says which are hidden."""
+
+
+@register("decode-attention", fusing=True)
+class DecodeAttention(Pass):
+    """attention(query [B, H, 1, D], caches) that sees the positions up to the written one becomes scaled_dot_product_attention_decode, [1, B, H, D]."""
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            written = {op.operands[0]: op.operands[2] for op in func.body.block.ops if op.name == "ttir.paged_update_cache"}
+            for op in list(func.body.block.ops) if written else ():
+                if op.name == "ttir.scaled_dot_product_attention":
+                    _decode(op, written)
+            if written:
+                erase_dead(func)
+
+
+def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
+    query, key, value = op.operands[:3]
+    mask = operand(op, "attention_mask")
+    if mask is None or attr(op, "is_causal") or attr(op, "sliding_window_size") or key not in written or value not in written:
+        return
+    users, heads, rows, size = shape(query)
+    if rows != 1 or users > MOST_USERS or heads > TILE_EDGE or shape(key) != shape(value) or shape(key)[0] != users:
+        return
+    at = position_of(written[key])
+    if position_of(written[value]) is not at or last_visible(mask, shape(key)[2]) is not at:
+        return
+    b = Builder.in_place_of(op)
+    given = [reshaped(b, query, (1, users, heads, size)), key, value, None, written[key], None]
+    attributes = {"is_causal": True, "scale": attr(op, "scale")}
+    dims = (1, users, heads, size)
+    made = b.make("ttir.scaled_dot_product_attention_decode", given, attributes, [tensor(dims, element_type(op.results[0]))])
+    replace(op, [reshaped(b, made.results[0], (users, heads, 1, size))])
+
+
+def last_visible(mask: SSAValue, length: int) -> SSAValue | None:
+    """The position up to which an additive mask of `length` columns is 0, everything behind it hidden; None for any other mask."""
+    value = behind_unit_views(mask)
+    while (cast := defining(value, "ttir.typecast")) is not None:
+        value = behind_unit_views(cast.operands[0])
+    chosen = defining(value, "ttir.where")
+    if chosen is None:
+        return None
+    compared = defining(behind_unit_views(chosen.operands[0]), *_AFTER)
+    fills = [number(value) for value in chosen.operands[1:]]
+    if compared is None or None in fills:
+        return None
+    place, hides = _AFTER[compared.name]
+    low, zero = fills if hides else reversed(fills)
+    if zero != 0.0 or low is None or low > LOWEST_SCORE:
+        return None
+    along, position = compared.operands[place], compared.operands[1 - place]
+    return position_of(position) if counts(along, length, -1) and shape(along)[-1:] == (length,) else None
+
+
+# --- Attention that writes its heads side by side: the statement that joins them goes. ---
+
+JOINED = "alchemist.output_concat_heads"
+_ATTENTION = "ttnn.scaled_dot_product_attention"
+
+
+@register("join-attention-heads", fusing=True, from_level=1)
+class JoinAttentionHeads(Pass):
+    """scaled_dot_product_attention and concatenate_heads become one program, its result [B, 1, S, H*D]."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, "ttnn.concatenate_heads"):
+            attention = defining(op.operands[0], _ATTENTION)
+            if attention is not None and single_use(attention.results[0]):
+                _join(attention, op)
+
+
+def _join(attention: Operation, concatenate: Operation) -> None:
+    batch, rows, columns = shape(concatenate.results[0])
+    dims = (batch, 1, rows, columns)
+    layout = layout_of(concatenate.results[0].type)
+    if layout is None:
+        return
+    set_attr(attention, JOINED, True)
+    attention.results[0]._type = layout.with_(dims).type_for(dims)
+    for use in [use for use in concatenate.results[0].uses if use.operation.name == "ttnn.reshape"]:
+        add_sources(use.operation, concatenate)
+        use.operation.operands[0] = attention.results[0]
+    if not concatenate.results[0].uses:
+        erase(concatenate)
+        return
+    view = Builder.before(concatenate).make("ttnn.reshape", [attention.results[0]], {"shape": [batch, rows, columns]}, [concatenate.results[0].type])
+    set_source(view, *sources_of(concatenate))
+    replace(concatenate, list(view.results))
+
+
+# --- Attention masks of two values as bfloat4_b (with an optimization level or `precision` bfp8, bfp8_lofi): every head reads its batch's mask again.
+
+ATTENTION = "ttnn.scaled_dot_product_attention"
+FEWEST_HEADS = 4
+"""Readings of a mask, by a head of an attention each, that are worth a cast."""
+LEAST_MASKED = -1e4
+"""What masks a position out: the other value is 0, so that a block's shared exponent loses nothing of it."""
+_VIEWS = ("ttnn.repeat", "ttnn.reshape", "ttnn.permute", "ttnn.slice_static", "ttnn.typecast", "ttnn.to_layout")
+
+
+def narrow_masks(func: FuncOp) -> None:
+    """A cast behind each mask that holds only 0 and very negative values and that only attention reads."""
+    readers: dict[SSAValue, list[Operation]] = {}
+    for op in func.body.block.ops:
+        if op.name == ATTENTION and access.operands(op, "attention_mask"):
+            readers.setdefault(access.operands(op, "attention_mask")[0], []).append(op)
+    for mask, attentions in readers.items():
+        layout = layout_of(mask.type)
+        heads = sum(access.shape(op.operands[0])[1] for op in attentions)
+        alone = all(use.operation in attentions for use in mask.uses)
+        if layout is None or layout.dtype != "bf16" or layout.page != "tile" or heads < FEWEST_HEADS or not alone or not _has_two_values(mask):
+            continue
+        shape = access.shape(mask)
+        cast = Builder.before(attentions[0]).make("ttnn.typecast", [mask], {}, [layout.with_(shape, dtype="bfp_bf4").type_for(shape)])
+        if isinstance(mask.owner, Operation):
+            set_source(cast, *sources_of(mask.owner))
+        mask.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]
+
+
+def _has_two_values(value: SSAValue) -> bool:
+    while (view := defining(value, *_VIEWS)) is not None:
+        value = view.operands[0]
+    chosen = defining(value, "ttnn.where")
+    if chosen is not None:
+        return all(_is_mask_value(inline_scalar(each)) for each in chosen.operands[1:])
+    constant = defining(value, "ttnn.constant")
+    return constant is not None and all(_is_mask_value(float(each)) for each in np.unique(np.asarray(access.attr(constant, "value"), dtype=np.float32)))
+
+
+def _is_mask_value(value: float | None) -> bool:
+    return value is not None and (value == 0 or -math.inf < value <= LEAST_MASKED)

@@ -1,0 +1,436 @@
+"""Element types: narrower formats, casts that change nothing, sums in float32."""
+
+from __future__ import annotations
+
+import math
+
+from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, UnitAttr, bf16
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+
+from alchemist.ir import access
+from alchemist.ir.access import attr, shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait, named
+from alchemist.ir.edit import defining, erase, functions, is_const_eval, ops_named, single_use
+from alchemist.ir.layout import layout_of
+from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.spec import NOTE, PRODUCTS
+from alchemist.optimizer.matmul import FAST
+from alchemist.passes.attention import narrow_masks
+from alchemist.passes.lower.configs import BLOCK_PRECISIONS
+from alchemist.passes.registry import Pass, register
+
+# --- `precision`: floats as bfloat16, values between matrix products and convolutions as bfloat8_b, products in LoFi. Norms, softmax and the residual
+# stream of transformers keep bfloat16; sums of images between convolutions do not, as in hand-written networks.
+
+CARRIERS = {
+    "ttnn.split_query_key_value_and_split_heads": (0,),
+    "ttnn.scaled_dot_product_attention": (0, 1, 2),
+    "ttnn.concatenate_heads": (0,),
+    "ttnn.nlp_concat_heads": (0,),
+    "ttnn.gelu": (0,),
+    "ttnn.relu": (0,),
+    "ttnn.silu": (0,),
+}
+"""Ops whose results have the type of these operands, which all have one type."""
+IMAGES = "ttnn.conv2d"
+SUMS = "ttnn.add"
+
+
+@register("narrow-floats")
+class NarrowFloats(Pass):
+    """float32 values become bfloat16, inputs and results keep their type (`precision` other than `model`)."""
+
+    precision: str
+
+    def run(self, module: ModuleOp) -> None:
+        if self.precision != "model":
+            for func in functions(module):
+                if _is_wide(func):
+                    _narrow(func)
+
+
+def _is_wide(func: FuncOp) -> bool:
+    """Whether the model computes in float32: a bfloat16 model keeps what it computes in float32 on purpose."""
+    elements = {"f32": 0, "bf16": 0}
+    for argument in func.args:
+        kind = access.element_type(argument) if isinstance(argument.type, TensorType) else ""
+        if kind in elements:
+            elements[kind] += math.prod(shape(argument))
+    return elements["f32"] > elements["bf16"]
+
+
+def _is_float32(kind: Attribute) -> bool:
+    return isinstance(kind, TensorType) and isinstance(kind.element_type, Float32Type)
+
+
+def _as_bf16(kind: Attribute) -> Attribute:
+    assert isinstance(kind, TensorType)
+    return TensorType(bf16, kind.shape, kind.encoding)
+
+
+def _narrow(func: FuncOp) -> None:
+    block = func.body.block
+    ops = list(block.ops)
+    for argument in func.args:
+        if _is_float32(argument.type) and any(True for _ in argument.uses):
+            cast = Builder.before(ops[0]).make("ttir.typecast", [argument], {}, [_as_bf16(argument.type)])
+            argument.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]
+    for op in ops:
+        if isinstance(op, ReturnOp):
+            for index, wanted in enumerate(func.function_type.outputs):
+                value = op.operands[index]
+                if _is_float32(wanted) and value.type != wanted:
+                    back = Builder.before(op).make("ttir.typecast", [value], {}, [wanted])
+                    if isinstance(value.owner, Operation):
+                        set_source(back, *sources_of(value.owner))
+                    op.operands[index] = back.results[0]
+            continue
+        for result in op.results:
+            if not _is_float32(result.type):
+                continue
+            if any(isinstance(value.type, TensorType) for value in op.operands):
+                Rewriter.replace_value_with_new_type(result, _as_bf16(result.type))
+            else:  # a constant
+                after = op.next_op
+                assert after is not None
+                cast = Builder.before(after).make("ttir.typecast", [result], {}, [_as_bf16(result.type)])
+                set_source(cast, *sources_of(op))
+                result.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]
+
+
+@register("narrow-products")
+class NarrowProducts(Pass):
+    """Values that only matrix products, convolutions and attention read become bfloat8_b, products run in LoFi or HiFi2 (`precision` bfp8, bfp8_lofi).
+
+    So do attention masks of two values, with an optimization level at any precision: they lose nothing.
+    In bfp8_lofi a GELU that a program config of level 1 or 2 holds comes from the chip's table.
+    """
+
+    precision: str
+    math_fidelity: str | None
+    optimization_level: int
+
+    def run(self, module: ModuleOp) -> None:
+        if self.precision not in BLOCK_PRECISIONS:
+            for func in functions(module) if self.optimization_level else ():
+                if not is_const_eval(func):
+                    narrow_masks(func)
+            return
+        fidelity = self.math_fidelity or ("lofi" if self.precision == "bfp8_lofi" else "hifi2")
+        for func in functions(module, const_eval=False):
+            for value in _narrow_values(func):
+                layout = layout_of(value.type)
+                assert layout is not None
+                Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype="bfp_bf8").type_for(shape(value)))
+            narrow_masks(func)
+            for op in func.body.block.ops:
+                if op.name in named("ttnn", "product", "convolution2d"):
+                    _set_fidelity(op, fidelity)
+                if op.name == IMAGES:
+                    _prepare_for(op)
+                if has_trait(op, "product") and self.precision == "bfp8_lofi" and access.attr(op, "activation") == "gelu":
+                    op.attributes[FAST] = UnitAttr()
+
+
+def _set_fidelity(op: Operation, fidelity: str) -> None:
+    if access.attr(op, "compute_config") is None and _dtype(op.operands[0]) != "f32":
+        values = {"math_fidelity": fidelity, "math_approx_mode": False, "fp32_dest_acc_en": False, "packer_l1_acc": True}
+        access.set_attr(op, "compute_config", access.struct("ttnn.device_compute_kernel_config", values))
+
+
+def _prepare_for(op: Operation) -> None:
+    """Weights are prepared for the types that the convolution reads and writes."""
+    read, made = _dtype(op.operands[0]), _dtype(op.results[0])
+    for value in op.operands[1:]:
+        maker = value.owner
+        if isinstance(maker, Operation) and maker.name.startswith("ttnn.prepare_conv2d"):
+            if read == "bfp_bf8":
+                access.set_attr(maker, "input_dtype", read)
+            if made and made != (read or "bf16"):
+                access.set_attr(maker, "output_dtype", made)
+
+
+def _dtype(value: SSAValue) -> str:
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None and layout.data.tile and not layout.on_host else ""
+
+
+def _narrow_values(func: FuncOp) -> list[SSAValue]:
+    """Results of products, convolutions and carriers that reach nothing but products and convolutions, through carriers and sums of images that become
+    narrow as a whole."""
+    found: dict[SSAValue, None] = {}
+    for op in func.body.block.ops:
+        if has_trait(op, "product") or op.name in CARRIERS or op.name == IMAGES or _is_sum(op):
+            found.update(dict.fromkeys(value for value in op.results if _dtype(value) == "bf16"))
+    changed = True
+    while changed:
+        before = len(found)
+        for value in list(found):
+            if not all(_may_read(use.operation, use.index, found) for use in value.uses) or not _is_made_narrow(value, found):
+                found.pop(value)
+        changed = len(found) < before
+    return list(found)
+
+
+def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
+    if has_trait(op, "product"):
+        return index < 2
+    if op.name == IMAGES:
+        return index == 0
+    if _is_sum(op):
+        return all(each in narrow for each in (*op.operands, *op.results))
+    return index in CARRIERS.get(op.name, ()) and all(result in narrow for result in op.results)
+
+
+def _is_made_narrow(value: SSAValue, narrow: dict[SSAValue, None]) -> bool:
+    op = value.owner
+    assert isinstance(op, Operation)
+    if has_trait(op, "product") or op.name == IMAGES:
+        return True
+    if _is_sum(op):
+        return all(each in narrow for each in op.operands)
+    return all(op.operands[index] in narrow for index in CARRIERS[op.name]) and all(result in narrow for result in op.results)
+
+
+def _is_sum(op: Operation) -> bool:
+    """A sum of two flat images [1, 1, N*H*W, C]."""
+    if op.name != SUMS:
+        return False
+    shapes = {shape(value) for value in (*op.operands, *op.results)}
+    return len(shapes) == 1 and all(len(each) == 4 and each[:2] == (1, 1) for each in shapes)
+
+
+# --- TTNN: casts there and back, and casts through a type that adds nothing. ---
+
+_EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "u32"), ("u16", "si32"), ("u8", "u32"), ("u8", "si32")})
+"""Casts that can be undone."""
+_INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
+_INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
+"""Ops whose result of this number is an index: small and not negative."""
+_NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
+"""Ops with numbers that have to be whole as well."""
+
+
+def is_whole(value: SSAValue) -> bool:
+    """Whether the ops that made a value give whole numbers only."""
+    seen, todo = {value}, [value]
+    while todo:
+        value = todo.pop()
+        if not isinstance(value, OpResult):
+            return False
+        op = value.op
+        if (
+            has_trait(op, "integral")
+            or (op.name in _INDICES and value.index == _INDICES[op.name])
+            or (op.name == "ttnn.typecast" and _is_integer(op.operands[0]))
+        ):
+            continue
+        numbers = [attr(op, name) for name in _NUMBERS.get(op.name, ())]
+        if not has_trait(op, "keeps_integral") and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
+            return False
+        operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
+        todo += [operand for operand in operands if operand not in seen]
+        seen.update(operands)
+    return True
+
+
+def _is_integer(value: SSAValue) -> bool:
+    return _element(value) in _INTEGERS
+
+
+def _element(value: SSAValue) -> str:
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None else ""
+
+
+@register("fold-typecasts")
+class FoldTypecasts(Pass):
+    """Casts that cancel out or go through a needless type."""
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, "ttnn.typecast"):
+            _fold(op)
+
+
+def _fold(op: Operation) -> None:
+    inner = defining(op.operands[0], "ttnn.typecast")
+    if inner is None:
+        return
+    source = inner.operands[0]
+    first, middle, last = _element(source), _element(inner.results[0]), _element(op.results[0])
+    exact = (first, middle) in _EXACT or (first not in _INTEGERS and middle in _INTEGERS and is_whole(source))
+    if first == last and exact and source.type == op.results[0].type:
+        op.results[0].replace_all_uses_with(source)
+        erase(op)
+    elif (first, middle) == ("u32", "si32") and last not in _INTEGERS and is_whole(source):
+        op.operands[0] = source
+    else:
+        return
+    if not any(True for _ in inner.results[0].uses):
+        erase(inner)
+
+
+# --- TTNN: a matrix product is written in the type that its readers ask for, and reads a narrower one as it is. ---
+
+MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static")
+"""Ops that give values of any type as they are."""
+
+
+ROTATION = "ttnn.rotary_embedding_hf"
+
+
+@register("cast-in-product", fusing=True)
+class CastInProduct(Pass):
+    """typecast(move(matmul(a, b))) becomes move(matmul(a, b, dtype=...)), rounded once as before; heads are joined, and what
+    products alone read is reshaped, before a typecast to a wider type.
+
+    So do sums and products of elements from float32 to bfloat16, and comparisons to any type that their results are cast to.
+
+    matmul(typecast(a), b) of a typecast from bfloat16 to float32 becomes matmul(a, b, dtype=float32): the product is the same.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, *named("ttnn", "product", "arithmetic"), const_eval=False):
+            _fold_cast(op)
+        for op in ops_named(module, *named("ttnn", "comparison"), const_eval=False):
+            _fold_truth(op)
+        for op in ops_named(module, "ttnn.concatenate_heads", const_eval=False):
+            _widen_later(op)
+        for op in ops_named(module, "ttnn.reshape", const_eval=False):
+            if _is_read_by_products(op):
+                _widen_later(op)
+        for op in ops_named(module, *named("ttnn", "product"), const_eval=False):
+            _read_narrow(op)
+
+
+def _kind(value: SSAValue) -> str:
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None else ""
+
+
+@register("cast-before-rotation", fusing=True)
+class CastBeforeRotation(Pass):
+    """typecast(rotary_embedding_hf(heads of a product)) becomes rotary_embedding_hf of heads that the product writes in bfloat16, by tables in float32.
+
+    What attention reads in bfloat16 is rounded there; queries and keys once more behind the rotation. Only where the product's other heads are
+    cast, too, so that three programs go away.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for op in ops_named(module, *named("ttnn", "product"), const_eval=False):
+            _fold_cast(op, ROTATION)
+
+
+def _fold_cast(product: Operation, through: str = "") -> None:
+    """through: an op without which this is not done, and which is passed like moves."""
+    if _kind(product.results[0]) != "f32" or any(_kind(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
+        return
+    moved: list[SSAValue] = [product.results[0]]
+    casts: list[Operation] = []
+    for value in moved:
+        for use in value.uses:
+            if use.operation.name == "ttnn.typecast":
+                casts.append(use.operation)
+            elif use.operation.name in (*MOVES, through) and use.index == 0:
+                moved += [result for result in use.operation.results if result not in moved]
+            else:
+                return
+    if not casts or any(_kind(cast.results[0]) != "bf16" for cast in casts):
+        return
+    if through and not any(defining(value, through) for value in moved):
+        return
+    note = next((cast.attributes[NOTE] for cast in casts if NOTE in cast.attributes), None)
+    _retype(moved, casts, "bf16")
+    if note is not None and NOTE not in product.attributes:
+        product.attributes[NOTE] = note
+
+
+def _fold_truth(op: Operation) -> None:
+    moved: list[SSAValue] = [op.results[0]]
+    casts: list[Operation] = []
+    for value in moved:
+        for use in value.uses:
+            if use.operation.name == "ttnn.typecast":
+                casts.append(use.operation)
+            elif use.operation.name == "ttnn.reshape":
+                moved.append(use.operation.results[0])
+            else:
+                return
+    wanted = {_kind(cast.results[0]) for cast in casts}
+    if len(wanted) == 1 and not wanted & {"u8", "u16"}:
+        _retype(moved, casts, wanted.pop())
+
+
+def _retype(values: list[SSAValue], casts: list[Operation], dtype: str) -> None:
+    """The values are of type `dtype`, the casts go away."""
+    for value in values:
+        layout = layout_of(value.type)
+        assert layout is not None
+        Rewriter.replace_value_with_new_type(value, layout.with_(shape(value), dtype=dtype).type_for(shape(value)))
+    for cast in casts:
+        source = cast.operands[0]
+        cast.results[0].replace_all_uses_with(source)
+        erase(cast)
+
+
+def _is_read_by_products(op: Operation) -> bool:
+    """Whether nothing but products that read a narrower type as it is, too, reads the result."""
+    uses = list(op.results[0].uses)
+    return bool(uses) and all(use.index == 0 and use.operation.name in PRODUCTS and _reads_narrow(use.operation) for use in uses)
+
+
+def _reads_narrow(product: Operation) -> bool:
+    return (_kind(product.operands[1]), _kind(product.results[0])) == ("f32", "f32")
+
+
+def _widen_later(heads: Operation) -> None:
+    """A cast in front of a move stands behind it."""
+    cast = defining(heads.operands[0], "ttnn.typecast")
+    if cast is None or not single_use(cast.results[0]) or (_kind(cast.operands[0]), _kind(cast.results[0])) != ("bf16", "f32"):
+        return
+    wide = heads.results[0].type
+    result: SSAValue = heads.results[0]
+    layout = layout_of(wide)
+    assert layout is not None
+    heads.operands[0] = cast.operands[0]
+    result = Rewriter.replace_value_with_new_type(result, layout.with_(shape(result), dtype="bf16").type_for(shape(result)))
+    cast.detach()  # type: ignore[no-untyped-call]
+    assert heads.parent is not None
+    heads.parent.insert_op_after(cast, heads)
+    result.replace_all_uses_with(Rewriter.replace_value_with_new_type(cast.results[0], wide))
+    cast.operands[0] = result
+
+
+def _read_narrow(product: Operation) -> None:
+    cast = defining(product.operands[0], "ttnn.typecast")
+    if cast is None or (_kind(cast.operands[0]), _kind(cast.results[0])) != ("bf16", "f32") or not _reads_narrow(product):
+        return
+    product.operands[0] = cast.operands[0]
+    if not list(cast.results[0].uses):
+        erase(cast)
+
+
+# --- TTNN: float32 stays float32 under a compute config that only says something else. ---
+
+_CONFIG, _FIELD = "compute_config", "fp32_dest_acc_en"
+
+
+@register("float32-sums")
+class Float32Sums(Pass):
+    """A compute config that says nothing of sums adds float32 operands in 32 bits, as the library does without any config.
+
+    The library's config class has 16-bit sums for what is not given: `math_fidelity=hifi4` alone would make a float32 model less exact.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module):
+            for op in func.body.block.ops:
+                config = access.attr(op, _CONFIG) if op.operands else None
+                if config is None or config.get(_FIELD) is not None:
+                    continue
+                layouts = [layout_of(value.type) for value in op.operands[:2]]
+                if all(of is None or of.dtype == "f32" for of in layouts):
+                    access.set_attr(op, _CONFIG, access.struct("ttnn.device_compute_kernel_config", {**config, _FIELD: True}))

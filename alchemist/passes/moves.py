@@ -1,0 +1,578 @@
+"""TTNN: moves of data by transposes and on rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ttnn_shim.errors import ShimError
+from ttnn_shim.queries import Spec, query
+from xdsl.dialects.builtin import FunctionType, ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from alchemist.ir import access
+from alchemist.ir.access import shape
+from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, connected, defining, erase, erase_dead, functions, made_by, replace, single_use
+from alchemist.ir.layout import TTNNLayout, layout_of
+from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.constants import FixedValues
+from alchemist.ops.library_names import DTYPES
+from alchemist.ops.spec import NOTE
+from alchemist.optimizer.movement import CARDS, FREE, Price, are_faster, lies_in_tiles, price_of
+from alchemist.options import CompilerOptions
+from alchemist.passes.registry import Pass, register
+
+# --- TTNN: columns and heads by way of transposes, which move whole tiles, where a reshape would take all tiles apart. ---
+
+RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
+_DTYPES = ("bf16", "f32", "si32", "u32")
+
+
+@register("turned-moves", fusing=True, from_level=1)
+class TurnedMoves(Pass):
+    """From optimization level 1 on, reshapes that would move single elements become transposes and views, where that is faster.
+
+    [.., M] as a column [.., M, 1] is a row that is turned. [B, S, H*D] as heads [B, H, S, D] is turned to [B, H*D, S], viewed as [B, H, D, S], whose
+    tiles are the same if D is a number of tiles, and turned back; heads become rows of columns in the same way.
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module, const_eval=False):
+            fixed = FixedValues(func)
+            for op in list(func.body.block.ops):
+                if op.parent is not None and op.name in (RESHAPE, PERMUTE) and op.results[0] not in fixed and lies_in_tiles(op.results[0], _DTYPES):
+                    self._turn(op)
+
+    def _turn(self, op: Operation) -> None:
+        before = defining(op.operands[0], RESHAPE if op.name == PERMUTE else PERMUTE)
+        if before is not None and (not single_use(op.operands[0]) or not lies_in_tiles(before.operands[0], _DTYPES)):
+            before = None
+        moves = _Moves(op, (before if before is not None else op).operands[0])
+        made = _heads(moves, before, op) if op.name == PERMUTE else _joined(moves, before, op) or _column(_Moves(op, op.operands[0]), op)
+        if made is None:
+            return
+        replaced = [op] if made.start is op.operands[0] else [op, before] if before is not None else [op]
+        if self._gains(made.ops, replaced):
+            for each in made.ops:
+                add_sources(each, *reversed(replaced[1:]))
+            replace(op, [made.value])
+            for each in replaced[1:]:
+                erase(each)
+        else:
+            for each in reversed(made.ops):
+                erase(each)
+
+    def _gains(self, made: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
+        """Beyond half the clock's error of the new ops."""
+        new, old = [price_of(op, self.options) for op in made], [price_of(op, self.options) for op in replaced]
+        gain = sum(each.ns for each in old) - sum(each.ns for each in new)
+        return math.isfinite(gain) and gain > sum(each.error_ns for each in new) / 2
+
+
+class _Moves:
+    """Moves in front of an op, one after the other."""
+
+    def __init__(self, op: Operation, start: SSAValue) -> None:
+        self.start = self.value = start
+        self.ops: list[Operation] = []
+        self._builder = Builder.before(op)
+        self._builder.source = sources_of(op) or None
+
+    def _make(self, name: str, attributes: dict[str, object], dims: tuple[int, ...]) -> None:
+        of = layout_of(self.value.type)
+        assert of is not None
+        made = self._builder.make(name, [self.value], attributes, [of.with_(dims).type_for(dims)])
+        self.ops.append(made)
+        self.value = made.results[0]
+
+    def reshape(self, *dims: int) -> None:
+        if shape(self.value) != dims:
+            self._make(RESHAPE, {"shape": dims}, dims)
+
+    def turn(self) -> None:
+        """The last two dims change places."""
+        dims = shape(self.value)
+        rank = len(dims)
+        self._make("ttnn.transpose", {"dim0": rank - 2, "dim1": rank - 1}, (*dims[:-2], dims[-1], dims[-2]))
+
+    def permute(self, order: Sequence[int]) -> None:
+        """Dims in front of the last two."""
+        dims = shape(self.value)
+        if list(order) != list(range(len(order))):
+            whole = (*order, len(dims) - 2, len(dims) - 1)
+            self._make(PERMUTE, {"permutation": whole}, tuple(dims[place] for place in whole))
+
+
+def _column(moves: _Moves, op: Operation) -> _Moves | None:
+    """A reshape to or from columns of one element each."""
+    before, after = shape(moves.value), shape(op.results[0])
+    columns = [len(dims) > 1 and dims[-1] == 1 and dims[-2] > 1 for dims in (before, after)]
+    if not any(columns):
+        return None
+    if columns[0]:
+        moves.turn()
+    if columns[1]:
+        moves.reshape(*after[:-2], 1, after[-2])
+        moves.turn()
+    else:
+        moves.reshape(*after)
+    return moves
+
+
+def _heads(moves: _Moves, split: Operation | None, op: Operation) -> _Moves | None:
+    """[.., S, X.., D] of rows, with S moved behind X: in front of D or behind it."""
+    if split is None:
+        return None
+    dims, order = shape(op.operands[0]), tuple(access.attr(op, "permutation"))
+    last = len(dims) - 1
+    turned = order[-2] == last
+    tokens = order[-1] if turned else order[-2]
+    if last not in order[-2:] or tokens >= last - 1 or (not turned and order[-1] != last):
+        return None
+    outer, inner = dims[:tokens], dims[tokens + 1 :]
+    moves.reshape(*outer, dims[tokens], math.prod(inner))
+    moves.turn()
+    moves.reshape(*outer, *inner, dims[tokens])
+    moves.permute([place - (place > tokens) for place in order[:-2]])
+    if not turned:
+        moves.turn()
+    return moves
+
+
+def _joined(moves: _Moves, turned: Operation | None, op: Operation) -> _Moves | None:
+    """[X.., S, D] with S moved in front of some of X, and those joined with D."""
+    if turned is None:
+        return None
+    dims, order = shape(turned.operands[0]), tuple(access.attr(turned, "permutation"))
+    tokens = order.index(len(dims) - 2)
+    if order[-1] != len(dims) - 1 or tokens >= len(dims) - 2:
+        return None
+    outer, inner = order[:tokens], order[tokens + 1 : -1]
+    moves.turn()
+    moves.permute([*outer, *inner])
+    moves.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])
+    moves.turn()
+    moves.reshape(*shape(op.results[0]))
+    return moves
+
+
+# --- TTNN: reshapes, permutes, slices and concatenations that work on rows where tiles would have to be taken apart for each of them. ---
+
+_TO_LAYOUT = "ttnn.to_layout"
+_KINDS = ("bf16", "f32")
+_ROUNDS = 8
+"""Of single changes; in the models of this project's tests the third one finds nothing more."""
+
+
+@register("moves-in-rows", fusing=True, from_level=1)
+class MovesInRows(Pass):
+    """From optimization level 1 on, moves of data that are faster on rows than in tiles work on rows, with to_layout in front of them and behind.
+
+    A window of pixels, a head or a token that does not begin a tile: the library takes all tiles apart and puts them together again, for each op. On
+    rows a reshape is a view, and a permute moves lines. Which ops change is decided for all that hang together, beyond the clock's error.
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module, const_eval=False):
+            fixed = FixedValues(func)
+            for group in _groups(func, fixed):
+                _Group(group, fixed, self.options).rewrite()
+
+
+def _groups(func: FuncOp, fixed: FixedValues) -> Iterator[list[Operation]]:
+    """Moves that read each other's results or one value, in program order."""
+    moves = [op for op in func.body.block.ops if _is_move(op, fixed)]
+    known_by: dict[SSAValue, Operation] = {}
+    links = [(op, known_by.setdefault(value, op)) for op in moves for value in (*op.operands, *op.results)]
+    yield from connected(moves, links)
+
+
+def _is_move(op: Operation, fixed: FixedValues) -> bool:
+    values = [*op.operands, *op.results]
+    return has_trait(op, "move") and len(op.results) == 1 and op.results[0] not in fixed and all(lies_in_tiles(value, _KINDS) for value in values)
+
+
+@dataclass(slots=True)
+class _Value:
+    """A value of the group with the op that takes its tiles apart, and the one that puts its rows into tiles.
+
+    maker, readers: ops of the group. rows: the form of a value that enters the group. outside: it is read elsewhere, in tiles. leaving: ops that put it
+    into rows for others.
+    """
+
+    maker: Operation | None
+    readers: list[Operation] = field(default_factory=list)
+    rows: SSAValue | None = None
+    outside: bool = False
+    leaving: list[Operation] = field(default_factory=list)
+    to_rows: Operation | None = None
+    to_tiles: Operation | None = None
+    rows_price: Price = FREE
+    tiles_price: Price = FREE
+
+
+class _Group:
+    """Moves that hang together: each works on tiles, or on rows."""
+
+    def __init__(self, ops: list[Operation], fixed: FixedValues, options: CompilerOptions) -> None:
+        self._ops, self._fixed, self._options = ops, fixed, options
+        self._on_rows: dict[Operation, Operation] = {}
+        self._values: dict[SSAValue, _Value] = {}
+        self._prices: dict[tuple[Operation, bool], Price] = {}
+
+    def rewrite(self) -> None:
+        tiles = {op: price_of(op, self._options) for op in self._ops}
+        if not 0 < sum(price.ns for price in tiles.values()) < math.inf:
+            return
+        self._prepare()
+        for op, price in tiles.items():
+            self._prices[op, False] = price
+            self._prices[op, True] = price_of(self._on_rows[op], self._options)
+        as_it_is = dict.fromkeys(self._ops, False)
+        best = min((self._improved(dict.fromkeys(self._ops, start)) for start in (False, True)), key=self._ns)
+        if not any(best.values()) or self._ns(as_it_is) - self._ns(best) <= self._error_ns(best) / 2:
+            best = as_it_is
+        self._settle(best)
+
+    def _prepare(self) -> None:
+        """Every op on rows, and every value in both forms."""
+        for op in self._ops:
+            for value in op.operands:
+                if value not in self._values:
+                    self._values[value] = self._entering(value, op)
+                self._values[value].readers.append(op)
+            result = op.results[0]
+            rows = [self._rows_of(value) for value in op.operands]
+            made = type(op).create(operands=rows, result_types=[_in_rows(result)], properties=op.properties, attributes=op.attributes)
+            set_source(made, *sources_of(op))
+            assert op.parent is not None
+            op.parent.insert_op_before(made, op)
+            self._on_rows[op] = made
+            self._values[result] = self._made(op, made)
+        inside = set(self._ops)
+        for op in self._ops:
+            made_here = self._values[op.results[0]]
+            others = [use.operation for use in op.results[0].uses if use.operation not in inside and use.operation is not made_here.to_rows]
+            made_here.leaving = [other for other in others if other.name == _TO_LAYOUT and other.results[0].type == _in_rows(op.results[0])]
+            made_here.outside = len(others) > len(made_here.leaving)
+
+    def _entering(self, value: SSAValue, reader: Operation) -> _Value:
+        maker = defining(value, _TO_LAYOUT)
+        if maker is not None and maker.operands[0].type == _in_rows(value):
+            return _Value(None, rows=maker.operands[0])
+        b = Builder.before(reader)
+        b.source = sources_of(reader)
+        to_rows = b.make(_TO_LAYOUT, [value], {NOTE: "rows: within tiles each of these moves takes all of them apart"}, [_in_rows(value)])
+        price = FREE if value in self._fixed else price_of(to_rows, self._options)
+        return _Value(None, rows=to_rows.results[0], to_rows=to_rows, rows_price=price)
+
+    def _made(self, op: Operation, on_rows: Operation) -> _Value:
+        b = Builder.after(op)
+        b.source = sources_of(op)
+        to_tiles = b.make(_TO_LAYOUT, [on_rows.results[0]], {}, [op.results[0].type])
+        to_rows = b.make(_TO_LAYOUT, [op.results[0]], {}, [_in_rows(op.results[0])])
+        return _Value(op, to_rows=to_rows, to_tiles=to_tiles, rows_price=price_of(to_rows, self._options), tiles_price=price_of(to_tiles, self._options))
+
+    def _rows_of(self, value: SSAValue, chosen: Mapping[Operation, bool] | None = None) -> SSAValue:
+        """What an op on rows reads."""
+        known = self._values[value]
+        if known.maker is not None and (chosen is None or chosen[known.maker]):
+            return self._on_rows[known.maker].results[0]
+        if known.rows is not None:
+            return known.rows
+        assert known.to_rows is not None
+        return known.to_rows.results[0]
+
+    def _conversion(self, value: _Value, chosen: Mapping[Operation, bool]) -> Price:
+        """Of the value's other form, where something reads it."""
+        if value.maker is not None and chosen[value.maker]:
+            return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else FREE
+        return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else FREE
+
+    def _prices_of(self, ops: Iterable[Operation], values: Iterable[_Value], chosen: Mapping[Operation, bool]) -> Iterator[Price]:
+        yield from (self._prices[op, chosen[op]] for op in ops)
+        yield from (self._conversion(value, chosen) for value in values)
+
+    def _ns(self, chosen: Mapping[Operation, bool]) -> float:
+        return sum(price.ns for price in self._prices_of(self._ops, self._values.values(), chosen))
+
+    def _error_ns(self, chosen: Mapping[Operation, bool]) -> float:
+        """Of what is not as it was."""
+        changed = [op for op in self._ops if chosen[op]]
+        return sum(price.error_ns for price in self._prices_of(changed, self._values.values(), chosen))
+
+    def _improved(self, chosen: dict[Operation, bool]) -> dict[Operation, bool]:
+        """Changes an op, or an op with what it reads, as long as that is faster."""
+        for _ in range(_ROUNDS):
+            changed = False
+            for op in self._ops:
+                makers = [maker for value in op.operands if (maker := self._values[value].maker) is not None]
+                for several in ([op], [op, *makers]):
+                    changed = self._change(several, chosen) or changed
+            if not changed:
+                break
+        return chosen
+
+    def _change(self, several: list[Operation], chosen: dict[Operation, bool]) -> bool:
+        touched = list({id(value): value for op in several for each in (*op.operands, *op.results) for value in [self._values[each]]}.values())
+        before = sum(price.ns for price in self._prices_of(several, touched, chosen))
+        to, old = not chosen[several[0]], {op: chosen[op] for op in several}
+        chosen.update(dict.fromkeys(several, to))
+        if sum(price.ns for price in self._prices_of(several, touched, chosen)) < before:
+            return True
+        chosen.update(old)
+        return False
+
+    def _settle(self, chosen: Mapping[Operation, bool]) -> None:
+        """Keeps each op in the chosen form, and the conversions that are read."""
+        dead: list[Operation] = []
+        for op in self._ops:
+            value, rows = self._values[op.results[0]], self._on_rows[op]
+            dead.append(op if chosen[op] else rows)
+            if not chosen[op]:
+                continue
+            assert value.to_tiles is not None
+            for place, operand in enumerate(op.operands):
+                rows.operands[place] = self._rows_of(operand, chosen)
+            for other in value.leaving:
+                replace(other, [rows.results[0]])
+            others = [use for use in op.results[0].uses if use.operation is not value.to_rows and not chosen.get(use.operation, False)]
+            for use in others:
+                use.operation.operands[use.index] = value.to_tiles.results[0]
+        conversions = [each for value in self._values.values() for each in (value.to_rows, value.to_tiles) if each is not None]
+        for op in (*conversions, *reversed(dead), *conversions):
+            if op.parent is not None and not any(True for result in op.results for _ in result.uses):
+                erase(op)
+
+
+def _in_rows(value: SSAValue) -> TensorType[Attribute]:
+    of = layout_of(value.type)
+    assert of is not None
+    return of.with_(shape(value), page="row_major").type_for(shape(value))
+
+
+# --- Results whose rows would have to move between tiles are returned in rows. ---
+
+WORTH = 50_000.0
+"""Nanoseconds that returning rows has to save at optimization level 0: below that, a result in tiles like all others is worth more."""
+_BLOCKS = ("bfp_bf8", "bfp_bf4")
+
+
+@register("returned-rows")
+class ReturnedRows(Pass):
+    """The last reshape of a result works on rows, where it is a view, if the clock says that this is much faster.
+
+    Optimization level 0 asks for both cards and for `WORTH` device time: what the caller gets is a result in rows, written by the library's plain path.
+    """
+
+    options: CompilerOptions
+
+    def run(self, module: ModuleOp) -> None:
+        cards, worth = ((self.options.card,), 0.0) if self.options.optimization_level else (CARDS, WORTH)
+        for func in functions(module, const_eval=False):
+            _return_rows(func, cards, worth)
+
+
+def _return_rows(func: FuncOp, cards: Sequence[str], worth: float) -> None:
+    end = func.get_return_op()
+    assert end is not None
+    for value in list(end.operands):
+        op = defining(value, "ttnn.reshape")
+        if op is None or not single_use(value) or shape(op.operands[0])[-1:] != shape(value)[-1:]:
+            continue
+        before, after = layout_of(op.operands[0].type), layout_of(value.type)
+        if before is None or after is None or before.on_host or (before.page, after.page) != ("tile", "tile") or before.dtype in _BLOCKS:
+            continue
+        if before.is_sharded or not all(_gain_ns(shape(op.operands[0]), shape(value), DTYPES[before.dtype], card) > worth for card in cards):
+            continue
+        b = Builder.before(op)
+        rows = b.make("ttnn.to_layout", [op.operands[0]], {}, [before.with_(shape(op.operands[0]), page="row_major").type_for(shape(op.operands[0]))])
+        made = b.make("ttnn.reshape", [rows.results[0]], {"shape": shape(value)}, [after.with_(shape(value), page="row_major").type_for(shape(value))])
+        for each in (rows, made):
+            set_source(each, *sources_of(op))
+        replace(op, [made.results[0]])
+    func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [value.type for value in end.operands])
+
+
+def _gain_ns(before: tuple[int, ...], after: tuple[int, ...], dtype: str, card: str) -> float:
+    """How much less time tiles take to become rows than rows to move between tiles; 0 where the clock cannot tell."""
+    tiled = Spec(before, dtype, "tile")
+    try:
+        moved = query("ttnn.reshape", [tiled], card=card, shape=after).device_ns
+        untiled = query("ttnn.to_layout", [tiled], card=card, layout="row_major").device_ns
+    except ShimError:
+        return 0.0
+    return moved - untiled if untiled else 0.0
+
+
+# --- TTNN: constant rows beside a product's rows (a class token in front of patches) become rows of zeros that the product reads. ---
+
+_OF_LINEAR = ("operandSegmentSizes", "activation")
+
+
+@register("rows-in-front", fusing=True)
+class RowsInFront(Pass):
+    """concat([token, linear(x)]) + positions becomes matmul([0, x]) + (concat([token, bias]) + positions), where the clock says so.
+
+    Rows that do not begin a tile are joined out of tiles: the library takes all of them apart and puts them together again. Rows of zeros are put in front
+    while x is not in tiles yet; what is added to them is one constant.
+    """
+
+    def run(self, module: ModuleOp) -> None:
+        for func in functions(module, const_eval=False):
+            joins = [op for op in func.body.block.ops if op.name == "ttnn.concat"]
+            if joins:
+                fixed = FixedValues(func)
+                if any([_rewrite(op, fixed) for op in joins]):
+                    erase_dead(func)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """concat([*front, product]): front [1, k, D] each, product [B, S - k, D] of `rows`, which are not in tiles yet.
+
+    replaced: ops that the rewrite makes needless, makers first. positions: what the last of them adds to all rows, if it adds something constant.
+    """
+
+    front: tuple[SSAValue, ...]
+    rows: SSAValue
+    product: Operation
+    positions: SSAValue | None
+    replaced: tuple[Operation, ...]
+
+
+def _rewrite(op: Operation, fixed: FixedValues) -> bool:
+    found = _match(op, fixed)
+    if found is None:
+        return False
+    last = found.replaced[-1]
+    made, at_run_time = _make(found, shape(op.results[0]))
+    if not are_faster(at_run_time, found.replaced):
+        for each in reversed(made):
+            erase(each)
+        return False
+    for each in found.replaced[::-1]:
+        add_sources(made[-1], each)
+    replace(last, list(made[-1].results))
+    return True
+
+
+def _match(op: Operation, fixed: FixedValues) -> _Joined | None:
+    dims = shape(op.results[0])
+    *first, joined = op.operands
+    if len(dims) != 3 or int(access.attr(op, "dim")) not in (1, -2) or not first or not fixed.issuperset(first) or joined in fixed:
+        return None
+    front = [_of_one_batch(value) for value in first]
+    replaced = [op]
+    while (view := defining(joined, "ttnn.reshape")) is not None and single_use(joined):
+        replaced.insert(0, view)
+        joined = view.operands[0]
+    product = made_by(joined, "product")
+    if product is None or not single_use(joined) or access.attr(product, "activation") or not fixed.issuperset(product.operands[1:]):
+        return None
+    tiles = defining(product.operands[0], "ttnn.to_layout")
+    kinds = {(kind.dtype, kind.page, kind.is_sharded, kind.on_host) for value in (*front, joined) if value is not None and (kind := layout_of(value.type))}
+    if None in front or tiles is None or not single_use(tiles.results[0]) or len(kinds) != 1 or ("tile", False, False) not in {kind[1:] for kind in kinds}:
+        return None
+    plain, views = _below_views(tiles.operands[0])
+    before = layout_of(plain.type)
+    rows = dims[1] - sum(shape(value)[1] for value in first)
+    if before is None or before.page != "row_major" or before.is_sharded or math.prod(shape(tiles.operands[0])[:-1]) != dims[0] * rows:
+        return None
+    added, positions = _positions(op, fixed)
+    replaced = [*views, tiles, product, *replaced, *([] if added is None else [added])]
+    return _Joined(tuple(value for value in front if value is not None), plain, product, positions, tuple(replaced))
+
+
+def _below_views(value: SSAValue) -> tuple[SSAValue, list[Operation]]:
+    """What reshapes of rows that nothing else reads are made of, and the reshapes, makers first."""
+    views: list[Operation] = []
+    while (view := defining(value, "ttnn.reshape")) is not None and single_use(value):
+        kind = layout_of(view.operands[0].type)
+        if kind is None or kind.page != "row_major":
+            break
+        views.insert(0, view)
+        value = view.operands[0]
+    return value, views
+
+
+def _of_one_batch(value: SSAValue) -> SSAValue | None:
+    """[1, k, D] that every batch gets a copy of; None where batches differ."""
+    repeated = defining(value, "ttnn.repeat")
+    if repeated is not None and list(access.attr(repeated, "repeat_dims"))[1:] == [1, 1]:
+        value = repeated.operands[0]
+    return value if shape(value)[:1] == (1,) and len(shape(value)) == 3 else None
+
+
+def _positions(op: Operation, fixed: FixedValues) -> tuple[Operation | None, SSAValue | None]:
+    """The op that adds the same constant rows to each batch, and these rows."""
+    result = op.results[0]
+    added = next(iter(result.uses)).operation if single_use(result) else None
+    if added is None or added.name != "ttnn.add" or added.results[0].type != result.type:
+        return None, None
+    others = [value for value in added.operands if value is not result]
+    if len(others) == 1 and others[0] in fixed and shape(others[0]) == (1, *shape(result)[1:]):
+        return added, others[0]
+    return None, None
+
+
+def _make(found: _Joined, dims: tuple[int, ...]) -> tuple[list[Operation], list[Operation]]:
+    """All new ops, the last of which makes the result, and those of them that run in every call."""
+    batch, length, columns = dims
+    product, kind = found.product, layout_of(found.front[0].type)
+    of_rows = layout_of(found.rows.type)
+    assert kind is not None
+    assert of_rows is not None
+    front = sum(shape(value)[1] for value in found.front)
+    depth = shape(product.operands[0])[-1]
+    b = Builder.before(found.replaced[-1])
+    made: list[Operation] = []
+    join = next(op for op in found.replaced if op.name == "ttnn.concat")
+    behind = {"ttnn.concat": join, "ttnn.add": found.replaced[-1]}
+
+    def make(name: str, operands: Sequence[SSAValue | Sequence[SSAValue]], attributes: dict[str, Any], to: TTNNLayout, dims: tuple[int, ...]) -> SSAValue:
+        made.append(b.make(name, list(operands), attributes, [to.with_(dims).type_for(dims)], sources_of(behind.get(name, product)) or None))
+        return made[-1].results[0]
+
+    table = _table(make, found, kind, length - front, columns)
+    constants = len(made)
+    rows = (batch, length - front, depth)
+    x = found.rows if shape(found.rows) == rows else make("ttnn.reshape", [found.rows], {"shape": rows}, of_rows, rows)
+    whole = (batch, length, depth)
+    padding = {"padding": [0, 0, front, 0, 0, 0], "value": 0.0, "use_multicore": True, NOTE: f"{_count(front)} of zeros for what stands in front"}
+    x = make("ttnn.pad", [x], padding, of_rows, whole)
+    x = make("ttnn.to_layout", [x], {}, kind, whole)
+    kept = {name: value for name, value in {**product.properties, **product.attributes}.items() if name not in _OF_LINEAR}
+    x = make("ttnn.matmul", [x, product.operands[1]], kept, kind, dims)
+    make("ttnn.add", [x, table], {}, kind, dims)
+    return made, made[constants:]
+
+
+def _table(make: Callable[..., SSAValue], found: _Joined, kind: TTNNLayout, rows: int, columns: int) -> SSAValue:
+    """What is added to all rows: constant rows in front, bias behind them, positions on both."""
+    bias = found.product.operands[2] if len(found.product.operands) > 2 else None
+    front = sum(shape(value)[1] for value in found.front)
+    whole = (1, front + rows, columns)
+    if bias is not None:
+        line = make("ttnn.reshape", [bias], {"shape": (1, 1, columns)}, kind, (1, 1, columns))
+        behind = make("ttnn.repeat", [line], {"repeat_dims": (1, rows, 1)}, kind, (1, rows, columns))
+        table = make("ttnn.concat", [[*found.front, behind]], {"dim": 1}, kind, whole)
+    else:
+        table = found.front[0] if len(found.front) == 1 else make("ttnn.concat", [list(found.front)], {"dim": 1}, kind, (1, front, columns))
+        table = make("ttnn.pad", [table], {"padding": [0, 0, 0, rows, 0, 0], "value": 0.0, "use_multicore": True}, kind, whole)
+    if found.positions is not None:
+        table = make("ttnn.add", [table, found.positions], {}, kind, whole)
+    return table
+
+
+def _count(rows: int) -> str:
+    return "a row" if rows == 1 else f"{rows} rows"
