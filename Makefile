@@ -97,6 +97,7 @@ check-python:
 	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy -p ttrt
 	PYTHONPATH=ttnn_shim/python $(BIN)/lint-imports
 	$(BIN)/python -m tools.prose --check
+	$(BIN)/python -m tests.lines --budget
 
 check-cpp:
 	$(BIN)/python ttnn_shim/python/check_layers.py

@@ -1,21 +1,31 @@
-"""`python -m tests.lines [COMMIT ...]`: lines of product code per folder at each commit (default: HEAD), without tests and generated files.
+"""`python -m tests.lines [COMMIT ...]`: lines and tokens of code per folder at each commit (default: HEAD), without tests and generated files.
 
     python -m tests.lines 30a4846 HEAD
+    python -m tests.lines --budget                  the working tree against tests/line_budget.csv; 1 if a folder has more than its row
+    python -m tests.lines --write-budget            the rows as the working tree is
     python -m tests.lines --topics 30a4846..HEAD    lines that each commit added and removed, by the word before the colon of its subject
 
-Counted are all lines of .py, .cpp, .hpp, .h, .cmake, CMakeLists.txt and jinja2 templates.
+Counted are all lines of .py, .cpp, .hpp, .h, .cmake, CMakeLists.txt and jinja2 templates. Tokens are those without comments and docstrings, so that fewer,
+longer lines are no saving.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import re
 import subprocess
+import sys
+import tarfile
+import tokenize
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "examples")
+PRODUCT = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "examples", "tools", "models")
+BUDGET = ROOT / "tests" / "line_budget.csv"
 SUFFIXES = (".py", ".cpp", ".hpp", ".h", ".cmake", ".cmake.in", "CMakeLists.txt", ".j2")
 # What a tool of ours wrote and older commits hold; the build makes it now.
 GENERATED = ("ttnn_shim/src/ops/arguments.hpp", "ttnn_shim/src/ops/eltwise/op_names.cpp", "ttnn_shim/src/sim/arch_tables.cpp")
@@ -35,14 +45,69 @@ def folder_of(path: str) -> str:
     return "/".join(parts[: 3 if path.startswith("ttnn_shim/") else 2])
 
 
-def lines_at(commit: str) -> Counter[str]:
-    """Folder -> lines."""
-    counts: Counter[str] = Counter()
-    for row in git("grep", "-c", "", commit, "--", *PRODUCT).splitlines():
-        path, _, lines = row.removeprefix(f"{commit}:").rpartition(":")
-        if is_product(path):
-            counts[folder_of(path)] += int(lines)
-    return counts
+def tokens_of(path: str, text: str) -> int:
+    """Without comments, docstrings and line ends."""
+    if not path.endswith(".py"):
+        return len(re.findall(r"\w+|[^\s\w]", re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)))
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
+    count, starts_statement = 0, True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        count += token.type not in layout and not (starts_statement and token.type == tokenize.STRING)
+        starts_statement = token.type in layout
+    return count
+
+
+def measured(files: Iterable[tuple[str, str]]) -> dict[str, tuple[int, int]]:
+    """Folder -> lines, tokens. files: paths with their texts."""
+    lines: Counter[str] = Counter()
+    tokens: Counter[str] = Counter()
+    for path, text in files:
+        lines[folder_of(path)] += text.count("\n")
+        tokens[folder_of(path)] += tokens_of(path, text)
+    return {folder: (lines[folder], tokens[folder]) for folder in sorted(lines)}
+
+
+def at_commit(commit: str) -> Iterator[tuple[str, str]]:
+    roots = [name for name in git("ls-tree", "--name-only", commit).splitlines() if name in PRODUCT]
+    archive = subprocess.run(["git", "archive", commit, "--", *roots], cwd=ROOT, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            if member.isfile() and is_product(member.name) and (file := tar.extractfile(member)) is not None:
+                yield member.name, file.read().decode()
+
+
+def in_tree() -> Iterator[tuple[str, str]]:
+    for path in git("ls-files", "--cached", "--others", "--exclude-standard", "--", *PRODUCT).splitlines():
+        if is_product(path) and (ROOT / path).is_file():
+            yield path, (ROOT / path).read_text(encoding="utf-8")
+
+
+def of_top_folders(counts: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """alchemist by its folders, everything else by its first."""
+    tops: dict[str, tuple[int, int]] = {}
+    for folder, (lines, tokens) in counts.items():
+        top = folder if folder.startswith("alchemist/") else folder.partition("/")[0]
+        tops[top] = (tops.get(top, (0, 0))[0] + lines, tops.get(top, (0, 0))[1] + tokens)
+    return tops
+
+
+def over_budget() -> bool:
+    """Prints each folder against its row; whether one has more lines or tokens than that."""
+    budget = {row["folder"]: (int(row["lines"]), int(row["tokens"])) for row in csv.DictReader(BUDGET.open(encoding="utf-8"))}
+    is_over = False
+    for folder, counts in of_top_folders(measured(in_tree())).items():
+        limits = budget.get(folder, (0, 0))
+        more = any(count > limit for count, limit in zip(counts, limits, strict=True))
+        is_over |= more
+        print(f"{folder:24}{counts[0]:9,} of {limits[0]:7,} lines{counts[1]:11,} of {limits[1]:9,} tokens{'  OVER' if more else ''}")
+    if is_over:
+        print("a commit that needs more changes the row (python -m tests.lines --write-budget), and its body says what it made superfluous")
+    return is_over
+
+
+def write_budget() -> None:
+    rows = [f"{folder},{lines},{tokens}\n" for folder, (lines, tokens) in of_top_folders(measured(in_tree())).items()]
+    BUDGET.write_text("folder,lines,tokens\n" + "".join(rows), encoding="utf-8")
 
 
 def topics(commits: str) -> dict[str, tuple[int, int, int]]:
@@ -61,17 +126,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.lines", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("commits", nargs="*", default=["HEAD"], metavar="COMMIT")
     parser.add_argument("--topics", metavar="A..B", help="lines by topic of the commits in a range")
+    parser.add_argument("--budget", action="store_true", help="the working tree against the committed rows")
+    parser.add_argument("--write-budget", action="store_true", help="the rows as the working tree is")
     options = parser.parse_args()
+    if options.budget:
+        sys.exit(over_budget())
+    if options.write_budget:
+        write_budget()
+        return
     if options.topics:
         print(f"{'topic':40} {'commits':>7} {'added':>7} {'removed':>7} {'net':>7}")
         for topic, (number, added, removed) in sorted(topics(options.topics).items(), key=lambda item: item[1][2] - item[1][1]):
             print(f"{topic[:40]:40} {number:7} {added:7} {removed:7} {added - removed:+7}")
         return
-    counts = [lines_at(commit) for commit in options.commits]
-    print(f"{'folder':40}" + "".join(f"{commit[:10]:>11}" for commit in options.commits))
+    counts = [measured(at_commit(commit)) for commit in options.commits]
+    print(f"{'folder':40}" + "".join(f"{commit[:10] + ' lines':>18}{'tokens':>11}" for commit in options.commits))
     for folder in sorted(set().union(*counts)):
-        print(f"{folder:40}" + "".join(f"{count[folder]:11,}" for count in counts))
-    print(f"{'all':40}" + "".join(f"{count.total():11,}" for count in counts))
+        print(f"{folder:40}" + "".join(f"{count.get(folder, (0, 0))[0]:18,}{count.get(folder, (0, 0))[1]:11,}" for count in counts))
+    totals = [[sum(of) for of in zip(*count.values(), strict=True)] for count in counts]
+    print(f"{'all':40}" + "".join(f"{lines:18,}{tokens:11,}" for lines, tokens in totals))
 
 
 if __name__ == "__main__":
