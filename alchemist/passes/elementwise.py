@@ -57,11 +57,12 @@ class CanonicalizeDots(Pass):
                 replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
 
 
+_ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh")
 FUSED = {
-    "ttir.linear": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
-    "ttir.matmul": ("relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"),
-    "ttir.conv2d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
-    "ttir.conv1d": ("relu", "relu6", "gelu", "silu", "sigmoid", "tanh"),
+    "ttir.linear": (*_ACTIVATIONS, "gelu_tanh"),
+    "ttir.matmul": (*_ACTIVATIONS, "gelu_tanh"),
+    "ttir.conv2d": (*_ACTIVATIONS, "relu6"),
+    "ttir.conv1d": (*_ACTIVATIONS, "relu6"),
     "ttir.add": ("relu",),
 }
 """Op -> activations that its TTNN call takes."""
@@ -110,14 +111,14 @@ SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "su
 """Binary ops with a number behind the tensor, by the function of one operand that does the same."""
 TURNED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
 """With the number in front of it."""
+ACCURATE = ("exp", "log", "sqrt", "rsqrt")
+"""Functions whose parameter chooses an approximation; 0 is the library's default."""
 FUNCTIONS = {
     **{name: name for name in ("abs", "neg", "relu", "silu", "sin", "cos", "square", "tanh", "sigmoid", "exp2", "expm1")},
-    **{name: name for name in ("exp", "log", "sqrt", "rsqrt")},
+    **{name: name for name in ACCURATE},
     "reciprocal": "recip",
 }
 """Unary ops without arguments of their own; none that jumps: within a chain nothing is rounded to bfloat16, and a step may fall to another side."""
-ACCURATE = ("exp", "log", "sqrt", "rsqrt")
-"""Functions whose parameter chooses an approximation; 0 is the library's default."""
 Step = dict[str, Any]
 
 
