@@ -3,9 +3,11 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# With `make -j`: the builds that a test or the demo starts are no jobs of this make.
+ALONE := env -u MAKEFLAGS -u MFLAGS
 # Two workers with one kernel thread each: GNU OpenMP threads that spin on a busy core are slower than none.
 # Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
-PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
+PYTEST := $(ALONE) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .PHONY: help setup lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel wheel-test clean
 
@@ -56,7 +58,7 @@ lock: $(BIN)/python
 # --- what people run --------------------------------------------------------------------------------------------------------
 
 demo: setup
-	$(BIN)/python examples/demo/demo.py
+	$(ALONE) $(BIN)/python examples/demo/demo.py
 
 # The C++ tests are no part of an installation; the core itself is built by setup.
 cpp-tests: setup
@@ -90,7 +92,7 @@ conformance: setup
 
 check: setup check-python check-cpp
 
-check-python:
+check-python: $(VENV)/.packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict -p alchemist -p emit_py -p emit_cpp -p tools.calibration
@@ -99,7 +101,7 @@ check-python:
 	$(BIN)/python -m tools.prose --check
 	$(BIN)/python -m tests.lines --budget
 
-check-cpp:
+check-cpp: $(VENV)/.packages
 	$(BIN)/python ttnn_shim/python/check_layers.py
 	$(BIN)/python ttnn_shim/python/make_signatures.py --check
 	$(BIN)/clang-format --dry-run -Werror $$(git ls-files 'ttnn_shim/*.cpp' 'ttnn_shim/*.hpp' 'ttnn_shim/*.h' 'tests/cpp/*.cpp' 'tests/cpp/*.hpp')
