@@ -9,7 +9,7 @@ from typing import Any
 from ttnn_shim.queries import Memory
 from xdsl.dialects.builtin import FunctionType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.errors import InternalError
@@ -176,18 +176,40 @@ def prepare_weights(op: Operation) -> None:
 
 
 def _bring_back(placed: Placed) -> None:
-    """Results that were made in L1 go to DRAM before the function returns them."""
+    """Results that were made in L1 go to DRAM right after their last reader, in the module that reads them, so that equal layers stay equal."""
     for place in placed.graph.returned:
         value = placed.graph.values[place]
         layout = layout_of(value.type)
         if layout is None or layout.buffer == "dram":
             continue
         kind = layout_in(value, Memory()).type_for(access.shape(value))
-        for use in [use for use in value.uses if isinstance(use.operation, ReturnOp)]:
-            move = Builder.before(use.operation).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "the result lies in DRAM"}, [kind])
-            if isinstance(value.owner, Operation):
-                set_source(move, *_outermost(value.owner))
+        uses = [use for use in value.uses if isinstance(use.operation, ReturnOp)]
+        last = _last_reader(value)
+        if last is None or not uses:
+            continue
+        move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "the result lies in DRAM"}, [kind])
+        if isinstance(value.owner, Operation):
+            set_source(move, *_in_module_of(value.owner, last))
+        for use in uses:
             use.operation.operands[use.index] = move.results[0]
+
+
+def _last_reader(value: SSAValue) -> Operation | None:
+    """The last op that reads the value before the function returns it, the op that makes it where none does; None for an argument that nothing reads."""
+    readers = {use.operation for use in value.uses if not isinstance(use.operation, ReturnOp)}
+    maker = value.owner if isinstance(value.owner, Operation) else None
+    block = maker.parent if maker is not None else value.owner
+    assert isinstance(block, Block)
+    return next((op for op in reversed([*block.ops]) if op in readers), maker)
+
+
+def _in_module_of(maker: Operation, last: Operation) -> tuple[SourceInfo, ...]:
+    """The source of an op right after `last`: of the innermost module of both and of what follows, without a statement."""
+    following = last.next_op
+    if following is None or isinstance(following, ReturnOp):
+        return _outermost(maker)
+    common = common_prefix([scopes_of(maker), scopes_of(last), scopes_of(following)])
+    return tuple(replace(info, scopes=common or info.scopes[:1]) for info in _outermost(maker)[:1])
 
 
 def _beside_reader(op: Operation, placed: Placed, number: int) -> tuple[SourceInfo, ...]:
