@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.names import constant_case, snake_case
-from alchemist.program.walk import mapped
+from alchemist.program.walk import mapped, read_by
 
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
 """Arguments whose integers are numbers of the model."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
-_COMPUTE_COMMENT = "What the library takes by itself, spelled out: a program config alone lowers the fidelity."
+_COMPUTE_COMMENT = "TT-NN's defaults, written out: passing program_config without compute_kernel_config would switch to LoFi."
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 """Kinds that have a name even where they are used once, in a program whose configs were chosen."""
@@ -48,7 +48,7 @@ def name_constants(
         statement.container
         for function in functions
         for statement in model.statements(function.body)
-        if isinstance(statement, model.Loop) and (statement.start or statement.step != 1)
+        if isinstance(statement, model.Loop) and (statement.start or statement.step != 1 or _goes_on(statement, function))
     }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
@@ -56,8 +56,6 @@ def name_constants(
             for base, value, kind, longer in _places(function, partial):
                 key = _identity(value, kind, base)
                 entry = entries.setdefault(key, _Entry(base, value, kind, longer))
-                if kind is Kind.PROGRAM_CONFIG and len(base) < len(entry.base):
-                    entry.base, entry.longer = base, longer
                 entry.count += 1
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
@@ -106,12 +104,18 @@ def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[objec
 
 
 def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...]:
-    """What holds for several constants of the compute configs stands above the first of them."""
+    """What holds for several constants of the compute configs stands above the first of them.
+
+    A program config that another role has too is that role's constant: each can be changed by itself.
+    """
     said: set[str] = set()
+    roles: dict[model.Value, str] = {}
     found = []
     for constant in constants:
         repeated = constant.comment in said and constant.kind is Kind.COMPUTE_CONFIG
-        found.append(replace(constant, comment="") if repeated else constant)
+        first = roles.setdefault(constant.value, constant.name) if constant.kind is Kind.PROGRAM_CONFIG else constant.name
+        value = constant.value if first == constant.name else model.ConstantRef(first)
+        found.append(replace(constant, value=value, comment="" if repeated else constant.comment))
         said.add(constant.comment)
     return tuple(found)
 
@@ -170,6 +174,8 @@ def _rank(entry: _Entry) -> tuple[int, int]:
 def _identity(value: model.Value, kind: Kind, base: str) -> object:
     if isinstance(value, model.Literal):
         return (base, type(value.value).__name__, repr(value.value))
+    if kind is Kind.PROGRAM_CONFIG:
+        return (base, value)
     return (kind if isinstance(value, model.Items) else None, value)
 
 
@@ -291,6 +297,13 @@ def _compute_name(value: model.Record) -> str:
 def _conv_name(value: model.Record) -> str:
     activation = dict(value.fields).get("activation")
     return f"CONV_{constant_case(activation.op)}" if isinstance(activation, model.Unary) else "CONV"
+
+
+def _goes_on(loop: model.Loop, function: model.Function) -> bool:
+    """Whether the function also reads the element behind the loop's last: the last layer by itself."""
+    following = f"{loop.container}.{loop.stop.value}" if isinstance(loop.stop, model.Literal) else None
+    keys = [one.key for one in read_by(function.body) if isinstance(one, model.WeightRef | model.ScopeArgument)]
+    return any(isinstance(piece, str) and f".{following}." in f".{piece}." for key in keys for piece in key)
 
 
 def _counts_all(loop: model.Loop, partial: set[str]) -> bool:

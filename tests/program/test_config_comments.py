@@ -19,7 +19,7 @@ from emit_py.printer import function_text
 from emit_py.values import render
 from tests.golden import same_as_golden
 
-LIBRARY = "What the library takes by itself"
+LIBRARY = "TT-NN's defaults"
 
 
 @pytest.mark.parametrize(
