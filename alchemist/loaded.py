@@ -308,7 +308,8 @@ class LoadedProgram:
         """The entry function on device tensors, in the order of `self.inputs`."""
         arguments = [*inputs, self.weights] if self.takes_weights else list(inputs)
         outputs = self.function(self.device, *arguments) if self._takes_device(len(arguments)) else self.function(*arguments)
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,) if self._returned else ()
+        results = outputs if isinstance(outputs, tuple) else (outputs,) if self._returned else ()
+        outputs = [tensor for result in results for tensor in (result if isinstance(result, list) else [result])]
         found = dict(zip(self._returned, outputs, strict=True))
         held = dict(zip(self.inputs, inputs, strict=True))
         for name, place in self._written.items():

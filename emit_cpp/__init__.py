@@ -55,7 +55,8 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
     """
     separate = bool(program.prepare) and program.split_prepare
     functions = [*program.functions, *(() if separate else program.prepare)]
-    texts = [function_text(function) for function in functions]
+    lists = {function.name: function.lists for function in functions if function.lists}
+    texts = [function_text(function, lists) for function in functions]
     constants = _constants(program.constants)
     body = "\n".join([*texts, *(line for lines in constants for line in lines)])
     release = "`release(x)` gives x's device memory back: TT-NN frees a buffer with its last reference."
@@ -144,8 +145,12 @@ def _main(program: model.Program, *, trace: bool) -> str:
 
 
 def _fields(variables: Sequence[model.Variable], types: str) -> list[tuple[str, str]]:
-    """Members of a struct and the comment behind each: type from the header's row `name [shape] dtype, ...`, exact name where it differs."""
-    known = dict(re.findall(r"(?:^|, )(\S+) (\[[\d, ]*\] \w+)", types))
+    """Members of a struct and the comment behind each: type from the header's row `name [shape] dtype, keys.{0..3} ...`, exact name where it differs."""
+    known: dict[str, str] = {}
+    for name, type_ in re.findall(r"(?:^|, )(\S+) (\[[\d, ]*\] \w+)", types):
+        counted = re.fullmatch(r"(.*)\{(\d{1,4})\.\.(\d{1,4})\}(.*)", name)
+        names = [f"{counted[1]}{number}{counted[4]}" for number in range(int(counted[2]), int(counted[3]) + 1)] if counted else [name]
+        known.update(dict.fromkeys(names, type_))
     out = []
     for variable in variables:
         type_ = known.get(variable.name, "")
@@ -177,8 +182,8 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
     """Definitions for an entry point: its example inputs, its call, its outputs by name."""
     struct, function, load = _names(entry)
     loads = [f"utils::load({quoted(variable.name)}, device)" for variable in entry.inputs]
-    names = [variable.identifier for variable in entry.returned]
-    held = [render(variable.place) if variable.place is not None else variable.identifier for variable in entry.outputs]
+    names = [*model.results_of(entry.outputs)]
+    held = [render(place) if (place := variable.place or variable.element) is not None else variable.identifier for variable in entry.outputs]
     device = model.takes_device(program, entry.function)
     arguments = [*(["device.get()"] if device else []), *(variable.identifier for variable in entry.inputs)]
     reads = any(parameter.name == "weights" for one in program.functions if one.name == entry.function for parameter in one.parameters)
@@ -189,7 +194,7 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         "" if entry.inputs else "[[maybe_unused]] ",
         "" if uses_weights else "[[maybe_unused]] ",
     ]
-    inner = {entry.function, *(variable.identifier for variable in (*entry.inputs, *entry.outputs, *entry.returned))}
+    inner = {entry.function, *(name for variable in (*entry.inputs, *entry.outputs) for name in (variable.identifier, variable.result))}
     struct_name = unique(["inputs", "arguments"], lambda name: name not in inner)
     given = [
         f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, {struct_name}.{variable.identifier}, device);"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from alchemist.errors import EmitError
 from alchemist.ops.spec import REQUIRED, Arg, Kind
@@ -33,14 +33,14 @@ _PARAMETERS = {
 }
 
 
-def function_text(function: model.Function) -> str:
-    """A function definition with its comment."""
+def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]] | None = None) -> str:
+    """A function definition with its comment. lists: results of the program's functions that are lists."""
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
-    returned = "Weights" if creates or returns_names(function) else _returned(function.returns)
+    returned = "Weights" if creates or returns_names(function) else _returned(function)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
     parameters = [_parameter(parameter) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
-    printer = _Printer({parameter.name for parameter in function.parameters})
+    printer = _Printer({parameter.name for parameter in function.parameters}, lists or {})
     if creates:
         out.append("    Weights weights;")
     out += printer.block(function.body, "    ")
@@ -70,16 +70,18 @@ def returns_names(function: model.Function) -> bool:
     return bool(function.body) and isinstance(function.body[-1], model.ReturnNamed)
 
 
-def _returned(count: int) -> str:
-    if count == 0:
-        return "void"
-    return "Tensor" if count == 1 else f"std::tuple<{', '.join(['Tensor'] * count)}>"
+def _returned(function: model.Function) -> str:
+    kinds = ["std::vector<Tensor>" if place in function.lists else "Tensor" for place in range(function.returns)]
+    if len(kinds) < 2:
+        return kinds[0] if kinds else "void"
+    return f"std::tuple<{', '.join(kinds)}>"
 
 
 class _Printer:
     """Prints a function's body. declared: variables that exist at this point, per open block."""
 
-    def __init__(self, parameters: set[str]) -> None:
+    def __init__(self, parameters: set[str], lists: Mapping[str, tuple[int, ...]]) -> None:
+        self._list_results = lists
         self._declared: list[set[str]] = [parameters]
         self._lists: set[str] = set()  # variables that hold several tensors
         self._unused = 0
@@ -112,12 +114,17 @@ class _Printer:
             case model.Call():
                 return self._bind(statement, call_parts(statement), pad, _adapter(statement))
             case model.CallFunction():
+                self._lists.update(result for place in self._list_results.get(statement.function, ()) if isinstance(result := statement.results[place], str))
                 return self._bind(statement, (statement.function, [_argument(argument) for argument in statement.arguments]), pad, None)
             case model.Assign(name, value):
                 return [f"{pad}{self._declare(name)} = {render(value)};"]
-            case model.NewList(name):
+            case model.NewList(name, values):
                 self._lists.add(name)
-                return [f"{pad}std::vector<ttnn::Tensor> {name};"]
+                return (
+                    layout.lines(layout.Call(f"std::vector<ttnn::Tensor> {name}", [render(value) for value in values], ";", "{", "}"), pad)
+                    if values
+                    else [f"{pad}std::vector<ttnn::Tensor> {name};"]
+                )
             case model.NewCollection(name):
                 return [f"{pad}const Weights {name};"]
             case model.Gather(name, key, count):
@@ -233,7 +240,8 @@ class _Printer:
             return [], f"auto [{', '.join(names)}] = "
         fresh = [name for name in names if not self._known(name)]
         self._declared[-1].update(fresh)
-        return [f"{pad}Tensor {name};" for name in fresh], f"std::tie({', '.join(names)}) = "
+        kinds = ["std::vector<Tensor>" if name in self._lists else "Tensor" for name in fresh]
+        return [f"{pad}{kind} {name};" for kind, name in zip(kinds, fresh, strict=True)], f"std::tie({', '.join(names)}) = "
 
 
 def _adapter(call: model.Call) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import replace
 
 import black
 from black.mode import TargetVersion
@@ -13,11 +12,12 @@ from black.parsing import InvalidInput
 from alchemist.errors import InternalError
 from alchemist.program import model
 from alchemist.program.constants import shared_cores
+from alchemist.program.outline import numbered
 from alchemist.program.text import WIDTH, clean
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines
 from emit_py.printer import function_text
-from emit_py.text import quoted
+from emit_py.text import quoted, quoted_format
 from emit_py.values import render, render_cores, render_memory_config
 
 __all__ = ["emit"]
@@ -55,7 +55,7 @@ def emit(program: model.Program, module_arguments: Sequence[str] | None = None, 
             call=_call(program, program.entry, [variable.identifier for variable in program.inputs]),
             module=_module(program, module_arguments),
             given_weights=weights.replace("utils.stored_weights(device, keep=True)", "stored").replace("utils.stored_weights(device)", "stored"),
-            results="outputs" if _many(program) else ", ".join(variable.identifier for variable in program.returned),
+            results="outputs" if _many(program) else ", ".join(model.results_of(program.outputs)),
             report=_report(program),
             generation=_generation(program),
             entries=[_entry(program, entry) for entry in program.entries],
@@ -80,8 +80,8 @@ def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str
         "inputs": ", ".join(quoted(variable.name) for variable in program.inputs),
         "name": "forward" if program.entry != "forward" else "forward_module",
         "outputs": len(program.returned),
-        "names": [variable.identifier for variable in program.returned],
-        "results": [render(variable.place) if variable.place is not None else variable.identifier for variable in program.outputs],
+        "names": model.results_of(program.outputs),
+        "results": tuple(_held(variable) for variable in program.outputs),
     }
 
 
@@ -111,15 +111,21 @@ def _generation(program: model.Program) -> list[tuple[str, str]]:
     return [(quoted(entry.name), _call(program, entry.function, ["*inputs"])) for entry in entries if entry.name in used]
 
 
+def _held(variable: model.Variable) -> str:
+    """Where main() finds an output after the call."""
+    place = variable.place or variable.element
+    return variable.identifier if place is None else render(place)
+
+
 def _entry(program: model.Program, entry: model.EntryPoint) -> dict[str, object]:
     """What main() needs of an entry point of several."""
     named = [variable for variable in entry.outputs if not isinstance(variable.place, model.WeightRef)]
-    held = [f"{quoted(one.name)}: {one.place.name if isinstance(one.place, model.TensorRef) else one.identifier}" for one in named]
+    held = [f"{quoted(one.name)}: {_held(one)}" for one in named]
     caches = [f"**utils.caches(weights, {quoted(entry.name)})"] if len(named) < len(entry.outputs) else []
     return {
         "name": quoted(entry.name),
         "inputs": [(variable.identifier, quoted(variable.name)) for variable in entry.inputs],
-        "names": ", ".join(variable.identifier for variable in entry.returned),
+        "names": ", ".join(model.results_of(entry.outputs)),
         "call": _call(program, entry.function, [variable.identifier for variable in entry.inputs]),
         "results": ", ".join([*held, *caches]),
     }
@@ -137,19 +143,27 @@ def _report(program: model.Program) -> str:
         return ", **utils.named(outputs)"
     held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
     named = [variable for variable in program.outputs if not isinstance(variable.place, model.WeightRef)]
-    shown = [_reported(replace(one, identifier=one.place.name) if isinstance(one.place, model.TensorRef) else one) for one in named]
+    shown = list(dict.fromkeys(_reported(one, [other for other in named if one.element and other.result == one.result]) for one in named))
     return "".join(f", {text}" for text in [*shown, *(["**utils.caches(weights)"] if held else [])])
 
 
 def _many(program: model.Program) -> bool:
     """Whether main() keeps the outputs together, to be named by their places."""
-    return len(program.returned) == len(program.outputs) > model.MANY_OUTPUTS
+    results = model.results_of(program.outputs)
+    return len(program.returned) == len(program.outputs) and len(results) > model.MANY_OUTPUTS and len(results) == len(program.outputs)
 
 
-def _reported(variable: model.Variable) -> str:
-    if variable.name.isidentifier() and variable.name.isascii() and variable.name == variable.identifier:
-        return f"{variable.name}={variable.identifier}"
-    return f"**{{{quoted(variable.name)}: {variable.identifier}}}"
+def _reported(variable: model.Variable, listed: Sequence[model.Variable]) -> str:
+    """listed: all outputs of the list that the variable is in."""
+    held = _held(variable)
+    if variable.name.isidentifier() and variable.name.isascii() and variable.name == held:
+        return f"{variable.name}={held}"
+    found = numbered([one.name for one in listed]) if listed else None
+    if found is not None:
+        before, first, behind = found
+        key = quoted_format([(before, False), ("i", True), (behind, False)])
+        return f"**{{{key}: tensor for i, tensor in enumerate({variable.result}{f', {first}' if first else ''})}}"
+    return f"**{{{quoted(variable.name)}: {held}}}"
 
 
 def _formatted(name: str, text: str) -> str:

@@ -36,7 +36,7 @@ def function_text(function: model.Function) -> str:
     """`def` with annotations, docstring and body; the function that has `stored` only makes and returns the weights."""
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     parts = [_parameter(parameter) for parameter in function.parameters]
-    head, behind = f"def {function.name}", f" -> {'Weights' if creates else _returned(function.returns)}:"
+    head, behind = f"def {function.name}", f" -> {'Weights' if creates else _returned(function)}:"
     lines, doc = [f"{head}({', '.join(parts)}){behind}"], function.doc
     if function.brief and len(lines[0]) > WIDTH and len(", ".join(parts)) + 4 > WIDTH:  # a line for each, which can say its shape
         notes = [f"  # {comment(parameter.note)}" if parameter.note else "" for parameter in function.parameters]
@@ -77,12 +77,11 @@ def _docstring_lines(doc: str) -> list[str]:
     return [f'    """{head}.' if head else '    """', "", *lines, line, '    """'] if head else ['    """', *lines, line, '    """']
 
 
-def _returned(count: int) -> str:
-    if count == 0:
-        return "None"
-    if count == 1:
-        return "ttnn.Tensor"
-    return f"tuple[{', '.join(['ttnn.Tensor'] * count)}]" if count <= 3 else "tuple[ttnn.Tensor, ...]"
+def _returned(function: model.Function) -> str:
+    kinds = [_ANNOTATIONS["tensors" if place in function.lists else "tensor"] for place in range(function.returns)]
+    if len(kinds) < 2:
+        return kinds[0] if kinds else "None"
+    return "tuple[ttnn.Tensor, ...]" if len(kinds) > 3 and not function.lists else f"tuple[{', '.join(kinds)}]"
 
 
 def block(body: Sequence[model.Statement], depth: int) -> list[str]:
@@ -111,8 +110,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return call_lines(f"{_bound(statement)}{statement.function}", parts, pad, comment(statement.note))
         case model.Assign(name, value):
             return [f"{pad}{name} = {render(value)}"]
-        case model.NewList(name):
-            return [f"{pad}{name} = []"]
+        case model.NewList(name, values):
+            return [f"{pad}{name} = [{', '.join(render(value) for value in values)}]"]
         case model.NewCollection(name):
             return [f"{pad}{name} = Weights({{}})"]
         case model.Gather(name, key, count):

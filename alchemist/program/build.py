@@ -19,9 +19,9 @@ from alchemist.program.constants import name_constants
 from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
-from alchemist.program.functions import Definition, LoopItem, Recovery, calls_of, functions_of, reads
+from alchemist.program.functions import CallItem, Definition, LoopItem, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import begins_backward, is_backward
-from alchemist.program.graph import Graph, Node, TensorType, Value
+from alchemist.program.graph import Graph, Node, TensorType
 from alchemist.program.heads import helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.layers import roll_layers
@@ -32,7 +32,7 @@ from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
 from alchemist.program.naming import Context
-from alchemist.program.outline import class_label, compress, outline, with_beginnings
+from alchemist.program.outline import class_label, compress, names_of_list, numbered, outline, with_beginnings
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
@@ -82,8 +82,12 @@ def build_from_graph(
         root = recovery.root(tree)
     definitions = functions_of(root)
     if structured and options.recover_loops:
+        calls: dict[int, list[tuple[Definition, CallItem]]] = {}
+        for caller in definitions:
+            for call in (call for item in caller.items for call in calls_of(item)):
+                calls.setdefault(id(call.function), []).append((caller, call))
         for definition in definitions:
-            find_loops(definition, recovery.recipe_of)
+            find_loops(definition, calls.get(id(definition), []), recovery.recipe_of)
     _name_functions(root, definitions, result.model_name)
 
     main_file = _main_file(graph, sources)
@@ -97,10 +101,11 @@ def build_from_graph(
         collections=_collections(definitions),
         flat=not structured,
         rolls_layers=structured and options.recover_loops,
+        output_words=_output_words(graph, root, _output_names(graph, result)),
     )
     functions, local_names = _bodies(definitions, context)
-    outputs = _outputs(graph, result, context.functions)
-    inputs = _inputs(root, {*context.functions, *(output.identifier for output in outputs)})
+    outputs = _outputs(graph, _output_names(graph, result), root, context)
+    inputs = _inputs(root, {*context.functions, *(name for one in outputs for name in (one.identifier, one.result))})
     outputs = _placed(outputs, graph, inputs)
     functions[-1] = _entry_doc(functions[-1], root, [output for output in outputs if output.place is None], context)
     split = options.split_consteval
@@ -239,8 +244,7 @@ def _main_file(graph: Graph, sources: Sources) -> str:
     files: Counter[str] = Counter()
     for frame, count in frames.items():
         files[frame.file] += count if sources.statement(frame) else 0
-    own = files.keys() - {RECURRENT_CELLS}
-    return max(own or files, key=lambda file: (files[file], file), default="")
+    return max(files.keys() - {RECURRENT_CELLS}, key=lambda file: (files[file], file), default="")
 
 
 def _typical(graph: Graph) -> TensorType:
@@ -264,39 +268,55 @@ def _collections(definitions: Sequence[Definition]) -> dict[int, tuple[str, ...]
 
 
 def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[model.Function], set[str]]:
+    """The functions, and all names in them.
+
+    Callers come first: they give hints for the names of parameters. Then functions whose callees have names for their results are built again, callees first,
+    so that a result is called the same on both sides.
+    """
     built: dict[int, model.Function] = {}
-    local_names: set[str] = set()
-    callers_first = reversed(definitions)  # they give hints for parameter names
-    for definition in sorted(callers_first, key=lambda one: (not one.is_root, is_backward(one))):  # the forward pass names what it saves
-        body = Body(definition, context)
-        statements = body.build()
-        if context.rolls_layers:
-            statements = roll_layers(statements, () if context.rebind_parameters else body.parameters)
-            body.local_names |= {name for one in model.statements(statements) for name in bound_by(one)}
-        local_names |= body.local_names
-        kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
-        notes = _shapes_of_parameters(definition, context)
-        parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]
-        for name in context.collections[id(definition)]:
-            if name == "weights" or not definition.is_root:
-                parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
-        file, line = context.sources.class_line(definition.class_name)
-        found = context.sources.function_of_class(definition.class_name)
-        line = found[1].line if found else line
-        head, inputs, outputs = _head(definition, line if file == context.main_file else 0), ", ".join(notes), _shapes(definition.returns, context)
-        built[id(definition)] = model.Function(
-            definition.name,
-            tuple(parameters),
-            statements,
-            len(definition.returns),
-            f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}",
-            class_label(definition),
-            compress(definition.paths),
-            f"{file}:{line}" if file else "",
-            f"{head}Returns {outputs}" if outputs else head.removesuffix(". "),
-        )
+    names: dict[int, set[str]] = {}
+    for definition in sorted(reversed(definitions), key=lambda one: (not one.is_root, is_backward(one))):  # the forward pass names what it saves
+        built[id(definition)], names[id(definition)] = _function(definition, context)
+    for definition in definitions:
+        if any(context.result_names.get(id(call.function)) for item in definition.items for call in calls_of(item)):
+            built[id(definition)], names[id(definition)] = _function(definition, context)
     final = [built[id(definition)] for definition in definitions]
-    return [with_names(function, context.saved_names) for function in final] if context.saved_names else final, local_names
+    return [with_names(function, context.saved_names) for function in final] if context.saved_names else final, set().union(*names.values())
+
+
+def _function(definition: Definition, context: Context) -> tuple[model.Function, set[str]]:
+    """The function and the names of its variables."""
+    body = Body(definition, context)
+    statements = body.build()
+    local_names = body.local_names
+    if context.rolls_layers:
+        statements = roll_layers(statements, () if context.rebind_parameters else body.parameters)
+        local_names |= {name for one in model.statements(statements) for name in bound_by(one)}
+    final = statements[-1] if statements else None
+    context.result_names[id(definition)] = body.telling_names(final.values) if isinstance(final, model.Return) else []
+    kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
+    notes = _shapes_of_parameters(definition, context)
+    parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]
+    for name in context.collections[id(definition)]:
+        if name == "weights" or not definition.is_root:
+            parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
+    file, line = context.sources.class_line(definition.class_name)
+    found = context.sources.function_of_class(definition.class_name)
+    line = found[1].line if found else line
+    head, inputs, outputs = _head(definition, line if file == context.main_file else 0), ", ".join(notes), _shapes_of_results(definition, final, context)
+    function = model.Function(
+        definition.name,
+        tuple(parameters),
+        statements,
+        len(definition.results()),
+        f"{head}{inputs} -> {outputs}" if inputs and outputs else f"{head}{inputs or outputs}",
+        class_label(definition),
+        compress(definition.paths),
+        f"{file}:{line}" if file else "",
+        f"{head}Returns {outputs}" if outputs else head.removesuffix(". "),
+        tuple(place for place, places in enumerate(definition.results()) if len(places) > 1),
+    )
+    return function, local_names
 
 
 def _head(definition: Definition, line: int) -> str:
@@ -314,8 +334,9 @@ def _shapes_of_parameters(definition: Definition, context: Context) -> list[str]
     """Of each parameter, a list being one."""
     lists = lists_of(definition.parameters) if not definition.is_root else {}
     shown: list[str] = []
-    for value in definition.parameters:
-        text = describe(value.type, None, context.typical)
+    for index, value in enumerate(definition.parameters):
+        type_ = replace(value.type, config=context.typical.config) if index in definition.moving else value.type
+        text = describe(type_, None, context.typical)
         if value.group is None or value.group.name not in lists:
             shown.append(text)
         elif value.place == 0:
@@ -323,17 +344,30 @@ def _shapes_of_parameters(definition: Definition, context: Context) -> list[str]
     return shown
 
 
-def _shapes(values: Sequence[Value], context: Context) -> str:
-    return ", ".join(describe(value.type, None, context.typical) for value in values)
+def _shapes_of_results(definition: Definition, final: model.Statement | None, context: Context) -> str:
+    """Of several, with their names."""
+    values = final.values if isinstance(final, model.Return) and len(final.values) > 1 else ()
+    names = [f"{one.name} " if isinstance(one, model.TensorRef) else "" for one in values]
+    shown = []
+    for place, places in enumerate(definition.results()):
+        name = names[place] if names else ""
+        text = describe(definition.returns[places[0]].type, None, context.typical)
+        shown.append(f"{name}{len(places)} x {text}" if len(places) > 1 else f"{name}{text}")
+    return ", ".join(shown)
 
 
 def _entry_doc(function: model.Function, root: Definition, outputs: Sequence[model.Variable], context: Context) -> model.Function:
     if len(outputs) < 2:
         return function
     head = function.doc.partition(". ")[0] + ". " if ". " in function.doc else ""
-    if len(outputs) > model.MANY_OUTPUTS:
+    if len(root.results()) > model.MANY_OUTPUTS:
         return replace(function, doc=f"{head}Returns the {len(outputs)} outputs of the header, one layer after the other.")
-    parts = [f"{output.name} {describe(value.type, None, context.typical)}" for output, value in zip(outputs, root.returns, strict=True)]
+    if len(root.results()) < 2:
+        return function
+    parts = []
+    for places in root.results():
+        names = names_of_list([outputs[place].name for place in places])
+        parts.append(f"{names} {describe(root.returns[places[0]].type, None, context.typical)}")
     doc = f"{head}Returns {', '.join(parts[:-1])} and {parts[-1]}."
     return replace(function, doc=doc, brief=doc)
 
@@ -350,20 +384,50 @@ def _inputs(root: Definition, taken: set[str]) -> tuple[model.Variable, ...]:
     return tuple(made)
 
 
-def _outputs(graph: Graph, result: FrontendResult, functions: set[str]) -> tuple[model.Variable, ...]:
-    """Variables of main() that hold the results; an input keeps its name, the output of the same name gets another."""
-    taken = {value.name for value in graph.inputs} | {identifier(value.name, "arg") for value in graph.inputs} | functions
-    made: list[model.Variable] = []
-    names: set[str] = set()
+def _output_names(graph: Graph, result: FrontendResult) -> list[str]:
+    """Exact names of the outputs, each another one."""
+    names: dict[str, None] = {}
     for index in range(len(graph.outputs)):
         exact = result.outputs[index].name if index < len(result.outputs) else graph.output_names[index]
         exact = exact or ("output" if len(graph.outputs) == 1 else f"output_{index}")
         while exact in names:
             exact += "_"
-        names.add(exact)
+        names[exact] = None
+    return list(names)
+
+
+def _output_words(graph: Graph, root: Definition, names: Sequence[str]) -> dict[int, str]:
+    """Of tensors that the entry function returns in a list, what the outputs' names call it: `past_key_values.keys.0` is one of the keys."""
+    returned = [name for name, value in zip(names, graph.outputs, strict=True) if not value.written]
+    words: dict[int, str] = {}
+    paths = []
+    for places in root.lists:
+        before, _, behind = numbered([returned[place] for place in places]) or ("", 0, "")
+        paths.append([part for part in (behind or before).strip("._").split(".") if part])
+    for places, path in zip(root.lists, paths, strict=True):
+        alike = sum(other[-1:] == path[-1:] for other in paths)
+        word = "_".join(path[-2 if alike > 1 else -1 :])  # of two caches' keys, also whose
+        if word and not word.startswith("output") and not word[0].isdigit():
+            words.update((id(root.returns[place]), identifier(word if word.endswith("s") else f"{word}s")) for place in places)
+    return words
+
+
+def _outputs(graph: Graph, names: Sequence[str], root: Definition, context: Context) -> tuple[model.Variable, ...]:
+    """Variables of main() that hold the results; an input keeps its name, the output of the same name gets another."""
+    taken = {value.name for value in graph.inputs} | {identifier(value.name, "arg") for value in graph.inputs} | context.functions
+    made: list[model.Variable] = []
+    for exact in names:
         variable = unique([identifier(exact, "output"), identifier(f"{exact}_out", "output")], lambda name: name not in taken and name not in MAIN_RESERVED)
         taken.add(variable)
         made.append(model.Variable(exact, variable))
+    returned = [index for index, value in enumerate(graph.outputs) if not value.written]
+    for places in root.lists:
+        word = context.output_words.get(id(root.returns[places[0]]), "")
+        beginning, _, behind = numbered([made[returned[place]].name for place in places]) or ("", 0, "")
+        name = unique([word, identifier(f"{beginning}list{behind}", "outputs")], lambda name: name not in taken and name not in MAIN_RESERVED)
+        taken.add(name)
+        for index, place in enumerate(places):
+            made[returned[place]] = replace(made[returned[place]], element=model.Element(name, index))
     return tuple(made)
 
 
@@ -446,14 +510,14 @@ def _has_line_comments(functions: Sequence[model.Function]) -> bool:
     )
 
 
-def _listed(rows: Sequence[tuple[str, str]]) -> str:
-    """Names and what they are; of many, those that differ in a number alone are one: `blocks.{0..3}.mlp.w`."""
-    if len(rows) <= model.MANY_OUTPUTS:
-        return ", ".join(name + what for name, what in rows) or "none"
-    by_type: dict[str, list[str]] = {}
-    for name, what in rows:
-        by_type.setdefault(what, []).append(name)
-    return ", ".join(name + what for what, names in by_type.items() for name in with_beginnings(compress(names)))
+def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
+    """Names and what they are; those of a list, and of many those that differ in a number alone, are one: `blocks.{0..3}.mlp.w`."""
+    many = len(model.results_of([one for one, _ in rows])) > model.MANY_OUTPUTS
+    together: dict[tuple[str, str], list[str]] = {}
+    for one, what in rows:
+        together.setdefault(("" if many else one.result, what), []).append(one.name)
+    shown = [(with_beginnings(compress(names)) if many else [names_of_list(names)], what) for (_, what), names in together.items()]
+    return ", ".join(name + what for names, what in shown for name in names) or "none"
 
 
 def _facts(root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]) -> tuple[tuple[str, str], ...]:
@@ -470,7 +534,7 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
     rows = [
         ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
         ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
-        ("Outputs", _listed([(one.name, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
+        ("Outputs", _listed([(one, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
     ]
     if state := _state_row(outputs, graph, spelled):
         rows.append(("State", f"{state}: written in place"))

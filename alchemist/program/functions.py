@@ -27,6 +27,7 @@ _UPDATE = "update"
 """What an optimizer does to a parameter."""
 ROUND = re.compile(r"@\d{7,}")
 """What a scope's path shows of iterations of a loop that the front end unrolled."""
+_NUMBER = re.compile(r"\d+")
 
 
 def step_of(chain: Chain) -> str | None:
@@ -40,6 +41,8 @@ class Definition:
     """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances. takes_weights: they are parameters, too.
 
     chain: modules around the first instance (the last one is its own); method: set when it is a method of that module.
+    lists: places in `returns` of the tensors that are returned as one list each, in the list's order. moving: parameters whose memory differs from call
+    to call.
     """
 
     chain: Chain
@@ -52,6 +55,8 @@ class Definition:
     base_name: str = ""
     is_root: bool = False
     takes_weights: bool = False
+    lists: list[list[int]] = field(default_factory=list)
+    moving: set[int] = field(default_factory=set)
 
     @property
     def class_name(self) -> str:
@@ -89,7 +94,12 @@ class Definition:
         """Whether the function finds the value in its weights; the entry function finds all of them there."""
         return self.covers(value) or (self.is_root and bool(value.key))
 
-    def lists(self) -> dict[str, ValueList]:
+    def results(self) -> list[list[int]]:
+        """Places in `returns` of each result of a call: one of a tensor, several of a list."""
+        together = {place: places for places in self.lists for place in places}
+        return [places for place in range(len(self.returns)) if min(places := together.get(place, [place])) == place]
+
+    def argument_lists(self) -> dict[str, ValueList]:
         """Lists that the function holds: parameters, or what the entry function finds among its arguments and weights."""
         found = lists_of(self.parameters)
         if self.is_root:
@@ -141,7 +151,8 @@ class Carried:
 class Collected:
     """A value of every iteration, all of them joined by one op behind the loop, behind values made `before` the loop and before those made `behind` it.
 
-    reverse: the op wants the last value first.
+    reverse: the op wants the last value first. returned: no op joins them, the function returns them as a list. entering: they are what a carried
+    variable holds before each iteration; `first` is then its value before the loop.
     """
 
     first: Value
@@ -149,6 +160,8 @@ class Collected:
     before: list[Value] = field(default_factory=list)
     behind: list[Value] = field(default_factory=list)
     reverse: bool = False
+    returned: bool = False
+    entering: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -218,11 +231,12 @@ class Recovery:
         self._by_key: dict[Hashable, Definition] = {}
         self._last_use: dict[int, int] = {}
         self._wanted: set[int] = set()
+        self._read_behind: set[int] = set()  # what is read behind this run of its module or an equal one
         self._ends: dict[int, int] = {}  # of the group that a wanted value leaves
 
     def root(self, tree: Group[Node]) -> Definition:
         """The entry function; every other one is reached from it."""
-        self._note_rounds(tree)
+        self._note_equal_runs(tree)
         items = self._with_updates(self._items(tree), tree)
         parameters = [value for value in self._graph.inputs if value.users or value.returned]
         returned = [value for value in self._graph.outputs if not value.written]
@@ -242,22 +256,24 @@ class Recovery:
             end = run.stop
         return [*out, *items[end:]]
 
-    def _note_rounds(self, tree: Group[Node]) -> None:
-        """What one iteration of a loop returns, every other one returns too, though nobody may want it."""
+    def _note_equal_runs(self, tree: Group[Node]) -> None:
+        """Notes what is read behind one run of a module: equal runs return it in the same place. Of iterations of a loop every one returns what one does."""
         alike: dict[Hashable, list[Group[Node]]] = {}
         stack = [tree]
         while stack:
             group = stack.pop()
             stack += [item for item in group.items if isinstance(item, Group)]
-            if ROUND.search(group.scope.path):
-                shape = tuple(node.spec.name for node in group.ops())
-                alike.setdefault((group.scope.class_name, ROUND.sub("", group.scope.path), shape), []).append(group)
+            path = ROUND.sub("", group.scope.path) if ROUND.search(group.scope.path) else _NUMBER.sub("#", group.scope.path)
+            alike.setdefault((group.scope.class_name, path, tuple(node.spec.name for node in group.ops())), []).append(group)
         for groups in alike.values():
             rows = [[value for node in group.ops() for value in node.results] for group in groups]
             if len(rows) < 2 or len({len(row) for row in rows}) > 1:
                 continue
+            rounds = bool(ROUND.search(groups[0].scope.path))
             for column in zip(*rows, strict=True):
-                if any(self._escapes(value, group.hi) for value, group in zip(column, groups, strict=True)):
+                if any(self._last_reader(value) >= group.hi for value, group in zip(column, groups, strict=True)):
+                    self._read_behind.update(id(value) for value in column)
+                if rounds and any(self._escapes(value, group.hi) for value, group in zip(column, groups, strict=True)):
                     self._wanted.update(id(value) for value in column)
                     self._ends.update((id(value), group.hi) for value, group in zip(column, groups, strict=True))
 
@@ -331,8 +347,15 @@ class Recovery:
         if not method:
             found = self._sources.function_of_class(probe.class_name)
             level = len(tree.chain) - 1
-            probe.returns = in_source_order(probe.class_name, probe.returns, found[1] if found else None, lambda value: self._statement_of(value, level))
+            source, statement_of = found[1] if found else None, lambda value: self._statement_of(value, level)
+            ordered = in_source_order(probe.class_name, probe.returns, source, statement_of)
+            probe.returns = ordered or self._side_results_last(probe.returns, tree.hi)
         return probe
+
+    def _side_results_last(self, returns: list[Value], end: int) -> list[Value]:
+        """What the program returns and nothing reads after `end` (caches, attention probabilities) comes last, in the order of the program's outputs."""
+        outputs = {id(value): place for place, value in reversed([*enumerate(self._graph.outputs)])}
+        return sorted(returns, key=lambda value: -1 if self._last_reader(value) >= end or id(value) in self._read_behind else outputs.get(id(value), -1))
 
     def _statement_of(self, value: Value, level: int) -> Statement | None:
         info = value.node.sources[-1] if value.node is not None and value.node.sources else None
@@ -343,6 +366,7 @@ class Recovery:
         tree, inner = item.group if isinstance(item, _Method) else item, probe.items
         definition = self._by_key.setdefault(self._key(probe), probe)
         definition.paths.append(tree.path)
+        definition.moving.update(index for index, value in enumerate(probe.parameters) if value.type != definition.parameters[index].type)
         source = _first_source(tree)
         own = probe.own_values()
         ended = [value for part in inner for value in frees(part) if value not in own]
@@ -351,10 +375,14 @@ class Recovery:
     def _escapes(self, value: Value, end: int) -> bool:
         if value.returned or (id(value) in self._wanted and end <= self._ends[id(value)]):
             return True
+        return self._last_reader(value) >= end
+
+    def _last_reader(self, value: Value) -> int:
+        """The position of the last op that reads the value, -1 if none does."""
         last = self._last_use.get(id(value))
         if last is None:
             last = self._last_use[id(value)] = max((user.position for user in value.users), default=-1)
-        return last >= end
+        return last
 
     def _key(self, definition: Definition) -> Hashable:
         """Equal for instances that are the same code: ops, arguments, types, relative weight names and source lines."""
@@ -385,9 +413,9 @@ class Recovery:
             parts.append(tuple(definition.relative(value.key) for value in frees(item) if definition.covers(value)))
             if isinstance(item, Node):
                 parts.append(tuple((numbers.get(id(one.value), -1), one.copy.collection, definition.relative(one.copy.key)) for one in item.kept))
-        types = tuple(value.type for value in definition.parameters)
+        given = tuple((value.type.shape, value.type.dtype, value.type.layout) for value in definition.parameters)
         returns = tuple(numbers[id(value)] for value in definition.returns)
-        return (definition.class_name, definition.method, types, tuple(parts), returns)
+        return (definition.class_name, definition.method, given, tuple(parts), returns)
 
     def recipe_of(self, value: Value) -> Hashable:
         """How a prepared weight is made, None for a tensor that is used as stored."""
@@ -395,10 +423,11 @@ class Recovery:
 
 
 def _is_wide(function: Definition) -> bool:
-    """Whether it takes and returns too many tensors, those of a list being one."""
+    """Whether it takes and returns too many tensors, those of a list being one. Equal layers return theirs as lists."""
     lists = lists_of(function.parameters)
     listed = sum(len(group.values) - 1 for group in lists.values())
-    return len(function.parameters) + len(function.returns) - listed > MAX_TENSORS
+    repeated = sum(max(len(item.results) - 1, 0) for item in function.items if isinstance(item, CallItem) and len(item.function.paths) > 1)
+    return len(function.parameters) + len(function.returns) - listed - repeated > MAX_TENSORS
 
 
 @dataclass(slots=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 from alchemist.program import model
 from alchemist.program.functions import CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
+from alchemist.program.gradients import is_gradient
 from alchemist.program.graph import Node, Value, skeleton, values_of
 from alchemist.program.model import Index, Key
+from alchemist.program.state import list_arguments
 from alchemist.program.weights import COUNTING, PART, without_cuts
 
 MAX_PERIOD = 64
@@ -43,24 +45,68 @@ class _Signature:
     files: tuple[str, ...] = ()
 
 
-def find_loops(definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
+def find_loops(definition: Definition, calls: Sequence[tuple[Definition, CallItem]], recipe_of: Callable[[Value], Hashable]) -> None:
     """Replaces repetitions in the definition's body by loops, in time linear in the number of items.
 
-    recipe_of: how a weight is prepared, which must not vary.
+    calls: of the definition, with their callers; its own callees are done. recipe_of: how a weight is prepared, which must not vary.
     """
     items = [item for item in definition.items if not isinstance(item, LoopItem)]
-    search = _Search(items, definition, recipe_of)
+    listable = _listable(definition, calls)
+    groups = list_arguments([value for value in definition.parameters if not value.returned]) if definition.is_root or len(calls) == 1 else []
+    found = _with_loops(items, definition, listable, recipe_of)
+    if any(one.group in groups and not _is_counted(one, loop) for one, loop in _read_in(found) if one.group is not None):
+        for value in (value for group in groups for value in group.values):
+            value.group = None
+        found = _with_loops(items, definition, listable, recipe_of)
+    definition.items = found
+    returned = [one.values for item in found if isinstance(item, LoopItem) for one in item.collected if one.returned]
+    returned += [[call.results[place] for place in places] for call in _calls(items) for places in call.function.results() if len(places) > 1]
+    places: dict[int, int] = {}  # of what is returned twice (the last layer's states), the last one is in the list
+    for place, value in enumerate(definition.returns):
+        places[id(value)] = place
+    definition.lists = [[places[id(value)] for value in values] for values in returned if id(values[0]) in places]
+
+
+def _with_loops(items: list[Node | CallItem], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> list[Item]:
+    search = _Search(items, definition, listable, recipe_of)
     found: list[Item] = []
     index = 0
     while index < len(items):
         loop = search.longest(index)
-        if loop is None:
-            found.append(items[index])
-            index += 1
-        else:
-            found.append(loop)
-            index += len(loop.body) * loop.count
-    definition.items = found
+        found.append(loop or items[index])
+        index += len(loop.body) * loop.count if loop else 1
+    return found
+
+
+def _read_in(items: Sequence[Item]) -> Iterator[tuple[Value, LoopItem | None]]:
+    """Everything that is read, and the loop in which it is, in a loop's first iteration."""
+    for item in items:
+        for part in item.body if isinstance(item, LoopItem) else [item]:
+            for value in reads(part):
+                yield value, item if isinstance(item, LoopItem) else None
+
+
+def _is_counted(value: Value, loop: LoopItem | None) -> bool:
+    """Whether each iteration reads another element of the value's list."""
+    return loop is not None and any(isinstance(piece, Index) for piece in loop.keys.get(element_name(value), ()))
+
+
+def _calls(items: Sequence[Item]) -> list[CallItem]:
+    return [item for item in items if isinstance(item, CallItem)]
+
+
+def _listable(definition: Definition, calls: Sequence[tuple[Definition, CallItem]]) -> set[int]:
+    """Results that may be returned in a list: the callers do nothing but return them, and gradients are collected otherwise (`kept`)."""
+    found: set[int] = set()
+    for place, value in enumerate(definition.returns):
+        results = [(caller, call, call.results[place]) for caller, call in calls]
+        only_returned = all(
+            any(result is one for one in caller.returns) and all(user.position < call.hi for user in result.users) for caller, call, result in results
+        )
+        if only_returned and value.part is None and not is_gradient(value) and (calls or definition.is_root):
+            found.add(id(value))
+    nested = [[call.results[place] for place in places] for call in _calls(definition.items) for places in call.function.results() if len(places) > 1]
+    return found.difference(id(value) for values in nested for value in values)
 
 
 def _signature(
@@ -146,6 +192,8 @@ class _Iterations:
         self._step = self._base = 0  # of the integer that counts, step 0 if none does
         self._keys: dict[str, Key] = {}
         self._container = ""
+        self._returned: set[tuple[int, int]] = set()  # what the function returns of every iteration
+        self._entering: set[tuple[int, int]] = set()  # of these, what it returns of every iteration but the last, and from before the loop
         self._end = FOREVER  # iterations behind this one cannot belong to the loop
         self.hopeless: Node | None = None
         self.count = 1
@@ -233,6 +281,10 @@ class _Iterations:
         for k in range(self._period):
             for r, value in enumerate(writes(self._search.items[self._index(iteration, k)])):
                 place = (k, r)
+                if place in self._returned or (iteration == 0 and self._is_returned(value, place)):
+                    self._returned.add(place)
+                    self._end = min(self._end, self._last_returned(value, place, iteration))
+                    continue
                 join = self._joins.get(place)
                 far = [user for user in value.users if not lo <= user.position < (following if place in self._carried else hi)]
                 if iteration == 0 and far:
@@ -256,6 +308,29 @@ class _Iterations:
                     self._end = min(self._end, iteration + (place in self._carried))
         return self._end > max(iteration, 1)
 
+    def _is_returned(self, value: Value, place: tuple[int, int]) -> bool:
+        """Whether the function returns this value of the first iteration and of the second one, to be collected in a list."""
+        if id(value) not in self._search.listable:
+            return False
+        second = writes(self._search.items[self._index(1, place[0])])[place[1]]
+        initial = self._carried.get(place)
+        return id(second) in self._search.listable or (initial is not None and id(initial) in self._search.listable)
+
+    def _last_returned(self, value: Value, place: tuple[int, int], iteration: int) -> int:
+        """The number of iterations that there can be, as far as this one's value tells."""
+        _, hi = self._span(iteration)
+        ending = self._span(iteration + 1)[1] if place in self._carried and self._index(iteration + 2, 0) <= len(self._search.items) else hi
+        read_after = any(ending <= user.position < self._search.end for user in value.users)
+        if place not in self._carried:
+            return iteration if id(value) not in self._search.listable else iteration + 1 if read_after else FOREVER
+        if id(value) in self._search.listable and place not in self._entering:
+            return iteration + 1 if read_after else FOREVER
+        initial = self._carried[place]
+        if id(initial) in self._search.listable:  # the last layer's result is normalised before it is returned
+            self._entering.add(place)
+            return iteration + 1
+        return iteration
+
     def _goes_on(self, join: _Join, value: Value, iteration: int) -> bool:
         place = join.offset + iteration
         return place < len(join.tensors) and join.tensors[place] is value
@@ -265,7 +340,7 @@ class _Iterations:
         lo, hi = self._span(self.count - 1)
         for k in range(self._period):
             for r, value in enumerate(writes(self._search.items[self._index(self.count - 1, k)])):
-                if (k, r) in self._carried or (k, r) in self._joins:
+                if (k, r) in self._carried or (k, r) in self._joins or (k, r) in self._returned:
                     continue
                 if id(value) in self._search.returned or any(not lo <= user.position < hi for user in value.users):
                     return False
@@ -312,6 +387,12 @@ class _Iterations:
             )
             for (k, r), join in sorted(self._joins.items())
         ]
+        for k, r in sorted(self._returned):
+            values = [writes(row[k])[r] for row in rows]
+            if (k, r) in self._entering:
+                collected.append(Collected(self._carried[k, r], [self._carried[k, r], *values[:-1]], returned=True, entering=True))
+            else:
+                collected.append(Collected(values[0], values, returned=True))
         variable = "i" if self._step else "_"
         return LoopItem(rows[0], self.count, self._base, self._step or 1, variable, self._keys, carried, self._container, rows[1:], offsets, collected)
 
@@ -351,15 +432,17 @@ class _Iterations:
 class _Search:
     """What is known of a function's items: signatures, tensors read that are no weights, who makes each tensor."""
 
-    def __init__(self, items: Sequence[Node | CallItem], definition: Definition, recipe_of: Callable[[Value], Hashable]) -> None:
+    def __init__(self, items: Sequence[Node | CallItem], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> None:
         codes: dict[Hashable, int] = {}
         self.items = items
-        lists = definition.lists()
+        lists = definition.argument_lists()
         held = {value for group in lists.values() for value in group.values}
         self.signatures = [_signature(item, definition, codes, recipe_of, held) for item in items]
         self.data = [[value for value in reads(item) if value not in held and not definition.covers(value)] for item in items]
         self.made = {id(value): (index, result) for index, item in enumerate(items) for result, value in enumerate(writes(item))}
         self.returned = {id(value) for value in definition.returns}
+        self.listable = listable
+        self.end = span(items[-1])[1] if items else 0
         self._lists: dict[int, list[list[Value]]] = {}  # lists of tensors that an op takes, each in both directions
         self._hopeless: dict[tuple[int, int, int], int] = {}
 

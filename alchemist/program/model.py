@@ -7,7 +7,7 @@ by the emitters. Python and C++ print the same statements in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.ops.library_names import check_names
@@ -270,9 +270,10 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class NewList:
-    """An empty list of tensors."""
+    """A list of tensors, at first of these."""
 
     name: str
+    values: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +405,7 @@ class Parameter:
 class Function:
     """A function of the emitted program.
 
-    returns: number of tensors returned. doc: one line, or "". module, scopes, source: class, parameter scopes (with
+    returns: number of results, `lists` of them being lists of tensors (by place). doc: one line, or "". module, scopes, source: class, parameter scopes (with
     `{0..11}` for loops) and "file:line" it was made from, for the outline and the manifest. brief: the doc where each parameter's note
     stands beside it, "" for none.
     """
@@ -418,6 +419,7 @@ class Function:
     scopes: tuple[str, ...] = ()
     source: str = ""
     brief: str = ""
+    lists: tuple[int, ...] = ()
 
     def origin(self) -> dict[str, str]:
         """Where the function comes from, for the manifest."""
@@ -438,12 +440,31 @@ class Constant:
 class Variable:
     """An input or output of the program: exact name and the identifier that holds it.
 
-    place: where an output is that the program writes in place and does not return; None for what it returns.
+    place: where an output is that the program writes in place and does not return; None for what it returns. element: of a list that the entry
+    function returns, None for a tensor that it returns by itself.
     """
 
     name: str
     identifier: str
     place: TensorRef | WeightRef | None = None
+    element: Element | None = None
+
+    @property
+    def result(self) -> str:
+        """The variable that the entry function's result is bound to."""
+        return self.element.name if self.element else self.identifier
+
+
+def returned_of(outputs: Sequence[Variable]) -> tuple[Variable, ...]:
+    """Outputs that the entry function returns, in its order: a list's tensors one after the other."""
+    returned = [output for output in outputs if output.place is None]
+    results = results_of(outputs)
+    return tuple(output for name in results for output in returned if output.result == name)
+
+
+def results_of(outputs: Sequence[Variable]) -> tuple[str, ...]:
+    """Variables for what the entry function returns: tensors and lists."""
+    return tuple(dict.fromkeys(output.result for output in outputs if output.place is None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -481,7 +502,7 @@ class EntryPoint:
     @property
     def returned(self) -> tuple[Variable, ...]:
         """Outputs that the function returns, in order."""
-        return tuple(output for output in self.outputs if output.place is None)
+        return returned_of(self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,7 +580,7 @@ class Program:
     @property
     def returned(self) -> tuple[Variable, ...]:
         """Outputs that the entry function returns, in order."""
-        return tuple(output for output in self.outputs if output.place is None)
+        return returned_of(self.outputs)
 
 
 def statements(body: tuple[Statement, ...]) -> Iterator[Statement]:

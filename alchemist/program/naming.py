@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from alchemist.frontends.base import RECURRENT_CELLS
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
+from alchemist.program import model
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import forms_before, gradient_name, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
@@ -16,7 +18,7 @@ from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.names import RESERVED, identifier, nth, result_name, snake_case, unique
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
-from alchemist.program.roles import ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name
+from alchemist.program.roles import NOT_IN_SOURCE, ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name, zeroes_rows
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 from alchemist.program.updates import input_roles, update_role, updated
@@ -58,7 +60,8 @@ class Context:
     functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
     parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
     flat: one function for the whole program. rolls_layers: whether layers with loops become one. hints: what a function's first call gives its parameters.
-    collections: those that a function needs. saved_names: of activations, by their key behind kept.UNNAMED.
+    collections: those that a function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program
+    returns in a list, the word before the number in their names. result_names: what a function calls its results, "" where it has no telling name.
     """
 
     sources: Sources
@@ -72,9 +75,13 @@ class Context:
     rolls_layers: bool = False
     hints: dict[int, list[Hint]] = field(default_factory=dict)
     saved_names: dict[str, str] = field(default_factory=dict)
+    output_words: Mapping[int, str] = field(default_factory=dict)
+    result_names: dict[int, list[str]] = field(default_factory=dict)
 
     def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
         line = statement.line if statement else frame.line
+        if frame.file == RECURRENT_CELLS:  # no file that the user has
+            return statement.text if statement else op
         where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
         text = statement.text if statement else op
         return f"{where}: {text}" if text else where
@@ -115,7 +122,8 @@ class Naming:
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
             exact = identifier(value.name, "arg") if value.name and not value.key else ""
-            first = [exact] if self._context.root is definition else [value.group.name.removesuffix("s")] if value.group is not None else []
+            element = [value.group.name.removesuffix("s")] if value.group is not None and not value.group.name[-1].isdigit() else []
+            first = [exact] if self._context.root is definition else element
             named = self._key_names(value.key) if value.key and value.collection != SAVED else []
             if unnamed_key := value.key.partition(UNNAMED)[2]:
                 first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
@@ -163,7 +171,7 @@ class Naming:
                 self.parameters.append(self._lists[value.group.name])
                 self.parameter_values.append(None)
         if definition.is_root:
-            for group in definition.lists():
+            for group in definition.argument_lists():
                 if group not in self._lists:
                     self._name_list(group, set(names.values()))
         self.local_names |= {*names.values(), *self._lists.values()}
@@ -269,7 +277,8 @@ class Naming:
         """Names for each result, best first."""
         count = len(writes(item))
         out: list[list[str]] = [[] for _ in range(count)]
-        returned = self._returned_as(item) if isinstance(item, CallItem) else []
+        called = self._called_there(item) if isinstance(item, CallItem) else []
+        returned = called if count > 1 and any(called) else self._returned_as(item) if isinstance(item, CallItem) else []
         if isinstance(item, CallItem):
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
         own = self._own_statements(item)
@@ -283,7 +292,7 @@ class Naming:
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
                 rest = items[index + 1 : final + 1]
-                only_shaped = all(isinstance(item, Node) and item.spec.name in _FORMING for item in rest)
+                only_shaped = all(isinstance(item, Node) and (item.spec.name in _FORMING or zeroes_rows(item)) for item in rest)
                 intermediate = self._intermediate(item, own[0]) or (own[0].targets[0] if only_shaped else "")
                 # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
                 # for the finished value if g says what its result is.
@@ -292,7 +301,8 @@ class Naming:
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
         for slot, value in enumerate(writes(item)):
-            out[slot] += [role for role in (argument_role(value),) if role]
+            role = argument_role(value)
+            out[slot].insert(0 if role in NOT_IN_SOURCE else len(out[slot]), role)
         roles = [self._roles[id(value)] for value in writes(item) if id(value) in self._roles]
         on_the_way = self._on_the_way(item, own)
         helper = self._helper_target(item, index, items, finals) if count == 1 else []
@@ -300,6 +310,7 @@ class Naming:
             self._made_up |= made_up.difference(self._names.values())
         for slot, names in enumerate(out):
             names += self._of_step(item, returned[slot : slot + 1]) if count > 1 or _is_step(item) else [value_name(item)] if isinstance(item, Node) else []
+            names += self._distinguished(item, called[slot : slot + 1])
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names[:0] = self._placed_name(item)
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
@@ -370,6 +381,26 @@ class Naming:
             own = self._targets_of(call, len(call.chain) - 1)
             names = own if len(set(own)) == len(own) and all(own) else names
         return [nth(name, before + 1) if name and (before := names[:index].count(name)) else name for index, name in enumerate(names)]
+
+    def _called_there(self, call: CallItem) -> list[str]:
+        """What the called function, where it has been named, calls each of its tensors."""
+        names = [""] * len(call.results)
+        for places, name in zip(call.function.results(), self._context.result_names.get(id(call.function), ()), strict=False):
+            names[places[0]] = name
+        return names
+
+    def _distinguished(self, item: Node | CallItem, names: Sequence[str]) -> list[str]:
+        """Such a name, and one with what the called function's own name says beside it: `cross_attention_key_states`."""
+        if not isinstance(item, CallItem) or not any(names):
+            return [*names]
+        common = {*self._definition.base_name.split("_"), "layer", "block", "module", "model"}
+        words = [word for word in item.function.base_name.split("_") if word not in common]
+        return [names[0], *([f"{'_'.join(words)}_{names[0]}"] if words else [])]
+
+    def telling_names(self, returned: Sequence[model.Value]) -> list[str]:
+        """Names of the variables that are returned; a single one counts where it is not only called after an op or module."""
+        names = [one.name if isinstance(one, model.TensorRef) else "" for one in returned]
+        return names if len(names) > 1 else ["" if name in self._made_up else name for name in names]
 
     def _targets_of(self, call: CallItem, level: int) -> list[str]:
         """Of the statements that make the function's results: at a level of its modules, or with -1 the innermost ones."""
@@ -561,7 +592,7 @@ class Naming:
         wanted: dict[int, list[str]] = {}
         for (_, _, end), (statement, members) in runs.items():
             made = [value for index in members for value in writes(items[index])]
-            alive = [value for value in made if last.get(id(value), -1) > end]
+            alive = [value for value in made if last.get(id(value), -1) > end and argument_role(value) not in NOT_IN_SOURCE]
             targets = [name for name in statement.targets if name and name != "_"]
             heads = next((items[index] for index in members if _names_its_results(items[index], len(targets))), None)
             if heads is not None:  # its results are in the order of the targets, however many forms of them live on

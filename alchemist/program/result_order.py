@@ -11,8 +11,10 @@ _ATTENTION = "MultiheadAttention"
 """The class of torch.nn, whose source is not read: it returns what its output projection makes, then the probabilities."""
 
 
-def in_source_order(class_name: str, returns: Sequence[Value], source: FunctionSource | None, statement_of: Callable[[Value], Statement | None]) -> list[Value]:
-    """The results as the source's return statement has them; as they are where it does not say which is which.
+def in_source_order(
+    class_name: str, returns: Sequence[Value], source: FunctionSource | None, statement_of: Callable[[Value], Statement | None]
+) -> list[Value] | None:
+    """The results as the source's return statement has them; None where it does not say which is which.
 
     source: of the module's forward. statement_of: the statement of it that made a value.
     """
@@ -22,7 +24,7 @@ def in_source_order(class_name: str, returns: Sequence[Value], source: FunctionS
         return sorted(returns, key=lambda value: not _is_projected(value))
     places = source.returned if source is not None else ()
     if len(places) != len(returns):
-        return list(returns)
+        return None
     expressions: list[Value] = []
     found: dict[int, Value] = {}
     for value in returns:
@@ -33,10 +35,10 @@ def in_source_order(class_name: str, returns: Sequence[Value], source: FunctionS
         elif target and places.count(target) == 1 and places.index(target) not in found:
             found[places.index(target)] = value
         else:
-            return list(returns)
+            return None
     spare = iter(expressions)
     ordered = [found[index] if index in found else next(spare, None) for index in range(len(places))]
-    return [value for value in ordered if value is not None] if None not in ordered else list(returns)
+    return [value for value in ordered if value is not None] if None not in ordered else None
 
 
 def _is_gradient(value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from alchemist.ops.spec import COLUMN_MATRICES, SHAPING
+from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
 from alchemist.program.names import result_name, snake_case
@@ -13,10 +13,12 @@ from alchemist.program.names import result_name, snake_case
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
-    "exponential_sum attn_mask".split()
+    "exponential_sum attn_mask has_keys".split()
 )
 """Names that `computed_role` and front ends give."""
 
+NOT_IN_SOURCE = frozenset({"has_keys"})
+"""Roles of values that the source has no variable for."""
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
 """Arguments of ops that say what a value is, wherever it comes from."""
 _MASKS = frozenset({"attn_mask", "attention_mask"})
@@ -257,8 +259,43 @@ def parameter_name(node: Node) -> str:
     return re.sub(r"_(weight|kernel)$", "", own)
 
 
+def _marks_keys(value: Value) -> bool:
+    """Whether attentions' results are multiplied with the value, one number for a row, and nothing else reads it: 0 for rows whose keys are all masked."""
+    if not value.users or value.type.shape[-1:] != (1,):
+        return False
+    for user in value.users:
+        inputs = user.inputs()
+        attended = _made_by_attention(inputs[0]) if user.spec.name == "ttnn.multiply" and len(inputs) == 2 and inputs[1] is value else False
+        if not attended and not (user.spec.name in SHAPING and _marks_keys(user.results[0])):
+            return False
+    return True
+
+
+def _made_by_attention(value: Value) -> bool:
+    return _made_by(value, "scaled_dot_product_attention") is not None
+
+
+def zeroes_rows(node: Node) -> bool:
+    """Whether the op sets attention's rows without a key to zero."""
+    inputs = node.inputs()
+    return node.spec.name == "ttnn.multiply" and len(inputs) == 2 and _marks_keys(inputs[1]) and _made_by_attention(inputs[0])
+
+
+def explanation(node: Node) -> str:
+    """A comment on an op that the source has nothing of, "" for most ops."""
+    if zeroes_rows(node):
+        return "zeros where all keys of a row are masked, as the framework gives"
+    for arg, raw in node.arguments:
+        added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
+        if added is not None and added.node is not None and not added.key:
+            return "bias: what the source adds to this product afterwards"
+    return ""
+
+
 def argument_role(value: Value) -> str:
     """What an op calls the value, perhaps in another form, among its arguments; "" for most values."""
+    if _marks_keys(value):
+        return "has_keys"
     while True:
         for user in value.users:
             for arg, raw in user.arguments:

@@ -45,6 +45,27 @@ def note_state(graph: Graph) -> None:
             value.group, value.place = together, index
 
 
+def list_arguments(values: Sequence[Value]) -> list[ValueList]:
+    """Makes lists of inputs of one type whose names count from 0 in one number (`caches.2.0` in the first one), the longest first."""
+    alike: dict[tuple[str, str], dict[int, Value]] = {}
+    for value in values:
+        if value.node is None and value.group is None and not value.key:
+            for number in _NUMBER.finditer(value.name):
+                alike.setdefault((value.name[: number.start()], value.name[number.end() :]), {})[int(number[1])] = value
+    made: list[ValueList] = []
+    taken: set[str] = set()
+    for (before, behind), members in sorted(alike.items(), key=lambda one: -len(one[1])):
+        listed = [members[index] for index in sorted(members)]
+        if len(listed) < 2 or sorted(members) != list(range(len(listed))) or len({value.type for value in listed}) > 1 or any(one.group for one in listed):
+            continue
+        pattern = f"{before}#{behind}"
+        made.append(ValueList(unique([_plural(pattern)], lambda name: name not in taken), pattern, tuple(listed)))
+        taken.add(made[-1].name)
+        for place, value in enumerate(listed):
+            value.group, value.place = made[-1], place
+    return made
+
+
 def generation_of(entries: Mapping[str, FrontendResult]) -> Generation | None:
     """How entry points generate text together: a step of decoding, and one that takes the whole prompt. None where there is no step."""
     steps = [(name, step) for name, result in entries.items() if (step := _step_of(name, result, entries)) is not None]
@@ -101,7 +122,7 @@ def _prompt_of(name: str, result: FrontendResult, step: DecodingStep, entries: M
 
 def _plural(pattern: str) -> str:
     words = identifier(re.sub(r"[._]*#[._]*", "_", pattern).strip("_"), "caches")
-    return words if words.endswith("s") else f"{words}s"
+    return words if words.endswith("s") or words[-1].isdigit() else f"{words}s"
 
 
 def lists_of(values: Sequence[Value]) -> dict[str, ValueList]:

@@ -18,6 +18,7 @@ from alchemist.program.loops import element_name
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import Context, Hint, Naming
+from alchemist.program.roles import explanation
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 
@@ -35,6 +36,8 @@ class Body(Naming):
         self._collected: dict[tuple[int, ...], str] = {}  # all values of such a list in an op's order, and its name
         self._added: dict[int, str] = {}  # values made behind the iterations that such a list ends with, and its name
         self._at_front: set[int] = set()  # those of both that are put at the list's front
+        self._returned_lists: dict[int, Sequence[Value]] = {}  # first value of a list that the function returns, and all
+        self._elements: dict[int, model.Element] = {}  # of such a list
         self._constants: set[str] = set()  # names that may not be rebound
         self._taken: set[int] = set()  # values that leave their collection with the present item
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
@@ -60,15 +63,14 @@ class Body(Naming):
     def _gathered(self) -> list[model.Statement]:
         """The lists that the entry function makes of its arguments and weights."""
         out: list[model.Statement] = []
-        for group in self._definition.lists().values():
+        for group in self._definition.argument_lists().values():
             name = self._lists[group.name]
             if group.values[0].key:
                 before, _, behind = group.pattern.partition("#")
                 key = tuple(piece for piece in (before, model.Index("i"), behind) if piece != "")
                 out.append(model.Gather(name, key, len(group.values)))
             else:
-                out.append(model.NewList(name))
-                out += [model.Append(name, model.TensorRef(self._names[id(value)])) for value in group.values]
+                out.append(model.NewList(name, tuple(model.TensorRef(self._names[id(value)]) for value in group.values)))
         return [*out, model.Blank()] if out else out
 
     # ------------------------------------------------------------------------------------------------------------ blocks
@@ -111,7 +113,7 @@ class Body(Naming):
                 out += self._loop(item, index, held, last, locked, finals, frozenset(group))
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
-                note = item.note if isinstance(item, Node) else ""
+                note = item.note or explanation(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=RESHARD + (statement.note.rpartition("] ")[2] or note.removeprefix(RESHARD)))
@@ -169,12 +171,19 @@ class Body(Naming):
             if last.get(id(value), -1) <= index:
                 self._free_number(self._names.get(id(value), ""))
         candidates = self._candidates(item, index, items, finals, last)
+        results = [[writes(item)[place] for place in places] for places in item.function.results()] if isinstance(item, CallItem) else []
+        listed = {id(value): values for values in results if len(values) > 1 for value in values}
         for number, value in enumerate(writes(item)):
-            if id(value) in preset:
+            if (values := listed.get(id(value))) and value is not values[0]:
+                self._names[id(value)] = self._names[id(values[0])]
+                continue
+            if values:
+                name = unique(self._list_names(values, ""), available)
+            elif id(value) in preset:
                 name = preset[id(value)]
             elif _only_kept(item, value):  # no variable holds it
                 name = unique(candidates[number], self._legal)
-            elif len(writes(item)) > 1 and last.get(id(value), index) <= index:
+            elif len(writes(item)) > 1 and last.get(id(value), index) <= index and id(value) not in self._kept:
                 name = "_"
             else:
                 wanted = [*preferred.get(id(value), []), *candidates[number]]
@@ -186,7 +195,7 @@ class Body(Naming):
             self.local_names.add(name)
         for value in writes(item):
             if not _only_kept(item, value):
-                held[self._names[id(value)]] = id(value)
+                held.setdefault(self._names[id(value)], id(value)) if id(value) in listed else held.update({self._names[id(value)]: id(value)})
 
     def _loop(
         self,
@@ -204,7 +213,7 @@ class Body(Naming):
         renamed: dict[int, str] = {}  # carried values that keep their own name outside
         for carried in loop.carried:
             initial = self._names.get(id(carried.initial), "")
-            dies = last.get(id(carried.initial), -1) <= index
+            dies = last.get(id(carried.initial), -1) <= index or any(one.entering and one.first is carried.initial for one in loop.collected)
             if not (dies and initial and initial not in self._constants and initial not in locked):
                 candidates = self._carried_candidates(loop, carried.first)
                 name = unique(
@@ -224,7 +233,8 @@ class Body(Naming):
         outer_names, self._names = self._names, self._names | renamed
         outer_keys, self._loop_keys = self._loop_keys, loop.keys
         outer_offsets, self._offsets = self._offsets, loop.offsets
-        self._kept.update((id(collected.first), "") for collected in loop.collected)
+        self._kept.update((id(collected.first), "") for collected in loop.collected if not collected.entering)
+        self._returned_lists.update((id(one.first), one.values) for one in loop.collected if one.returned)
         self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
         ending = {id(each.initial): any(each.first in user.frees for user in each.first.users) for each in loop.carried}
@@ -241,6 +251,12 @@ class Body(Naming):
             carried=ending,
         )
         self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
+        for one in loop.collected:
+            if one.entering:
+                variable = next(preset[id(carried.first)] for carried in loop.carried if carried.initial is one.first)
+                self._kept[id(one.first)] = name = unique(self._list_names(one.values, variable), lambda name: self._is_new(name, held))
+                self.local_names.add(name)
+                body.insert(0, model.Append(name, model.TensorRef(variable)))
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:
             name = self._kept[id(one.first)]
@@ -253,6 +269,8 @@ class Body(Naming):
             self._names.update((id(value), name) for value in (*one.before, *one.values))
             variables = {id(carried.last) for carried in loop.carried}
             held[name] = next(id(value) for value in reversed(one.values) if id(value) not in variables)
+            if one.returned:  # what reads the last layer's value finds it in the list
+                self._elements.update((id(value), model.Element(name, place)) for place, value in enumerate(one.values) if id(value) not in variables)
             self._added.update((id(value), name) for value in one.behind)
             self._at_front.update(id(value) for value in one.behind if one.reverse)
             kept = (*one.before, *one.values, *one.behind)
@@ -295,8 +313,8 @@ class Body(Naming):
 
     def _statement(self, item: Node | CallItem) -> model.Statement:
         self._taken = {id(value) for value in frees(item) if value.collection != "weights" and reads(item).count(value) == 1}
-        results = tuple(self._names[id(value)] for value in writes(item))
         if isinstance(item, Node):
+            results = tuple(self._names[id(value)] for value in writes(item))
             arguments = tuple((arg, self._counted(item, arg.name, self._argument(raw))) for arg, raw in item.arguments)
             if item.helper:
                 given = tuple(model.NumberArgument(arg.name, value) if isinstance(value, model.Literal) else value for arg, value in arguments)
@@ -311,9 +329,20 @@ class Body(Naming):
                 handed.append(made)
         scope = self._definition.relative(item.path) if item.path != self._definition.path else ""
         handed += [model.ScopeArgument(name, self._key(scope)) for name in self._context.collections[id(item.function)]]
-        hints = [self._hint(item, argument) for argument in handed]
+        hints = self._bound_in_order(item, handed, [self._hint(item, argument) for argument in handed])
         self._context.hints.setdefault(id(item.function), hints)
+        results = tuple(self._names[id(item.results[places[0]])] for places in item.function.results())
         return model.CallFunction(item.function.name, tuple(handed), results)
+
+    def _bound_in_order(self, call: CallItem, handed: Sequence[model.Argument], hints: list[Hint]) -> list[Hint]:
+        """Elements of lists that have no telling name are bound to the parameters that are left in the called function's source, if as many are."""
+        found = self._context.sources.function_of_class(call.function.class_name)
+        nameless = [place for place, one in enumerate(handed) if isinstance(one, model.Element) and one.name[-1].isdigit()]
+        spare = [name for name in found[1].parameters if name not in found[1].plain and all(name != hint.bound for hint in hints)] if found else []
+        if len(spare) == len(nameless) and not call.function.method:
+            for place, name in zip(nameless, spare, strict=True):
+                hints[place] = replace(hints[place], bound=name)
+        return hints
 
     def _hint(self, call: CallItem, argument: model.Argument) -> Hint:
         if isinstance(argument, model.Element):
@@ -330,12 +359,19 @@ class Body(Naming):
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
             base = self._names.get(id(source), self._names[id(value)])
             base = base if _LAYER.search(base) else base.rstrip("_0123456789")  # hidden_l0 of layer 0, not the second of a name
-            plural = base if base.endswith("s") else f"{base}s"
-            taken = {*held, *self.local_names, *self._kept.values()}
-            name = unique([plural, f"{base}_list"], lambda name: name not in taken and self._legal(name))
+            name = unique(self._list_names(self._returned_lists.get(id(value), ()), base), lambda name: self._is_new(name, held))
             self._kept[id(value)] = name
             self.local_names.add(name)
         return self._kept[id(value)]
+
+    def _is_new(self, name: str, held: Mapping[str, int]) -> bool:
+        return name not in {*held, *self.local_names, *self._kept.values()} and self._legal(name)
+
+    def _list_names(self, values: Sequence[Value], variable: str) -> list[str]:
+        """Names of a list: what the program's outputs call those that it returns, the plural of the variable that is appended."""
+        word = next((word for value in values if (word := self._context.output_words.get(id(value)))), "")
+        plural = variable if variable.endswith("s") else f"{variable}s"
+        return [*([word, f"all_{word}"] if word else []), *([plural, f"{variable}_list"] if variable else [])]
 
     def _argument(self, raw: Raw) -> model.Value:
         if isinstance(raw, tuple) and (name := self._collected.get(tuple(id(value) for value in values_of(raw)))):
@@ -357,7 +393,7 @@ class Body(Naming):
             return model.Element(self._lists[value.group.name], counted)
         name = self._names.get(id(value))
         if name is not None:
-            return model.TensorRef(name)
+            return self._elements.get(id(value)) or model.TensorRef(name)
         return model.WeightRef(self._key(self._definition.relative(value.key)), collection=value.collection, taken=id(value) in self._taken)
 
     def _key(self, relative: str) -> model.Key:
@@ -377,7 +413,12 @@ class Body(Naming):
                 note = call.note if call.note.startswith(RESHARD) else ""  # what the function returns stands in its docstring
                 body[-1] = replace(call, results=(), note=note, returned=True)
                 return
-        body += [model.Blank(), model.Return(tuple(self._reference(value) for value in returns))]
+        listed = {tuple(id(value) for value in one): name for one in self._returned_lists.values() if (name := self._kept[id(one[0])])}
+        values = []
+        for places in self._definition.results():
+            name = listed.get(tuple(id(returns[place]) for place in places), "") if len(places) > 1 else ""
+            values.append(model.TensorRef(name) if name else self._reference(returns[places[0]]))
+        body += [model.Blank(), model.Return(tuple(values))]
 
     def _device(self, items: Sequence[Item]) -> model.Value | None:
         """A tensor to ask for the device, if a call of this function takes the device."""

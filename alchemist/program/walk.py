@@ -43,7 +43,7 @@ def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
             return statement.arguments
         case model.Assign() | model.Append() | model.Store():
             return (statement.value,)
-        case model.Return():
+        case model.Return() | model.NewList():
             return statement.values
         case model.GetDevice() | model.Extents():
             return (statement.tensor,)
@@ -73,8 +73,8 @@ def with_arguments(statement: model.Statement, convert: Callable[[model.Value], 
             return replace(statement, arguments=tuple(argument(old) for old in statement.arguments))
         case model.Assign() | model.Append() | model.Store():
             return replace(statement, value=value(statement.value))
-        case model.Return():
-            return model.Return(tuple(value(old) for old in statement.values))
+        case model.Return() | model.NewList():
+            return replace(statement, values=tuple(value(old) for old in statement.values))
         case model.GetDevice() | model.Extents():
             return replace(statement, tensor=value(statement.tensor))
         case model.Loop():

@@ -31,7 +31,9 @@ class Calls:
         if SIMULATOR:
             SIMULATOR.begin_forward()
         results = self._calls[entry](*(inputs[name] for name in facts["inputs"]))
-        found = dict(zip(facts["outputs"], results if isinstance(results, tuple) else (results,), strict=True))
+        results = results if isinstance(results, tuple) else (results,)
+        tensors = [tensor for result in results for tensor in (result if isinstance(result, list) else [result])]
+        found = dict(zip(facts["outputs"], tensors, strict=True))
         for name, tensor in found.items():
             target = MANIFEST["outputs"][name].get("mutates")
             if target:

@@ -99,5 +99,5 @@ def test_one_layer_has_no_list() -> None:
 def test_a_cache_that_is_read_before_stays_an_output(users: int) -> None:
     """Guard: the sum of the old cache needs the old cache."""
     text = sources(users=users, reads_caches=True)["main.py"]
-    assert "keys_0=keys_0" in text
+    assert '**{f"keys_{i}": tensor for i, tensor in enumerate(keys)}, keys_2=keys_2' in " ".join(text.split())
     assert 'weights[f"values_{i}"]' in text
