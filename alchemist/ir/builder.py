@@ -202,9 +202,7 @@ class Builder:
             set_attr(clone, name, plain)
         result: OpResult = clone.results[0]
         (result._type,) = infer.result_types(clone, element_type(result))
-        clone.location = None
-        if self.source is not None:
-            clone.location = to_location([self.source] if isinstance(self.source, SourceInfo) else self.source)
+        clone.location = to_location([self.source] if isinstance(self.source, SourceInfo) else self.source or [])
         self.insert(clone)
         return result
 

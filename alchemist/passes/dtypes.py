@@ -6,11 +6,11 @@ import math
 
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
-from alchemist.ir.access import attr, shape
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase, functions, is_const_eval, ops_named, single_use
@@ -21,6 +21,7 @@ from alchemist.optimizer.matmul import FAST
 from alchemist.passes.attention import narrow_masks
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.registry import Pass, register
+from alchemist.passes.signs import INTEGERS, is_whole, stored_type
 
 # --- `precision`: floats as bfloat16, values between matrix products and convolutions as bfloat8_b, products in LoFi. Norms, softmax and the residual
 # stream of transformers keep bfloat16; sums of images between convolutions do not, as in hand-written networks.
@@ -207,43 +208,6 @@ def _is_sum(op: Operation) -> bool:
 
 _EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "u32"), ("u16", "si32"), ("u8", "u32"), ("u8", "si32")})
 """Casts that can be undone."""
-_INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
-_INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
-"""Ops whose result of this number is an index: small and not negative."""
-_NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
-"""Ops with numbers that have to be whole as well."""
-
-
-def is_whole(value: SSAValue) -> bool:
-    """Whether the ops that made a value give whole numbers only."""
-    seen, todo = {value}, [value]
-    while todo:
-        value = todo.pop()
-        if not isinstance(value, OpResult):
-            return False
-        op = value.op
-        if (
-            has_trait(op, "integral")
-            or (op.name in _INDICES and value.index == _INDICES[op.name])
-            or (op.name == "ttnn.typecast" and _is_integer(op.operands[0]))
-        ):
-            continue
-        numbers = [attr(op, name) for name in _NUMBERS.get(op.name, ())]
-        if not has_trait(op, "keeps_integral") and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
-            return False
-        operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
-        todo += [operand for operand in operands if operand not in seen]
-        seen.update(operands)
-    return True
-
-
-def _is_integer(value: SSAValue) -> bool:
-    return _element(value) in _INTEGERS
-
-
-def _element(value: SSAValue) -> str:
-    layout = layout_of(value.type)
-    return layout.dtype if layout is not None else ""
 
 
 @register("fold-typecasts")
@@ -260,12 +224,12 @@ def _fold(op: Operation) -> None:
     if inner is None:
         return
     source = inner.operands[0]
-    first, middle, last = _element(source), _element(inner.results[0]), _element(op.results[0])
-    exact = (first, middle) in _EXACT or (first not in _INTEGERS and middle in _INTEGERS and is_whole(source))
+    first, middle, last = stored_type(source), stored_type(inner.results[0]), stored_type(op.results[0])
+    exact = (first, middle) in _EXACT or (first not in INTEGERS and middle in INTEGERS and is_whole(source))
     if first == last and exact and source.type == op.results[0].type:
         op.results[0].replace_all_uses_with(source)
         erase(op)
-    elif (first, middle) == ("u32", "si32") and last not in _INTEGERS and is_whole(source):
+    elif (first, middle) == ("u32", "si32") and last not in INTEGERS and is_whole(source):
         op.operands[0] = source
     else:
         return
@@ -306,11 +270,6 @@ class CastInProduct(Pass):
             _read_narrow(op)
 
 
-def _kind(value: SSAValue) -> str:
-    layout = layout_of(value.type)
-    return layout.dtype if layout is not None else ""
-
-
 @register("cast-before-rotation", fusing=True)
 class CastBeforeRotation(Pass):
     """typecast(rotary_embedding_hf(heads of a product)) becomes rotary_embedding_hf of heads that the product writes in bfloat16, by tables in float32.
@@ -326,7 +285,7 @@ class CastBeforeRotation(Pass):
 
 def _fold_cast(product: Operation, through: str = "") -> None:
     """through: an op without which this is not done, and which is passed like moves."""
-    if _kind(product.results[0]) != "f32" or any(_kind(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
+    if stored_type(product.results[0]) != "f32" or any(stored_type(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
         return
     moved: list[SSAValue] = [product.results[0]]
     casts: list[Operation] = []
@@ -338,7 +297,7 @@ def _fold_cast(product: Operation, through: str = "") -> None:
                 moved += [result for result in use.operation.results if result not in moved]
             else:
                 return
-    if not casts or any(_kind(cast.results[0]) != "bf16" for cast in casts):
+    if not casts or any(stored_type(cast.results[0]) != "bf16" for cast in casts):
         return
     if through and not any(defining(value, through) for value in moved):
         return
@@ -359,7 +318,7 @@ def _fold_truth(op: Operation) -> None:
                 moved.append(use.operation.results[0])
             else:
                 return
-    wanted = {_kind(cast.results[0]) for cast in casts}
+    wanted = {stored_type(cast.results[0]) for cast in casts}
     if len(wanted) == 1 and not wanted & {"u8", "u16"}:
         _retype(moved, casts, wanted.pop())
 
@@ -383,13 +342,13 @@ def _is_read_by_products(op: Operation) -> bool:
 
 
 def _reads_narrow(product: Operation) -> bool:
-    return (_kind(product.operands[1]), _kind(product.results[0])) == ("f32", "f32")
+    return (stored_type(product.operands[1]), stored_type(product.results[0])) == ("f32", "f32")
 
 
 def _widen_later(heads: Operation) -> None:
     """A cast in front of a move stands behind it."""
     cast = defining(heads.operands[0], "ttnn.typecast")
-    if cast is None or not single_use(cast.results[0]) or (_kind(cast.operands[0]), _kind(cast.results[0])) != ("bf16", "f32"):
+    if cast is None or not single_use(cast.results[0]) or (stored_type(cast.operands[0]), stored_type(cast.results[0])) != ("bf16", "f32"):
         return
     wide = heads.results[0].type
     result: SSAValue = heads.results[0]
@@ -406,7 +365,7 @@ def _widen_later(heads: Operation) -> None:
 
 def _read_narrow(product: Operation) -> None:
     cast = defining(product.operands[0], "ttnn.typecast")
-    if cast is None or (_kind(cast.operands[0]), _kind(cast.results[0])) != ("bf16", "f32") or not _reads_narrow(product):
+    if cast is None or (stored_type(cast.operands[0]), stored_type(cast.results[0])) != ("bf16", "f32") or not _reads_narrow(product):
         return
     product.operands[0] = cast.operands[0]
     if not list(cast.results[0].uses):

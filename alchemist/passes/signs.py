@@ -13,6 +13,7 @@ from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining, erase_dead, functions, replace, rewrite
+from alchemist.ir.layout import layout_of
 from alchemist.ops.constants import constant_of
 from alchemist.passes.registry import Pass, register
 
@@ -242,3 +243,45 @@ def _is_looked_up(value: SSAValue) -> bool:
         if (place is not None and use.index == place) or (use.operation.name in _VIEWS and _is_looked_up(use.operation.results[0])):
             return True
     return False
+
+
+# --- Which TTNN values are whole numbers. ---
+
+INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
+_INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
+"""Ops whose result of this number is an index: small and not negative."""
+_NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
+"""Ops with numbers that have to be whole as well."""
+
+
+def is_whole(value: SSAValue) -> bool:
+    """Whether the ops that made a value give whole numbers only."""
+    seen, todo = {value}, [value]
+    while todo:
+        value = todo.pop()
+        if not isinstance(value, OpResult):
+            return False
+        op = value.op
+        if (
+            has_trait(op, "integral")
+            or (op.name in _INDICES and value.index == _INDICES[op.name])
+            or (op.name == "ttnn.typecast" and _is_integer(op.operands[0]))
+        ):
+            continue
+        numbers = [access.attr(op, name) for name in _NUMBERS.get(op.name, ())]
+        if not has_trait(op, "keeps_integral") and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
+            return False
+        operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
+        todo += [operand for operand in operands if operand not in seen]
+        seen.update(operands)
+    return True
+
+
+def _is_integer(value: SSAValue) -> bool:
+    return stored_type(value) in INTEGERS
+
+
+def stored_type(value: SSAValue) -> str:
+    """The data type of a TTNN tensor, "" for other values."""
+    layout = layout_of(value.type)
+    return layout.dtype if layout is not None else ""

@@ -16,10 +16,9 @@ from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TT
 from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
-from alchemist.passes.dtypes import is_whole
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
-from alchemist.passes.signs import FLOAT32_EXACT, WHOLE, interval
+from alchemist.passes.signs import FLOAT32_EXACT, WHOLE, interval, is_whole
 
 _UNARY_NAMES = (*(name for name, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
