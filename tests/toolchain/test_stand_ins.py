@@ -92,7 +92,7 @@ func.func @f(%x: tensor<32x64xbf16>, %w: tensor<64x64xbf16> {ttcore.argument_typ
 }""")
     text = "".join(mlir_sources(file).values())
     assert ("bfloat8_b" in text, "bfloat4_b" in text) == (True, False)
-    text = "".join(mlir_sources(file, compiler_options={"override_weight_dtype": "w=bf16,v=bf16"}).values())
+    text = "".join(mlir_sources(file, compiler_options={"override_weight_dtype": "arg[12]=bf16"}).values())
     assert "bfloat8_b" not in text
     assert "bfloat4_b" not in text
 
