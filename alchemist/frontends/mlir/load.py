@@ -240,6 +240,7 @@ def _describe(entry: FuncOp, names: Sequence[str], kinds: Sequence[str], results
 def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
     """Replaces calls of private functions and composites by their bodies, innermost ones included."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    _refuse_recursion(functions, entry)
     budget = 100_000
     pending = [(op, name) for op in entry.body.block.ops if (name := callee_of(op)) is not None]
     while pending:
@@ -260,6 +261,25 @@ def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
     for name, function in functions.items():
         if function is not entry and name not in used:
             module.body.block.erase_op(function)
+
+
+def _refuse_recursion(functions: dict[str, FuncOp], entry: FuncOp) -> None:
+    """Raises: FrontendError: a function that the entry reaches calls itself, directly or through others."""
+    callees = {name: list(dict.fromkeys(callee for op in function.walk() if (callee := callee_of(op)) is not None)) for name, function in functions.items()}
+    done: set[str] = set()
+    path: dict[str, None] = {}
+    pending = [(entry.sym_name.data, False)]
+    while pending:  # depth first; a name comes again, as left, when all that it calls is done
+        name, is_left = pending.pop()
+        if is_left:
+            del path[name]
+            done.add(name)
+        elif name in path:
+            cycle = [*list(path)[list(path).index(name) :], name]
+            raise FrontendError("calls do not end", op=name, got=" -> ".join(cycle), hint="recursion is not supported")
+        elif name not in done:
+            path[name] = None
+            pending += [(name, True), *((callee, False) for callee in callees.get(name, ()))]
 
 
 # --- reference ----------------------------------------------------------------------------------------------------------
