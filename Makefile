@@ -9,7 +9,7 @@ ALONE := env -u MAKEFLAGS -u MFLAGS
 # Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
 PYTEST := $(ALONE) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs wheel wheel-test clean
+.PHONY: help setup lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs site wheel wheel-test clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-all     also whole models and 'make deep' (sanitizer build, fuzz, generated docs); writes docs/lab/models.md"
 	@echo "make referee      installs the real ttnn for 'alchemist verify' (needs Python 3.12)"
 	@echo "make check        lint and types alone"
+	@echo "make site         the documentation as HTML pages in build/site"
 	@echo "make wheel-test   builds the wheel and uses it in clean environments of Python 3.11 to 3.13"
 	@echo "make bench        speed, as ratios against peers measured in the same run"
 	@echo "make fuzz         20,000 damaged inputs of every kind; make fuzz-sanitize: 10,000 calls under ASan and UBSan"
@@ -65,7 +66,9 @@ cpp-tests: setup
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build $$(ls -dt build/editable-* | head -1) --target shim_tests
 
 test: cpp-tests check
-	$(PYTEST) -m "not slow" tests
+	@mkdir -p build && rm -f build/cpu_seconds.tsv
+	$(PYTEST) -m "not slow" --cpu-seconds build/cpu_seconds.tsv tests
+	@$(BIN)/python -m tests.budget build/cpu_seconds.tsv
 
 # What `make test` has no time for: the sanitizer build with its tests, every reader of input fuzzed (other cases each day), docs that are generated.
 deep: sanitize
@@ -129,7 +132,7 @@ mutation: setup
 calibrate: setup
 	$(BIN)/python -m tools.calibration.calibrate --write --write-folds build/folds.json --predictions build/out_of_fold.csv
 	$(MAKE) setup
-	$(BIN)/python -m tools.calibration.calibrate --keep --folds build/folds.json --docs docs/accuracy.md
+	$(BIN)/python -m tools.calibration.calibrate --keep --folds build/folds.json --docs docs/lab/accuracy.md
 	$(BIN)/python -m tools.calibration.error_bands --predictions build/out_of_fold.csv
 
 # The table of signatures from the facts in tests/data; needed when a fact or make_signatures.py changed.
@@ -143,6 +146,12 @@ docs: setup
 	$(BIN)/python -m alchemist explain --markdown > docs/errors.md
 	$(BIN)/python -m tests.emit.cpp_symbols > /dev/null
 	$(BIN)/python -m tests.docs.shown --write
+	$(BIN)/python -m tests.docs.sessions --write
+
+# The documentation as HTML pages in build/site; mkdocs-material has an environment of its own.
+site: $(BIN)/python
+	$(PYTHON) -m venv build/site_venv && build/site_venv/bin/python -m pip install -q -r requirements/site.txt
+	NO_MKDOCS_2_WARNING=1 build/site_venv/bin/python -m tools.site
 
 wheel: $(VENV)/.packages
 	$(BIN)/python -m pip wheel -q --no-deps -w dist .

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden, tables
+from tests import budget, golden, tables
 from tests.device import as_found
 
 # Nearly all that collecting makes stays until the end: looking for garbage meanwhile takes a fifth as long again.
@@ -31,6 +31,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the texts that tests compare with (tests/golden.py)")
+    parser.addoption("--cpu-seconds", metavar="FILE", help="append the processor seconds of each test to the file (tests/budget.py)")
     parser.addoption("--row", action="append", default=[], metavar="TEXT", help="of tests of tables: the rows whose names contain the text (tests/tables.py)")
 
 
@@ -44,6 +45,17 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    before = budget.cpu_seconds()
+    result = yield
+    used = budget.cpu_seconds() - before
+    if file := item.config.getoption("--cpu-seconds"):
+        with open(file, "a", encoding="utf-8") as rows:
+            rows.write(f"{used:.2f}\t{item.nodeid}\n")
+    return result
 
 
 @pytest.fixture(autouse=True)

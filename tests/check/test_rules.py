@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from alchemist.resources import template_text
+from tests.shared import made_once
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "cases.json").read_text())
@@ -61,14 +62,16 @@ def test_a_verdict_does_not_depend_on_the_scale(check: ModuleType, scale: float)
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """judge.cpp with the emitted sources; its program directory is its own."""
-    path = tmp_path_factory.mktemp("judge")
+    return made_once(tmp_path_factory, "judge", build_judge) / "judge"
+
+
+def build_judge(path: Path) -> None:
     for name in ("check.hpp", "check.cpp", "files.hpp", "files.cpp"):
         (path / name).write_text(template_text(f"cpp/{name}"))
     (path / "manifest.json").write_text(json.dumps({"cases": CASES}))
     sources = [HERE / "judge.cpp", path / "check.cpp", path / "files.cpp"]
     command = ["c++", "-std=c++20", "-O0", f'-DPROGRAM_DIR="{path}"', f"-I{path}", *map(str, sources), "-o", str(path / "judge")]
     subprocess.run(command, check=True)
-    return path / "judge"
 
 
 def answers(judge: Path, *arguments: str) -> list[Any]:

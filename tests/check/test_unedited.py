@@ -21,7 +21,9 @@ from alchemist.errors import AccuracyWarning
 from alchemist.export import unedited, writer
 from tests.device import simulated_device
 from tests.e2e.models import SMALL
-from tests.e2e.test_codegen import copy_of, run
+from tests.e2e.test_codegen import copy_of
+from tests.running import run
+from tests.shared import small_export
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
@@ -31,14 +33,12 @@ def manifest_of(path: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three layers in bfloat16, without values of single ops."""
-    model, args, kwargs = SMALL["torch_attention"]()
-    return codegen_py(model, *args, export_path=tmp_path_factory.mktemp("attention") / "out", **kwargs).path
+    return small_export(tmp_path_factory, "torch_attention", codegen_py)
 
 
 @pytest.fixture(scope="module")
 def attention_ops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model, args, kwargs = SMALL["torch_attention"]()
-    return codegen_py(model, *args, export_path=tmp_path_factory.mktemp("ops") / "out", export_golden="ops", **kwargs).path
+    return small_export(tmp_path_factory, "torch_attention", codegen_py, export_golden="ops")
 
 
 def replaced(directory: Path, before: str, after: str) -> None:

@@ -15,15 +15,14 @@ from alchemist.cli import main
 from alchemist.driver import explore_page
 from alchemist.driver.explore import namespace
 from alchemist.errors import InputError
-from tests.e2e.models import torch_attention, torch_mlp
+from tests.shared import small_export
 
 HOSTILE = "</script><script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model, args, _ = torch_mlp()
-    return codegen_py(model, *args, export_path=tmp_path_factory.mktemp("explore") / "out").path
+    return small_export(tmp_path_factory, "torch_mlp", codegen_py)
 
 
 def data_of(text: str) -> Any:
@@ -53,11 +52,10 @@ def test_stages_are_linked_and_priced(export: Path, tmp_path: Path, capsys: pyte
         assert re.fullmatch(r'"override_output_layout": "linear(_\d)?=dram:interleaved"', line)
 
 
-def test_calls_of_repeated_layers_and_their_errors(tmp_path: Path) -> None:
+def test_calls_of_repeated_layers_and_their_errors(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each op of three equal blocks has the time of its own call, and the error of its own value."""
-    model, args, _ = torch_attention()
-    made = codegen_py(model, *args, export_path=tmp_path / "out", export_golden="ops")
-    nodes = data_of(explore_page.page(made.path, namespace))["exports"][0]["stages"][-1]["nodes"]
+    made = small_export(tmp_path_factory, "torch_attention", codegen_py, export_golden="ops")
+    nodes = data_of(explore_page.page(made, namespace))["exports"][0]["stages"][-1]["nodes"]
     for name, key in (("layer_norm", "ns"), ("linear", "ns"), ("linear", "error"), ("linear", "pcc"), ("softmax", "ns")):
         ops = [node for node in nodes if node["op"] == f"ttnn.{name}"]
         assert len(ops) >= 3

@@ -16,30 +16,16 @@ import pytest
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import AlchemistError, ExportDirectoryError, FrontendError, OptionError, UnsupportedOpError
 from tests.e2e.models import LARGE, SMALL, torch_mlp
+from tests.running import check, run
+from tests.shared import small_export
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-
-
-def run(directory: Path, *options: str, timeout_s: int = 900) -> subprocess.CompletedProcess[str]:
-    """`./run` from another working directory, with a clean environment."""
-    environment = {"HOME": "/"} | {name: os.environ[name] for name in ("PATH", "HOME", "TTNN_SHIM_LIBRARY") if name in os.environ}
-    command = [str(directory / "run"), *options]
-    return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=timeout_s)
-
-
-def check(directory: Path, *options: str) -> dict[str, Any]:
-    result = run(directory, "--check", "--json", str(directory.parent / "result.json"), *options)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return json.loads((directory.parent / "result.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An exported MLP that tests copy before they change it."""
-    path = tmp_path_factory.mktemp("mlp") / "out"
-    model, args, kwargs = torch_mlp()
-    codegen_py(model, *args, export_path=path, **kwargs)
-    return path
+    return small_export(tmp_path_factory, "torch_mlp", codegen_py)
 
 
 def copy_of(directory: Path, target: Path) -> Path:
@@ -61,7 +47,10 @@ def test_small_model_python(name: str, tmp_path: Path) -> None:
     assert (report["arch"], report["card"]) == ("wormhole_b0", "n150")
 
 
-@pytest.mark.parametrize("name", ["torch_mlp", "torch_attention", "torch_cnn", "jax_mlp"])
+NIGHTLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("torch_mlp", "torch_cnn")]  # test_cpp_of_a_level compiles them at levels 1 and 2
+
+
+@pytest.mark.parametrize("name", ["torch_attention", "jax_mlp", *NIGHTLY])
 def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
     model, args, kwargs = SMALL[name]()
     outputs = {}

@@ -12,18 +12,22 @@ import pytest
 from alchemist import codegen_cpp, codegen_py, load_codegen_py
 from alchemist.errors import InputError, UserError
 from tests.e2e.models import SMALL, Built
-from tests.e2e.test_codegen import copy_of, run
+from tests.e2e.test_codegen import copy_of
+from tests.running import run
+from tests.shared import made_once, small_export
 
 
 @pytest.fixture(scope="module")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Small models with all intermediate values of the framework."""
-    paths = {}
-    for name in ("torch_attention", "torch_cnn", "jax_transformer_block", "jax_steps"):
-        model, args, kwargs = jax_steps() if name == "jax_steps" else SMALL[name]()
-        paths[name] = tmp_path_factory.mktemp(name) / "out"
-        codegen_py(model, *args, export_path=paths[name], export_golden="ops", **kwargs)
-    return paths
+
+    def make_steps(folder: Path) -> None:
+        model, args, kwargs = jax_steps()
+        codegen_py(model, *args, export_path=folder / "out", export_golden="ops", **kwargs)
+
+    names = ("torch_attention", "torch_cnn", "jax_transformer_block")
+    paths = {name: small_export(tmp_path_factory, name, codegen_py, export_golden="ops") for name in names}
+    return paths | {"jax_steps": made_once(tmp_path_factory, "jax_steps", make_steps) / "out"}
 
 
 def jax_steps() -> Built:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -17,6 +16,7 @@ from torch import nn
 
 from alchemist import codegen_py
 from alchemist.export import writer
+from tests.running import run
 
 
 class Layer(nn.Module):
@@ -67,11 +67,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return codegen_py(Stack().eval(), torch.randn(32, 32), export_path=tmp_path_factory.mktemp("edited") / "out", export_golden="none").path
 
 
-def run(folder: Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [str(folder / "run"), "--estimate", *options]
-    return subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=300)
-
-
 def edited(exported: Path, folder: Path, old: str, new: str) -> Path:
     shutil.copytree(exported, folder)
     text = (folder / "main.py").read_text()
@@ -84,7 +79,7 @@ def edited(exported: Path, folder: Path, old: str, new: str) -> Path:
 def test_one_message_at_the_users_line(mistake: str, exported: Path, tmp_path: Path) -> None:
     old, new, what, line, part = MISTAKES[mistake]
     folder = edited(exported, tmp_path / "out", old, new)
-    done = run(folder)
+    done = run(folder, "--estimate")
     assert done.returncode == 1, done.stdout
     said = done.stderr
     assert said.startswith("error[ALC-0601] " if "[SHIM" not in what else "error[SHIM-0001] "), said
@@ -103,8 +98,8 @@ def test_one_message_at_the_users_line(mistake: str, exported: Path, tmp_path: P
 
 def test_the_turn_of_the_loop_is_that_of_the_error(exported: Path, tmp_path: Path) -> None:
     folder = edited(exported, tmp_path / "out", 'weights.scope(f"layers.{i}")', "weights.scope(f\"layers.{i}\" if i < 2 else 'layer')")
-    assert "(i = 2)" in run(folder).stderr
-    whole = run(folder, ALCHEMIST_TRACEBACK="1").stderr
+    assert "(i = 2)" in run(folder, "--estimate").stderr
+    whole = run(folder, "--estimate", ALCHEMIST_TRACEBACK="1").stderr
     assert "Traceback (most recent call last)" in whole
     assert "error[ALC-0601] " in whole
 

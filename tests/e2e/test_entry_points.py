@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from torch import nn
 
 from alchemist import EntryPoint, codegen_cpp, codegen_py, text_generation
 from alchemist.errors import FrontendError, OptionError
+from tests.running import run
 
 HEADS, SIZE, LENGTH, WORDS, ROOM = 2, 32, 64, 40, 32
 
@@ -54,10 +54,6 @@ def greedy(model: Writer, prompts: list[list[int]], count: int, told: torch.Tens
                 for row, token in zip(rows, best.tolist(), strict=True):
                     row.append(token)
     return [row[len(prompts[0]) :] for row in rows]
-
-
-def run(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(path / "run"), *options], capture_output=True, text=True, check=False)
 
 
 def same_but_for_ties(path: Path, prompts: list[list[int]], wanted: list[list[int]], tmp_path: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 from flax import nnx
 
 from alchemist import codegen_py
-from tests.e2e.test_codegen import check
+from tests.running import check
 
 LEFT = np.arange(32, dtype=np.float32).reshape(4, 8) / 7
 RIGHT = LEFT[::-1].copy() - 2

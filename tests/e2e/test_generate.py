@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import torch
 from torch import nn
 
 from alchemist import codegen_py
+from tests.running import run
 
 HEADS, SIZE, LENGTH, WORDS = 2, 32, 32, 40
 
@@ -58,10 +58,6 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     path = tmp_path_factory.mktemp("generate") / "out"
     codegen_py(model, torch.ones(users, 1, dtype=torch.int64), torch.tensor([4]), export_path=path)
     return path, model, users
-
-
-def run(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(path / "run"), *options], capture_output=True, text=True, check=False)
 
 
 def test_greedy_text_is_the_models(program: tuple[Path, Writer, int], tmp_path: Path) -> None:

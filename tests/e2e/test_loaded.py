@@ -20,7 +20,7 @@ from alchemist import codegen_py, load_codegen_py
 from alchemist.errors import FrontendError, InputError, ParseError, UserError
 from alchemist.loaded import LoadedProgram
 from tests.device import simulated_device
-from tests.e2e.test_codegen import run
+from tests.running import run
 
 X = torch.ones(4, 32)
 CLOSE = {"rtol": 5e-3, "atol": 5e-3}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -17,8 +18,9 @@ from alchemist.errors import ExportDirectoryError
 from alchemist.export.writer import _run_script
 from alchemist.options import CompilerOptions
 from alchemist.resources import render, template_text
+from tests import running
 from tests.e2e.models import torch_mlp
-from tests.e2e.test_codegen import run
+from tests.running import run
 
 PROGRAM = '#include "files.hpp"\n#include <iostream>\nint main() { std::cout << utils::manifest().at("model").text << "\\n"; }\n'
 
@@ -44,6 +46,21 @@ def start(folder: Path, *options: str, path: Path | None = None, **variables: st
     environment = {"HOME": "/", "PATH": (f"{path}:" if path else "") + os.environ["PATH"], **variables}
     command = [str(folder / "run"), *options]
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_what_other_tests_run_is_what_the_script_runs(tmp_path: Path) -> None:
+    """`running.run` leaves the script out: the same exit code, text and report."""
+    model, args, kwargs = torch_mlp()
+    out = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
+    options: tuple[list[str], ...] = (["--check", "--loops", "2"], ["--estimate", "--arch", "p150"], ["--tolerance", "0"], ["--generate", "1"], ["--unknown"])
+    for given in options:
+        said = []
+        for way in (running.run, running.run_script):
+            done = way(out, *given, "--json", str(tmp_path / "report.json"))
+            text = re.sub(r"host [\d.]+ s", "", done.stdout)
+            report = json.loads((tmp_path / "report.json").read_text()) if done.returncode == 0 else {}
+            said.append((done.returncode, text, done.stderr, {key: value for key, value in report.items() if not key.startswith("host")}))
+        assert said[0] == said[1], given
 
 
 def with_card(folder: Path, tmp_path: Path) -> Path:
@@ -125,8 +142,9 @@ def test_a_card_needs_the_real_cmake_package(tmp_path: Path) -> None:
     assert "simulator's does not count" in done.stderr
     real = tmp_path / "real" / "lib" / "cmake" / "TT-NN"
     real.mkdir(parents=True)
-    for name in ("utils.cpp", "show.cpp", "check.cpp"):  # there is no library to link
+    for name in ("utils.cpp", "show.cpp", "check.cpp", "files.cpp"):  # there is no library to link
         (folder / name).write_text("")
+    (folder / "main.cpp").write_text("int main() {}\n")
     (real / "tt-nn-config.cmake").write_text("add_library(TTNN::TTNN INTERFACE IMPORTED)\nmessage(STATUS REAL)\n")
     done = start(folder, "--device", CMAKE_PREFIX_PATH=f"{simulator}:{tmp_path / 'real'}")
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from alchemist import codegen_cpp, codegen_py
-from tests.e2e.test_codegen import check
+from tests.running import check
 
 INFINITE = float("inf")
 

@@ -12,8 +12,10 @@ import torch
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import OptionError
-from tests.e2e.test_codegen import check, copy_of, run
+from tests.e2e.test_codegen import copy_of
 from tests.e2e.test_generate import Writer, greedy
+from tests.running import check, run
+from tests.shared import made_once
 
 TRACE = {"enable_trace": True}
 
@@ -32,14 +34,24 @@ class Gated(torch.nn.Module):
 CODEGEN = {"python": codegen_py, "cpp": codegen_cpp}
 
 
+def exports_of(language: str, factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """With a trace and without."""
+
+    def make(folder: Path) -> None:
+        torch.manual_seed(0)
+        model, inputs = Gated().eval(), (torch.randn(32, 64), torch.randint(0, 20, (32,)))
+        for name, options in (("traced", TRACE), ("eager", {})):
+            CODEGEN[language](model, *inputs, export_path=folder / name, compiler_options=options)
+            if language == "cpp":
+                assert run(folder / name, "--build-only").returncode == 0
+
+    folder = made_once(factory, f"trace_{language}", make)
+    return {name: folder / name for name in ("traced", "eager")}
+
+
 @pytest.fixture(scope="module", params=CODEGEN)
 def exports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    torch.manual_seed(0)
-    folder, model = tmp_path_factory.mktemp("trace"), Gated().eval()
-    inputs = torch.randn(32, 64), torch.randint(0, 20, (32,))
-    for name, options in (("traced", TRACE), ("eager", {})):
-        CODEGEN[request.param](model, *inputs, export_path=folder / name, compiler_options=options)
-    return {name: folder / name for name in ("traced", "eager")}
+    return exports_of(request.param, tmp_path_factory)
 
 
 def stored(folder: Path) -> dict[str, bytes]:
@@ -87,12 +99,11 @@ def test_profile_names_the_lines(exports: dict[str, Path], tmp_path: Path) -> No
     assert "ttnn.linear" in (tmp_path / "report" / "calls.json").read_text()
 
 
-def test_both_languages_show_the_same_times(tmp_path: Path) -> None:
-    torch.manual_seed(0)
+def test_both_languages_show_the_same_times(tmp_path_factory: pytest.TempPathFactory) -> None:
     shown = []
-    for language, codegen in CODEGEN.items():
-        codegen(Gated().eval(), torch.randn(32, 64), torch.randint(0, 20, (32,)), export_path=tmp_path / language, compiler_options=TRACE)
-        shown += re.findall(r"wall time of a call: .*", run(tmp_path / language, "--trace", "--estimate").stdout)
+    for language in CODEGEN:
+        done = run(exports_of(language, tmp_path_factory)["traced"], "--trace", "--estimate")
+        shown += re.findall(r"wall time of a call: .*", done.stdout)
     assert len(shown) == 2 and shown[0] == shown[1]
 
 

@@ -12,7 +12,7 @@ import torch
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import InputError
 from tests.e2e.models import SMALL
-from tests.e2e.test_codegen import check, run
+from tests.running import check, run
 
 
 def export(path: Path, language: str = "py", model: str = "torch_attention", **options: Any) -> str:

@@ -17,7 +17,7 @@ from alchemist.frontends.onnx import load
 from alchemist.frontends.onnx.reading import SMALL_ELEMENTS, Stored
 from alchemist.ir.location import sources_of
 from tests.frontends_onnx import files
-from tests.frontends_onnx.running import run_checked
+from tests.running import run_checked
 
 QUICK = ("own_function", "quantised", "old_text_encoder", "old_residual_net")
 

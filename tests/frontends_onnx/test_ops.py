@@ -18,7 +18,7 @@ from alchemist.frontends.onnx.table import onnx_table
 from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.ops import evaluate
 from tests.frontends_onnx.cases import CASES, Case, i64, model_of
-from tests.frontends_onnx.running import run_checked
+from tests.running import run_checked
 from tests.tables import table
 
 assert alchemist.ops

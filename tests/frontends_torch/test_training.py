@@ -150,7 +150,7 @@ def test_steps_that_cannot_be_captured(step: Any, args: tuple[Any, ...], error: 
         capture(step, args)
 
 
-@pytest.mark.parametrize("export", [codegen_py, codegen_cpp])
+@pytest.mark.parametrize("export", [codegen_py, pytest.param(codegen_cpp, marks=pytest.mark.slow)])
 def test_a_step_reads_as_forward_backward_update(export: Any, tmp_path: Path) -> None:
     step, args, _ = zoo.transformer(3)
     made = export(step, *args, export_path=tmp_path / "out", export_golden="none")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from alchemist.codegen import codegen_mlir
 from alchemist.frontends.mlir import load
 from alchemist.ops import evaluate
 from alchemist.ops.expand import expand
+from tests import running
 from tests.mlir.op_uses import uses
 from tests.tables import table
 
@@ -188,7 +188,7 @@ def test_runs(name: str, tmp_path: Path) -> None:
     text = next(use.text for use in uses("ttir") if use.name == f"ttir.{name}")
     (tmp_path / "x.mlir").write_text(text)
     codegen_mlir(tmp_path / "x.mlir", export_path=tmp_path / "out")
-    done = subprocess.run([tmp_path / "out" / "run", "--check"], capture_output=True, text=True, timeout=300, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

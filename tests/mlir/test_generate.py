@@ -12,6 +12,7 @@ import pytest
 
 from alchemist.cli import main
 from alchemist.codegen import codegen_mlir
+from tests.running import run_checked
 
 DATA = Path(__file__).parent / "data"
 STEMS = [path.stem for path in sorted(DATA.glob("*.mlir"))]
@@ -26,14 +27,14 @@ def _check(directory: Path, **environment: str) -> str:
 @pytest.mark.parametrize("stem", STEMS)
 def test_python_program(stem: str, tmp_path: Path) -> None:
     codegen_mlir(DATA / f"{stem}.mlir", export_path=tmp_path / "out")
-    assert "check: passed" in _check(tmp_path / "out")
+    assert "check: passed" in run_checked(tmp_path / "out")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stem", STEMS)
 def test_cpp_program(stem: str, tmp_path: Path) -> None:
     codegen_mlir(DATA / f"{stem}.mlir", language="cpp", export_path=tmp_path / "out")
-    assert "check: passed" in _check(tmp_path / "out")
+    assert "check: passed" in run_checked(tmp_path / "out")
 
 
 # The softmax of mlp_stablehlo would have sums of about 1e6 of "arange", whose top two are nearer to one another than TF32's cut of the weights:
@@ -42,7 +43,7 @@ def test_cpp_program(stem: str, tmp_path: Path) -> None:
 def test_other_values(stem: str, init: str, tmp_path: Path) -> None:
     status = main(["generate-python", str(DATA / f"{stem}.mlir"), "-o", str(tmp_path / "out"), "--init", init])
     assert status == 0
-    _check(tmp_path / "out")
+    run_checked(tmp_path / "out")
 
 
 def _moved(tmp_path: Path, language: str) -> Path:

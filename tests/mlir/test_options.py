@@ -17,6 +17,7 @@ from alchemist.errors import OptionError
 from alchemist.export.standalone import _sources
 from alchemist.export.tensorbin import read_tensor
 from alchemist.options import CompilerOptions
+from tests import running
 
 DATA = Path(__file__).parent / "data"
 HOST = """
@@ -49,7 +50,7 @@ def test_target_module(tmp_path: Path) -> None:
     assert _generate(out, "python", "target-module=true") == 0
     done = subprocess.run([sys.executable, "-c", HOST], cwd=out, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert subprocess.run([out / "run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(out, "--check").returncode == 0
 
 
 CPP_HOST = """
@@ -101,7 +102,7 @@ int main(int, char** argv) {
 def test_target_dylib(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert _generate(out, "cpp", "target-dylib=true") == 0
-    assert subprocess.run([out / "run", "--check"], capture_output=True, timeout=600, check=False).returncode == 0
+    assert running.run(out, "--check").returncode == 0
     (tmp_path / "host.cpp").write_text(CPP_HOST)
     _, installed, _ = _sources()
     library = os.environ.get("TTNN_SHIM_LIBRARY", str(installed / "lib"))
@@ -133,7 +134,7 @@ def test_freeing(tmp_path: Path) -> None:
     assert lines[1] == 0
     written = [next((tmp_path / name / "irs").glob("*ttnn.mlir")).read_text() for name in ("on", "off")]
     assert ["ttnn.deallocate" in text for text in written] == [True, False]
-    assert subprocess.run([tmp_path / "off/run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(tmp_path / "off", "--check").returncode == 0
 
 
 def test_tensors_of_the_caller(tmp_path: Path) -> None:
@@ -141,12 +142,12 @@ def test_tensors_of_the_caller(tmp_path: Path) -> None:
     assert _generate(tmp_path / "own", "python", "tensor-load-file-prefix=arg", "mlp_stablehlo") == 0
     tensors = tmp_path / "own" / "tensors"
     assert all(file.stem.startswith("arg") and file.stem[3:].isdigit() for file in tensors.iterdir())
-    assert subprocess.run([tmp_path / "own/run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(tmp_path / "own", "--check").returncode == 0
     options = f"load-input-tensors-from-disk=true tensor-load-directory={tensors} tensor-load-file-prefix=arg"
     assert _generate(tmp_path / "other", "python", options, "mlp_stablehlo") == 0
     assert not list((tmp_path / "other" / "tensors").iterdir())
     for name in ("own", "other"):
-        subprocess.run([tmp_path / name / "run", "--outputs", tmp_path / f"out_{name}"], check=True, capture_output=True, timeout=300)
+        assert running.run(tmp_path / name, "--outputs", str(tmp_path / f"out_{name}")).returncode == 0
     for file in (tmp_path / "out_own").iterdir():
         assert np.array_equal(np.load(file), np.load(tmp_path / "out_other" / file.name))
 
@@ -154,13 +155,13 @@ def test_tensors_of_the_caller(tmp_path: Path) -> None:
 def test_no_tensors_from_disk(tmp_path: Path) -> None:
     assert _generate(tmp_path / "out", "python", "load-input-tensors-from-disk=false", "mlp_stablehlo") == 0
     assert not (tmp_path / "out" / "golden").exists()
-    assert subprocess.run([tmp_path / "out/run"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(tmp_path / "out").returncode == 0
 
 
 def test_const_eval_off(tmp_path: Path) -> None:
     assert _generate(tmp_path / "out", "python", "enable-const-eval=false split-files=false") == 0
     assert not (tmp_path / "out" / "consteval.py").exists()
-    assert subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(tmp_path / "out", "--check").returncode == 0
 
 
 @pytest.mark.parametrize("text", ["tensor-load-file-prefix=../x", "tensor-load-file-prefix=a/b", 'tensor-load-directory="a\nb"', "enable-dealloc=maybe"])
@@ -187,4 +188,4 @@ def test_inputs_directory(tmp_path: Path) -> None:
     status = main(["generate-python", str(DATA / "cnn_ttir.mlir"), "-o", str(tmp_path / "out"), "--inputs", str(given), "--seed", "3"])
     assert status == 0
     assert np.allclose(read_tensor(tmp_path / "out" / "tensors" / "x.tensorbin"), 0.5)
-    assert subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, timeout=300, check=False).returncode == 0
+    assert running.run(tmp_path / "out", "--check").returncode == 0

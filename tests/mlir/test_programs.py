@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from alchemist.driver.translate import translate
 from alchemist.errors import AlchemistError, UserError, VerifyError
 from alchemist.frontends.mlir import load, load_each
 from alchemist.ir.printer import print_module
+from tests import running
 from tests.tables import table
 
 SEVERAL = """
@@ -57,7 +57,7 @@ def test_directory_of_programs(language: str, tmp_path: Path) -> None:
     assert folders == ["0_one", "0_two_.._x", "2_one", "2_two_.._x"]
     assert (out / "0_one" / "golden").is_dir()
     if language == "python":
-        done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, timeout=300, check=False)
+        done = running.run(out, "--check")
         assert done.returncode == 0, done.stdout + done.stderr
         assert done.stdout.count("== ") == 4
     assert main(command) == 0, "an export that nobody edited is replaced"
@@ -161,7 +161,7 @@ func.func @f(%a: tensor<32x64xf32>, %i: tensor<f32>) -> tensor<64xf32> {
 }
 """)
     assert main(["generate-python", str(file), "-o", str(tmp_path / "out")]) == 0
-    done = subprocess.run([str(tmp_path / "out" / "run"), "--check"], capture_output=True, text=True, timeout=300, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -385,7 +385,7 @@ def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> Non
     (tmp_path / "x.mlir").write_text(text)
     codegen_mlir(tmp_path / "x.mlir", export_path=tmp_path / "out")
     assert call in (tmp_path / "out" / "main.py").read_text()
-    done = subprocess.run([tmp_path / "out" / "run", "--check"], capture_output=True, text=True, timeout=300, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.mutation import choose
 
+pytestmark = pytest.mark.slow  # of a tool: `make mutation`
+
 BEFORE = """\
 import os
 LIMIT = 3

@@ -70,6 +70,7 @@ def test_places(path: str, text: str, changes: set[str]) -> None:
         assert [change in mutant for mutant in mutants].count(True) == 1, change
 
 
+@pytest.mark.slow
 def test_python_mutants_of_the_project_parse() -> None:
     for mutant in draw(sources(None, [], []), 60, 1):
         if mutant.path.endswith(".py"):
@@ -77,6 +78,7 @@ def test_python_mutants_of_the_project_parse() -> None:
             assert ast.dump(ast.parse(mutant.edit.apply(text))) != ast.dump(ast.parse(text)), str(mutant)
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_from_every_layer(capsys: pytest.CaptureFixture[str]) -> None:
     listed = []
     for _ in range(2):

@@ -12,6 +12,8 @@ import pytest
 from tests.mutation import forked
 from tests.mutation.layers import ROOT
 
+pytestmark = pytest.mark.slow  # of a tool: `make mutation`
+
 TESTS = """\
 import pytest, time
 

@@ -24,9 +24,9 @@ print(json.dumps({name: {column: sorted(values) for column, values in columns.it
 
 
 def test_committed_values_are_accepted() -> None:
-    """A tenth of the ops; `python -m tests.ops.accepted` writes the file anew."""
-    chosen = {name for name in accepted() if zlib.crc32(name.encode()) % 10 == 0}
-    assert len(chosen) > 20
+    """One op in twenty; `python -m tests.ops.accepted` writes the file anew."""
+    chosen = {name for name in accepted() if zlib.crc32(name.encode()) % 20 == 0}
+    assert len(chosen) > 10
     # A process of its own: the probes open a card that knows times only, and clear its clock.
     done = subprocess.run([sys.executable, "-c", PROBING], input=json.dumps(sorted(chosen)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

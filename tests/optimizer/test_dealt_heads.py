@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
@@ -16,6 +14,7 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.frontends.torch import capture
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests import running
 
 WIDTH = 128
 
@@ -46,9 +45,8 @@ def jax_attention(params: dict[str, jax.Array], x: jax.Array) -> jax.Array:
     return (scores @ value).transpose(0, 2, 1, 3).reshape(batch, rows, 1024)
 
 
-def checked(to: Path, language: str) -> float:
-    command = [sys.executable, str(to / "main.py")] if language == "python" else [str(to / "run")]
-    done = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+def checked(to: Path) -> float:
+    done = running.run(to, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"pcc ([01]\.\d+)", done.stdout)
     assert found is not None, done.stdout
@@ -56,7 +54,7 @@ def checked(to: Path, language: str) -> float:
 
 
 @pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("batch", "rows", "heads", "bias"), [(8, 384, 16, True), (8, 512, 16, False)])
+@pytest.mark.parametrize(("batch", "rows", "heads", "bias"), [(8, 384, 16, True), pytest.param(8, 512, 16, False, marks=pytest.mark.slow)])
 def test_values_stay(batch: int, rows: int, heads: int, bias: bool, language: str, tmp_path: Path) -> None:
     torch.manual_seed(1)
     x = torch.randn(batch, rows, WIDTH, dtype=torch.bfloat16)
@@ -64,7 +62,7 @@ def test_values_stay(batch: int, rows: int, heads: int, bias: bool, language: st
     pccs = []
     for level in (0, 2):
         emit(attention(heads, bias), x, export_path=tmp_path / str(level), compiler_options={"optimization_level": level})
-        pccs.append(checked(tmp_path / str(level), language))
+        pccs.append(checked(tmp_path / str(level)))
     main = (tmp_path / "2" / ("main.py" if language == "python" else "model.cpp")).read_text()
     assert "create_qkv_heads(" in main and "split_query_key_value" not in main
     assert pccs[1] > pccs[0] - 1e-4
@@ -76,7 +74,7 @@ def test_a_weight_that_is_not_turned_is_dealt_by_its_transpose(tmp_path: Path) -
     x = jax.random.normal(keys[3], (8, 384, WIDTH), jnp.bfloat16)
     codegen_py(jax_attention, params, x, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
     assert "create_qkv_heads(" in (tmp_path / "out/main.py").read_text()
-    assert checked(tmp_path / "out", "python") > 0.999
+    assert checked(tmp_path / "out") > 0.999
 
 
 def ops_of(batch: int, rows: int, heads: int, **options: object) -> list[str]:

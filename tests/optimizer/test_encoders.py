@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from modules import lowered, mlp
 
 from alchemist import codegen_py
 from alchemist.ir.edit import functions, is_const_eval
+from tests import running
 
 BATCH, ROWS, WIDTH, HEADS = 8, 128, 256, 4
 
@@ -40,7 +39,7 @@ def emitted(level: int, heads: int, to: Path) -> tuple[str, str, float]:
     seen = torch.arange(ROWS)[None, :] < torch.arange(ROWS // 2, ROWS // 2 + BATCH)[:, None]
     x = torch.randn(BATCH, ROWS, WIDTH, dtype=torch.bfloat16)
     codegen_py(Layer(heads).to(torch.bfloat16).eval(), x, seen, export_path=to, compiler_options={"optimization_level": level})
-    done = subprocess.run([sys.executable, to / "main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(to, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(r"pcc ([01]\.\d+)", done.stdout)
     assert found is not None, done.stdout
@@ -48,7 +47,7 @@ def emitted(level: int, heads: int, to: Path) -> tuple[str, str, float]:
 
 
 # A head of 64 columns has the scale 1 / 8, which the weights take without a rounding; one of 32 has 1 / sqrt(32).
-@pytest.mark.parametrize(("heads", "in_weights"), [(HEADS, True), (2 * HEADS, False)])
+@pytest.mark.parametrize(("heads", "in_weights"), [(HEADS, True), pytest.param(2 * HEADS, False, marks=pytest.mark.slow)])
 def test_rewrites_keep_the_values(heads: int, in_weights: bool, tmp_path: Path) -> None:
     plain, plain_weights, plain_pcc = emitted(0, heads, tmp_path / "0")
     for part in ("unary_chain", "output_concat_heads", "bfloat4_b"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +25,7 @@ from alchemist.optimizer.sharded import memories
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
+from tests import running
 
 
 class Attention(torch.nn.Module):
@@ -90,7 +89,7 @@ def test_layers_whose_first_input_is_made_elsewhere_are_one_function(tmp_path: P
     codegen_py(model, tokens, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
     text = (tmp_path / "out/main.py").read_text()
     assert len(re.findall(r"^def block", text, re.MULTILINE)) == 1 and "for i in range" in text, text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

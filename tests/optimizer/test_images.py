@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import layout_of
 from alchemist.optimizer import images
 from alchemist.optimizer.calls import maker_of
+from tests import running
 
 
 def windows(module: ModuleOp) -> list[Operation]:
@@ -137,5 +137,5 @@ def test_colours_become_pixels_on_shards(
     out = make(model, image, export_path=tmp_path / "out", compiler_options={"optimization_level": level}).path
     source = (out / ("main.py" if make is codegen_py else "model.cpp")).read_text()
     assert ("convert_to_hwc" in source) == on_shards, source
-    done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, check=False)
+    done = running.run(out, "--check")
     assert done.returncode == 0, done.stdout + done.stderr

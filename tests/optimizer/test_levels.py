@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import OrderedDict
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from alchemist.codegen import codegen_mlir, codegen_py, mlir_sources
 from alchemist.ir import access
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.options import CARDS
+from tests import running
 
 MODELS = {"mlp": mlp(), "tall": mlp(rows=4096, width=256, wide=256), "float32": mlp(dtype="f32"), "attention": attention(), "bfp8": mlp()}
 OPTIONS = {"bfp8": {"experimental_weight_dtype": "bfp_bf8"}}
@@ -109,5 +108,5 @@ def test_an_optimized_program_passes_its_check(tmp_path: Path) -> None:
     source.write_text(mlp(256, 256, 512))
     codegen_mlir(source, export_path=tmp_path / "out", compiler_options={"optimization_level": 1})
     assert (tmp_path / "out/irs/02_decisions.txt").is_file()
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr

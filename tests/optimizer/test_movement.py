@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import torch
 
 from alchemist import codegen_py
 from alchemist.optimizer.movement import ones_collect_rows, steps_go_in_front
+from tests import running
 
 # Each with calls that must and must not be in the program.
 MODELS = {
@@ -32,7 +31,7 @@ def test_means_of_images_are_collected_by_ones(mean: torch.nn.Module, level: int
     codegen_py(model.to(torch.bfloat16).eval(), images, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     text = (tmp_path / "out/main.py").read_text()
     assert ("rows_of_images" in text) == (level > 0) and ("ttnn.mean" in text) == (level == 0), text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -56,7 +55,7 @@ def test_a_result_is_returned_in_rows_where_tiles_would_be_moved(users: int, wor
     x = torch.randn(users, 64, dtype=torch.bfloat16)
     codegen_py(Users(users, words).to(torch.bfloat16).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     assert ("ttnn.ROW_MAJOR_LAYOUT" in (tmp_path / "out/main.py").read_text()) == rows
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -91,7 +90,7 @@ def test_steps_of_a_scan_go_in_front_once(shape: tuple[int, ...], dim: int, coun
     codegen_py(Steps(dim, count).eval(), x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     text = (tmp_path / "out/main.py").read_text()
     assert text.count("ttnn.permute(") == int(moved), text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -109,7 +108,7 @@ def test_rewritten_images_have_the_same_values(name: str, tmp_path: Path) -> Non
     text = (tmp_path / "out/main.py").read_text()
     for part in parts:
         assert part in text, text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

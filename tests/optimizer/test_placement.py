@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ from alchemist.optimizer.machine import machine
 from alchemist.optimizer.sharded import is_whole, may_overwrite
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
+from tests import running
 
 
 def replayed(module: ModuleOp, card: str, l1_small_bytes: int = 0) -> float:
@@ -139,7 +138,7 @@ def test_a_placed_program_passes_its_check(tmp_path: Path) -> None:
     codegen_mlir(source, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
     text = (tmp_path / "out/main.py").read_text()
     assert "memory_config=L1" in text and "MATMUL" in text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -200,7 +199,7 @@ def test_an_optimized_program_passes_its_check(text: str, language: str, level: 
     source = tmp_path / "model.mlir"
     source.write_text(text)
     codegen_mlir(source, export_path=tmp_path / "out", language=language, compiler_options={"optimization_level": level})
-    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -249,7 +248,7 @@ def test_a_relu6_is_part_of_a_products_config(tmp_path: Path) -> None:
     assert config is not None, text
     product = text[config.start() :]
     assert "RELU6" in product[: product.index("\n)")], text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ from alchemist.ir.layout import layout_of
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture, detect_framework
+from tests import running
 
 
 class Block(torch.nn.Module):
@@ -97,7 +96,7 @@ def test_precision(name: str, tmp_path: Path) -> None:
         assert part in text, text
     for part in absent:
         assert part not in text, text
-    done = subprocess.run([sys.executable, tmp_path / "out/main.py", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
+from tests import running
 
 CONFIG = "matmul_program_config"
 
@@ -89,7 +89,7 @@ def test_a_stream_passes_its_check(language: str, level: int, tmp_path: Path) ->
     generate(model(1024), torch.randn(32, 1024, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options={"optimization_level": level})
     text = (tmp_path / "out" / ("main.py" if language == "python" else "model.cpp")).read_text()
     assert "DRAMSharded" in text, text
-    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -153,7 +153,7 @@ def test_parts_have_the_values_of_the_whole(language: str, tmp_path: Path) -> No
     generate = codegen_py if language == "python" else codegen_cpp
     options = {"optimization_level": 2, "precision": "bfp8"}
     generate(Head(128256).to(torch.bfloat16).eval(), torch.randn(32, 512, dtype=torch.bfloat16), export_path=tmp_path / "out", compiler_options=options)
-    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -196,5 +196,5 @@ def test_a_bias_behind_a_weight_that_is_read_from_all_banks(case: str, tmp_path:
     weight = layout_of(made[0].operands[1].type)
     assert weight is not None and (weight.buffer, weight.memory) == ("dram", "width_sharded")
     codegen_py(dense, x, export_path=tmp_path / "out", compiler_options={"optimization_level": level})
-    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from alchemist.optimizer.apply import layout_in
 from alchemist.optimizer.calls import memory_of
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.sharded import block_shards, blocks_of, cores_of
+from tests import running
 
 
 def blocks(height: int, width: int, columns: int, rows: int, orientation: str = "ROW_MAJOR") -> Memory:
@@ -75,5 +75,5 @@ def test_a_program_with_turned_blocks(tmp_path: Path) -> None:
         found for op in module.walk() for value in op.results if (found := layout_of(value.type)) is not None and found.orientation == "col_major"
     ]
     assert turned and {found.shard_shape() for found in turned} == {(96, 32)}
-    done = subprocess.run([tmp_path / "out/run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from alchemist.optimizer.sharded import cores_of, height_shards
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
+from tests import running
 
 SMALL = 1 << 15
 PARTS = "groups-in-parts"
@@ -113,7 +113,7 @@ def test_parts_read_well_and_give_the_values_of_the_whole(wide: int, tmp_path: P
     assert ("# the last 16 of 144 channels and 16 of zeros: whole tiles" in forward) == (wide == 144)
     assert re.search(r"for i in range\(\d\): # \d+ of \d+ channels .* ttnn.linear\(.*_part_\{i\}.* ttnn.conv2d\(.*_prepared_part_\{i\}", forward)
     assert re.search(r"for i in range\(\d\): .*ttnn.slice\([^)]* \* i, 0, 0, 0\], \[\d+ \* \(i \+ 1\), 1, 3, 3\]", prepare)
-    done = subprocess.run([str(tmp_path / "out/run"), "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

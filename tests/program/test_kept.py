@@ -19,9 +19,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program
 from alchemist.program.model import Program
 from tests.program.evaluate import run
-from tests.zoo.jax_functions import transformer_training_step
-
-DEPTH = 3
+from tests.program.training import DEPTH, captured_training_step
 
 
 def built(result: FrontendResult, language: str = "python", **options: object) -> Program:
@@ -35,14 +33,8 @@ def emitted(result: FrontendResult, language: str = "python", **options: object)
 
 
 @cache
-def captured() -> FrontendResult:
-    model, args, _ = transformer_training_step(DEPTH, 33, returns_state=True)
-    return capture(model, args, {})
-
-
-@cache
 def transformer(language: str = "python") -> dict[str, str]:
-    return emitted(captured(), language)
+    return emitted(captured_training_step(), language)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +43,7 @@ def files() -> dict[str, str]:
 
 
 def test_values_are_those_of_the_program_without_functions(files: dict[str, str]) -> None:
-    plain = built(captured(), recover_structure=False)
+    plain = built(captured_training_step(), recover_structure=False)
     outputs = [output.name for output in plain.outputs]
     assert run(files, outputs=outputs) == run(emit_py.emit(plain), outputs=outputs)
 

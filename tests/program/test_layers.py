@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from alchemist.pipeline import capture
 from alchemist.program import build_program, model
 from alchemist.program.layers import roll_layers
 from emit_py.printer import block
+from tests import running
 
 SIZE, STEPS = 32, 6
 
@@ -73,7 +73,7 @@ def test_loops(net: Net, wanted: list[tuple[int, str]]) -> None:
 def test_values(net: Net, make: Any, tmp_path: Path) -> None:
     torch.manual_seed(0)
     out = make(net.eval(), torch.randn(2, STEPS, SIZE), export_path=tmp_path / "out").path
-    done = subprocess.run([str(out / "run"), "--check"], capture_output=True, text=True, check=False)
+    done = running.run(out, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -28,6 +28,7 @@ from tests.program.evaluate import Name, run
 from tests.program.models import transformer
 from tests.program.test_scans import SIZE, backwards, new_carry, old_and_new
 from tests.program.test_unrolled import Scan, States
+from tests.program.training import captured_training_step
 
 
 @dataclass(slots=True)
@@ -119,9 +120,7 @@ def flax_lstm() -> FrontendResult:
 
 def training_step() -> FrontendResult:
     """Activations that the backward pass frees."""
-    functions = pytest.importorskip("tests.zoo.jax_functions")
-    model, args, kwargs = functions.transformer_training_step(3, 33)
-    return capture(model, args, kwargs, "jax")
+    return captured_training_step()
 
 
 MODELS: dict[str, Callable[[], FrontendResult]] = {

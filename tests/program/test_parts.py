@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from torch import nn
 
 from alchemist import codegen_cpp, codegen_py, load_codegen_py
 from alchemist.program.recipes import Cut
+from tests import running
 
 WIDTH = 64
 
@@ -82,7 +82,7 @@ def test_cpp_appends_the_last_part(tmp_path: Path) -> None:
     forward, prepare, _ = exported(Parts(LAST_IS_WIDER), tmp_path / "out", "cpp")
     assert forward.count("push_back(") == 2 and forward.count("ttnn::linear(") == 2
     assert "32 * (i + 1)" in prepare
-    done = subprocess.run([str(tmp_path / "out/run"), "--check"], capture_output=True, text=True, check=False)
+    done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
 from alchemist.program.header import header_lines
+from tests import running
 
 
 class CrossAttention(nn.Module):
@@ -108,7 +108,7 @@ def test_a_mask_that_all_layers_read_is_called_so() -> None:
 @pytest.mark.slow
 def test_values_are_the_models(tmp_path: Path) -> None:
     made = codegen_py(Translator().eval(), *INPUTS, export_path=tmp_path / "made")
-    done = subprocess.run([made.path / "run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(made.path, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program, model
 from alchemist.program.merge import Merged, merge_functions
 from alchemist.program.variants import Places, places_of
+from tests import running
 from tests.program.test_alpha_renaming import call as plain_call
 from tests.tables import table
 
@@ -200,7 +200,7 @@ def _given(statement: model.Statement) -> list[model.Argument]:
 def test_branches_give_the_models_values(tmp_path: Path, language: str) -> None:
     module, image = segformer()
     made = (codegen_py if language == "py" else codegen_cpp)(module, image, export_path=tmp_path / "made")
-    done = subprocess.run([made.path / "run", "--check"], capture_output=True, text=True, check=False)
+    done = running.run(made.path, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (made.path / ("main.py" if language == "py" else "model.cpp")).read_text()
     assert ('"qkv_proj.weight_t" in weights' if language == "py" else 'weights.contains("qkv_proj.weight_t")') in text

@@ -22,6 +22,7 @@ from alchemist.tools.fusions import fusions
 from alchemist.tools.program_text import Source, edited
 from tests.bench.patterns import CASES
 from tests.e2e.models import Built, bert, resnet50, torch_mlp
+from tests.running import run, simulator
 
 SMALL = """import ttnn
 
@@ -174,8 +175,7 @@ def decode() -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
 def test_the_best_three_applied_gain_what_is_told(build: Callable[[], Built], tmp_path: Path) -> None:
     model, args, kwargs = build()
     codegen_py(model, *args, export_path=tmp_path / "out", export_golden="none", overwrite=True, **kwargs)
-    command = [sys.executable, "-m", "ttnn_shim", "what-if", tmp_path / "out", "--json", tmp_path / "answer.json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = simulator("what-if", tmp_path / "out", "--json", tmp_path / "answer.json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     print(done.stdout)
     answer = json.loads((tmp_path / "answer.json").read_text())
@@ -200,8 +200,7 @@ def test_a_larger_batch_costs_what_is_told(build: Callable[[], Built], tmp_path:
 
     model, args, kwargs = build()
     codegen_py(model, *args, export_path=tmp_path / "out", export_golden="none", **kwargs)
-    command = [sys.executable, "-m", "ttnn_shim", "what-if", tmp_path / "out", "--json", tmp_path / "answer.json", "--lines", "0"]
-    subprocess.run(command, capture_output=True, check=True)
+    assert simulator("what-if", tmp_path / "out", "--json", tmp_path / "answer.json", "--lines", "0", cwd=tmp_path).returncode == 0
     told = json.loads((tmp_path / "answer.json").read_text())["batches"]
     assert len(told) == 2
     for row in told:
@@ -218,7 +217,7 @@ def test_a_larger_batch_costs_what_is_told(build: Callable[[], Built], tmp_path:
 
 
 def estimate(folder: Path) -> float:
-    subprocess.run([folder / "run", "--estimate", "--json", folder / "result.json"], capture_output=True, check=True)
+    assert run(folder, "--estimate", "--json", str(folder / "result.json")).returncode == 0
     return float(json.loads((folder / "result.json").read_text())["device_ns"])
 
 

@@ -51,13 +51,13 @@ def run(command: list[str], **kwargs: object) -> str:
 
 
 def test_cpp_tests() -> None:
-    """The C++ test program of the newest build, with the CPU's instructions and with AVX2 alone."""
+    """The C++ test program of the newest build, with the CPU's instructions, and with AVX2 alone where the CPU has more."""
     programs = sorted(ROOT.glob("build/*/tests/cpp/shim_tests"), key=lambda path: path.stat().st_mtime)
     programs = [path for path in programs if "asan" not in path.parts[-4]]
     if not programs:
         pytest.skip("no C++ tests (make cpp-tests builds them)")
     run(["cmake", "--build", str(programs[-1].parents[2]), "--target", "shim_tests"])  # those of today's sources
-    for isa in ("DEFAULT", "AVX2"):
+    for isa in ("AVX2",) if ttnn_shim.build_info()["instruction_set"] == "AVX2" else ("DEFAULT", "AVX2"):
         assert " 0 failures" in run([str(programs[-1])], env={**os.environ, "ONEDNN_MAX_CPU_ISA": isa})
 
 

@@ -71,12 +71,13 @@ def test_an_offset_out_of_bounds_names_field_and_byte() -> None:
     assert raised.value.location == f"f: byte {at}"
 
 
-def test_damaged_files_end_with_an_error_and_little_memory() -> None:
+@pytest.mark.parametrize("count", [50, pytest.param(400, marks=pytest.mark.slow)])
+def test_damaged_files_end_with_an_error_and_little_memory(count: int) -> None:
     whole = fb.write(ROOT, {**VALUES, "chips": VALUES["chips"] * 200, "name": "n" * 200_000}, fb.TTSYS)
     source = random.Random(7)
     refused = 0
     tracemalloc.start()
-    for _ in range(200):
+    for _ in range(count):
         data = bytearray(whole)
         for _ in range(source.randrange(1, 8)):
             at = source.choice((source.randrange(len(data)), source.randrange(400)))
@@ -88,7 +89,7 @@ def test_damaged_files_end_with_an_error_and_little_memory() -> None:
             refused += 1
         assert tracemalloc.get_traced_memory()[1] < 10 * len(whole)
     tracemalloc.stop()
-    assert refused > 60
+    assert refused > 0.3 * count
 
 
 def test_a_file_that_refers_to_itself_is_no_explosion() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_codegen import check
+from tests.running import check
 from tests.zoo.scripts import run_script
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
