@@ -38,10 +38,10 @@ _OUTSIDE = tuple(
 _EXPLAINED = """\
 - **dtypes, layouts, memory**: of the op's first tensor (of its result, when it takes none), as seen by running the probes of
   `make conformance` on the simulator (`python -m tests.ops.accepted`, which writes `alchemist/ops/accepted.json`). Each value is accepted in
-  some call, not in every combination; the real package is asked the same (docs/conformance.md). bfp8 and bfp4 are bfloat8_b and bfloat4_b;
+  some call, not in every combination; the real package is asked the same (docs/lab/conformance.md). bfp8 and bfp4 are bfloat8_b and bfloat4_b;
   rows is row-major; height, width and block are shards in L1; host is a tensor off the device.
 - **tolerance**: of the numeric tests, in units of the result dtype's epsilon.
-- **cost**: where the time of its device programs comes from. `model`: a tile program of that kind (docs/accuracy.md); `bytes`: a roofline of
+- **cost**: where the time of its device programs comes from. `model`: a tile program of that kind (docs/lab/accuracy.md); `bytes`: a roofline of
   the bytes moved, no model; `none`: no device program runs.
 - **status**: `emitted`: both emitters print it; `lowered`: becomes TTNN ops; `simulated, not emitted`: an op of the Python and C++ API that
   no IR op stands for."""

@@ -23,7 +23,7 @@ FEWEST_CORES = 56
 """Of a harvested Wormhole: images lie on all of them."""
 L1 = Memory("L1")
 AS_FAST = 1.1
-"""Times nearer than this are the same to the clock: nine of ten convolutions are predicted within about as much (docs/accuracy.md)."""
+"""Times nearer than this are the same to the clock: nine of ten convolutions are predicted within about as much (docs/lab/accuracy.md)."""
 _BYTES = {"bf16": 2, "f32": 4}
 
 

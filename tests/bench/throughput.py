@@ -3,7 +3,7 @@
     python tests/bench/throughput.py [--models NAME ...]
 
 The published programs place activations in L1 shards, use bfloat8_b weights and are traced; ours are emitted at optimization levels 0 and 2.
-The table says how far that is apart, not how good the clock is: docs/accuracy.md says that.
+The table says how far that is apart, not how good the clock is: docs/lab/accuracy.md says that.
 """
 
 from __future__ import annotations

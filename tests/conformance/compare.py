@@ -1,4 +1,4 @@
-"""Compares answers of the shim and of the real wheel, and writes the table of docs/conformance.md."""
+"""Compares answers of the shim and of the real wheel, and writes the table of docs/lab/conformance.md."""
 
 from __future__ import annotations
 

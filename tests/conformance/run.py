@@ -2,7 +2,7 @@
 
     python tests/conformance/run.py [--arch wormhole_b0|blackhole] [--op NAME] [--seed N] [--fresh] [--list] [--no-doc]
 
-Writes docs/conformance.md. Exit code 1 when fewer than 99% of the probes agree on an architecture. Answers of the real wheel
+Writes docs/lab/conformance.md. Exit code 1 when fewer than 99% of the probes agree on an architecture. Answers of the real wheel
 are kept (in the cache of `alchemist verify`) by the text of the probe, since the wheel does not change; --fresh asks again.
 """
 
@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--known", action="store_true", help="only probes that the real wheel has answered already")
     parser.add_argument("--fresh", action="store_true", help="ask the real wheel again")
     parser.add_argument("--list", action="store_true", help="print every disagreement")
-    parser.add_argument("--no-doc", action="store_true", help="leave docs/conformance.md as it is")
+    parser.add_argument("--no-doc", action="store_true", help="leave docs/lab/conformance.md as it is")
     options = parser.parse_args(arguments)
     random_rows.salt(options.seed)
     chosen = [probe for probe in probes.all_probes() if (not options.op or options.op in probe.op) and f"/{options.only or ''}" in probe.id]
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for cause, count in Counter(d.cause for d in result.differences).most_common(25):
                 print(f"  {count:5} {cause}")
     if not (options.op or options.only or options.no_doc or options.seed) and len(results) == len(CARDS):
-        (REPOSITORY / "docs" / "conformance.md").write_text(compare.document(results, TTNN_WHEEL, TARGET))
+        (REPOSITORY / "docs" / "lab" / "conformance.md").write_text(compare.document(results, TTNN_WHEEL, TARGET))
     return 0 if all(result.share >= TARGET for result in results.values()) else 1
 
 

@@ -10,6 +10,7 @@ import difflib
 import io
 import re
 import runpy
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from alchemist.verify.environment import is_ready
 from tests.docs.picture import picture
 
 ROOT = Path(__file__).parents[2]
+LAB = ROOT / "docs" / "lab"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PICTURE = ROOT / "docs/pictures/report.svg"
 EXAMPLE = ROOT / "examples/gpt/gpt.py"
@@ -81,12 +83,12 @@ def _profile(program: Path, report: Path) -> str:
 
 
 def accuracy() -> str:
-    """The sentence on the clock's errors, from docs/accuracy.md."""
-    text = (ROOT / "docs/accuracy.md").read_text()
+    """The sentence on the clock's errors, from docs/lab/accuracy.md."""
+    text = (ROOT / "docs/lab/accuracy.md").read_text()
 
     def cells(row: str) -> list[str]:
         found = re.search(rf"^\| {re.escape(row)} \|(.*)\|$", text, re.MULTILINE)
-        assert found is not None, f"docs/accuracy.md has no row {row}"
+        assert found is not None, f"docs/lab/accuracy.md has no row {row}"
         return [cell.strip() for cell in found[1].split("|")]
 
     every, wormhole, blackhole = cells("ops (kernel time)"), cells("wormhole_b0"), cells("blackhole")
@@ -99,6 +101,50 @@ def accuracy() -> str:
         f"Published calls of the library (those of medium rating): median and 90th percentile of the error {calls['blackhole'][3]} % on Blackhole, "
         f"{calls['wormhole_b0'][3]} % on Wormhole.\n"
     )
+
+
+def _found(page: str, pattern: str) -> tuple[str, ...]:
+    """The groups of a pattern in a page of docs/lab, which has it once."""
+    found = re.findall(pattern, (ROOT / page).read_text(), re.MULTILINE)
+    assert found, f"{page} has no {pattern}"
+    return found[-1] if isinstance(found[-1], tuple) else (found[-1],)
+
+
+def six_numbers() -> str:
+    """The table of docs/how_good_is_it.md, from the pages that the commands write."""
+    passed, runs = _found("docs/lab/models.md", r"^(\d+) of (\d+) runs of the zoo pass")
+    accepted, programs = _found("docs/lab/models.md", r"(\d+) of (\d+) programs on wormhole")
+    ops, probes, agree = _found("docs/lab/conformance.md", r"^- wormhole_b0: (\d+) ops, (\d+) probes .*?, (\d+) agree")
+    rows, median, tenth = _found("docs/lab/accuracy.md", r"^\| ops \(kernel time\) \| (\d+) \| ([\d.]+) \| ([\d.]+) \|")
+    wrong, caught, harmless, alarms = _found("docs/check.md", r"^\| all \|.*?\| \d+ \| (\d+) \| (\d+) \([\d.]+ %\) \| (\d+) \| (\d+) \|")
+    levels = (LAB / "optimizer.md").read_text().partition("<!-- levels -->")[2].partition("<!-- end of levels -->")[0]
+    times = [[cell.strip() for cell in line.split("|")] for line in levels.splitlines() if re.match(r"\| .* \| n150 \|", line)]
+    gains = [float(cells[4]) / float(cells[6]) for cells in times]
+    table = [
+        ("exported models whose outputs agree with the framework's", f"{passed} of {runs}", "make test-all", "lab/models.md"),
+        ("their programs whose calls the real TT-NN package all accepts", f"{accepted} of {programs}", "alchemist verify DIR", "lab/models.md"),
+        (
+            f"calls of {ops} ops that the simulator and the real package judge equally",
+            f"{int(agree):,} of {int(probes):,}",
+            "make conformance",
+            "lab/conformance.md",
+        ),
+        (f"error of the predicted time, {rows} measured ops: median, nine of ten", f"{median} %, {tenth} %", "make calibrate", "lab/accuracy.md"),
+        (
+            f"wrong edits that `--check` finds; false alarms in {harmless} harmless edits",
+            f"{caught} of {wrong}; {alarms}",
+            "python -m tests.check.mutations --write",
+            "check.md",
+        ),
+        (
+            f"gain of `optimization_level` 2 over 0, {len(gains)} models on an n150: least, median, greatest",
+            f"{min(gains):.2f}x, {statistics.median(gains):.2f}x, {max(gains):.2f}x",
+            "python tests/optimizer/table.py --write",
+            "lab/optimizer.md",
+        ),
+    ]
+    rows_of_page = [f"| {what} | {number} | `{command}` | [{page}]({page}) |" for what, number, command, page in table]
+    return "\n".join(["| measured | result | command | details |", "|---|---|---|---|", *rows_of_page]) + "\n"
 
 
 def edit(program: Path) -> str:
@@ -139,6 +185,7 @@ def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
         "options": table(markdown=True) + "\n",
         "options-without-effect": without_effect_table() + "\n",
         "accuracy": accuracy(),
+        "six-numbers": six_numbers(),
     }
     if with_wheel:
         with verify.RealTtnn() as real:

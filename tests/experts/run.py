@@ -219,7 +219,7 @@ def main() -> int:
     parser.add_argument("--values", action="store_true", help="compute values (slow; default: specs, addresses and time alone)")
     parser.add_argument("--details", action="store_true", help="print refusals and differences")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all outcomes to FILE")
-    parser.add_argument("--write", action="store_true", help="write the table of docs/accuracy.md")
+    parser.add_argument("--write", action="store_true", help="write the table of docs/lab/accuracy.md")
     options = parser.parse_args()
     if not (options.tree / "models").is_dir():
         parser.error(f"{options.tree} has no folder models")
@@ -244,7 +244,7 @@ def main() -> int:
     if options.write:
         from tests.experts import table
 
-        table.write(ROOT / "docs" / "accuracy.md", outcomes)
+        table.write(ROOT / "docs" / "lab" / "accuracy.md", outcomes)
     return int(any(outcome.error or outcome.refused for outcome in outcomes))
 
 

@@ -1,4 +1,4 @@
-"""Writes the table of whole models into docs/accuracy.md: `python -m tests.experts.table JSON...` from files that `tests.experts.run --json` made."""
+"""Writes the table of whole models into docs/lab/accuracy.md: `python -m tests.experts.table JSON...` from files that `tests.experts.run --json` made."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.experts.table", description=__doc__)
     parser.add_argument("files", type=Path, nargs="+", metavar="JSON")
     outcomes = [Outcome(**row) for path in parser.parse_args().files for row in json.loads(path.read_text(encoding="utf-8"))]
-    write(ROOT / "docs" / "accuracy.md", outcomes)
+    write(ROOT / "docs" / "lab" / "accuracy.md", outcomes)
 
 
 if __name__ == "__main__":

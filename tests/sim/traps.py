@@ -1,7 +1,7 @@
 """Prices that were wrong and traps that experts know: what the clock said at an earlier commit, what it says now, and published figures.
 
 python -m tests.sim.traps [ROW ...]    # prints the rows, or those of the calls named
-python -m tests.sim.traps --write      # the table of docs/accuracy.md
+python -m tests.sim.traps --write      # the table of docs/lab/accuracy.md
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "accuracy.md"
+PAGE = ROOT / "docs" / "lab" / "accuracy.md"
 BEFORE = ROOT / "tests" / "data" / "prices_30a4846.json"
 """Prices of the same calls at commit 30a4846: `trap_calls.py` run by that checkout's Python."""
 START, END = "<!-- traps: start -->", "<!-- traps: end -->"

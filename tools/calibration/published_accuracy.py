@@ -1,6 +1,6 @@
-"""How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/accuracy.md, and a list of the largest errors.
+"""How far the clock is from published timings of calls (singles, layers, pairs): the section of docs/lab/accuracy.md, and a list of the largest errors.
 
-python -m tools.calibration.published_accuracy [--docs docs/accuracy.md]    # prints the section, or puts it into the page, with the committed constants alone
+python -m tools.calibration.published_accuracy [--docs docs/lab/accuracy.md]    # prints the section or writes it, with the committed constants alone
 python -m tools.calibration.published_accuracy --folds build/folds.json     # also with what `make calibrate` fitted without each fold
 """
 
@@ -250,9 +250,10 @@ def section(data: Path, parameters: Sequence[Parameter] = (), folds: Sequence[Ve
             START,
             "## Published calls of ttnn (singles, pairs, layers)",
             "",
-            "By `python -m tools.calibration.published_accuracy --folds build/folds.json --docs docs/accuracy.md`. Each row is a call made on the simulated",
-            "card without values; rows whose configuration does not say enough, or whose ops have no model, are left out (`alchemist estimate` prints why).",
-            "Singles rated high and medium are rows of the calibration like those of the tables above. *Out of fold*: predicted by constants fitted",
+            "By `python -m tools.calibration.published_accuracy --folds build/folds.json --docs docs/lab/accuracy.md`. Each row is a call made on the",
+            "simulated card without values; rows whose configuration does not say enough, or whose ops have no model, are left out",
+            "(`alchemist estimate` prints why). Singles rated high and medium are rows of the calibration like those of the tables above.",
+            "*Out of fold*: predicted by constants fitted",
             "without rows of the same op, chip and sizes.",
             "",
             *singles_lines(tables["singles"], priced),
