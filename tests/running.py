@@ -129,11 +129,12 @@ def run_checked(export: Path) -> str:
 
 def check(export: Path, *options: str) -> dict[str, Any]:
     """The report of `--check --json`, which has to pass."""
-    report = export.parent / "result.json"
-    done = run(export, "--check", "--json", str(report), *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(report.read_text())
-    return found
+    with tempfile.TemporaryDirectory(prefix="running-") as folder:  # not beside the export, which test processes may share
+        report = Path(folder, "result.json")
+        done = run(export, "--check", "--json", str(report), *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found: dict[str, Any] = json.loads(report.read_text())
+        return found
 
 
 def _of_the_simulator(export: Path, options: tuple[str, ...]) -> list[str] | None:
