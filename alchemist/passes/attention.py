@@ -104,7 +104,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     b, h, rows, size = shape(query)
     columns = shape(key)[2 if turned is None else 3]
     right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and _value_dims(value, turned_value) == (b, h, columns, size)
-    if not right or columns < 2 or size % TILE_EDGE or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
+    if not right or columns < 2 or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
         return False
     mask = scores.bias if scores.bias is not None else scores.chosen
     if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):

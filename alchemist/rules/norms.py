@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from alchemist.ir.access import element_type, shape
+from alchemist.ir.edit import defining
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import LAST, NEAR, Like, Maybe, Num, Once, Op, Pattern, Reduce, Seen, V, Vector
 
@@ -59,9 +60,10 @@ def spread(p: Pattern) -> Pattern:
 
 def _is_spread(value: SSAValue) -> bool:
     """Whether each channel gets the number of its group: [N, G, 1] as [N, G, C / G] as [N, 1, ..., 1, C]."""
-    by_group = value.owner.operands[0].owner if len(value.owner.operands) == 1 else None  # type: ignore[union-attr]
-    dims = shape(value.owner.operands[0]) if by_group is not None else ()  # type: ignore[union-attr]
-    if len(dims) != 3 or len(by_group.operands) != 1 or shape(by_group.operands[0]) != (*dims[:2], 1):  # type: ignore[union-attr]
+    regrouped = defining(value, "ttir.reshape")
+    by_group = defining(regrouped.operands[0], "ttir.broadcast") if regrouped is not None else None
+    dims = shape(by_group.results[0]) if by_group is not None else ()
+    if by_group is None or len(dims) != 3 or shape(by_group.operands[0]) != (*dims[:2], 1):
         return False
     return shape(value) == (dims[0], *(1 for _ in shape(value)[2:]), dims[1] * dims[2])
 
