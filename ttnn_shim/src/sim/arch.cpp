@@ -2,29 +2,35 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
 namespace ttnn_shim::sim {
 namespace {
 
+constexpr std::string_view FAMILIES[] = {
+#include "sim/families.def"
+};
+using OfFamily = std::array<double, std::size(FAMILIES)>;
+
 struct ConstantRow {
     std::string_view name;
     double Constants::*field;
-    std::array<double, 2> of_family;
+    OfFamily of_family;
 };
 constexpr ConstantRow CONSTANTS[] = {
-#define X(name, wormhole, blackhole) {#name, &Constants::name, {wormhole, blackhole}},
+#define X(name, ...) {#name, &Constants::name, {__VA_ARGS__}},
 #include "sim/constants.def"
 #undef X
 };
 
 struct SfpuRow {
     std::string_view function;
-    std::array<double, 2> of_family;
+    OfFamily of_family;
 };
 constexpr std::array<SfpuRow, SFPU_FUNCTIONS> SFPU{{
-#define X(function, wormhole, blackhole) {#function, {wormhole, blackhole}},
+#define X(function, ...) {#function, {__VA_ARGS__}},
 #include "sim/sfpu_cycles.def"
 #undef X
 }};
@@ -72,9 +78,13 @@ Arch make_arch(std::string_view card) {
         if (base != row.card && std::find(names.begin(), names.end(), base) == names.end()) continue;
         Arch arch = row;
         if (colon != std::string_view::npos) set_grid(arch, card.substr(colon + 1));
-        const auto family = static_cast<std::size_t>(arch.family);
+        const auto family =
+            static_cast<std::size_t>(std::find(std::begin(FAMILIES), std::end(FAMILIES), arch.family) - std::begin(FAMILIES));
         for (const ConstantRow& constant : CONSTANTS) arch.k.*constant.field = constant.of_family[family];
         for (std::size_t i = 0; i < SFPU.size(); ++i) arch.sfpu[i] = SFPU[i].of_family[family];
+#define X(name, count, ...) arch.library.name = std::array<std::array<double, count>, std::size(FAMILIES)>{{__VA_ARGS__}}[family];
+#include "sim/library_facts.def"
+#undef X
         return arch;
     }
     throw std::invalid_argument("unknown card '" + std::string(card) + "'; known: " + known + "wormhole_b0, blackhole");

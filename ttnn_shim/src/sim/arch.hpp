@@ -10,28 +10,33 @@
 
 namespace ttnn_shim::sim {
 
-enum class Family : std::uint8_t { Wormhole, Blackhole };
-
 struct Coord {
     int x = 0, y = 0;
 };
 
 /// Calibrated constants of a machine; every name is documented in ttnn_shim/arch/constants.csv with unit and source.
 struct Constants {
-#define X(name, wormhole, blackhole) double name = 0;
+#define X(name, ...) double name = 0;
 #include "sim/constants.def"
 #undef X
 };
 
+/// What TT-NN itself takes for given on a machine; rows of ttnn_shim/arch/library_facts.csv.
+struct LibraryFacts {
+#define X(name, count, ...) std::array<double, count> name{};
+#include "sim/library_facts.def"
+#undef X
+};
+
 inline constexpr std::size_t SFPU_FUNCTIONS = 0
-#define X(function, wormhole, blackhole) +1
+#define X(function, ...) +1
 #include "sim/sfpu_cycles.def"
 #undef X
     ;
 
 struct Arch {
-    std::string card;  ///< n150, n300, p100, p150
-    Family family = Family::Wormhole;
+    std::string card;                 ///< n150, n300, p100, p150
+    std::string family;               ///< wormhole_b0, blackhole: a column of the tables in ttnn_shim/arch
     int grid_x = 0, grid_y = 0;       ///< worker grid
     std::vector<int> phys_x, phys_y;  ///< physical NoC coordinates of logical columns / rows, which skip those of DRAM and Ethernet
     int noc_x = 0, noc_y = 0;         ///< size of the torus
@@ -44,6 +49,7 @@ struct Arch {
     int l1_align = 16, dram_align = 32;
     double clock_ghz = 1.0;
     Constants k;
+    LibraryFacts library;
     std::array<double, SFPU_FUNCTIONS> sfpu{};  ///< rows of arch/sfpu.csv
 
     int cores() const { return grid_x * grid_y; }

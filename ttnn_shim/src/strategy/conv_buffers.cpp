@@ -2,6 +2,7 @@
 #include "strategy/conv_buffers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ttnn_shim::strategy {
@@ -9,38 +10,24 @@ namespace {
 
 constexpr std::int64_t TILE_EDGE = 32, SCRATCH_BYTES = 64;
 
-/// MB/s of a transfer by its size: from `least` at 16 bytes straight to `peak` at `full` bytes.
-struct Rate {
-    double full, least, peak;
-    double at(double bytes) const { return least + (peak - least) / (full - 16) * (std::clamp(bytes, 16.0, full) - 16); }
-};
-
-/// What the real package compares when it decides on the second reader: its own table, not this simulator's clock.
-struct ReaderTable {
-    double mhz;
-    Rate local, dram, multicast;
-    double tilize[2][3][2];  ///< cycles per tile by input (float32, bfloat16), output (float32, bfloat16, bfloat8_b), float32 accumulation
-};
-constexpr ReaderTable WORMHOLE{
-    1000, {1024, 868, 27840}, {2048, 436, 28411}, {65536, 318, 25345}, {{{107, 128}, {74, 74}, {74, 70}}, {{92, 117}, {61, 68}, {40, 43}}}};
-constexpr ReaderTable BLACKHOLE{
-    1350,
-    {4096, 1124, 80480},
-    {2048, 671, 80885},
-    {65536, 182, 57677},
-    {{{132, 132}, {132, 80}, {132, 77}}, {{105, 128}, {72, 72}, {60, 60}}}};
+/// MB/s of a transfer of `bytes`: row = {full, least, peak}, from `least` at 16 bytes straight to `peak` at `full` bytes.
+double rate(const std::array<double, 3>& row, double bytes) {
+    const auto [full, least, peak] = row;
+    return least + (peak - least) / (full - 16) * (std::clamp(bytes, 16.0, full) - 16);
+}
 
 bool second_reader_pays(const Arch& arch, const OpConfig& c, const Conv2d& op, double channels, double weight_tile) {
-    const ReaderTable& t = arch.family == sim::Family::Wormhole ? WORMHOLE : BLACKHOLE;
+    const sim::LibraryFacts& t = arch.library;
+    const double mhz = t.conv_reader_clock[0];
     const bool wide = c.inputs[0].dtype == DataType::FLOAT32;
     const double element = wide ? 4 : 2, kw = static_cast<double>(op.window_hw[1]), h = static_cast<double>(op.act_block_h),
                  w = static_cast<double>(op.act_block_w);
     const double unit = element * channels * (op.dilation_w == 1 ? kw : 1);
-    const double gather = t.mhz * element * h * TILE_EDGE * channels * kw / t.local.at(unit);
+    const double gather = mhz * element * h * TILE_EDGE * channels * kw / rate(t.conv_reader_local, unit);
     const double weights = weight_tile * static_cast<double>(op.per_core_n) * w;
-    const double fetch = t.mhz * weights * (1 / t.dram.at(weight_tile) + 1 / t.multicast.at(weights));
-    const int out = c.outputs[0].dtype == DataType::FLOAT32 ? 0 : c.outputs[0].dtype == DataType::BFLOAT16 ? 1 : 2;
-    const double tilize = t.tilize[wide ? 0 : 1][out][c.compute.fp32_dest_acc ? 1 : 0] * w * h;
+    const double fetch = mhz * weights * (1 / rate(t.conv_reader_dram, weight_tile) + 1 / rate(t.conv_reader_multicast, weights));
+    const std::size_t out = c.outputs[0].dtype == DataType::FLOAT32 ? 0 : c.outputs[0].dtype == DataType::BFLOAT16 ? 2 : 4;
+    const double tilize = (wide ? t.conv_tilize_float32 : t.conv_tilize_bfloat16)[out + (c.compute.fp32_dest_acc ? 1 : 0)] * w * h;
     return gather / 2 + std::max(fetch, tilize) < std::max(gather + tilize, fetch);
 }
 

@@ -46,7 +46,7 @@ double stick_into_shard(const Arch& arch, const OpConfig& c, const TensorDesc& i
     if (c.table_era) return page_read(arch, in, bytes) + k.stick_loop;
     const double request = std::max(k.write_stick + k.write_stick_byte * bytes, bytes / k.mm_read_rate);
     const std::int64_t alignment = in_dram(in) ? arch.dram_align : arch.l1_align;
-    const bool checked = in_dram(in) || arch.family == sim::Family::Blackhole;
+    const bool checked = in_dram(in) || arch.library.l1_reads_aligned[0] > 0;
     if (!checked || round_up(shard_of(arch, out).w * out.element_bytes(), arch.l1_align) % alignment == 0) return request;
     const double waiting = page_read(arch, in, bytes) + page_read(arch, false, bytes);
     return std::max(2 * request, waiting / SCRATCH_SLOTS);

@@ -12,7 +12,7 @@ MachineMemory machine_memory(const std::string& name) {
         const size_t colon = name.find(':');
         return {
             .card = arch.card + (colon == std::string::npos ? "" : name.substr(colon)),
-            .arch = arch.family == sim::Family::Wormhole ? tt::ARCH::WORMHOLE_B0 : tt::ARCH::BLACKHOLE,
+            .arch = arch.family == "blackhole" ? tt::ARCH::BLACKHOLE : tt::ARCH::WORMHOLE_B0,
             .grid = {static_cast<size_t>(arch.grid_x), static_cast<size_t>(arch.grid_y)},
             .dram_banks = static_cast<uint32_t>(arch.dram_banks),
             .dram_bank_bytes = static_cast<uint64_t>(arch.dram_bank_bytes),
