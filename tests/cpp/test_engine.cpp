@@ -1,4 +1,6 @@
 // The clock's engine and machine without an op: what it refuses.
+#include <cmath>
+
 #include "harness.hpp"
 #include "sim/arch.hpp"
 #include "sim/engine.hpp"
@@ -40,4 +42,33 @@ TEST(a_constant_belongs_to_its_machine) {
     CHECK_EQ(one.k.pad_byte, 2 * other.k.pad_byte);
     CHECK_EQ(*sim::sfpu_row(one, "GELU"), 2 * *sim::sfpu_row(other, "GELU"));
     CHECK(sim::find_constant(one, "sfpu.NOTHING") == nullptr);
+}
+
+TEST(terms_add_up_to_the_duration) {
+    const sim::Arch arch = sim::make_arch("p150");
+    sim::Phase compute;
+    compute.items = 1000;
+    compute.mean_items = 750;
+    compute.stages = {{.unit = sim::Unit::Reader, .cycles = 10}, {.unit = sim::Unit::Compute, .cycles = 40, .other = sim::Term::Pack, .other_cycles = 10}};
+    sim::Phase memory = compute;
+    memory.shared.dram_read_bytes = 1e9;
+    for (const sim::Phase& phase : {compute, memory}) {
+        sim::Workload work;
+        work.cores = 64;
+        work.has_compute = true;
+        work.classes.push_back({.count = 64, .phases = {phase}});
+        const sim::Stats stats = sim::run(arch, work);
+        double sum = 0;
+        for (const double part : stats.terms) sum += part;
+        CHECK(std::abs(sum - static_cast<double>(stats.cycles)) < 1e-6);
+        const auto term = [&](sim::Term of) { return stats.terms[static_cast<std::size_t>(of)]; };
+        if (phase.shared.dram_read_bytes == 0) {
+            CHECK_EQ(term(sim::Term::Math), 22500.0);  // 750 of 1000 items of 40 - 10 cycles
+            CHECK_EQ(term(sim::Term::Pack), 7500.0);
+            CHECK_EQ(term(sim::Term::Imbalance), 10000.0);
+        } else {
+            CHECK(term(sim::Term::DramRead) > 0.9 * sum);
+            CHECK_EQ(term(sim::Term::Math), 0.0);
+        }
+    }
 }

@@ -251,3 +251,15 @@ def test_so_many_answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None
     ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 47))])
     assert ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 41))]) is not first
     assert ttnn_shim.query("ttnn.relu", [Spec((1, 1, 37, 43))]) == second
+
+
+@pytest.mark.parametrize(("card", "of_product"), [("n150", "tile math"), ("p150", "NoC multicast")])
+def test_terms_are_named_and_add_up(card: str, of_product: str) -> None:
+    """Of a product, which a Wormhole computes more slowly than it sends, of a sum that DRAM bounds, and of a program of one tile: mostly its launch."""
+    wide = ttnn_shim.query("ttnn.matmul", [Spec((2048, 2048)), Spec((2048, 2048))], card=card)
+    copied = ttnn_shim.query("ttnn.add", [Spec((8192, 8192)), Spec((8192, 8192))], card=card)
+    small = ttnn_shim.query("ttnn.relu", [Spec((32, 32))], card=card)
+    for answer, largest in ((wide, of_product), (copied, "DRAM read"), (small, "launch")):
+        assert sum(answer.terms.values()) == pytest.approx(answer.ns, rel=1e-6)
+        assert next(iter(answer.terms)) == largest, answer.terms
+        assert all(ns > -1 for ns in answer.terms.values()), answer.terms

@@ -25,10 +25,10 @@ typedef struct {
 const char* ttsim_error(void);
 /* card: n150 n300 p100 p150; grid_x, grid_y, dram_banks 0 = the card's own. Handle >= 0, or -1. */
 int ttsim_arch_new(const char* card, int grid_x, int grid_y, int dram_banks);
-/* config: JSON text {"op":...,
+/* config: an attribute blob (format: abi.h) of the record {"op":...,
    "inputs":[{"logical","padded","dtype","layout","buffer","memory","shard":{"shape","cores","grid","orient"}}], "outputs":[...],
    "attrs":{...}, "compute":{"fidelity","fp32_dest_acc","math_approx","packer_l1_acc"}}. Handle >= 0, or -1. */
-int ttsim_config_new(const char* config_json);
+int ttsim_config_new(const unsigned char* blob, int bytes);
 int ttsim_price(int arch, int config, ttsim_result* out);
 /* Price n pairs; a row that cannot be planned gets NaN. out: 3 doubles per row: ns, math_ns, wall_ns. */
 int ttsim_price_many(int n, const int* archs, const int* configs, double* out);

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from ttnn_shim import blobs
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
 from ttnn_shim.machine import card_of
 from ttnn_shim.native import load
 from ttnn_shim.paths import python_path
+from ttnn_shim.records import summed_terms
 
 Shard = tuple[tuple[int, int], tuple[int, ...], str]
 """(rows, columns) of a shard, corners x0, y0, x1, y1 of each range of cores, "ROW_MAJOR" or "COL_MAJOR"."""
@@ -81,7 +83,7 @@ class Spec:
 class ProgramAnswer:
     """One device program. ns: its kernels. cb_bytes: circular buffers per core. l1_peak_bytes: those and all tensors, per core.
 
-    family: the strategy's name ("matmul"). modelled: False for a roofline of its bytes.
+    family: the strategy's name ("matmul"). modelled: False for a roofline of its bytes. terms: (name, ns) of what `ns` is the sum of, the largest first.
     """
 
     name: str
@@ -94,6 +96,7 @@ class ProgramAnswer:
     l1_peak_bytes: int
     bound: str
     modelled: bool
+    terms: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,11 @@ class CallAnswer:
     def ns(self) -> float:
         """Kernel time of all programs."""
         return sum(program.ns for program in self.programs)
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """What `ns` is the sum of, over all programs: "launch", "DRAM read", "tile math" ... -> nanoseconds, the largest first."""
+        return summed_terms(program.terms for program in self.programs)
 
     @property
     def device_ns(self) -> float:
@@ -175,9 +183,9 @@ def query(
         return CallAnswer(False, wrong, code=InvalidArgument.code)
     tensors: list[Any] = []
     try:
-        configured = b"r" + _name("Call") + encoded_arguments(arguments, tensors)
+        configured = b"r" + blobs.name("Call") + encoded_arguments(arguments, tensors)
         listed = b"l" + len(tensors).to_bytes(4, "little") + b"".join(spec._encode() for spec in tensors)
-        question = _head(card, op, l1_small_bytes, l1_taken_bytes) + _name("inputs") + listed + _name("configuration") + configured
+        question = _head(card, op, l1_small_bytes, l1_taken_bytes) + blobs.name("inputs") + listed + blobs.name("configuration") + configured
     except (TypeError, ValueError, OverflowError, struct.error) as error:
         raise InvalidArgument(f"an argument that cannot be written: {error}", op="ttnn_shim.query") from error
     found = _answers.get(question)
@@ -198,7 +206,8 @@ def _ask(question: bytes, op: str, card: str) -> CallAnswer:
     data = json.loads(ffi.string(ffi.gc(out[0], lib.shim_string_free)))
     programs = tuple(
         ProgramAnswer(
-            row["name"], row["factory"], row["op"], row["cores"], row["ns"], row["gap_ns"], row["l1_bytes"], row["l1_peak_bytes"], row["bound"], row["modelled"]
+            *(row[name] for name in ("name", "factory", "op", "cores", "ns", "gap_ns", "l1_bytes", "l1_peak_bytes", "bound", "modelled")),
+            tuple(summed_terms([row["terms"].items()]).items()),
         )
         for row in data["programs"]
     )
@@ -307,25 +316,17 @@ def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, 
 
 def encoded_arguments(arguments: Mapping[str, Any], tensors: list[Any]) -> bytes:
     """The arguments as an attribute blob; their tensors are appended to `tensors`. Raises: TypeError for a value that cannot be written."""
-    fields = [_name(name) + _value(value, tensors, name) for name, value in arguments.items() if value is not None]
+    fields = [blobs.name(name) + _value(value, tensors, name) for name, value in arguments.items() if value is not None]
     return len(fields).to_bytes(2, "little") + b"".join(fields)
 
 
 @lru_cache(maxsize=4096)
 def _head(card: str, op: str, l1_small_bytes: int, l1_taken_bytes: int) -> bytes:
     fields = (("card", card), ("op", op), ("l1_small_bytes", l1_small_bytes), ("l1_taken_bytes", l1_taken_bytes))
-    return (6).to_bytes(2, "little") + b"".join(_name(name) + _value(value, None) for name, value in fields)
+    return (6).to_bytes(2, "little") + b"".join(blobs.name(name) + _value(value, None) for name, value in fields)
 
 
 # --- values as the core reads them (include/ttnn_shim/abi.h) ----------------------------------------------------------------------------
-
-
-@cache
-def _name(text: str) -> bytes:
-    data = text.encode()
-    if len(data) > 255:
-        raise ValueError(f"the name {text[:40]!r}... is too long")
-    return bytes([len(data)]) + data
 
 
 def _encoded(value: Record | Memory | Spec) -> bytes:
@@ -342,8 +343,8 @@ def _remembered(value: Record | Memory | Spec) -> bytes:
 
 
 def _record(kind: str, fields: Iterable[tuple[str, Any]]) -> bytes:
-    rows = [_name(name) + _value(value, None, name) for name, value in fields if value is not None]
-    return b"r" + _name(kind) + len(rows).to_bytes(2, "little") + b"".join(rows)
+    rows = [blobs.name(name) + _value(value, None, name) for name, value in fields if value is not None]
+    return b"r" + blobs.name(kind) + len(rows).to_bytes(2, "little") + b"".join(rows)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -366,15 +367,10 @@ class _Described:
 
 
 def _value(value: Any, tensors: list[Any] | None, name: str = "") -> bytes:
-    if isinstance(value, bool):
-        return b"b\x01" if value else b"b\x00"
-    if isinstance(value, int):
-        return struct.pack("<cq", b"i", value)
-    if isinstance(value, float):
-        return struct.pack("<cd", b"d", value)
+    if isinstance(value, bool | int | float):
+        return blobs.number(value)
     if isinstance(value, str):
-        data = (value.upper() if name in ("dtype", "layout", "output_dtype", "output_layout") else value).encode()
-        return b"s" + len(data).to_bytes(4, "little") + data
+        return blobs.text(value.upper() if name in ("dtype", "layout", "output_dtype", "output_layout") else value)
     if tensors is not None and _is_tensor(value):
         tensors.append(_as_spec(value))
         return struct.pack("<cI", b"t", len(tensors) - 1)
@@ -383,17 +379,16 @@ def _value(value: Any, tensors: list[Any] | None, name: str = "") -> bytes:
         return bytes(method())
     if isinstance(value, list | tuple):
         return _sequence(value, tensors)
-    blobs = getattr(type(value), "_blobs_", None)  # an enum of the `ttnn` package
-    if blobs is not None:
-        return bytes(blobs[value])
+    members = getattr(type(value), "_blobs_", None)  # an enum of the `ttnn` package
+    if members is not None:
+        return bytes(members[value])
     raise TypeError(f"cannot ask about a {type(value).__name__} ({name})")
 
 
 def _sequence(values: Sequence[Any], tensors: list[Any] | None) -> bytes:
-    if all(type(value) is int for value in values):
-        return struct.pack(f"<cI{len(values)}q", b"I", len(values), *values)
-    if all(type(value) is float for value in values):
-        return struct.pack(f"<cI{len(values)}d", b"D", len(values), *values)
+    found = blobs.numbers(values)
+    if found is not None:
+        return found
     if tensors is not None and all(map(_is_tensor, values)):
         first = len(tensors)
         tensors.extend(map(_as_spec, values))

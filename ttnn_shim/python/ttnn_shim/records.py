@@ -5,7 +5,7 @@ The core's event log (JSON) becomes `ProgramRecord`s; `ttnn` adds a `CallRecord`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,6 +98,8 @@ class ProgramRecord:
     outputs: tuple[TensorRecord, ...] = ()
     op: str = ""
     """As the strategy names it ("matmul"); op_code as the profiler does."""
+    terms: tuple[tuple[str, float], ...] = ()
+    """What `kernel_ns` is the sum of: (name, ns), the largest first."""
 
 
 @dataclass(slots=True)
@@ -167,6 +169,14 @@ class Profile:
         return tuple(name for name in names if name not in ("main", "<module>"))
 
 
+def summed_terms(lists: Iterable[Iterable[tuple[str, float]]]) -> dict[str, float]:
+    """Terms of several programs added by name, the largest first."""
+    found: dict[str, float] = {}
+    for name, ns in (term for terms in lists for term in terms):
+        found[name] = found.get(name, 0.0) + ns
+    return dict(sorted(found.items(), key=lambda term: -term[1]))
+
+
 def tensor_record(data: Mapping[str, Any], id_: int, address: int) -> TensorRecord:
     """From the core's JSON of a tensor spec."""
     return TensorRecord(
@@ -218,4 +228,5 @@ def program_record(data: Mapping[str, Any], origin_ns: float) -> ProgramRecord:
         inputs=tensors("input"),
         outputs=tensors("output"),
         op=data.get("op", ""),
+        terms=tuple(summed_terms([data.get("terms", {}).items()]).items()),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from typing import Any
 
 import cffi
 
+from ttnn_shim import blobs
 from ttnn_shim.errors import ShimError
 from ttnn_shim.native import MARKS, library_path
 
@@ -71,14 +72,14 @@ def simulator_library() -> Path:
 
 
 class Simulator:
-    """One loaded library with its handles. Archs are shared by key, configurations by their text."""
+    """One loaded library with its handles. Archs are shared by key, configurations by their bytes."""
 
     def __init__(self, library: Path | None = None) -> None:
         self.ffi: Any = cffi.FFI()
         self.ffi.cdef(header_text())
         self.lib: Any = self.ffi.dlopen(str(library or simulator_library()))
         self.archs: dict[tuple[str, int, int, int], int] = {}
-        self.configs: dict[str, int] = {}
+        self.configs: dict[bytes, int] = {}
         self._kept: dict[int, list[float]] | None = None  # within `restoring_constants`
 
     def _fail(self) -> SimulatorError:
@@ -97,13 +98,16 @@ class Simulator:
 
     def config(self, config: Mapping[str, Any]) -> int:
         """Handle of an op configuration."""
-        text = json.dumps(config, separators=(",", ":"))
-        if text not in self.configs:
-            handle = int(self.lib.ttsim_config_new(text.encode()))
+        try:
+            blob = blobs.fields(config)
+        except (TypeError, ValueError, OverflowError, RecursionError, struct.error) as error:
+            raise SimulatorError(f"op configuration: {error}") from None
+        if blob not in self.configs:
+            handle = int(self.lib.ttsim_config_new(blob, len(blob)))
             if handle < 0:
                 raise self._fail()
-            self.configs[text] = handle
-        return self.configs[text]
+            self.configs[blob] = handle
+        return self.configs[blob]
 
     def price(self, arch: int, config: int) -> Priced:
         """Plan and price one configuration; SimulatorError when no program fits."""

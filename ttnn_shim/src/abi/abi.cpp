@@ -428,11 +428,7 @@ int shim_configs_keep(shim_device* device, int keep) {
 }
 
 int shim_configs_take(shim_device* device, char** json) {
-    return guard([&] {
-        std::string list = "[";
-        for (const std::string& config : take_configs(device_behind(device))) list += (list.size() > 1 ? "," : "") + config;
-        *json = duplicate(list + "]");
-    });
+    return guard([&] { *json = duplicate(records_json(take_configs(device_behind(device)))); });
 }
 
 int shim_clock_host_ns(shim_device* device, int64_t* out) {

@@ -117,6 +117,36 @@ void write_tensor(Json& json, const TensorSpec& spec, uint64_t id, uint64_t addr
     json.close('}');
 }
 
+void write_record(Json& json, const Record& record);
+
+void write_attr(Json& json, const Attr& attr) {
+    std::visit(
+        [&]<typename T>(const T& value) {
+            if constexpr (std::is_same_v<T, std::shared_ptr<const Record>>) {
+                write_record(json, *value);
+            } else if constexpr (std::is_same_v<T, std::shared_ptr<const Attr::List>>) {
+                json.open('[');
+                for (const Attr& item : *value) write_attr(json, item);
+                json.close(']');
+            } else if constexpr (std::is_same_v<T, std::string>) {
+                json.value(std::string_view(value));
+            } else if constexpr (std::is_arithmetic_v<T>) {
+                json.value(value);
+            } else if constexpr (std::is_same_v<T, std::vector<int64_t>> || std::is_same_v<T, std::vector<double>>) {
+                json.list(value);
+            } else {
+                json.null();
+            }
+        },
+        attr.value);
+}
+
+void write_record(Json& json, const Record& record) {
+    json.open('{');
+    for (const auto& [name, attr] : record.fields) write_attr(json.key(name), attr);
+    json.close('}');
+}
+
 void write_event(Json& json, const Event& event) {
     const sim::Stats& stats = event.stats;
     json.open('{');
@@ -132,6 +162,11 @@ void write_event(Json& json, const Event& event) {
     json.field("dram_cycles", stats.dram_cycles).field("noc_cycles", stats.noc_cycles);
     json.field("fpu_utilisation", stats.fpu_utilisation).field("dram_utilisation", stats.dram_utilisation);
     json.field("noc_utilisation", stats.noc_utilisation);
+    json.key("terms").open('{');  // ns by name; those that are nothing are left out
+    const double ns_per_cycle = stats.cycles > 0 ? stats.ns / static_cast<double>(stats.cycles) : 0;
+    for (size_t term = 0; term < sim::TERMS; ++term)
+        if (stats.terms[term] != 0) json.field(sim::to_string(static_cast<sim::Term>(term)), stats.terms[term] * ns_per_cycle);
+    json.close('}');
     json.field("attributes", std::string_view(event.attributes)).field("fidelity", std::string_view(event.fidelity));
     json.key("inputs").open('[');
     for (size_t i = 0; i < event.inputs.size(); ++i) {
@@ -151,6 +186,14 @@ std::string op_times_json(const std::vector<OpTime>& times) {
     json.open('[');
     for (const OpTime& time : times) json.open('[').value(time.op).value(time.modelled).value(time.ns).close(']');
     return json.close(']').take();
+}
+
+std::string records_json(const std::vector<Record>& records) {
+    Json json;
+    json.open('[');
+    for (const Record& record : records) write_record(json, record);
+    json.close(']');
+    return json.take();
 }
 
 std::string events_json(const EventLog& log, uint64_t from, uint64_t to) {

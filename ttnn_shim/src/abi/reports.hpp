@@ -12,6 +12,8 @@ namespace ttnn_shim {
 
 /// Events [from, to) as a JSON list; to 0 means all.
 std::string events_json(const EventLog& log, uint64_t from, uint64_t to);
+/// Records of plain data as a JSON list of objects.
+std::string records_json(const std::vector<Record>& records);
 /// As documented at shim_query.
 std::string answer_json(const QueryAnswer& answer);
 /// [[operation, modelled, kernel ns], ...]

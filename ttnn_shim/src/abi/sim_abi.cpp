@@ -11,7 +11,7 @@
 #include <string>
 
 #include "sim/engine.hpp"
-#include "strategy/config_json.hpp"
+#include "strategy/config_record.hpp"
 #include "strategy/op_config.hpp"
 
 namespace {
@@ -67,9 +67,9 @@ int ttsim_arch_new(const char* card, int grid_x, int grid_y, int dram_banks) {
     });
 }
 
-int ttsim_config_new(const char* config_json) {
+int ttsim_config_new(const unsigned char* blob, int bytes) {
     return guarded([&] {
-        configs.push_back(strategy::parse_op_config(config_json ? config_json : ""));
+        configs.push_back(strategy::read_config(decode({blob, static_cast<std::size_t>(bytes)})));
         return static_cast<int>(configs.size()) - 1;
     });
 }
@@ -81,8 +81,9 @@ int ttsim_price(int arch_handle, int config, ttsim_result* out) {
         const sim::Stats s = sim::run(arch, program.work);
         std::memset(out, 0, sizeof *out);
         out->ns = s.ns;
-        out->math_ns = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
-        out->wall_ns = s.wall_ns;
+        const strategy::GemmTimes gemm = strategy::gemm_times(arch, program, s);
+        out->math_ns = gemm.math_ns;
+        out->wall_ns = gemm.wall_ns;
         for (std::size_t u = 0; u < 4; ++u) out->busy_ns[u] = static_cast<double>(s.busy[u]) / arch.clock_ghz;
         out->dram_ns = static_cast<double>(s.dram_cycles) / arch.clock_ghz;
         out->noc_ns = static_cast<double>(s.noc_cycles) / arch.clock_ghz;
@@ -111,8 +112,9 @@ int ttsim_price_many(int n, const int* arch_handles, const int* config_handles, 
                 const strategy::DeviceProgram program = strategy::plan(arch, config_at(config_handles[i]));
                 const sim::Stats s = sim::run(arch, program.work);
                 row[0] = s.ns;
-                row[1] = static_cast<double>(s.math_window_cycles) / arch.clock_ghz;
-                row[2] = s.wall_ns;
+                const strategy::GemmTimes gemm = strategy::gemm_times(arch, program, s);
+                row[1] = gemm.math_ns;
+                row[2] = gemm.wall_ns;
             } catch (const std::exception& e) {
                 if (first.empty()) first = e.what();
                 row[0] = row[1] = row[2] = std::numeric_limits<double>::quiet_NaN();

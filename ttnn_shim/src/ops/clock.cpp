@@ -83,7 +83,7 @@ void keep_configs(Device& device, bool keep) {
     clock.configs.clear();
 }
 
-std::vector<std::string> take_configs(Device& device) {
+std::vector<Record> take_configs(Device& device) {
     const std::lock_guard lock(clock_mutex());
     return std::exchange(clock_of(device).configs, {});
 }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codec/record.hpp"
 #include "ops/launch.hpp"
 #include "ops/trace_values.hpp"
 #include "sim/engine.hpp"
@@ -57,7 +58,7 @@ struct ClockState final : DeviceState {
     std::unordered_map<std::string, Priced, KeyHash, std::equal_to<>> memo;
     EventLog log;
     bool keeps_configs = false;
-    std::vector<std::string> configs;  ///< of the recorded programs, as JSON
+    std::vector<Record> configs;  ///< of the recorded programs (strategy/config_record.hpp)
     /// Kernel ns by operation since the log was cleared: [index of the operation][modelled]. Names: of the last program of each.
     std::array<std::array<double, 2>, strategy::Operations::COUNT> op_ns{};
     std::array<std::string_view, strategy::Operations::COUNT> op_names{};

@@ -13,14 +13,14 @@
 #include "ops/block_rounding.hpp"
 #include "ops/clock_state.hpp"
 #include "ops/trace_values.hpp"
-#include "strategy/config_json.hpp"
+#include "strategy/config_record.hpp"
+#include "strategy/op_config.hpp"
 
 namespace ttnn_shim {
 
 namespace {
 
 thread_local uint64_t running_call = 0;
-thread_local int64_t running_block_k = 0;
 thread_local std::optional<strategy::Pair> core_limit;  // {x, y} while a CoreLimit lives
 
 /// What a program may use of the machine, where that is not all.
@@ -96,7 +96,7 @@ void put_spec(KeyWriter& key, const TensorSpec& spec) {
 
 template <typename T>
 void put_attribute(KeyWriter& key, const T& item) {
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
         key.value(item);
     } else if constexpr (std::is_same_v<T, std::string>) {
         key.text(item);
@@ -172,6 +172,55 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
     result.math_approx = config->math_approx_mode;
     result.packer_l1_acc = config->packer_l1_acc;
     return result;
+}
+
+strategy::TensorDesc describe(const TensorSpec& spec) {
+    strategy::TensorDesc desc;
+    desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
+    desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
+    desc.dtype = spec.data_type();
+    desc.layout = spec.layout();
+    const MemoryConfig& config = spec.memory_config();
+    desc.buffer = config.is_l1() ? config.buffer_type() : BufferType::DRAM;
+    desc.memory = config.memory_layout();
+    const auto describe_shard = [&](int64_t h, int64_t w, const CoreRangeSet& grid, ShardOrientation orientation) {
+        strategy::Shard shard;
+        shard.h = h;
+        shard.w = w;
+        shard.cores = static_cast<int>(grid.num_cores());
+        if (!grid.empty()) {
+            const CoreCoord box = grid.bounding_box().grid_size();
+            shard.grid_x = static_cast<int>(box.x);
+            shard.grid_y = static_cast<int>(box.y);
+        }
+        shard.col_major = orientation == ShardOrientation::COL_MAJOR;
+        desc.shard = shard;
+    };
+    if (const auto& shard = config.shard_spec()) {
+        describe_shard(shard->shape[0], shard->shape[1], shard->grid, shard->orientation);
+    } else if (const auto& nd_shard = config.nd_shard_spec()) {
+        const int64_t width = nd_shard->shard_shape[-1];
+        describe_shard(
+            static_cast<int64_t>(nd_shard->shard_shape.volume()) / std::max<int64_t>(width, 1), width, nd_shard->grid,
+            nd_shard->orientation);
+    }
+    return desc;
+}
+
+strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
+    strategy::OpConfig config;
+    config.op = program.op;
+    for (const Tensor& input : inputs) {
+        config.inputs.push_back(describe(input.tensor_spec()));
+    }
+    for (const TensorSpec& input : program.released) {
+        config.inputs.push_back(describe(input));
+    }
+    for (const TensorSpec& output : outputs) {
+        config.outputs.push_back(describe(output));
+    }
+    config.compute = compute_of(program.compute);
+    return config;
 }
 
 Priced price(
@@ -261,7 +310,7 @@ void check_cache(const ClockState& clock, bool cached) {
 }
 
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
-void account(
+Planned account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const std::vector<Tensor>& outputs, const Room& room) {
     const auto begin = std::chrono::steady_clock::now();
@@ -299,7 +348,7 @@ void account(
     }
     Priced& priced = found->second;
     machine.allocator().check_circular_buffers(priced.cb_bytes);
-    running_block_k = priced.block_k;
+    const Planned planned{priced.block_k};
     if (!cached && clock.caches_programs) ++clock.cached_programs;
     priced.cached = clock.caches_programs;
 
@@ -307,9 +356,7 @@ void account(
     const size_t op = program.op.index();
     const std::string_view op_name = op == 0 ? "unmodelled" : strategy::name_of(program.op);  // names of operation 0 are the program's own
     const double start_ns = clock.capture ? 0 : advance(clock, op, op_name, priced.modelled, gap_ns, priced.stats);
-    if (!clock.log.enabled() && !clock.capture) {
-        return;
-    }
+    if (!clock.log.enabled() && !clock.capture) return planned;
     Event event;
     event.call_id = running_call != 0 ? running_call : current_call();
     event.call_op = current_op();
@@ -333,7 +380,7 @@ void account(
     if (clock.keeps_configs && clock.configs.size() < EventLog::MOST_EVENTS) {
         strategy::OpConfig config = describe(program, inputs, output_specs);
         config.l1_free_bytes = room.l1_free_bytes;
-        clock.configs.push_back(strategy::op_config_json(config));
+        clock.configs.push_back(strategy::record_of(config));
     }
     for (const Tensor& input : inputs) {
         event.inputs.push_back(input.tensor_spec());
@@ -349,6 +396,7 @@ void account(
         clock.capture->push_back({std::move(event), op, op_name});
     else
         clock.log.push(std::move(event));
+    return planned;
 }
 
 Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalTensor& given) {
@@ -378,55 +426,6 @@ void block_round(const Tensor& tensor) {
 
 }  // namespace
 
-strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
-    strategy::OpConfig config;
-    config.op = program.op;
-    for (const Tensor& input : inputs) {
-        config.inputs.push_back(describe(input.tensor_spec()));
-    }
-    for (const TensorSpec& input : program.released) {
-        config.inputs.push_back(describe(input));
-    }
-    for (const TensorSpec& output : outputs) {
-        config.outputs.push_back(describe(output));
-    }
-    config.compute = compute_of(program.compute);
-    return config;
-}
-
-strategy::TensorDesc describe(const TensorSpec& spec) {
-    strategy::TensorDesc desc;
-    desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
-    desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
-    desc.dtype = spec.data_type();
-    desc.layout = spec.layout();
-    const MemoryConfig& config = spec.memory_config();
-    desc.buffer = config.is_l1() ? config.buffer_type() : BufferType::DRAM;
-    desc.memory = config.memory_layout();
-    const auto describe_shard = [&](int64_t h, int64_t w, const CoreRangeSet& grid, ShardOrientation orientation) {
-        strategy::Shard shard;
-        shard.h = h;
-        shard.w = w;
-        shard.cores = static_cast<int>(grid.num_cores());
-        if (!grid.empty()) {
-            const CoreCoord box = grid.bounding_box().grid_size();
-            shard.grid_x = static_cast<int>(box.x);
-            shard.grid_y = static_cast<int>(box.y);
-        }
-        shard.col_major = orientation == ShardOrientation::COL_MAJOR;
-        desc.shard = shard;
-    };
-    if (const auto& shard = config.shard_spec()) {
-        describe_shard(shard->shape[0], shard->shape[1], shard->grid, shard->orientation);
-    } else if (const auto& nd_shard = config.nd_shard_spec()) {
-        const int64_t width = nd_shard->shard_shape[-1];
-        describe_shard(
-            static_cast<int64_t>(nd_shard->shard_shape.volume()) / std::max<int64_t>(width, 1), width, nd_shard->grid,
-            nd_shard->orientation);
-    }
-    return desc;
-}
-
 CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
     if (!cores || cores->empty()) return;
     const CoreCoord box = cores->bounding_box().grid_size();
@@ -436,15 +435,12 @@ CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_li
 
 CoreLimit::~CoreLimit() { core_limit = before_; }
 
-int64_t launched_block_k() { return running_block_k; }
-
 void set_call(uint64_t call_id) { running_call = call_id; }
 
-void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, int64_t block_k) {
-    running_block_k = block_k;
+void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned) {
     forget_rounded_blocks();
     if (kernel) {
-        kernel(outputs);
+        kernel(outputs, planned);
     }
     for (const Tensor& output : outputs) {
         ensure_values(output);
@@ -483,15 +479,15 @@ std::vector<Tensor> launch_on(
     Room room{.sub_core_grid = core_limit, .l1_free_bytes = std::nullopt};
     if (strategy::plan_depends_on_l1(program.op) && machine.allocator().allocated(BufferType::L1) > 0)
         room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
-    account(machine, program, inputs, output_specs, outputs, room);
+    const Planned planned = account(machine, program, inputs, output_specs, outputs, room);
 
     if (is_recording(machine)) {
-        traced_values(machine)->keep(kernel, inputs, outputs, running_block_k);
+        traced_values(machine)->keep(kernel, inputs, outputs, planned);
     } else if (!machine.estimate()) {
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
-        run_kernel(kernel, outputs, running_block_k);
+        run_kernel(kernel, outputs, planned);
     }
     return outputs;
 }

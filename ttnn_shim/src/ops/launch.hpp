@@ -8,6 +8,7 @@
 //         [=](std::span<const Tensor> outputs) { ... fill outputs[0] ... })[0];
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -16,7 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "strategy/op_config.hpp"
+#include "sim/stats.hpp"
+#include "strategy/operations.hpp"
 #include "tensor/access.hpp"
 #include "tensor/check.hpp"
 #include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
@@ -33,7 +35,27 @@ struct Program {
     const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`'s name
 };
 
-using Kernel = std::function<void(std::span<const Tensor> outputs)>;
+/// What of the planned program decides values.
+struct Planned {
+    int64_t block_k = 0;  ///< of a matmul: tiles along K that are summed in Dst before the sum is packed; 0 where none is known
+};
+
+/// Computes a program's outputs: a function of them, or of them and the planned program.
+class Kernel {
+public:
+    Kernel() = default;
+    template <typename F>
+        requires(!std::same_as<F, Kernel> && std::invocable<const F&, std::span<const Tensor>>)
+    Kernel(F run) : run_([run = std::move(run)](std::span<const Tensor> outputs, const Planned&) { run(outputs); }) {}
+    template <typename F>
+        requires std::invocable<const F&, std::span<const Tensor>, const Planned&>
+    Kernel(F run) : run_(std::move(run)) {}
+    explicit operator bool() const { return static_cast<bool>(run_); }
+    void operator()(std::span<const Tensor> outputs, const Planned& planned) const { run_(outputs, planned); }
+
+private:
+    std::function<void(std::span<const Tensor> outputs, const Planned& planned)> run_;
+};
 
 /// Runs one device program. `inputs` are device tensors (at least one; all on the same device). An entry of `preallocated` that holds a
 /// tensor is used as that output, without allocation; its dtype and logical shape must match the spec. The kernel is not called in
@@ -141,8 +163,6 @@ private:
     std::unique_lock<std::mutex> lock_;
     EventLog* log_;
 };
-/// Inside a matmul program's kernel: tiles along K that the program sums in Dst before it packs the sum; 0 where none is known.
-int64_t launched_block_k();
 /// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
 void set_call(uint64_t call_id);
 /// A grid of cores as an attribute: {x, y}.
@@ -150,9 +170,6 @@ template <class Grid>
 strategy::Pair pair_of(const Grid& grid) {
     return {static_cast<int64_t>(grid.x), static_cast<int64_t>(grid.y)};
 }
-/// The strategy's view of a tensor spec, and of a whole program.
-strategy::TensorDesc describe(const TensorSpec& spec);
-strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs);
 
 /// Output spec like `input`'s with another dtype and/or memory config. A sharded memory config without shard spec takes the input's.
 TensorSpec spec_like(

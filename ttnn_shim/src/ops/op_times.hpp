@@ -18,7 +18,7 @@ std::vector<OpTime> op_times(Device& device);
 
 /// Whether the configurations of later programs are kept, one per recorded program: what the simulator prices them by. Drops those kept.
 void keep_configs(Device& device, bool keep);
-/// The kept configurations (JSON, strategy::op_config_json), oldest first; they are kept no longer.
-std::vector<std::string> take_configs(Device& device);
+/// The kept configurations (strategy::record_of), oldest first; they are kept no longer.
+std::vector<Record> take_configs(Device& device);
 
 }  // namespace ttnn_shim

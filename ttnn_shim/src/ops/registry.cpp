@@ -147,15 +147,6 @@ Shape as_shape(std::string_view name, std::span<const int64_t> values) {
 
 // --- records ---
 
-const Attr* Record::find(std::string_view name) const {
-    for (const auto& [field, attr] : fields) {
-        if (field == name) {
-            return std::holds_alternative<std::monostate>(attr.value) ? nullptr : &attr;
-        }
-    }
-    return nullptr;
-}
-
 bool Record::boolean(std::string_view name, bool otherwise) const { return optional_boolean(name).value_or(otherwise); }
 int64_t Record::integer(std::string_view name, int64_t otherwise) const { return optional_integer(name).value_or(otherwise); }
 std::string Record::text(std::string_view name, std::string_view otherwise) const {

@@ -21,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "codec/record.hpp"
 #include "tensor/check.hpp"
 #include "tensor/dtype.hpp"
 #include "ttnn/operations/core/compute_kernel/compute_kernel_config.hpp"
@@ -29,37 +30,6 @@
 namespace ttnn_shim {
 
 using ttnn::Tensor;
-
-struct TensorIndex {
-    uint32_t index = 0;
-};
-struct Attr;
-/// Named values, in the order in which they were given: a MemoryConfig, a program config, or a call's attributes.
-struct Record {
-    std::string type;
-    std::vector<std::pair<std::string, Attr>> fields;
-
-    const Attr* find(std::string_view name) const;
-    bool has(std::string_view name) const { return find(name) != nullptr; }
-    bool boolean(std::string_view name, bool otherwise) const;
-    int64_t integer(std::string_view name, int64_t otherwise) const;
-    std::string text(std::string_view name, std::string_view otherwise = "") const;
-    std::vector<int64_t> integers(std::string_view name) const;
-    std::optional<bool> optional_boolean(std::string_view name) const;
-    std::optional<int64_t> optional_integer(std::string_view name) const;
-    std::optional<double> optional_number(std::string_view name) const;
-    std::shared_ptr<const Record> record(std::string_view name) const;  ///< null when absent
-    std::optional<CoreCoord> core_coord(std::string_view name) const;
-    std::optional<CoreRangeSet> core_range_set(std::string_view name) const;
-};
-
-struct Attr {
-    using List = std::vector<Attr>;
-    std::variant<
-        std::monostate, bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>, TensorIndex,
-        std::vector<TensorIndex>, std::shared_ptr<const Record>, std::shared_ptr<const List>>
-        value;
-};
 
 // Decoders of the records that every op knows. Each throws Error(InvalidArgument) that names the attribute.
 DataType parse_dtype(std::string_view name);

@@ -39,7 +39,8 @@ void TracedValues::made(const std::shared_ptr<TensorAttributes>& tensor) {
     capture_->known.insert(tensor.get());
 }
 
-void TracedValues::keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, int64_t block_k) {
+void TracedValues::keep(
+    const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned) {
     const std::lock_guard lock(mutex_);
     Trace& trace = *capture_;
     // A kernel made now can only hold what somebody but kernels holds: what was given back is looked at no more.
@@ -54,7 +55,7 @@ void TracedValues::keep(const Kernel& kernel, const std::vector<Tensor>& inputs,
         const long count = alive.use_count();
         before.emplace_back(std::move(alive), count);
     }
-    trace.steps.push_back({kernel, outputs, block_k});
+    trace.steps.push_back({kernel, outputs, planned});
     const size_t step = trace.steps.size() - 1;
     for (const auto& [tensor, count] : before) {
         if (const long added = tensor.use_count() - count; added > 0) {
@@ -103,7 +104,7 @@ void TracedValues::replay(uint64_t number) {
     for (const auto& [buffer, step] : last_step) last[step].push_back(buffer);
     const EstimateMode computing(device_, false);
     for (size_t i = 0; i < trace.steps.size(); ++i) {
-        run_kernel(trace.steps[i].kernel, trace.steps[i].outputs, trace.steps[i].block_k);
+        run_kernel(trace.steps[i].kernel, trace.steps[i].outputs, trace.steps[i].planned);
         for (Buffer* buffer : last[i]) buffer->set_values(nullptr);
     }
 }
@@ -177,9 +178,9 @@ bool is_recording(Device& device) {
 void on_values(const Kernel& step, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
     SHIM_ASSERT(!inputs.empty());
     if (is_on_device(inputs[0]) && is_recording(machine_of(inputs[0]))) {
-        traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, 0);
+        traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, {});
     } else if (std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return has_values(input); })) {
-        step(outputs);
+        step(outputs, {});
     }
 }
 

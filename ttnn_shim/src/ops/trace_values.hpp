@@ -25,7 +25,7 @@ public:
     /// From now on kernels are kept instead of run: the device is in estimate mode until `end`. Nothing on a device that is in it anyway.
     void begin();
     bool recording() const { return capture_ != nullptr; }
-    void keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, int64_t block_k);
+    void keep(const Kernel& kernel, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Planned& planned);
     void end(uint64_t trace);
     /// Throws Error(InvalidArgument) when an input was deallocated.
     void replay(uint64_t trace);
@@ -41,7 +41,7 @@ private:
     struct Step {
         Kernel kernel;
         std::vector<Tensor> outputs;
-        int64_t block_k = 0;
+        Planned planned;
     };
     /// A tensor that kernels hold: how many handles to it are theirs, and the last step that has one.
     struct Held {
@@ -70,7 +70,7 @@ private:
 };
 
 /// Runs a kernel on its outputs, as a launch does: block floats are rounded after it.
-void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, int64_t block_k);
+void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned);
 
 /// The traces' values of a device; null when nothing was captured on it.
 TracedValues* traced_values(Device& device);

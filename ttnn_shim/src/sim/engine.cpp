@@ -28,6 +28,7 @@ constexpr double kTileSharpness = 8;
 /// Cycles that the shared resources need for a phase's demands.
 struct SharedTime {
     double dram = 0, link = 0;
+    double written = 0;  ///< share of `dram` that writes take
 };
 
 SharedTime shared_time(const Arch& arch, const Shared& s) {
@@ -49,11 +50,74 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     ns += s.dram_requests * k.dram_request / arch.clock_ghz / banks;
     ns = std::max(ns, s.hot_bank_bytes / k.hot_bank_rate);
     t.dram = arch.ns_to_cycles(ns);
+    t.written = read_ns + write_ns > 0 ? write_ns / (read_ns + write_ns) : 0;
     t.link = s.link_bytes / k.noc_link_rate;
     return t;
 }
 
+using Terms = std::array<double, TERMS>;
+
+double& of(Terms& terms, Term term) { return terms[static_cast<std::size_t>(term)]; }
+
+/// The parts of one phase's `total` cycles. `pipe`: of its kernels, which run `coupling` cycles longer as they disturb one another.
+void explain(const Phase& phase, const SharedTime& shared, double pipe, double link, double coupling, double total, Terms& terms) {
+    constexpr std::array<Term, 4> OF_UNIT{Term::Read, Term::Math, Term::Write, Term::Multicast};
+    const double most = std::max({pipe, shared.dram, link});
+    if (most == shared.dram && most > pipe) {
+        of(terms, Term::DramWrite) += most * shared.written;
+        of(terms, Term::DramRead) += most * (1 - shared.written);
+    } else if (most > pipe) {
+        of(terms, Term::NocLinks) += most;
+    } else {
+        const Stage* slowest = nullptr;
+        for (const Stage& stage : phase.stages)
+            if (!slowest || stage.cycles > slowest->cycles) slowest = &stage;
+        const auto items = static_cast<double>(phase.items * phase.repeat);
+        double rest = pipe;
+        if (slowest && phase.items > 0) {
+            const double used = phase.mean_items > 0 ? std::min(1.0, phase.mean_items / items) : 1.0, all = slowest->cycles * items;
+            of(terms, OF_UNIT[static_cast<std::size_t>(slowest->unit)]) += (slowest->cycles - slowest->other_cycles) * items * used;
+            of(terms, slowest->other) += slowest->other_cycles * items * used;
+            of(terms, Term::Imbalance) += all * (1 - used);
+            rest -= all;
+        }
+        const double rounds = phase.round_cycles * static_cast<double>(phase.repeat);
+        of(terms, Term::Drain) += rounds;
+        of(terms, Term::Coupling) += coupling;
+        of(terms, Term::Fill) += rest - rounds - coupling;
+    }
+    of(terms, Term::Contention) += total - most - phase.extra_cycles;
+    of(terms, Term::Drain) += phase.extra_cycles;
+}
+
+/// Cycles by which stages of an item disturb one another (L1 ports, semaphores): the difference between soft and plain maximum.
+double stall_cycles(const Phase& phase) {
+    double slowest = 0, power_sum = 0;
+    for (const Stage& stage : phase.stages) slowest = std::max(slowest, stage.cycles);
+    if (phase.coupling <= 0 || slowest <= 0) return 0;
+    for (const Stage& stage : phase.stages) power_sum += std::pow(stage.cycles / slowest, phase.coupling);
+    return slowest * (std::pow(power_sum, 1.0 / phase.coupling) - 1);
+}
+
+/// What a program's time depends on most: the busiest unit of a core, a shared resource, or none of them.
+Bound bound_of(const std::array<double, 4>& busy, const Stats& stats) {
+    const auto dram = static_cast<double>(stats.dram_cycles), noc = static_cast<double>(stats.noc_cycles);
+    const double dominant = std::max({busy[0], busy[1], busy[2], busy[3], dram, noc});
+    if (dominant < 0.4 * static_cast<double>(stats.cycles)) return Bound::Latency;
+    if (dominant == dram) return Bound::Dram;
+    if (dominant == noc || dominant == busy[3]) return Bound::Noc;
+    if (dominant == busy[1]) return Bound::Compute;
+    return dominant == busy[0] ? Bound::Reader : Bound::Writer;
+}
+
 }  // namespace
+
+const char* to_string(Term term) {
+    static constexpr const char* names[] = {"launch",        "start skew", "DRAM read", "DRAM write",    "NoC links",     "read",
+                                            "NoC multicast", "tile math",  "packing",   "write",         "pipeline fill", "stages together",
+                                            "contention",    "drain",      "imbalance", "hardware floor"};
+    return names[static_cast<int>(term)];
+}
 
 const char* to_string(Bound bound) {
     static constexpr const char* names[] = {"latency", "compute", "reader", "writer", "dram", "noc"};
@@ -72,18 +136,8 @@ Ticks Engine::pipeline(const Phase& phase) const {
     if (phase.items <= 0 || n_stages == 0) return 0;
     State state;
     std::array<Ticks, MOST_STAGES> cost{};
-    double slowest = 0, power_sum = 0;
-    for (int s = 0; s < n_stages; ++s) {
-        const Stage& stage = phase.stages[static_cast<std::size_t>(s)];
-        cost[static_cast<std::size_t>(s)] = ticks(stage.cycles);
-        slowest = std::max(slowest, stage.cycles);
-    }
-    // Stages disturb one another (L1 ports, semaphores): each item loses the difference between the soft and the plain maximum.
-    Ticks stall = 0;
-    if (phase.coupling > 0 && slowest > 0) {
-        for (const Stage& stage : phase.stages) power_sum += std::pow(stage.cycles / slowest, phase.coupling);
-        stall = ticks(slowest * (std::pow(power_sum, 1.0 / phase.coupling) - 1));
-    }
+    for (std::size_t s = 0; s < phase.stages.size(); ++s) cost[s] = ticks(phase.stages[s].cycles);
+    const Ticks stall = ticks(stall_cycles(phase));
     constexpr std::int64_t kTransient = 48, kWindow = 16;
     const std::int64_t simulated = std::min(phase.items, kTransient);
     Ticks end = 0, window_start = 0;
@@ -112,20 +166,21 @@ Stats Engine::run(const Workload& work) const {
     const Constants& k = arch_.k;
     Stats out;
     Ticks longest = 0;
-    double pipe_cycles = 0, read_bytes = 0, write_bytes = 0;
-    std::size_t phases = 0;
-    for (const CoreClass& cls : work.classes) phases = std::max(phases, cls.phases.size());
+    double read_bytes = 0, write_bytes = 0;
     std::array<double, 4> busy{};
     SharedTime shared;
     for (const CoreClass& cls : work.classes) {
         Ticks total = 0;
+        Terms parts{};
         std::array<double, 4> mine{};
         for (const Phase& phase : cls.phases) {
             const Ticks pipe = pipeline(phase) + ticks(phase.round_cycles * static_cast<double>(phase.repeat));
             const SharedTime st = shared_time(arch_, phase.shared);
             const double p = static_cast<double>(pipe) / kTicksPerCycle;
-            total += ticks(soft_max({p, st.dram, phase.shared.link_in_stages ? 0.0 : st.link}, k.contention_exponent) + phase.extra_cycles);
-            pipe_cycles += p;
+            const double link = phase.shared.link_in_stages ? 0.0 : st.link;
+            const double together = soft_max({p, st.dram, link}, k.contention_exponent) + phase.extra_cycles;
+            total += ticks(together);
+            explain(phase, st, p, link, stall_cycles(phase) * static_cast<double>(phase.items * phase.repeat), together, parts);
             for (const Stage& stage : phase.stages)
                 mine[static_cast<std::size_t>(stage.unit)] +=
                     (stage.cycles * static_cast<double>(phase.items) + stage.head_cycles) * static_cast<double>(phase.repeat);
@@ -135,11 +190,13 @@ Stats Engine::run(const Workload& work) const {
             write_bytes += phase.shared.dram_write_bytes;
         }
         for (std::size_t u = 0; u < busy.size(); ++u) busy[u] = std::max(busy[u], mine[u]);
+        if (total >= longest) out.terms = parts;
         longest = std::max(longest, total);
     }
     const double base = work.has_compute ? (work.sharded ? k.launch_compute_sharded : k.launch_compute)
                                          : (work.sharded ? k.launch_move_sharded : k.launch_move);
-    const double launch = base + (work.sharded ? k.skew_core_sharded : k.skew_core) * work.cores + (work.traced ? k.skew_trace : 0);
+    const double skew = (work.sharded ? k.skew_core_sharded : k.skew_core) * work.cores, trace = work.traced ? k.skew_trace : 0;
+    const double launch = base + skew + trace;
     const Ticks end = longest + ticks(launch + work.extra_cycles);
     out.cycles = std::max<std::int64_t>(1, whole(end));
     out.ns = static_cast<double>(out.cycles) / arch_.clock_ghz;
@@ -148,10 +205,17 @@ Stats Engine::run(const Workload& work) const {
     const double floor_ns = std::max(
         out.dram_bytes / (arch_.dram_banks * k.dram_peak_bank),
         work.cores > 0 ? work.total_math_cycles / work.cores / arch_.clock_ghz : 0.0);
-    if (out.ns < floor_ns) {
+    const bool at_floor = out.ns < floor_ns;
+    if (at_floor) {
         out.cycles = static_cast<std::int64_t>(std::ceil(floor_ns * arch_.clock_ghz));
         out.ns = static_cast<double>(out.cycles) / arch_.clock_ghz;
     }
+    of(out.terms, Term::StartSkew) += skew + trace;
+    of(out.terms, Term::Launch) += base + work.extra_cycles;
+    double explained = 0;
+    for (const double part : out.terms) explained += part;
+    // What rounding to whole cycles leaves is of no kind of its own.
+    of(out.terms, at_floor ? Term::Floor : Term::Launch) += static_cast<double>(out.cycles) - explained;
     for (std::size_t u = 0; u < busy.size(); ++u) out.busy[u] = std::min(out.cycles, static_cast<std::int64_t>(std::llround(busy[u])));
     out.dram_cycles = std::min(out.cycles, static_cast<std::int64_t>(std::llround(shared.dram)));
     out.noc_cycles = std::min(out.cycles, static_cast<std::int64_t>(std::llround(shared.link)));
@@ -160,31 +224,7 @@ Stats Engine::run(const Workload& work) const {
     out.dram_utilisation = out.dram_bytes / (arch_.dram_banks * k.dram_peak_bank * out.ns);
     out.noc_utilisation = static_cast<double>(out.noc_cycles) / cycles;
 
-    // Math thread only, and the traced wall time per call (GEMM tables): launch gap, and the lower clock under power. Firmware follows the
-    // power, averaged over the calls of a batch, with a clock that itself settles: a response of second order, whose mean counts.
-    out.math_window_cycles = work.math_window_cycles > 0 ? std::llround(work.math_window_cycles) : out.cycles;
-    const double math_ns = static_cast<double>(out.math_window_cycles) / arch_.clock_ghz;
-    const double power =
-        work.cores > 0 ? std::min(1.0, work.math_cycles / std::max(1.0, static_cast<double>(out.math_window_cycles))) : 0.0;
-    const double s = std::max(1e-6, math_ns / (k.throttle_tau * 1000.0));
-    const double settled = s < 1e-3 ? s * s / 3 : 1 - 2 * (1 - std::exp(-s)) / s + (1 - std::exp(-2 * s)) / (2 * s);
-    const double throttle = 1 + k.throttle * power * settled;
-    out.wall_ns = math_ns * throttle + work.tail_cycles / arch_.clock_ghz + k.launch_gap;
-
-    const double dominant =
-        std::max({busy[0], busy[1], busy[2], busy[3], static_cast<double>(out.dram_cycles), static_cast<double>(out.noc_cycles)});
-    if (dominant < 0.4 * cycles)
-        out.bound = Bound::Latency;
-    else if (dominant == static_cast<double>(out.dram_cycles))
-        out.bound = Bound::Dram;
-    else if (dominant == static_cast<double>(out.noc_cycles) || dominant == busy[3])
-        out.bound = Bound::Noc;
-    else if (dominant == busy[1])
-        out.bound = Bound::Compute;
-    else if (dominant == busy[0])
-        out.bound = Bound::Reader;
-    else
-        out.bound = Bound::Writer;
+    out.bound = bound_of(busy, out);
     return out;
 }
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/stats.hpp"
+
 namespace ttnn_shim::sim {
 
 /// Who does the work of a stage. Names the RISC/unit that is busy; the engine itself treats all alike.
@@ -14,9 +16,11 @@ inline constexpr int MOST_STAGES = 4, MOST_DEPTH = 16;
 /// One stage of a pipeline: `cycles` per item, handed on through a circular buffer of `depth` items.
 struct Stage {
     Unit unit = Unit::Compute;
-    double cycles = 0;       ///< busy cycles per item
-    double head_cycles = 0;  ///< extra cycles before the first item (latency of the first page, kernel set-up)
-    int depth = 2;           ///< capacity, in items, of the buffer to the next stage, 1 (no overlap with the consumer) to MOST_DEPTH
+    double cycles = 0;        ///< busy cycles per item
+    double head_cycles = 0;   ///< extra cycles before the first item (latency of the first page, kernel set-up)
+    int depth = 2;            ///< capacity, in items, of the buffer to the next stage, 1 (no overlap with the consumer) to MOST_DEPTH
+    Term other = Term::Math;  ///< what `other_cycles` of `cycles` are, where the stage is of two kinds
+    double other_cycles = 0;
 };
 
 /// Demands of all cores together during one phase.
@@ -45,6 +49,7 @@ struct Phase {
     double coupling = 0;      ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
     double round_cycles = 0;  ///< serial cycles after each repeat (un-overlapped output write)
     double extra_cycles = 0;  ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
+    double mean_items = 0;    ///< of all cores, over all repeats; 0: as many as the busiest has (for reports: the rest is imbalance)
 };
 
 /// Cores that do the same work; simulated once.
@@ -56,15 +61,12 @@ struct CoreClass {
 /// A device program as the engine sees it. No op names, no tensors.
 struct Workload {
     std::vector<CoreClass> classes;
-    int cores = 0;                  ///< cores in use (start skew grows with it)
-    bool has_compute = false;       ///< a compute kernel is launched
-    bool sharded = false;           ///< works on resident shards: fewer run-time arguments, shorter launch
-    double extra_cycles = 0;        ///< serial cycles of the program outside any phase
-    bool traced = true;             ///< replayed from a trace (larger start skew on Wormhole)
-    double math_cycles = 0;         ///< ideal FPU cycles of the busiest core (utilisation)
-    double total_math_cycles = 0;   ///< the same, all cores together
-    double math_window_cycles = 0;  ///< duration of the math thread, 0 = same as the kernel
-    double tail_cycles = 0;         ///< output written after the math thread ended
+    int cores = 0;                 ///< cores in use (start skew grows with it)
+    bool has_compute = false;      ///< a compute kernel is launched
+    bool sharded = false;          ///< works on resident shards: fewer run-time arguments, shorter launch
+    double extra_cycles = 0;       ///< serial cycles of the program outside any phase
+    bool traced = true;            ///< replayed from a trace (larger start skew on Wormhole)
+    double total_math_cycles = 0;  ///< ideal FPU cycles of all cores together (utilisation)
 };
 
 }  // namespace ttnn_shim::sim

@@ -155,6 +155,8 @@ void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores) {
         phases[0].shared.*bytes *= 1 - share;
     }
     phases[0].extra_cycles = {};
+    phases[0].mean_items = 0;
+    last.mean_items = static_cast<double>(last.items) * static_cast<double>(left) / cores;
     for (sim::Stage& stage : last.stages) stage.head_cycles = {};
     phases.push_back(std::move(last));
 }
@@ -171,6 +173,7 @@ DeviceProgram stream(const Arch& arch, const OpConfig& config, const Stream& s) 
     Phase phase;
     phase.items = s.per_core > 0 ? s.per_core : ceil_div(s.units, cores);
     phase.shared = s.shared;
+    if (s.per_core == 0) phase.mean_items = static_cast<double>(s.units) / cores;
     phase.coupling = arch.k.stage_exponent;
     if (s.reader > 0) phase.stages.push_back({Unit::Reader, s.reader});
     if (s.compute > 0) phase.stages.push_back({Unit::Compute, s.compute});

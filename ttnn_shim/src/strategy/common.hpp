@@ -79,7 +79,7 @@ double multicast(const Arch& arch, double tiles, double tile_bytes, int destinat
 double handshake(const Arch& arch, int receivers, bool local, std::int64_t blocks);
 
 /// SFPU cycles per tile of a unary function (a row of arch/sfpu.csv) beyond copy and pack; std::invalid_argument for an unknown one.
-double sfpu_cycles(const Arch& arch, const OpConfig& config, std::string_view function, bool approximate);
+double sfpu_cycles(const Arch& arch, std::string_view function, bool approximate);
 
 /// A program of one phase of identical cores.
 DeviceProgram one_phase(std::string factory, const Arch& arch, int cores, Phase phase, bool compute, bool sharded);

@@ -51,7 +51,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const double kh = static_cast<double>(op.window_hw[0]), kw = static_cast<double>(op.window_hw[1]);
     const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? partial_sums(arch, c, kb) * bh * n : 0) + k.conv_block;
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
-    const bool split = c.table_era ? op.split_reader.value_or(false) : gathers_with_both(arch, c, op);
+    const bool split = gathers_with_both(arch, c, op);
     const double own_share = split ? k.conv_split_reader : 1.0;  // of the first data movement core
     const bool block_sharded = a.memory == TensorMemoryLayout::BLOCK_SHARDED || a.memory == TensorMemoryLayout::WIDTH_SHARDED;
     const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
@@ -118,11 +118,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     p.work.cores = cores;
     p.work.has_compute = true;
     p.work.extra_cycles = k.conv_start;
-    p.work.math_cycles = hb * kb * bh * n * bw * k.fpu_tile * ph;
-    p.work.total_math_cycles = p.work.math_cycles * cores;
+    p.work.total_math_cycles = hb * kb * bh * n * bw * k.fpu_tile * ph * cores;
     p.work.classes.push_back({cores, std::move(phases_list)});
     // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
-    if (!c.table_era && a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
+    if (a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
     p.circular_buffers = conv_buffers(arch, c, op);
     return p;
 }

@@ -9,9 +9,6 @@
 namespace ttnn_shim::strategy {
 namespace {
 
-/// Programs of the measured tables before 2026: slower exp, writes that nothing hides.
-bool older(const OpConfig& c) { return c.table_era; }
-
 /// A row of the table on this machine.
 std::optional<double> scaled_row(const Arch& arch, std::string_view row) {
     const std::optional<double> cycles = sfpu_row(arch, row);
@@ -20,16 +17,11 @@ std::optional<double> scaled_row(const Arch& arch, std::string_view row) {
 
 }  // namespace
 
-/// Rows of arch/sfpu.csv; RELU and EXP of the older releases are constants of their own.
-double sfpu_cycles(const Arch& arch, const OpConfig& c, std::string_view op, bool approx) {
-    const Constants& k = arch.k;
-    if (op == "EXP" && older(c)) return k.sfpu_exp * (approx ? k.sfpu_exp_approx : 1);
-    if (op == "RELU" && older(c)) return k.sfpu_relu;
+double sfpu_cycles(const Arch& arch, std::string_view op, bool approx) {
     if (op == "GELU" && approx) op = "GELU_LUT";
-    std::optional<double> cycles = older(c) ? scaled_row(arch, "OLDER_" + std::string(op)) : std::nullopt;
-    if (!cycles) cycles = scaled_row(arch, op);
+    const std::optional<double> cycles = scaled_row(arch, op);
     if (!cycles) throw std::invalid_argument("unary op '" + std::string(op) + "' has no cost: add a row to arch/sfpu.csv");
-    return op == "EXP" && approx ? *cycles * k.sfpu_exp_approx : *cycles;
+    return op == "EXP" && approx ? *cycles * arch.k.sfpu_exp_approx : *cycles;
 }
 
 namespace {
@@ -80,8 +72,8 @@ DeviceProgram tile_stream(
     }
     add_dram(s.shared, out, static_cast<double>(out.bytes()), true);
     s.writes_dram = in_dram(out);
-    s.shared.same_walk = older(c);
-    if (!older(c)) s.shared.write_hidden = arch.k.eltwise_write_hidden;
+    s.shared.same_walk = c.release.reads_and_writes_in_step;
+    s.shared.write_hidden = arch.k.eltwise_write_hidden;
     DeviceProgram p = stream(arch, c, s);
     for (std::size_t i = 0; i < reads.size(); ++i)
         p.circular_buffers.push_back(buffer("in" + std::to_string(i), static_cast<std::int64_t>(page_bytes(*reads[i]))));
@@ -119,7 +111,7 @@ double fused_step(const Arch& arch, const OpConfig& c, const std::string& step) 
         const double general = name == "DIV" || name == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
         return 2 * copy_tile(arch, out) + sfpu_of_several(arch, std::string(SEVERAL) + name, general);
     }
-    return copy_tile(arch, out) + sfpu_cycles(arch, c, step, false);
+    return copy_tile(arch, out) + sfpu_cycles(arch, step, false);
 }
 
 /// One program for a tree of elementwise functions: each operand read and the result written once. The functions follow each other on a
@@ -156,9 +148,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Unary& op) {
     const TensorDesc& in = c.inputs[0];
     const TensorDesc& out = c.outputs[0];
     double compute = copy_tile(arch, in);
-    for (const std::string& function : op.ops) compute += sfpu_cycles(arch, c, function, op.approx.value_or(false));
+    for (const std::string& function : op.ops) compute += sfpu_cycles(arch, function, op.approx.value_or(false));
     const bool local = resident(in) && resident(out);
-    const double beside = local || older(c) ? 0 : std::min(arch.k.pack_beside_sfpu, compute - copy_tile(arch, in));
+    const double beside = local ? 0 : std::min(arch.k.pack_beside_sfpu, compute - copy_tile(arch, in));
     compute -= beside;
     if (local) return resident_program(arch, c, "UnaryDeviceOperation::ProgramFactory", in, compute);
     DeviceProgram p = tile_stream(arch, c, "UnaryDeviceOperation::ProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
@@ -174,7 +166,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Typecast&) {
     const bool to_int =
         (out.dtype == DataType::UINT32 || out.dtype == DataType::INT32) && in.dtype != DataType::INT32 && in.dtype != DataType::UINT32;
     const double compute = copy_tile(arch, in) + (to_int ? arch.k.sfpu_to_int : arch.k.sfpu_scale * arch.k.sfpu_typecast);
-    if (resident(in) && resident(out) && (in.tile_bytes() == out.tile_bytes() || c.table_era))
+    if (resident(in) && resident(out) && in.tile_bytes() == out.tile_bytes())
         return resident_program(arch, c, "TypecastShardedProgramFactory", in, compute);
     return tile_stream(arch, c, "TypecastProgramFactory", page_read(arch, in, page_bytes(in)), compute, {&in});
 }
@@ -199,10 +191,10 @@ void wait_for_number(DeviceProgram& p, const Arch& arch, const TensorDesc& t, do
 }
 
 /// Functions on an operand: each of its tiles goes through the destination registers and a buffer of its own first, once for all of them.
-double chain_on_operand(const Arch& arch, const OpConfig& c, const TensorDesc& operand, const std::optional<Names>& chain) {
+double chain_on_operand(const Arch& arch, const TensorDesc& operand, const std::optional<Names>& chain) {
     if (!chain || chain->empty()) return 0;
     double cycles = copy_tile(arch, operand) + arch.k.cb_pass;
-    for (const std::string& function : *chain) cycles += sfpu_cycles(arch, c, function, false);
+    for (const std::string& function : *chain) cycles += sfpu_cycles(arch, function, false);
     return cycles;
 }
 
@@ -237,20 +229,20 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     const bool on_sfpu = op.is_sfpu.value_or(false);
     if (on_sfpu || wide) {
         const double general = op.op == "DIV" || op.op == "POWER" ? k.sfpu_binary_divide : k.sfpu_binary;
-        compute = 2 * copy_tile(arch, a) + (older(c) ? k.sfpu_scale * general : sfpu_of_several(arch, "BINARY_" + op.op, general));
+        compute = 2 * copy_tile(arch, a) + sfpu_of_several(arch, "BINARY_" + op.op, general);
     }
-    compute += chain_on_operand(arch, c, a, op.pre_ops) / tiles_per_operand_tile(out, bcast, 'A');
-    if (!scalar) compute += chain_on_operand(arch, c, b, op.pre_ops_b) / tiles_per_operand_tile(out, bcast, 'B');
+    compute += chain_on_operand(arch, a, op.pre_ops) / tiles_per_operand_tile(out, bcast, 'A');
+    if (!scalar) compute += chain_on_operand(arch, b, op.pre_ops_b) / tiles_per_operand_tile(out, bcast, 'B');
     int passes = static_cast<int>(post_ops.size());
     for (const std::string& post : post_ops) {
         if (post == "RELU")
             --passes;  // the packer applies it
         else
-            compute += sfpu_cycles(arch, c, post, false);
+            compute += sfpu_cycles(arch, post, false);
     }
     // Both operands of a logical op go through a not-equal-zero pass first; since 2026 that is part of the measured SFPU cost.
-    if (logical_op(op.op) && older(c)) passes += 2;
-    const double alone = on_sfpu && !older(c) ? std::min(arch.k.pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
+    if (logical_op(op.op) && c.release.truth_by_passes) passes += 2;
+    const double alone = on_sfpu ? std::min(arch.k.pack_beside_sfpu, compute - 2 * copy_tile(arch, a)) : 0;
     const double streaming = copy_tile(arch, a) + passes * (copy_tile(arch, a) + k.cb_pass);
 
     const bool native =
@@ -260,7 +252,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
         DeviceProgram p = resident_program(arch, c, "BinaryNgDeviceOperation::ProgramFactory", a, compute);
         // Only the cores that hold shards work, whatever the size of the recorded worker grid.
         p.work.cores = std::min(p.cores, shard_cores(arch, a));
-        if (!older(c) && !scalar) p.work.extra_cycles += arch.k.binary_start;
+        if (!scalar) p.work.extra_cycles += arch.k.binary_start;
         if (scalar) {
             wait_for_number(p, arch, a, 0);
             whole_grid(p, arch, c);
@@ -283,7 +275,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
     if (!scalar) reads.push_back(&b);
     DeviceProgram p = tile_stream(arch, c, "BinaryNgDeviceOperation::ProgramFactory", reader, std::max(compute - alone, streaming), reads);
     whole_grid(p, arch, c);
-    if (!older(c) && !scalar) p.work.extra_cycles += arch.k.binary_start + alone;
+    if (!scalar) p.work.extra_cycles += arch.k.binary_start + alone;
     if (scalar) wait_for_number(p, arch, a, reader);
     if (op.op == "LOGICAL_AND" || op.op == "LOGICAL_OR" || op.op == "LOGICAL_XOR")  // both operands become 0 or 1 first
         p.circular_buffers.push_back(buffer("truth", a.tile_bytes()));
@@ -305,7 +297,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Binary& op) {
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const BatchNorm&) {
     const TensorDesc& a = c.inputs[0];
     const double extra = static_cast<double>(c.inputs.size() - 1);
-    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu_cycles(arch, c, "RSQRT", false);
+    const double compute = (extra + 1) * copy_tile(arch, a) + sfpu_cycles(arch, "RSQRT", false);
     DeviceProgram p = tile_stream(
         arch, c, "BatchNormOperation::BatchNormFactory", page_read(arch, a, page_bytes(a)) + extra * arch.k.second_operand, compute, {&a});
     p.circular_buffers = {{"operands", 18 * a.tile_bytes()}};
@@ -323,12 +315,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Ternary& op) {
     }
     double compute = copy_tile(arch, a) + arch.k.sfpu_scale * arch.k.sfpu_ternary +
                      static_cast<double>(reads.size() - 1) * static_cast<double>(a.tile_bytes()) / arch.k.unpack_two_rate;
-    if (!older(c))  // each operand is copied to the destination registers
+    if (!c.release.operands_unpacked_together)  // each operand is copied to the destination registers
         compute = static_cast<double>(reads.size()) * copy_tile(arch, a) +
                   sfpu_of_several(arch, "TERNARY_" + op.op.value_or(""), arch.k.sfpu_ternary);
     DeviceProgram p = tile_stream(arch, c, "TernaryProgramFactory", reader, compute, reads);
     whole_grid(p, arch, c);
-    if (!older(c)) p.work.extra_cycles += arch.k.binary_start;
+    p.work.extra_cycles += arch.k.binary_start;
     return p;
 }
 

@@ -65,9 +65,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Tilize&) {
 namespace {
 
 /// TTNN splits wide rows over cores too once a row has more than 32 tiles.
-bool split_2d(const OpConfig& c, std::int64_t width_tiles, std::int64_t height_tiles) {
-    return width_tiles > 32 && (!c.table_era || width_tiles > height_tiles);
-}
+bool split_2d(std::int64_t width_tiles) { return width_tiles > 32; }
 
 }  // namespace
 
@@ -86,7 +84,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TilizeWithValPaddi
     int cores;
     double padded_row_bytes = static_cast<double>(out.width()) * out.element_bytes();
     const char* factory = "TilizeWithValPaddingMultiCoreDefaultFactory";
-    if (op.blocks_2d.value_or(split_2d(c, w, blocks))) {
+    if (op.blocks_2d.value_or(split_2d(w))) {
         units = blocks * w;
         stick = std::min(stick, 32 * in.element_bytes());
         padded_row_bytes = 32 * out.element_bytes();
@@ -125,7 +123,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     const std::int64_t blocks = ceil_div(in.rows(), 32);
     std::int64_t per_core = 1;
     // 0.81.1 generates the kernel: all cores get work, wide rows without padding are cut when there are fewer row blocks than cores.
-    bool generated = !resident(in) && in.dtype != DataType::FLOAT32 && !c.table_era;
+    bool generated = !resident(in) && in.dtype != DataType::FLOAT32;
     std::int64_t cut = 1;
     if (generated && in.logical == in.padded)
         for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
@@ -176,7 +174,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UntilizeWithUnpadd
     std::int64_t units = blocks, per_core = 1;
     double stick = static_cast<double>(out.stick_bytes());
     const char* factory = "UntilizeWithUnpaddingMultiCoreInterleavedProgramFactory";
-    if (!resident(in) && split_2d(c, w, blocks)) {
+    if (!resident(in) && split_2d(w)) {
         units = blocks * w;
         stick = std::min(stick, 32 * out.element_bytes());
         w = 1;

@@ -13,12 +13,13 @@ struct BlockTimes {
     double data = 0;   ///< sender of one K block: read, multicast, handshake
     double math = 0;   ///< matrix engine on one K block
     double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
+    double pack = 0;   ///< of `math`, by which packing a subblock takes longer than multiplying the next
     double drain = 0;  ///< the last subblock is packed (or the first one multiplied) with nothing beside it
 };
 
 /// Matrix engine on a block of h x w output tiles, depth kb, the mean of `k_blocks` of them. Several: NoC traffic lands in L1 meanwhile and
 /// slows the SrcA unpacker; where the packer does not add in L1, all but the first copy the partial sums to the destination registers.
-double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, std::int64_t k_blocks, double& ideal, double& drain) {
+void math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, std::int64_t k_blocks, BlockTimes& t) {
     const bool overlap = k_blocks > 1;
     const Constants& k = arch.k;
     const double sh = static_cast<double>(p.sub_h), sw = static_cast<double>(p.sub_w), kb = static_cast<double>(p.block_k);
@@ -28,14 +29,15 @@ double math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, s
                           n_b * static_cast<double>(c.inputs[0].tile_bytes()) / k.unpack_b_rate;
     const double fpu = sh * sw * (k.fpu_tile * phases(c) * k.fpu_overhead + k.mac_overhead + (phases(c) > 1 ? arch.k.mac_phases : 0));
     const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-    ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
+    t.ideal = static_cast<double>(p.block_h * p.block_w) * kb * k.fpu_tile * phases(c);
     const double pack = k.subblock_min + k.subblock_pack * (sh * sw - 1);
     // Tiles of a subblock cost more where its only K block goes straight to the output; partial sums of several show none of it.
     const double reload =
         c.compute.packer_l1_acc ? 0 : arch.k.mm_reload * sh * sw * static_cast<double>(k_blocks - 1) / static_cast<double>(k_blocks);
     const double multiply = kb * std::max(unpack, fpu) + reload + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
-    drain = std::min(multiply, pack);
-    return subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
+    t.drain = std::min(multiply, pack);
+    t.pack = subblocks * std::max(0.0, pack - multiply);
+    t.math = subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
 }
 
 /// One core fetches a block of `rows` runs of `run` consecutive tiles, `stride` tiles apart, from interleaved memory. The stride decides
@@ -71,6 +73,7 @@ double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, c
 /// What the readers of one K block take: the core that sends A, the one that sends or reads B, and both where they wait for one another.
 struct Reads {
     double in0 = 0, in1 = 0, both = 0;
+    double fetched = 0;  ///< of `both`, reads of the slower operand
 };
 Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p) {
     const Constants& k = arch.k;
@@ -106,10 +109,14 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
         case MatmulKind::MultiCore:  // both tiles of every product are waited for, one after the other
             in0 = page_read(arch, c.inputs[0], t0);
             in1 = page_read(arch, c.inputs[1], t1);
-            return {in0, in1, in0 + in1};
+            return {in0, in1, in0 + in1, in0 + in1};
         default: in1 = fetch1 + k.mm_handshake / 2; in0 = fetch0 + k.mm_handshake / 2;
     }
-    return {in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1))};
+    return {
+        in0, in1, std::max(in0, in1) + (local0 ? 0 : k.mm_both_operands * std::min(in0, in1)),
+        in1 > in0 ? fetch1
+        : local0  ? 0
+                  : fetch0};
 }
 
 /// What reads B also writes the output. Time per K block that A's sender leaves it: by which A lengthens the block, none where the math
@@ -144,14 +151,53 @@ double write_spread(const Arch& arch, const MatmulShape& s, const MatmulProgram&
 /// What the math thread does with one output block after its last K block: a pass that adds the bias to each tile, a subblock at a time,
 /// and a fused activation (relu is the packer's and free).
 double fused_cycles(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulProgram& p) {
-    if (c.table_era) return 0;
+    if (c.release.epilogues_alone) return 0;
     double per_tile = 0;
-    if (op.activation && *op.activation != "RELU") per_tile = sfpu_cycles(arch, c, *op.activation, op.activation_approx.value_or(false));
+    if (op.activation && *op.activation != "RELU") per_tile = sfpu_cycles(arch, *op.activation, op.activation_approx.value_or(false));
     if (c.inputs.size() > 2) {
         const std::int64_t sums = c.compute.fp32_dest_acc ? 4096 : c.compute.packer_l1_acc ? 2048 : c.outputs[0].tile_bytes();
         per_tile = block_pass(arch, p.sub_h * p.sub_w, static_cast<double>(std::max(sums, c.inputs[2].tile_bytes())), per_tile);
     }
     return static_cast<double>(p.block_h * p.block_w) * per_tile;
+}
+
+/// Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
+void add_reads(const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, Shared& shared) {
+    if (!resident(c.inputs[0])) add_dram(shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
+    if (p.kind == MatmulKind::Mcast1DIn1)
+        shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
+    add_dram(shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
+    if (p.kind == MatmulKind::DramSharded) {  // a reader streams its bank's columns, many tiles in one request
+        std::swap(shared.dram_read_bytes, shared.dram_near_bytes);
+        shared.dram_tile_reads = 0;
+    }
+    if (p.kind == MatmulKind::MultiCore) {  // no reuse: a tile of each operand per product
+        shared.dram_read_bytes = shared.dram_tile_reads = 0;
+        for (const TensorDesc& t : {c.inputs[0], c.inputs[1]})
+            add_dram(shared, t, static_cast<double>(s.batch * s.m * s.n * s.k * t.tile_bytes()), false);
+    }
+}
+
+/// Cycles of writing the output that nothing hides: what is left of a block's output when its last K block ends. The write runs while the
+/// block's math does; math that takes over from the sender lengthens a single block by less than itself (coupling), and hides no more.
+double output_tail(
+    const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, const BlockTimes& t, std::int64_t k_blocks,
+    double activation) {
+    const Constants& k = arch.k;
+    const TensorDesc& out = c.outputs[0];
+    double overlap = t.math + activation;
+    if (k_blocks == 1 && t.math > t.data && k.mm_coupling > 0) {
+        const double lengthened = soft_max(t.data, t.math, k.mm_coupling) - soft_max(t.data, t.data, k.mm_coupling);
+        overlap = (t.data > 0 ? t.data + lengthened : t.math) + activation;
+    }
+    const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
+    const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
+    // DRAM: all cores together walk the banks in step; L1: each core for itself.
+    const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
+    const double dram_rate = k.mm_write_rate / write_noc_share(c, p) * one_d * write_spread(arch, s, p);
+    const double write = std::max(in_dram(out) ? all / dram_rate : 0.0, block_bytes / k.write_core_rate);
+    const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
+    return std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
 }
 
 DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s, const MatmulProgram& p) {
@@ -165,11 +211,10 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const Reads reads = sender_time(arch, c, s, p);
     const double padding = padding_stores(arch, c.inputs[0], op, p);
     t.data = reads.both + padding / static_cast<double>(k_blocks);
-    const bool single_block = k_blocks == 1;
-    t.math = math_block(arch, c, p, k_blocks, t.ideal, t.drain);
+    math_block(arch, c, p, k_blocks, t);
     // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
     // products on cores of their own (bound by DRAM) show none of it.
-    if (op.transpose_a && !c.table_era && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
+    if (op.transpose_a && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
     const double slack = p.kind == MatmulKind::MultiCore ? 0 : time_beside(c, k, reads, t.math);
 
     DeviceProgram program;
@@ -185,43 +230,15 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     phase.items = k_blocks;
     phase.repeat = rounds;
     phase.coupling = k.mm_coupling;
-    phase.stages = {{Unit::Sender, t.data}, {Unit::Compute, t.math}};
-    if (!resident(c.inputs[0]))
-        add_dram(phase.shared, c.inputs[0], static_cast<double>(s.m * s.k * s.batch * c.inputs[0].tile_bytes()), false);
-    // Bytes that leave DRAM: multicast operands once, operands that each core reads for itself once per core.
-    if (p.kind == MatmulKind::Mcast1DIn1)
-        phase.shared.dram_read_bytes /= run_efficiency(arch, p.block_k);  // every core walks its own rows of A in short runs
-    add_dram(phase.shared, c.inputs[1], static_cast<double>(s.k * s.n * (s.b_batched ? s.batch : 1) * c.inputs[1].tile_bytes()), false);
-    if (p.kind == MatmulKind::DramSharded) {  // a reader streams its bank's columns, many tiles in one request
-        std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
-        phase.shared.dram_tile_reads = 0;
-    }
-    if (p.kind == MatmulKind::MultiCore && !c.table_era) {  // no reuse: a tile of each operand per product
-        phase.shared.dram_read_bytes = phase.shared.dram_tile_reads = 0;
-        for (const TensorDesc& t : {c.inputs[0], c.inputs[1]})
-            add_dram(phase.shared, t, static_cast<double>(s.batch * s.m * s.n * s.k * t.tile_bytes()), false);
-    }
-
-    // Un-overlapped output write: what is left of a block's output when its last K block ends. The write runs while the block's math does;
-    // math that takes over from the sender lengthens a single block by less than itself (coupling), and hides no more than that.
+    phase.stages = {
+        {.unit = Unit::Sender, .cycles = t.data, .other = sim::Term::Read, .other_cycles = std::min(t.data, reads.fetched)},
+        {.unit = Unit::Compute, .cycles = t.math, .other = sim::Term::Pack, .other_cycles = t.pack}};
+    phase.mean_items = static_cast<double>(k_blocks * rounds) *
+                       std::min(1.0, static_cast<double>(s.m * s.n * s.batch) / static_cast<double>(p.cores * p.m * p.n * p.batch));
+    add_reads(arch, c, s, p, phase.shared);
+    if (!resident(out) && in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
     const double activation = fused_cycles(arch, c, op, p);
-    double overlap = t.math + activation;
-    if (single_block && t.math > t.data && k.mm_coupling > 0) {
-        const double lengthened = soft_max(t.data, t.math, k.mm_coupling) - soft_max(t.data, t.data, k.mm_coupling);
-        overlap = (t.data > 0 ? t.data + lengthened : t.math) + activation;
-    }
-    double tail = 0;
-    if (!resident(out)) {
-        const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
-        const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
-        // DRAM: all cores together walk the banks in step; L1: each core for itself.
-        const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
-        const double dram_rate = k.mm_write_rate / write_noc_share(c, p) * one_d * write_spread(arch, s, p);
-        const double write = std::max(in_dram(out) ? all / dram_rate : 0.0, block_bytes / k.write_core_rate);
-        const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-        tail = std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
-        if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
-    }
+    const double tail = resident(out) ? 0 : output_tail(arch, c, s, p, t, k_blocks, activation);
     phase.extra_cycles = k.mm_fill + t.drain;
     // Between rounds the writer has the time that the other operand's sender still needs; where nothing is multicast also that in which
     // both wait for the math (senders of measured products do not: they wait for their receivers).
@@ -237,6 +254,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
             const double read = std::max(reads.in1, page_read(arch, c.inputs[1], static_cast<double>(c.inputs[1].tile_bytes())));
             const double chain = blocks * std::max(read, t.math) + std::min(read, t.math) + activation + k.cb_pass + tail + k.write_barrier;
             phase.items = rounds;
+            phase.mean_items /= blocks;
             phase.repeat = 1;
             phase.coupling = {};
             phase.stages = {{Unit::Sender, blocks * reads.in0 + padding}, {Unit::Compute, chain}};
@@ -249,12 +267,10 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     program.work.has_compute = true;
     program.work.sharded = resident(c.inputs[0]) && resident(out);
     // What the clock under power follows: the unpackers draw power too, also where the FPU waits for them.
-    program.work.math_cycles = static_cast<double>(rounds * k_blocks) * t.math * (resident(c.inputs[0]) ? 1 : arch.k.power_streamed);
+    program.gemm.power_cycles = static_cast<double>(rounds * k_blocks) * t.math * (resident(c.inputs[0]) ? 1 : arch.k.power_streamed);
     program.work.total_math_cycles = static_cast<double>(s.batch * s.m * s.n * s.k) * k.fpu_tile * phases(c);
-    sim::Engine engine(arch);
-    program.work.math_window_cycles = static_cast<double>(engine.pipeline(phase)) / sim::kTicksPerCycle + k.mm_fill +
-                                      static_cast<double>(rounds - 1) * exposed + static_cast<double>(rounds) * activation;
-    program.work.tail_cycles = tail + t.drain;
+    program.gemm.window_cycles = {k.mm_fill, static_cast<double>(rounds - 1) * exposed, static_cast<double>(rounds) * activation};
+    program.gemm.tail_cycles = tail + t.drain;
     program.work.classes.push_back({p.cores, {std::move(phase)}});
     return program;
 }
@@ -280,14 +296,10 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
     whole.block_k = s.k;
     const bool one_subblock = p.block_h * p.block_w <= p.sub_h * p.sub_w;
     BlockTimes t;
-    double math = 0;
-    if (one_subblock) {
-        math = math_block(arch, c, whole, 1, t.ideal, t.drain) / steps;
-    } else {
-        whole.block_k = std::max<std::int64_t>(1, s.k / p.cores);
-        math = math_block(arch, c, whole, p.cores, t.ideal, t.drain);
-        t.ideal *= steps;
-    }
+    if (!one_subblock) whole.block_k = std::max<std::int64_t>(1, s.k / p.cores);
+    math_block(arch, c, whole, one_subblock ? 1 : p.cores, t);
+    const double math = one_subblock ? t.math / steps : t.math;
+    if (!one_subblock) t.ideal *= steps;
     const double shard = static_cast<double>(p.m * p.block_k * c.inputs[0].tile_bytes());
     Phase phase;
     phase.items = p.cores;
@@ -311,7 +323,6 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
     DeviceProgram program = one_phase(factory_name(p.kind), arch, p.cores, std::move(phase), true, true);
     program.circular_buffers = matmul_buffers(c, s, p);
     program.block_k = p.block_k;
-    program.work.math_cycles = t.ideal;
     program.work.total_math_cycles = static_cast<double>(s.m * s.n * s.k) * k.fpu_tile * phases(c);
     return program;
 }
@@ -375,16 +386,16 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MatmulDecode& op) 
     phase.items = std::min<std::int64_t>(senders, p.block_k);
     phase.coupling = arch.k.mm_coupling;
     // Sums stay in the destination registers: one block of all of K, whose parts are multiplied as they arrive.
-    double ideal = 0, drain = 0;
-    const double parts = static_cast<double>(phase.items), math = math_block(arch, c, p, 1, ideal, drain) / parts;
+    BlockTimes t;
+    math_block(arch, c, p, 1, t);
+    const double parts = static_cast<double>(phase.items), math = t.math / parts;
     const double tiles = static_cast<double>(p.block_h * p.block_k) / parts, bytes = static_cast<double>(a.tile_bytes());
     phase.stages = {{Unit::Sender, multicast(arch, tiles, bytes, cores), arch.k.mm_handshake_local, 2}, {Unit::Compute, math}};
-    phase.extra_cycles = arch.k.mm_fill + drain;
+    phase.extra_cycles = arch.k.mm_fill + t.drain;
     DeviceProgram program = one_phase("MatmulDecodeProgramFactory", arch, cores, std::move(phase), true, true);
     program.circular_buffers = {{"in0", p.m * p.block_k * a.tile_bytes()}};
     program.block_k = p.block_k;
-    program.work.math_cycles = ideal;
-    program.work.total_math_cycles = program.work.math_cycles * cores;
+    program.work.total_math_cycles = t.ideal * cores;
     return program;
 }
 

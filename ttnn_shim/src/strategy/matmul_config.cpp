@@ -20,7 +20,7 @@ std::int64_t fit_bytes(const OpConfig& c, std::int64_t h, std::int64_t w, std::i
 
 /// L1 that the selector counts on: the older one looked at the core less its reserved start, 0.81.1 at what tensors leave of it.
 std::int64_t l1_limit(const Arch& arch, const OpConfig& c) {
-    return c.table_era ? arch.l1_core_bytes - arch.l1_reserved_bytes : c.l1_free_bytes.value_or(arch.l1_bytes);
+    return c.release.older_matmul_selector ? arch.l1_core_bytes - arch.l1_reserved_bytes : c.l1_free_bytes.value_or(arch.l1_bytes);
 }
 bool fits(const Arch& arch, const OpConfig& c, std::int64_t h, std::int64_t w, std::int64_t k) {
     return fit_bytes(c, h, w, k) < l1_limit(arch, c);
@@ -48,11 +48,11 @@ bool split_block(const Arch& arch, const OpConfig& c, std::int64_t block_k, Matm
 
 /// Shrink the program until its buffers fit: 1-D programs and the measured tables split the output block, the 2-D programs of 0.81.1 cut
 /// in0_block_w first.
-void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& p) {
+void fit_l1(const Arch& arch, const OpConfig& c, bool older, MatmulProgram& p) {
     p.block_h = p.m;
     p.block_w = p.n;
     if (p.kind == MatmulKind::MultiCore || fits(arch, c, p.m, p.n, p.block_k)) return;
-    if ((table_era || p.kind != MatmulKind::Mcast2D) && split_block(arch, c, p.block_k, p)) return;
+    if ((older || p.kind != MatmulKind::Mcast2D) && split_block(arch, c, p.block_k, p)) return;
     const std::int64_t k0 = p.block_k;
     for (std::int64_t k = k0; k >= 1; --k)
         if (k0 % k == 0 && fits(arch, c, p.m, p.n, k)) {
@@ -64,12 +64,11 @@ void fit_l1(const Arch& arch, const OpConfig& c, bool table_era, MatmulProgram& 
 }
 
 MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s) {
-    const std::string& name = *op.program_config;
     MatmulProgram p;
     p.block_k = std::max<std::int64_t>(1, *op.in0_block_w);
     p.m = op.per_core_M.value_or(s.m);
     p.n = op.per_core_N.value_or(s.n);
-    if (s.k % p.block_k && !c.table_era)
+    if (s.k % p.block_k)
         throw std::invalid_argument(
             "matmul: in0_block_w " + std::to_string(p.block_k) + " does not divide K of " + std::to_string(s.k) + " tiles");
     p.block_h = op.out_block_h.value_or(p.m);
@@ -77,7 +76,7 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op,
     p.sub_h = op.out_subblock_h.value_or(1);
     p.sub_w = op.out_subblock_w.value_or(1);
     const std::int64_t my = ceil_div(s.m, p.m), nx = ceil_div(s.n, p.n);
-    if (name.find("1D") != std::string::npos) {
+    if (*op.program_config == MatmulConfig::MultiCast1D) {
         if (op.gather_in0.value_or(false) && c.inputs[0].sharded()) {  // one core per shard of A, which is one step of the ring
             const Shard shard = shard_of(arch, c.inputs[0]);
             p.kind = MatmulKind::Ring;
@@ -88,7 +87,7 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op,
         p.kind = op.mcast_in0.value_or(true) ? MatmulKind::Mcast1DIn0 : MatmulKind::Mcast1DIn1;
         p.cores = static_cast<int>(my * nx);
         p.batch = s.batch;
-    } else if (name.find("DRAMSharded") != std::string::npos) {
+    } else if (*op.program_config == MatmulConfig::DramSharded || *op.program_config == MatmulConfig::BatchedDramSharded) {
         p.kind = MatmulKind::DramSharded;
         p.cores = arch.dram_banks;
         p.m = s.m;
@@ -96,7 +95,7 @@ MatmulProgram from_config(const Arch& arch, const OpConfig& c, const Matmul& op,
         p.block_h = p.m;
         p.block_w = p.n;
         p.batch = 1;
-    } else if (name.find("MultiCast") != std::string::npos) {
+    } else if (*op.program_config == MatmulConfig::MultiCast) {
         p.kind = MatmulKind::Mcast2D;
         p.cores = static_cast<int>(my * nx);
         p.grid_x = static_cast<int>(nx);
@@ -177,11 +176,11 @@ MatmulProgram multi_core(const Arch& arch, const MatmulShape& s) {
 
 bool narrow_shape(const MatmulShape& s) { return std::max(s.m, s.n) > 8 * std::min(s.m, s.n) || s.m == 1 || s.n == 1; }
 
-MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const MatmulShape& s, bool table_era) {
-    const bool all_dram = in_dram(c.inputs[0]) && in_dram(c.inputs[1]) && (in_dram(c.outputs[0]) || table_era);
+MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const MatmulShape& s, bool older) {
+    const bool all_dram = in_dram(c.inputs[0]) && in_dram(c.inputs[1]) && (in_dram(c.outputs[0]) || older);
     const std::int64_t block_k = s.k % 2 == 0 ? 2 : 1;
     const bool narrow = narrow_shape(s);
-    if (narrow && (all_dram || table_era)) return mcast_1d(arch, s, s.n > s.m, block_k);
+    if (narrow && (all_dram || older)) return mcast_1d(arch, s, s.n > s.m, block_k);
     std::int64_t factor = 0;
     for (std::int64_t f : {16, 8, 4, 2})
         if (fits(arch, c, f, f, block_k)) {
@@ -196,11 +195,11 @@ MatmulProgram select_interleaved(const Arch& arch, const OpConfig& c, const Matm
     p.batch = s.batch;
     // The older selector settles 1-D from the blocks of the square factor; 0.81.1 looks at the spread over the grid first, unless an
     // operand is in L1.
-    if (table_era || !all_dram) {
-        if (table_era && ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
+    if (older || !all_dram) {
+        if (older && ny == 1 && nx == 1 && s.batch > 1) return mcast_1d(arch, s, s.n >= s.m, block_k);
         if (in_range && ny == 1) return mcast_1d(arch, s, true, block_k);
         if (in_range && nx == 1) return mcast_1d(arch, s, false, block_k);
-        if (!table_era) {
+        if (!older) {
             if (narrow && ny * nx > 1 && ny * nx <= arch.cores()) return mcast_1d(arch, s, s.n > s.m, block_k);
             if (!in_range) return multi_core(arch, s);
             p.m = p.n = factor;
@@ -292,14 +291,14 @@ MatmulShape matmul_shape(const OpConfig& c, const Matmul& op) {
     const std::int64_t kb = ceil_div(tail(b, tb ? 0 : 1), 32), ba = batch(a), bb = batch(b);
     s.b_batched = bb > 1;
     s.batch = std::max(ba, bb);
-    if (s.k != kb && !c.table_era)
+    if (s.k != kb)
         throw std::invalid_argument(
             c.label() + "inner dimensions differ (" + std::to_string(s.k) + " and " + std::to_string(kb) + " tiles)");
     s.k = std::max(s.k, kb) == kb ? kb : s.k;
     // B without a batch: the batch folds into M, unless the program keeps it as a loop.
     // 0.81.1 folds it only into programs that the caller configures.
     const bool configured = op.core_grid || op.program_config;
-    const bool loops = !a.sharded() && (c.table_era ? in_l1(a) : !configured);
+    const bool loops = !a.sharded() && !configured;
     if (!s.b_batched && !loops) {
         s.m *= ba;
         s.batch = 1;
@@ -315,11 +314,11 @@ MatmulProgram select_matmul(const Arch& arch, const OpConfig& c, const Matmul& o
         choose_subblock = !op.out_subblock_h;
     } else if (resident(c.inputs[0]))
         p = select_sharded(arch, c, s);
-    else if (const Pair grid = op.core_grid.value_or(Pair{}); !c.table_era && !op.program_config && grid[0] > 0 && grid[1] > 0)
+    else if (const Pair grid = op.core_grid.value_or(Pair{}); !op.program_config && grid[0] > 0 && grid[1] > 0)
         p = select_on_grid(arch, c, s, static_cast<int>(grid[0]), static_cast<int>(grid[1]));
     else {
-        p = select_interleaved(arch, c, s, c.table_era);
-        fit_l1(arch, c, c.table_era, p);
+        p = select_interleaved(arch, c, s, c.release.older_matmul_selector);
+        fit_l1(arch, c, c.release.older_matmul_selector, p);
     }
     if (p.block_h <= 0) p.block_h = p.m;
     if (p.block_w <= 0) p.block_w = p.n;

@@ -61,7 +61,7 @@ DeviceProgram stick_stream(const Arch& arch, const OpConfig& c, const char* fact
 /// Row-major shards into row-major shards: no memory but L1 is touched, and the output's cores fetch what they need.
 bool between_sticks(const OpConfig& c) {
     const TensorDesc &in = c.inputs[0], &out = c.outputs[0];
-    return !c.table_era && resident(in) && resident(out) && in.layout == Layout::ROW_MAJOR && out.layout == Layout::ROW_MAJOR;
+    return resident(in) && resident(out) && in.layout == Layout::ROW_MAJOR && out.layout == Layout::ROW_MAJOR;
 }
 
 /// Sticks fetched from other cores' shards and put into the own shard: `requests` by each of the data movement cores, `bytes` by all.
@@ -137,7 +137,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
         {Unit::Reader, page_read(arch, in, page_bytes(in))},
         {Unit::Writer, valid_lines / static_cast<double>(std::max<std::int64_t>(1, in.tiles())) * k.face_line}};
     phase.extra_cycles = pad_lines * k.face_line;
-    if (!c.table_era && pad_lines > 0) {
+    if (!c.release.pads_line_by_line && pad_lines > 0) {
         // Releases of 2026 fill what is left of a face with one write: two faces of a tile, or four where its first row of faces has room.
         const double writes = static_cast<double>(ceil_div(out.tiles(), cores)) * (channels % 32 < 16 ? 4 : 2);
         phase.extra_cycles = writes * k.face_line + pad_lines * 16 * in.element_bytes() / k.write_core_rate;
@@ -194,7 +194,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Permute& op) {
     // Lines of 16 stay whole when the last dimension remains one of the last two; otherwise blocks are transposed.
     const auto rank = static_cast<std::int64_t>(dims.size());
     const bool swaps = !keeps_width && rank > 1 && dims.back() == rank - 2, generic = !keeps_width && !swaps;
-    const double line = generic && !c.table_era ? arch.k.permute_element_line : k.permute_line;
+    const double line = generic ? arch.k.permute_element_line : k.permute_line;
     Phase phase;
     phase.items = 1;
     phase.stages.push_back(
@@ -342,7 +342,7 @@ std::int64_t joined_page_bytes(const Arch& arch, const OpConfig& c) {
 DeviceProgram concat_shards(const Arch& arch, const OpConfig& c, bool last) {
     const TensorDesc& out = c.outputs[0];
     const Shard s = shard_of(arch, out);
-    const bool block = !c.table_era && out.memory == TensorMemoryLayout::BLOCK_SHARDED;
+    const bool block = out.memory == TensorMemoryLayout::BLOCK_SHARDED;
     const bool tiled = out.layout == Layout::TILE, two = c.inputs.size() == 2 && last && !block;
     if (tiled && two) {
         Phase phase;
@@ -486,11 +486,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Embedding&) {
     phase.items = local ? std::max<std::int64_t>(1, ceil_div(shard.h, block)) : ceil_div(blocks, cores);
     const double stick = local ? static_cast<double>(width) * table.element_bytes() : static_cast<double>(table.stick_bytes());
     // Rows of the table are waited for one by one; for a row of tiles all 32 at once.
-    const bool together = fused && !c.table_era;
-    const double row = together ? std::max(arch.k.stick_issue, stick / arch.k.mm_read_rate) : page_read(arch, table, stick);
+    const double row = fused ? std::max(arch.k.stick_issue, stick / arch.k.mm_read_rate) : page_read(arch, table, stick);
     phase.stages.push_back(
         {Unit::Reader, static_cast<double>(std::min(block, tokens)) * row,
-         page_read(arch, c.inputs[0], 64) + (together ? page_read(arch, table, 0) : 0), 2});
+         page_read(arch, c.inputs[0], 64) + (fused ? page_read(arch, table, 0) : 0), 2});
     if (fused) {
         const std::int64_t w = ceil_div(width, 32);
         phase.stages.push_back({Unit::Compute, arch.k.tilize_block + arch.k.tilize_tile * static_cast<double>(w)});

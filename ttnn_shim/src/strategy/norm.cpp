@@ -49,13 +49,13 @@ DeviceProgram row_program(
     phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes)});
     dram_traffic(phase, c);
-    if (!resident(in) && !c.table_era) {
+    if (!resident(in) && !c.release.any_bank_first) {
         // The first rows queue for the banks on which they begin, when they are read and when their results are written.
         phase.shared.read_banks_hit = bank_spread(cores, width, arch.dram_banks).effective;
         phase.shared.run_pages = static_cast<double>(per_core * width) / 2;
     }
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
-    if (!resident(in) && !c.table_era) finish_in_rounds(p, rows, cores);
+    if (!resident(in)) finish_in_rounds(p, rows, cores);
     p.circular_buffers = {{"in", buffered_tiles * in.tile_bytes()}, {"out", std::min<std::int64_t>(8, width) * c.outputs[0].tile_bytes()}};
     return p;
 }
@@ -126,10 +126,10 @@ double softmax_shard_cycles(const Arch& arch, const OpConfig& c, const Softmax& 
     const bool mask = op.mask.value_or(false), stable = op.numeric_stable.value_or(false);
     const double in = static_cast<double>(c.inputs[0].tile_bytes()), im = static_cast<double>(interm_bytes(c)),
                  tiles = static_cast<double>(w);
-    const double exponential = sfpu_cycles(arch, c, "EXP", c.compute.math_approx);
+    const double exponential = sfpu_cycles(arch, "EXP", c.compute.math_approx);
     // The exponential ends the pass of the mask where nothing is subtracted, or has a pass of its own.
     const double plain = block_pass(arch, block, im), with_exp = block_pass(arch, block, stable || mask ? im : in, exponential);
-    double row = tiles * with_exp + row_reduction(arch, w, im) + sfpu_cycles(arch, c, "RECIP", false) + tiles * plain;
+    double row = tiles * with_exp + row_reduction(arch, w, im) + sfpu_cycles(arch, "RECIP", false) + tiles * plain;
     int passes = 3;
     if (mask) {
         row += tiles * (stable ? 2 : 1) * plain;
@@ -204,9 +204,9 @@ double norm_shard_cycles(const Arch& arch, const OpConfig& c, bool rms, bool res
         const GatheredRows g = gathered_rows(in, s);
         const double mine = static_cast<double>(g.rows * g.parts) * arch.k.norm_gather_tile;
         cycles += statistics * (2 * k.mm_handshake_local * (g.two_stage ? 2 : 1) + mine) + static_cast<double>(g.rows) * k.unary_tile;
-        cycles += static_cast<double>(g.rows) * sfpu_cycles(arch, c, "RSQRT", false);
+        cycles += static_cast<double>(g.rows) * sfpu_cycles(arch, "RSQRT", false);
     } else {
-        cycles += rows * sfpu_cycles(arch, c, "RSQRT", false);
+        cycles += rows * sfpu_cycles(arch, "RSQRT", false);
     }
     return cycles;
 }
@@ -220,14 +220,13 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     if (dim < 0) dim += rank;
     if (dim >= 0 && dim < rank - 1 && !resident(in)) return softmax_lanes(arch, c, dim);
     const bool ragged = !in.logical.empty() && in.logical.back() % 32 != 0;
-    const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, c, "EXP", false) - sfpu_cycles(arch, c, "EXP", true);
+    const double exact = c.compute.math_approx ? 0 : sfpu_cycles(arch, "EXP", false) - sfpu_cycles(arch, "EXP", true);
     const double masked = op.mask.value_or(false) ? arch.k.tile_pass : 0;
-    DeviceProgram p = resident(in) && !c.table_era
-                          ? shard_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", softmax_shard_cycles(arch, c, op))
-                          : row_program(
-                                arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
-                                c.table_era ? arch.k.softmax_tile : arch.k.softmax_block_tile + masked + exact, 0);
-    if (c.table_era)
+    DeviceProgram p = resident(in) ? shard_program(arch, c, "SoftmaxProgramFactoryAttentionOptimized", softmax_shard_cycles(arch, c, op))
+                                   : row_program(
+                                         arch, c, "SoftmaxProgramFactoryAttentionOptimized", arch.k.softmax_row,
+                                         c.release.softmax_by_tiles ? arch.k.softmax_tile : arch.k.softmax_block_tile + masked + exact, 0);
+    if (c.release.softmax_by_tiles)
         p.work.extra_cycles = arch.k.softmax_start;
     else if (ragged && !resident(in))
         p.work.extra_cycles = arch.k.softmax_mask_fill;
@@ -240,7 +239,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Softmax& op) {
     constexpr std::int64_t kChunk = 80;
     if (sum_of(p.circular_buffers) > arch.l1_core_bytes / 10 * 9) {
         // Maximum, sum and result each read the row again.
-        if (!c.table_era) p.work.classes[0].phases[0].shared.dram_read_bytes *= 3;
+        p.work.classes[0].phases[0].shared.dram_read_bytes *= 3;
         const std::int64_t t = in.tile_bytes(), im = interm_bytes(c);
         const std::int64_t block = softmax_block(ceil_div(in.width(), 32), op.step.value_or(4));
         p.circular_buffers = {{"in", kChunk * t},        {"out", 2 * block * c.outputs[0].tile_bytes()},
@@ -257,13 +256,12 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
     const bool residual = op.residual.value_or(false);
     const std::int64_t weights = static_cast<std::int64_t>(c.inputs.size()) - 1 - residual;
     const double passes = static_cast<double>((rms ? 3 : 5) + weights + residual);
-    DeviceProgram p =
-        local && !c.table_era
-            ? shard_program(
-                  arch, c, "LayerNormShardedProgramFactory", norm_shard_cycles(arch, c, rms, residual, weights, op.subblock_w.value_or(0)))
-            : row_program(
-                  arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-                  c.table_era ? arch.k.norm_tile : arch.k.norm_base_tile + passes * arch.k.tile_pass, 0);
+    DeviceProgram p = local ? shard_program(
+                                  arch, c, "LayerNormShardedProgramFactory",
+                                  norm_shard_cycles(arch, c, rms, residual, weights, op.subblock_w.value_or(0)))
+                            : row_program(
+                                  arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
+                                  arch.k.norm_base_tile + passes * arch.k.tile_pass, 0);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
@@ -353,14 +351,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     const std::string& dim = op.dim;
     const bool product = op.op == "PROD", variance = op.op == "VAR" || op.op == "STD";
     // Every tile is waited for, but for Welford's and for leading dimensions, whose readers keep a second read under way.
-    const bool waits = !c.table_era && (product || (!variance && dim != "NC"));
+    const bool waits = !c.release.reads_ahead && (product || (!variance && dim != "NC"));
     // The smallest is the largest of what is negated: per tile a pass that negates it, and one that adds it to the partial result.
-    const double negated = op.op == "MIN" && !c.table_era ? arch.k.unary_tile + sfpu_cycles(arch, c, "NEG", false) : 0;
+    const double negated = op.op == "MIN" ? arch.k.unary_tile + sfpu_cycles(arch, "NEG", false) : 0;
     phase.stages = {
         {Unit::Reader, page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share)},
         {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c) + negated}};
     dram_traffic(phase, c);
-    if (variance && !c.table_era) {
+    if (variance) {
         // Column by column: the RISC divides by the count in software before each step. Over both dimensions every row of tiles leaves a
         // column of results that is combined like one more tile.
         std::int64_t values = 1;
@@ -368,7 +366,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
         const std::int64_t rows = ceil_div(in.tiles(), std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
         if (values < rows || (values == 1 && dim != "H")) phase.items += ceil_div(rows, cores);
         phase.stages[1].cycles = arch.k.welford_tile;
-    } else if (!product && !c.table_era)
+    } else if (!product)
         phase.extra_cycles += arch.k.reduce_scaler;
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
     if (op.op == "VAR" || op.op == "STD") {
@@ -429,7 +427,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Accumulation& op) 
     if (dim >= rank - 2) along = ceil_div(along, 32);
     const std::int64_t lanes = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, along));
     const int cores = split_cores(arch, c, lanes);
-    const bool product = op.op == "PROD" && !c.table_era;
+    const bool product = op.op == "PROD";
     Phase phase;
     phase.items = ceil_div(lanes, cores) * along;
     phase.coupling = arch.k.stage_exponent;

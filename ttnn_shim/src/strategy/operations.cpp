@@ -35,9 +35,19 @@ std::optional<Operation> make_operation(
     return made;
 }
 
+constexpr std::array<std::string_view, 6> MATMUL_CONFIGS{
+    "MatmulMultiCoreProgramConfig",
+    "MatmulMultiCoreReuseProgramConfig",
+    "MatmulMultiCoreReuseMultiCastProgramConfig",
+    "MatmulMultiCoreReuseMultiCast1DProgramConfig",
+    "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig",
+    "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig"};
+
 template <class T>
 void write(std::ostream& out, const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
+    if constexpr (std::is_enum_v<T>) {
+        out << name_of(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
         out << (value ? "true" : "false");
     } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
         out << value;
@@ -65,6 +75,14 @@ std::string_view name_of(const Operation& op) {
         else
             return Op::NAME;
     });
+}
+
+std::string_view name_of(MatmulConfig config) { return MATMUL_CONFIGS[static_cast<std::size_t>(config)]; }
+
+std::optional<MatmulConfig> matmul_config_of(std::string_view name) {
+    const auto found = std::find(MATMUL_CONFIGS.begin(), MATMUL_CONFIGS.end(), name);
+    if (found == MATMUL_CONFIGS.end()) return std::nullopt;
+    return static_cast<MatmulConfig>(found - MATMUL_CONFIGS.begin());
 }
 
 bool plan_depends_on_l1(const Operation& op) {

@@ -328,11 +328,14 @@ struct SliceWrite {
 
 // --- matmul ----------------------------------------------------------------------------------------------------------------------------
 
+/// Classes of program configs, in the order of ttnn's MatmulProgramConfig.
+enum class MatmulConfig : std::uint8_t { MultiCore, Reuse, MultiCast, MultiCast1D, DramSharded, BatchedDramSharded };
+
 /// Inputs A, B[, bias]. A configured program: all sizes in tiles.
 struct Matmul {
     bool transpose_a = false, transpose_b = false;
-    std::optional<Pair> core_grid{};              ///< x, y
-    std::optional<std::string> program_config{};  ///< class of the program config
+    std::optional<Pair> core_grid{};               ///< x, y
+    std::optional<MatmulConfig> program_config{};  ///< class of the program config
     OptionalInteger in0_block_w{}, per_core_M{}, per_core_N{}, out_subblock_h{}, out_subblock_w{}, out_block_h{}, out_block_w{};
     OptionalFlag mcast_in0{};
     OptionalFlag gather_in0{};                ///< A's shards go round a ring of cores
@@ -542,7 +545,7 @@ struct MemberTypes {
     using Read = std::variant<const T*..., const std::optional<T>*...>;
     using Write = std::variant<T*..., std::optional<T>*...>;
 };
-using Members = MemberTypes<bool, std::int64_t, std::string, Integers, Names, Pair, std::array<std::int64_t, 4>>;
+using Members = MemberTypes<bool, std::int64_t, std::string, Integers, Names, Pair, std::array<std::int64_t, 4>, MatmulConfig>;
 
 /// Calls visit(name, member) for every member of an operation, in their order.
 void each_member(const Operation& op, const std::function<void(std::string_view name, const Members::Read& member)>& visit);
@@ -552,6 +555,9 @@ std::optional<Operation> make_operation(
 
 /// "binary"
 std::string_view name_of(const Operation& op);
+/// "MatmulMultiCoreReuseProgramConfig"; nothing for a name of another class.
+std::string_view name_of(MatmulConfig config);
+std::optional<MatmulConfig> matmul_config_of(std::string_view name);
 /// Whether the program differs where tensors lie in L1: its planner gets what they leave of it (OpConfig::l1_free_bytes).
 bool plan_depends_on_l1(const Operation& op);
 using AttributeTexts = std::map<std::string, std::string, std::less<>>;

@@ -25,7 +25,9 @@ DeviceProgram roofline(const Arch& arch, const OpConfig& config) {
     return p;
 }
 
-DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
+namespace {
+
+DeviceProgram plan_on(const sim::Arch& arch, const OpConfig& config) {
     if (config.outputs.empty()) throw std::invalid_argument(config.label() + "no output tensor");
     if (arch.cores() <= 0) throw std::invalid_argument(config.label() + "the arch has no worker cores");
     return config.op.visit([&]<class Op>(const Op& op) -> DeviceProgram {
@@ -38,6 +40,12 @@ DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
             return roofline(arch, config);
         }
     });
+}
+
+}  // namespace
+
+DeviceProgram plan(const sim::Arch& arch, const OpConfig& config) {
+    return config.release.older_costs ? plan_on(as_of(config.release, arch), config) : plan_on(arch, config);
 }
 
 }  // namespace ttnn_shim::strategy

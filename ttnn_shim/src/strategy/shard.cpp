@@ -43,7 +43,7 @@ constexpr double SCRATCH_SLOTS = 4;
 /// memory and shard are aligned differently: then a stick goes to a scratch buffer first and is copied from there, some of them at a time.
 double stick_into_shard(const Arch& arch, const OpConfig& c, const TensorDesc& in, const TensorDesc& out, double bytes) {
     const Constants& k = arch.k;
-    if (c.table_era) return page_read(arch, in, bytes) + k.stick_loop;
+    if (c.release.waits_for_sticks) return page_read(arch, in, bytes) + k.stick_loop;
     const double request = std::max(k.write_stick + k.write_stick_byte * bytes, bytes / k.mm_read_rate);
     const std::int64_t alignment = in_dram(in) ? arch.dram_align : arch.l1_align;
     const bool checked = in_dram(in) || arch.library.l1_reads_aligned[0] > 0;
@@ -64,7 +64,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleav
     phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte});
     const int cores = cores_of(arch, c, in);
     write_back(arch, phase, in, out, sp.pages, cores);
-    if (!c.table_era) phase.shared.write_banks_hit = 0;  // releases of 2026: p150, 64 cores that begin on one bank write 8.4 MB in 28.4 us
+    if (!c.release.shards_written_in_step)
+        phase.shared.write_banks_hit = 0;  // releases of 2026: p150, 64 cores that begin on one bank write 8.4 MB in 28.4 us
     phase.extra_cycles = k.s2i_start;
     return one_phase(
         op.num_slices.value_or(1) > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
@@ -90,7 +91,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
         phase.shared.run_pages = sp.pages;
     }
     if (tiles && in_dram(in)) phase.shared.dram_tile_reads = phase.shared.dram_read_bytes / source_bytes;
-    if (tiles || !c.table_era) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
+    if (tiles || !c.release.waits_for_sticks) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
     if (!tiles && in_dram(in)) phase.shared.dram_requests = static_cast<double>(out.rows());
     return one_phase("InterleavedToShardedProgramFactory", arch, cores, std::move(phase), in.dtype != out.dtype, false);
 }

@@ -50,9 +50,9 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     // Work units: rows of tiles of a batch entry; 0.81.1 also splits joined heads, the releases whose cores are recorded did not.
     const std::int64_t rows = std::max<std::int64_t>(
         1, ceil_div(dim(in, 1), 32) *
-               (joins ? dim(in, 3) * (c.table_era || c.core_count ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
+               (joins ? dim(in, 3) * (c.core_count ? 1 : dim(in, 2)) : in.rows() / std::max<std::int64_t>(1, dim(in, 1))));
     const bool decode = c.outputs[0].sharded() && !(create && create->transpose_k_heads);
-    const bool splits_heads = !joins && !decode && !c.table_era && !create->transpose_k_heads.value_or(false);
+    const bool splits_heads = !joins && !decode && !create->transpose_k_heads.value_or(false);
     const std::int64_t units = splits_heads ? rows * (create->num_heads + 2 * create->num_kv_heads.value_or(1)) : rows;
     s.cores = decode ? shard_cores(arch, c.outputs[0]) : split_cores(arch, c, units);
     s.units = tiles;
@@ -63,33 +63,29 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     s.page_bytes = static_cast<double>(in.tile_bytes());
     s.reader = page_read(arch, in, s.page_bytes);
     s.writer = page_write(arch, s.page_bytes);
-    if (!c.table_era) {
-        s.shared.write_hidden = arch.k.eltwise_write_hidden;
-        if (joins) {  // written in whole rows: the first ones queue for the banks on which they begin
-            s.shared.read_banks_hit = bank_spread(s.cores, std::max<std::int64_t>(1, tiles / rows), arch.dram_banks).effective;
-            s.shared.run_pages = static_cast<double>(s.per_core);
-        }
+    s.shared.write_hidden = arch.k.eltwise_write_hidden;
+    if (joins && !c.release.any_bank_first) {  // written in whole rows: the first ones queue for the banks on which they begin
+        s.shared.read_banks_hit = bank_spread(s.cores, std::max<std::int64_t>(1, tiles / rows), arch.dram_banks).effective;
+        s.shared.run_pages = static_cast<double>(s.per_core);
     }
     DeviceProgram p = stream(arch, c, s);
-    if (!c.table_era) finish_in_rounds(p, shared_out, s.cores);
+    finish_in_rounds(p, shared_out, s.cores);
     const std::int64_t head = std::max<std::int64_t>(1, ceil_div(joins ? dim(in, 0) * dim(in, 2) : dim(c.outputs[0], 0), 32));
     p.circular_buffers = {{"heads", (splits_heads || joins ? 2 : 6) * head * in.tile_bytes()}};
     if (decode || (joins && resident(in))) {
         p.factory = joins ? "NLPConcatHeadsDecodeProgramFactory" : "NLPCreateQKVHeadsDecodeInterleavedProgramFactory";
         p.circular_buffers.clear();
-        if (!c.table_era) {
-            // Each core copies lines of 16 elements, two per tile: all heads of its user, or its head of all users.
-            Phase& phase = p.work.classes[0].phases[0];
-            const TensorDesc& gathered = joins ? in : c.outputs[0];
-            const auto shares =
-                static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
-            phase = Phase{};
-            phase.items = 1;
-            phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line}};
-            phase.extra_cycles = page_read(arch, in, 32);
-            p.work.sharded = true;
-            p.work.has_compute = false;
-        }
+        // Each core copies lines of 16 elements, two per tile: all heads of its user, or its head of all users.
+        Phase& phase = p.work.classes[0].phases[0];
+        const TensorDesc& gathered = joins ? in : c.outputs[0];
+        const auto shares =
+            static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
+        phase = Phase{};
+        phase.items = 1;
+        phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line}};
+        phase.extra_cycles = page_read(arch, in, 32);
+        p.work.sharded = true;
+        p.work.has_compute = false;
     }
     return p;
 }
@@ -97,8 +93,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const CreateHeads& op) {
-    const bool own_shard =
-        !c.table_era && resident(c.inputs[0]) && c.inputs[0].memory == TensorMemoryLayout::BLOCK_SHARDED && resident(c.outputs[0]);
+    const bool own_shard = resident(c.inputs[0]) && c.inputs[0].memory == TensorMemoryLayout::BLOCK_SHARDED && resident(c.outputs[0]);
     return own_shard ? split_shards(arch, c, op) : heads_program(arch, c, &op);
 }
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const ConcatHeads&) { return heads_program(arch, c, nullptr); }
@@ -107,9 +102,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
     const Constants& k = arch.k;
     const TensorDesc& in = c.inputs[0];
     const std::int64_t heads = dim(in, 2), w = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / w);
-    const bool llama = op.llama.value_or(false) || c.table_era, local = resident(in);
+    const bool llama = op.llama.value_or(false), local = resident(in);
     // The interleaved program of the llama form splits batch and sequence; a core turns all heads of its positions.
-    const std::int64_t turned_at_once = op.llama.value_or(false) && !local && !c.table_era ? std::max<std::int64_t>(1, heads) : 1;
+    const std::int64_t turned_at_once = llama && !local ? std::max<std::int64_t>(1, heads) : 1;
     // Queries and keys of one launch lie on different cores; the program ends with the larger shards.
     const bool fused = op.fused_qk.value_or(false) && local && c.outputs.size() > 1;
     const int cores =
@@ -125,7 +120,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
         {Unit::Writer, tiles * page_write(arch, bytes)}};
     // On resident shards each of the four passes over a row waits for the pass before. In the fused form two of them wait, for the packer
     // alone: the sine for the rotated row, the sum for both products.
-    if (local && !c.table_era) {
+    if (local) {
         const double turns = fused ? 2 * k.unary_tile : 4 * arch.k.pass_turn;
         phase.stages = {phase.stages[1]};
         phase.stages[0].cycles = turns + tiles * (4 * arch.k.tile_pass + k.fpu_tile * phases(c));
@@ -135,7 +130,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Rotary& op) {
         add_dram(
             phase.shared, c.inputs[i],
             static_cast<double>(c.inputs[i].bytes()) *
-                static_cast<double>(turned_at_once > 1 ? 0 : std::max<std::int64_t>(0, heads * (c.table_era ? 1 : dim(in, 3)) - 1)),
+                static_cast<double>(turned_at_once > 1 ? 0 : std::max<std::int64_t>(0, heads * dim(in, 3) - 1)),
             false);
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
     const char* factory = !llama  ? "RotaryEmbeddingProgramFactory"
@@ -189,24 +184,22 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
         p.circular_buffers = {{"page", 2 * u}};
     } else if (resident(update)) {  // paged: a core per user
         p.factory = "PagedUpdateCacheProgramFactory";
-        if (!c.table_era) {
-            // A chain: the position and its page are looked up, the row of tiles is read, untilized, patched with the new line, tilized and
-            // written back.
-            const Constants& k = arch.k;
-            const TensorDesc& cache = c.inputs[0];
-            const auto tiles = static_cast<double>(w);
-            const double page = static_cast<double>(cache.tile_bytes());
-            Phase& phase = p.work.classes[0].phases[0];
-            phase.items = 1;
-            phase.extra_cycles = {};
-            phase.stages = {
-                {Unit::Reader,
-                 (op.positions.value_or(false) ? 2 * page_read(arch, true, 64) : 0) + page_read(arch, cache, page) +
-                     (tiles - 1) * std::max(k.mm_issue, page / k.mm_read_rate),
-                 0, 1},
-                {Unit::Compute, k.untilize_block + tiles * k.untilize_tile + k.tilize_start + k.tilize_block + tiles * k.tilize_tile, 0, 1},
-                {Unit::Writer, k.read_l1 + tiles * page_write(arch, page) + k.write_barrier, 0, 1}};
-        }
+        // A chain: the position and its page are looked up, the row of tiles is read, untilized, patched with the new line, tilized and
+        // written back.
+        const Constants& k = arch.k;
+        const TensorDesc& cache = c.inputs[0];
+        const auto tiles = static_cast<double>(w);
+        const double page = static_cast<double>(cache.tile_bytes());
+        Phase& phase = p.work.classes[0].phases[0];
+        phase.items = 1;
+        phase.extra_cycles = {};
+        phase.stages = {
+            {Unit::Reader,
+             (op.positions.value_or(false) ? 2 * page_read(arch, true, 64) : 0) + page_read(arch, cache, page) +
+                 (tiles - 1) * std::max(k.mm_issue, page / k.mm_read_rate),
+             0, 1},
+            {Unit::Compute, k.untilize_block + tiles * k.untilize_tile + k.tilize_start + k.tilize_block + tiles * k.tilize_tile, 0, 1},
+            {Unit::Writer, k.read_l1 + tiles * page_write(arch, page) + k.write_barrier, 0, 1}};
         p.circular_buffers = {
             {"cache", 2 * w * t},
             {"rows", 4 * w * 2048},
@@ -261,9 +254,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
     phase.extra_cycles = k.sdpa_start;
     DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
-    p.work.math_cycles = steps * macs * k.fpu_tile * phases(c);
+    const double fpu_cycles = steps * macs * k.fpu_tile * phases(c);
     p.work.total_math_cycles =
-        std::min(p.work.math_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * k.fpu_tile * phases(c));
+        std::min(fpu_cycles * cores, 2.0 * static_cast<double>(batch * heads * sq * sk * d) * causal * k.fpu_tile * phases(c));
     p.circular_buffers = {
         {"q", (units > cores ? 2 : 1) * q_chunk * d * q.tile_bytes()},
         {"k", 2 * k_chunk * d * key.tile_bytes()},

@@ -101,23 +101,13 @@ void matmul_kernel(
 }
 
 void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
+    op.program_config = static_cast<strategy::MatmulConfig>(config.index());
     std::visit(
         [&](const auto& c) {
-            using C = std::decay_t<decltype(c)>;
-            namespace mm = ttnn::operations::matmul;
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreProgramConfig>) op.program_config = "MatmulMultiCoreProgramConfig";
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseProgramConfig>) op.program_config = "MatmulMultiCoreReuseProgramConfig";
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastProgramConfig>)
-                op.program_config = "MatmulMultiCoreReuseMultiCastProgramConfig";
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCast1DProgramConfig>) {
-                op.program_config = "MatmulMultiCoreReuseMultiCast1DProgramConfig";
+            if constexpr (requires { c.mcast_in0; }) {
                 op.mcast_in0 = c.mcast_in0;
                 if (c.gather_in0) op.gather_in0 = true;
             }
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig>)
-                op.program_config = "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig";
-            if constexpr (std::is_same_v<C, mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig>)
-                op.program_config = "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig";
             if constexpr (requires { c.in0_block_w; }) {
                 SHIM_CHECK(
                     c.in0_block_w > 0 && c.per_core_M > 0 && c.per_core_N > 0,
@@ -306,8 +296,8 @@ Tensor ttnn_shim::multiply_tensors(
     const auto target = last ? options.output : std::nullopt;
     Tensor result = launch(
         program, inputs, {result_spec},
-        [=](std::span<const Tensor> outputs) {
-            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, matmul_math(compute));
+        [=](std::span<const Tensor> outputs, const Planned& planned) {
+            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, matmul_math(compute, planned.block_k));
         },
         {target})[0];
     if (late_bias)

@@ -203,9 +203,9 @@ void multiply(ConvCall call, const TensixMath& math) {
 
 TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute) { return {compute.math_fidelity, compute.fp32_dest_acc_en, 0}; }
 
-TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute) {
+TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute, int64_t block_k) {
     TensixMath math = tensix_math(compute);
-    if (compute.packer_l1_acc) math.l1_block_tiles = launched_block_k();
+    if (compute.packer_l1_acc) math.l1_block_tiles = block_k;
     return math;
 }
 

@@ -21,7 +21,7 @@ void multiply(ConvCall call, const TensixMath& math);
 /// The numerics of a program that runs with `compute`, all of K in Dst.
 TensixMath tensix_math(const ttnn::ComputeKernelConfig& compute);
 /// Of the running matmul program, with the K blocks that it adds in L1: call inside its kernel.
-TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute);
+TensixMath matmul_math(const ttnn::ComputeKernelConfig& compute, int64_t block_k);
 
 /// The compute config a matmul runs with when the caller gives none, or the caller's.
 /// A program_config or a core_grid (`configured`) means LoFi unless the call says otherwise; a float32 result accumulates in float32.

@@ -1,0 +1,38 @@
+#include "strategy/releases.hpp"
+
+#include <string>
+#include <utility>
+
+namespace ttnn_shim::strategy {
+namespace {
+
+using sim::Constants;
+
+/// Constants of programs before 2026: nothing (null), or what another constant says.
+constexpr std::pair<double Constants::*, double Constants::*> OVERRIDES[] = {
+    {&Constants::eltwise_write_hidden, nullptr},  // writes take place behind reads, not beside them
+    {&Constants::pack_beside_sfpu, nullptr},
+    {&Constants::binary_start, nullptr},
+    {&Constants::reduce_scaler, nullptr},
+    {&Constants::tile_pass, nullptr},
+    {&Constants::norm_base_tile, &Constants::norm_tile},
+};
+/// Functions whose cycles were fitted to rows of their own: constants, and rows OLDER_* of arch/sfpu.csv.
+constexpr std::pair<std::string_view, double Constants::*> FUNCTIONS[] = {{"EXP", &Constants::sfpu_exp}, {"RELU", &Constants::sfpu_relu}};
+constexpr std::string_view OLDER = "OLDER_";
+
+}  // namespace
+
+sim::Arch as_of(const Release& release, const sim::Arch& arch) {
+    sim::Arch older = arch;
+    if (!release.older_costs) return older;
+    for (const auto& [constant, other] : OVERRIDES) older.k.*constant = other ? arch.k.*other : 0;
+    for (const auto& [function, constant] : FUNCTIONS)
+        *sim::find_constant(older, "sfpu." + std::string(function)) = arch.k.*constant / arch.k.sfpu_scale;
+    for (const std::string& name : sim::constant_names())
+        if (const std::size_t at = name.find(OLDER); at != std::string::npos)
+            *sim::find_constant(older, "sfpu." + name.substr(at + OLDER.size())) = *sim::find_constant(older, name);
+    return older;
+}
+
+}  // namespace ttnn_shim::strategy
