@@ -7,7 +7,6 @@ other calls make of the change (an output in L1, another data type) is in it. Va
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import shutil
 import sys
@@ -19,17 +18,15 @@ from pathlib import Path
 from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.error_bands import relative_error
 from ttnn_shim.json_files import read_json
-from ttnn_shim.records import Profile
 from ttnn_shim.reports.answers import Answer, Batch, Edit, Suggestion, as_data, table
 from ttnn_shim.reports.calls import Run, run_of
 from ttnn_shim.run import CARDS, card_name
-from ttnn_shim.worker import run_program
 
 import ttnn_shim
 from alchemist.tools import batches
 from alchemist.tools.changes import MATMULS, suggestions
+from alchemist.tools.clock_run import profile_of
 from alchemist.tools.program_text import Source, edited
-from ttnn_shim import session
 
 LINES = 12
 """Lines of the program, by falling time, for which changes are tried."""
@@ -65,25 +62,18 @@ class Pricer:
                     (folder / file.name).symlink_to(file)
             if factor > 1:
                 (folder / "manifest.json").write_text(json.dumps(batches.with_batch(self._manifest(), factor)), encoding="utf-8")
-            profiles: list[Profile] = []
-            session.settings.profile_dir = folder
-            session.record_calls(folder)
-            session.on_profile(profiles.append)
-            arguments, result = ["--estimate"], folder / "result.json"
-            try:
-                with contextlib.redirect_stdout(io.StringIO()), batches.sizes_for(factor) if factor > 1 else contextlib.nullcontext():
-                    done = run_program(folder / "main.py", [*arguments, "--json", str(result)] if factor > 1 else arguments, self._card, estimate=True)
-            finally:
-                session.stop_recording()
-            if done["code"] or not profiles:
+            result = folder / "result.json"
+            with batches.sizes_for(factor) if factor > 1 else contextlib.nullcontext():
+                done, profile = profile_of(folder / "main.py", folder, self._card, ["--json", str(result)] if factor > 1 else ())
+            if profile is None:
                 if not edits and factor == 1:
                     raise ValueError(f"the program does not run: {done['report'] or done['code']}")
                 return None
             if factor > 1 and not batches.as_expected(self._manifest(), read_json(result), factor):
                 return None
             if not edits and factor == 1:
-                self.run, self.grid = run_of(profiles[-1], self._program.name), profiles[-1].grid
-            return profiles[-1].device_ns
+                self.run, self.grid = run_of(profile, self._program.name), profile.grid
+            return profile.device_ns
 
     def _manifest(self) -> dict[str, object]:
         return dict(read_json(self._program / "manifest.json"))

@@ -53,5 +53,5 @@ def query_program(
         return Answer(True, price=replace(price, ns_error=relative_error(op, arch, price.modelled)))
     except SimulatorError as error:
         return Answer(False, error=error.message)
-    except (TypeError, ValueError, RecursionError) as error:  # a value that JSON does not have
+    except (TypeError, ValueError, RecursionError) as error:  # a value that is no plain data
         raise InvalidArgument(f"an attribute or shape that cannot be written: {error}", op="ttnn_shim.program_query") from error

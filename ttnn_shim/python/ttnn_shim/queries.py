@@ -206,7 +206,16 @@ def _ask(question: bytes, op: str, card: str) -> CallAnswer:
     data = json.loads(ffi.string(ffi.gc(out[0], lib.shim_string_free)))
     programs = tuple(
         ProgramAnswer(
-            *(row[name] for name in ("name", "factory", "op", "cores", "ns", "gap_ns", "l1_bytes", "l1_peak_bytes", "bound", "modelled")),
+            row["name"],
+            row["factory"],
+            row["op"],
+            row["cores"],
+            row["ns"],
+            row["gap_ns"],
+            row["l1_bytes"],
+            row["l1_peak_bytes"],
+            row["bound"],
+            row["modelled"],
             tuple(summed_terms([row["terms"].items()]).items()),
         )
         for row in data["programs"]

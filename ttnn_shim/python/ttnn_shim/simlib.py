@@ -97,10 +97,10 @@ class Simulator:
         return self.archs[key]
 
     def config(self, config: Mapping[str, Any]) -> int:
-        """Handle of an op configuration."""
+        """Handle of an op configuration. Raises: TypeError or ValueError for what is no plain data."""
         try:
             blob = blobs.fields(config)
-        except (TypeError, ValueError, OverflowError, RecursionError, struct.error) as error:
+        except (OverflowError, struct.error) as error:
             raise SimulatorError(f"op configuration: {error}") from None
         if blob not in self.configs:
             handle = int(self.lib.ttsim_config_new(blob, len(blob)))

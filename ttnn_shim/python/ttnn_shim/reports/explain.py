@@ -1,0 +1,80 @@
+"""Why a line takes as long as it does: the terms whose sum is the time of its device programs (`./run --explain LINE`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ttnn_shim.error_bands import total_error
+from ttnn_shim.records import Profile, ProgramRecord, summed_terms
+from ttnn_shim.reports.calls import source_line
+
+MEANINGS = {
+    "launch": "dispatch and set-up of the program; fewer, larger programs have less of it",
+    "start skew": "cores start one after the other; fewer cores have less of it",
+    "DRAM read": "the banks of DRAM are the limit: fewer or narrower bytes, or operands in L1",
+    "DRAM write": "the banks of DRAM are the limit: a narrower result, or one in L1",
+    "NoC links": "the most loaded link of the chip's network is the limit: other shards or another grid",
+    "read": "each core waits for its own reads: larger pages, more cores, or operands in L1",
+    "NoC multicast": "blocks are sent to other cores: larger blocks, or a program that multicasts less",
+    "tile math": "unpacking and the matrix or vector engine of a core: more cores, lower fidelity, narrower operands",
+    "packing": "results are packed more slowly than they are computed: larger subblocks",
+    "write": "each core's writes take longest: more cores, or a result in L1",
+    "pipeline fill": "the first items, until every kernel of a core has work",
+    "stages together": "the kernels of a core disturb one another",
+    "contention": "kernels, DRAM and NoC are busy for about as long and disturb one another",
+    "drain": "last writes, barriers and other work behind which nothing runs",
+    "imbalance": "the busiest core has more work than the mean: another grid, or shapes that divide",
+    "hardware floor": "never faster than the peak of DRAM or of the matrix engine",
+}
+
+
+def programs_of(profile: Profile, line: str) -> list[ProgramRecord]:
+    """Device programs of "main.py:12". Raises: ValueError that says which lines there are."""
+    found = [program for program in profile.programs if profile.line_of(program) == line]
+    if found:
+        return found
+    file, _, number = line.rpartition(":")
+    text = profile.sources.get(file, "").splitlines()
+    if file not in profile.sources or not number.isdigit() or not 0 < int(number) <= len(text):
+        raise ValueError(f"there is no line {line}: programs ran from {', '.join(sorted(profile.sources)) or 'no file'}")
+    lines = sorted({int(place.rpartition(":")[2]) for program in profile.programs if (place := profile.line_of(program)).startswith(f"{file}:")})
+    near = sorted(lines, key=lambda other: abs(other - int(number)))[:3]
+    raise ValueError(f"{line} runs no device program; the nearest lines that do: {', '.join(map(str, sorted(near)))}")
+
+
+def explanation(profile: Profile, line: str) -> str:
+    """The text of `./run --explain`. Raises: ValueError for a line without device programs."""
+    programs = programs_of(profile, line)
+    kernel_ns, gap_ns = sum(program.kernel_ns for program in programs), sum(program.gap_ns for program in programs)
+    band = total_error((program.kernel_ns, program.op, profile.arch, program.modelled) for program in programs)
+    parts = [
+        f"{line}  {source_line(profile, line)}",
+        f"{kernel_ns / 1e3:.1f} us in {len(programs)} device programs on {profile.card} (+- {band:.0%}: docs/accuracy.md),"
+        f" {gap_ns / 1e3:.1f} us of gaps before them; {(kernel_ns + gap_ns) / (profile.device_ns or 1):.1%} of the forward call",
+    ]
+    alike: dict[tuple[str, str, str], list[ProgramRecord]] = {}
+    for program in programs:
+        alike.setdefault((program.op_code, program.factory, program.attributes), []).append(program)
+    for group in sorted(alike.values(), key=lambda group: -sum(program.kernel_ns for program in group)):
+        parts += ["", *_program(profile, group)]
+    return "\n".join(parts)
+
+
+def _program(profile: Profile, group: Sequence[ProgramRecord]) -> list[str]:
+    """Lines for equal programs: each term's mean, and how far the program is from the machine's peaks."""
+    first, ns = group[0], sum(program.kernel_ns for program in group) / len(group)
+    dram_ns = sum(program.dram_utilisation * program.kernel_ns for program in group) / len(group)
+    fpu_ns = sum(program.fpu_utilisation * program.kernel_ns for program in group) / len(group)
+    lines = [f"{first.op_code} ({first.factory}), {len(group)} x {ns / 1e3:.1f} us, {first.cores} of {profile.grid[0] * profile.grid[1]} cores"]
+    if not first.modelled:
+        lines.append("  no model of this operation: its bytes at the rate of the memories")
+    for name, total in summed_terms(program.terms for program in group).items():
+        term_ns = total / len(group)
+        if abs(term_ns) >= ns / 1000:
+            lines.append(f"  {name:16} {term_ns / 1e3:10.2f} us {term_ns / ns:6.1%}  {MEANINGS.get(name, '')}")
+    lines.append(f"  {'sum':16} {sum(value for program in group for _, value in program.terms) / len(group) / 1e3:10.2f} us")
+    lines.append(
+        f"  roofline: {dram_ns / 1e3:.2f} us for its DRAM bytes at {profile.dram_peak_gb_s:.0f} GB/s, {fpu_ns / 1e3:.2f} us of matrix engine"
+        f"{f' at {first.fidelity}' if first.fidelity else ''} on its cores"
+    )
+    return lines
