@@ -12,7 +12,7 @@ from black.parsing import InvalidInput
 from alchemist.errors import InternalError
 from alchemist.program import model
 from alchemist.program.constants import shared_cores
-from alchemist.program.outline import numbered
+from alchemist.program.names import numbered
 from alchemist.program.text import WIDTH, clean
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines

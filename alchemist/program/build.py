@@ -30,9 +30,9 @@ from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
-from alchemist.program.names import MAIN_RESERVED, identifier, snake_case, unique
+from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
 from alchemist.program.naming import Context
-from alchemist.program.outline import class_label, compress, names_of_list, numbered, outline, with_beginnings
+from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state

@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from alchemist.ops import TTNN_OPS
@@ -105,3 +105,19 @@ def unique(candidates: Iterable[str], available: Callable[[str], bool], fallback
         number += 1
     numbers[base] = number
     return f"{base}_{number}"
+
+
+_COUNTED = re.compile(r"(?<=[._])(\d{1,8})(?=[._]|$)")
+
+
+def numbered(names: Sequence[str]) -> tuple[str, int, str] | None:
+    """(text before, first number, text behind) of names that count up by one in one place: `keys.0`, `keys.1` ...; None for others."""
+    parts = [_COUNTED.split(name) for name in names]
+    differing = [place for place, column in enumerate(zip(*parts, strict=False)) if len(set(column)) > 1]
+    if len(differing) != 1 or len({len(one) for one in parts}) > 1 or not differing[0] % 2:
+        return None
+    place = differing[0]
+    first = int(parts[0][place])
+    if [one[place] for one in parts] != [str(first + index) for index in range(len(parts))]:
+        return None
+    return "".join(parts[0][:place]), first, "".join(parts[0][place + 1 :])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from alchemist.program.functions import CallItem, Definition, LoopItem, calls_of
 from alchemist.program.model import Key, OutlineRow
+from alchemist.program.names import numbered
 
-_NUMBER = re.compile(r"(?<=[._])(\d{1,8})(?=[._]|$)")
 MAX_ROWS = 40
 MANY = 6
 """Rows for the calls of one function; where there are more, equal callees share a row."""
@@ -98,19 +97,6 @@ def compress(paths: Sequence[str]) -> tuple[str, ...]:
             if number is not None:
                 run.append(number)
     return tuple(plain)
-
-
-def numbered(names: Sequence[str]) -> tuple[str, int, str] | None:
-    """(text before, first number, text behind) of names that count up by one in one place: `keys.0`, `keys.1` ...; None for others."""
-    parts = [_NUMBER.split(name) for name in names]
-    differing = [place for place, column in enumerate(zip(*parts, strict=False)) if len(set(column)) > 1]
-    if len(differing) != 1 or len({len(one) for one in parts}) > 1 or not differing[0] % 2:
-        return None
-    place = differing[0]
-    first = int(parts[0][place])
-    if [one[place] for one in parts] != [str(first + index) for index in range(len(parts))]:
-        return None
-    return "".join(parts[0][:place]), first, "".join(parts[0][place + 1 :])
 
 
 def names_of_list(names: Sequence[str]) -> str:
