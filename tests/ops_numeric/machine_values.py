@@ -49,9 +49,10 @@ def results(permuted: bool) -> dict[str, Floats]:
     def on_device(array: Floats, dtype: Any) -> Any:
         return ttnn.from_torch(torch.from_numpy(np.ascontiguousarray(array)), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
 
-    def product(dtype: Any, **arguments: Any) -> Callable[[], Any]:
-        order = reordered(512, permuted)
-        return lambda: ttnn.linear(on_device(values(1, 128, 512)[:, order], dtype), on_device(values(2, 512, 256)[order], dtype), **arguments)
+    def product(dtype: Any, sizes: tuple[int, int, int] = (128, 512, 256), **arguments: Any) -> Callable[[], Any]:
+        rows, depth, columns = sizes
+        order = reordered(depth, permuted)
+        return lambda: ttnn.linear(on_device(values(1, rows, depth)[:, order], dtype), on_device(values(2, depth, columns)[order], dtype), **arguments)
 
     def convolution(dtype: Any) -> Callable[[], Any]:
         order = reordered(64, permuted)
@@ -72,6 +73,7 @@ def results(permuted: bool) -> dict[str, Floats]:
     calls: dict[str, Callable[[], Any]] = {
         "matmul, float32": product(ttnn.float32),
         "matmul, bfloat16": product(ttnn.bfloat16),
+        "matmul of one row, float32": product(ttnn.float32, (1, 1024, 256)),
         "linear with gelu, bfloat16": product(ttnn.bfloat16, activation="gelu"),
         "conv2d, float32": convolution(ttnn.float32),
         "conv2d, bfloat16": convolution(ttnn.bfloat16),

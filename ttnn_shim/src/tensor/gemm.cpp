@@ -447,6 +447,25 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
     return made;
 }
 
+/// Columns below which oneDNN 3 divides the sum of a single row between the threads (measured from 1x256x256 to 1x768x30522).
+constexpr int64_t FEWEST_DIVIDED_COLUMNS = 1024;
+
+/// Keeps one thread while it lives, where rounding would otherwise depend on the number of threads.
+class ThreadsOfSum {
+public:
+    explicit ThreadsOfSum(const MatmulCall& call) : threads_(omp_get_max_threads()) {
+        if (call.m == 1 && call.n < FEWEST_DIVIDED_COLUMNS) omp_set_num_threads(1);
+    }
+    ~ThreadsOfSum() { omp_set_num_threads(threads_); }
+    ThreadsOfSum(const ThreadsOfSum&) = delete;
+    ThreadsOfSum& operator=(const ThreadsOfSum&) = delete;
+    ThreadsOfSum(ThreadsOfSum&&) = delete;
+    ThreadsOfSum& operator=(ThreadsOfSum&&) = delete;
+
+private:
+    int threads_;
+};
+
 }  // namespace
 
 void matmul(const MatmulCall& original) {
@@ -462,6 +481,7 @@ void matmul(const MatmulCall& original) {
     matmul_key(key, call, types);
 
     const std::lock_guard guard(lock());
+    const ThreadsOfSum threads(call);
     const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
 
     const GemmOperand a = activation_operand(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
