@@ -49,7 +49,9 @@ TEST(terms_add_up_to_the_duration) {
     sim::Phase compute;
     compute.items = 1000;
     compute.mean_items = 750;
-    compute.stages = {{.unit = sim::Unit::Reader, .cycles = 10}, {.unit = sim::Unit::Compute, .cycles = 40, .other = sim::Term::Pack, .other_cycles = 10}};
+    compute.stages = {
+        {.unit = sim::Unit::Reader, .cycles = 10},
+        {.unit = sim::Unit::Compute, .cycles = 40, .other = sim::Term::Pack, .other_cycles = 10}};
     sim::Phase memory = compute;
     memory.shared.dram_read_bytes = 1e9;
     for (const sim::Phase& phase : {compute, memory}) {
