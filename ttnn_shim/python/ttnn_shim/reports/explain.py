@@ -49,7 +49,7 @@ def explanation(profile: Profile, line: str) -> str:
     band = total_error((program.kernel_ns, program.op, profile.arch, program.modelled) for program in programs)
     parts = [
         f"{line}  {source_line(profile, line)}",
-        f"{kernel_ns / 1e3:.1f} us in {len(programs)} device programs on {profile.card} (+- {band:.0%}: docs/accuracy.md),"
+        f"{kernel_ns / 1e3:.1f} us in {len(programs)} device programs on {profile.card} (error band {band:.0%}),"
         f" {gap_ns / 1e3:.1f} us of gaps before them; {(kernel_ns + gap_ns) / (profile.device_ns or 1):.1%} of the forward call",
     ]
     alike: dict[tuple[str, str, str], list[ProgramRecord]] = {}
