@@ -139,7 +139,6 @@ TALL: Input = ((2, 32, 192), F, "input")
 WIDE: Input = ((2, 32, 256), F, "input")
 SQUARE_HEADS: Input = ((2, 2, 8, 8), F, "input")
 CUBE: Input = ((8, 8, 8), F, "input")
-NARROW: Input = ((2, 2, 8, 12), F, "input")
 NEAR: dict[str, tuple[str, ModuleOp]] = {
     # canonicalize-dots: leading batch dims, one contracted dim, matrices
     "dots: batch dims in another order": ("canonicalize-dots", dots((2, 3, 4, 8), (3, 2, 8, 5), (2, 3, 4, 5), ([0, 1], [1, 0]), ([3], [2]))),
@@ -299,20 +298,6 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
     "attention: the masked scores are returned too": (
         "fuse-attention",
         build(lambda g, *x: attention_of(g, *x, twice="masked"), HEADS, HEADS, HEADS, SQUARE_HEADS),
-    ),
-    "attention: small heads": (
-        "fuse-attention",
-        build(
-            lambda g, q, k, v: g(
-                "matmul",
-                g("softmax", g("matmul", q, g("permute", k, out=(2, 2, 12, 8), permutation=[0, 1, 3, 2]), out=(2, 2, 8, 8)), dimension=3, numericStable=True),
-                v,
-                out=(2, 2, 8, 12),
-            ),
-            NARROW,
-            NARROW,
-            NARROW,
-        ),
     ),
     "attention: a single query": (
         "fuse-attention",
