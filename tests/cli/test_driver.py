@@ -115,11 +115,21 @@ MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about
 """A descriptor's file becomes `arch`: tests/toolchain/test_cards.py."""
 
 
+SAMPLES = {"override_weight_dtype": ("fc.weight=bfp_bf8",)}
+"""Of options whose text has a form."""
+
+
 @table(("key", "entry"), MAPPED, ids=[name for name, _ in MAPPED])
 def test_every_spelling_reaches_the_compiler(key: str, entry: Field[Any]) -> None:
     """The last value that the option has, so not its default where there is another."""
     values = about(entry).choices or (
-        (True, False) if "bool" in str(entry.type) else (0.5,) if "float" in str(entry.type) else (7,) if "int" in str(entry.type) else ("abc",)
+        (True, False)
+        if "bool" in str(entry.type)
+        else (0.5,)
+        if "float" in str(entry.type)
+        else (7,)
+        if "int" in str(entry.type)
+        else SAMPLES.get(entry.name, ("abc",))
     )
     given = shown(values[-1]) if entry.default != values[-1] else shown(values[0])
     read = CompilerOptions.from_text(f"{{{key}={given}}}")

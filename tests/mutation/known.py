@@ -31,7 +31,7 @@ class Known:
 
 
 KNOWN = (
-    Known("alchemist/program/functions.py", "if any(self._escapes(value, group.hi)", "if not any(self._escapes(value, group.hi)"),
+    Known("alchemist/program/functions.py", "if rounds and any(self._escapes(value, group.hi)", "if rounds and not any(self._escapes(value, group.hi)"),
     Known("alchemist/program/roles.py", "return bool(users) and len(masks)", "return bool(users) or len(masks)"),
     Known("alchemist/frontends/onnx/rules/resize.py", "MOST_ELEMENTS_OF_MATRIX = 1 << 24", "MOST_ELEMENTS_OF_MATRIX = 1 << 25"),
     # Of a review of commit 30a4846, whose tests noticed none of these.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from alchemist.tools import explain
 from tests.tables import table
 
 PROGRAM = """import ttnn
@@ -32,9 +33,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_lines_terms(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain.main([str(program), "8"]) == 0
-    text = capsys.readouterr().out
+def explain(program: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: the program opens and closes the device."""
+    return subprocess.run([sys.executable, "-m", "ttnn_shim", "explain", str(program), line], capture_output=True, text=True, check=False)
+
+
+def test_a_lines_terms(program: Path) -> None:
+    done = explain(program, "8")
+    assert done.returncode == 0, done.stderr
+    text = done.stdout
     assert "y = ttnn.matmul(x, x)" in text and "2 x " in text
     terms = {name.strip(): float(us) for name, us in re.findall(r"^  ([A-Za-z ]+?) +([\d.]+) us", text, re.MULTILINE)}
     total = terms.pop("sum")
@@ -50,12 +57,12 @@ def test_a_lines_terms(program: Path, capsys: pytest.CaptureFixture[str]) -> Non
         ("x = 3", "'x = 3' is no line: expected a number of main.py"),
     ],
 )
-def test_lines_without_programs(line: str, message: str, program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert explain.main([str(program), line]) == 1
-    assert message in capsys.readouterr().err
+def test_lines_without_programs(line: str, message: str, program: Path) -> None:
+    done = explain(program, line)
+    assert done.returncode == 1 and message in done.stderr
 
 
-def test_a_program_of_another_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_of_another_language(tmp_path: Path) -> None:
     (tmp_path / "main.cpp").write_text("int main() {}\n")
-    assert explain.main([str(tmp_path), "1"]) == 1
-    assert "emitted Python programs" in capsys.readouterr().err
+    done = explain(tmp_path, "1")
+    assert done.returncode == 1 and "emitted Python programs" in done.stderr
