@@ -101,7 +101,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def run_script(export: Path, *options: str, timeout_s: float = 900, **variables: str) -> subprocess.CompletedProcess[str]:
-    """`./run` from another working directory, in a clean environment with the given variables."""
+    """Runs `./run` from the root directory, with the variables of `clean_environment` and the given ones."""
     command, environment = [str(export / "run"), *options], clean_environment() | variables
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=timeout_s)
 

@@ -18,7 +18,7 @@ _NAMES = {"divide": "div", "pow_tensor": "pow"}
 _ERASED = ("get_device", "deallocate")
 _MOVES = ("to_layout", "to_device", "from_device", "to_memory_config", "to_tensor_spec")
 _CHOICES = ("compute_config", "matmul_program_config", "conv2d_config", "program_config", "memory_config", "dtype", "layout")
-"""What the library is told beside the values."""
+"""Attributes that choose how TT-NN computes an op or stores its result. TTIR has none of them."""
 
 
 def convert(module: ModuleOp) -> ModuleOp:

@@ -27,7 +27,7 @@ from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
-# --- TTIR: what lies between 1-D convolutions has its channels last, as the kernel has them; a convolution of one tap is a linear layer. ---
+# --- TTIR: values between 1-D convolutions store channels last, as the kernel reads them; a convolution of kernel size 1 becomes a linear layer. ---
 
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
@@ -493,7 +493,7 @@ _CHANNELS_LAST = (0, 2, 3, 1)
 
 @register("order-in-weights", fusing=True, from_level=1)
 class OrderInWeights(Pass):
-    """linear(reshape(x [N, C, H, W] -> [N, C*H*W]), w) becomes linear(reshape(permute(x) -> [N, H*W*C]), w') where x lies in memory with channels last.
+    """linear(reshape(x [N, C, H, W] -> [N, C*H*W]), w) becomes linear(reshape(permute(x) -> [N, H*W*C]), w') where x is stored channels last.
 
     The same numbers are added in another order. w' is made at const-eval; x is neither turned nor taken apart.
     """

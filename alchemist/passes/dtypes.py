@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -287,16 +288,7 @@ def _fold_cast(product: Operation, through: str = "") -> None:
     """through: an op without which this is not done, and which is passed like moves."""
     if stored_type(product.results[0]) != "f32" or any(stored_type(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
         return
-    moved: list[SSAValue] = [product.results[0]]
-    casts: list[Operation] = []
-    for value in moved:
-        for use in value.uses:
-            if use.operation.name == "ttnn.typecast":
-                casts.append(use.operation)
-            elif use.operation.name in (*MOVES, through) and use.index == 0:
-                moved += [result for result in use.operation.results if result not in moved]
-            else:
-                return
+    moved, casts = _readers(product.results[0], (*MOVES, through))
     if not casts or any(stored_type(cast.results[0]) != "bf16" for cast in casts):
         return
     if through and not any(defining(value, through) for value in moved):
@@ -307,17 +299,22 @@ def _fold_cast(product: Operation, through: str = "") -> None:
         product.attributes[NOTE] = note
 
 
-def _fold_truth(op: Operation) -> None:
-    moved: list[SSAValue] = [op.results[0]]
-    casts: list[Operation] = []
-    for value in moved:
-        for use in value.uses:
+def _readers(value: SSAValue, passed: Sequence[str]) -> tuple[list[SSAValue], list[Operation]]:
+    """The value with the results of ops named in `passed` that move it, and the typecasts of these; no typecasts if any other op reads one of them."""
+    moved, casts = [value], []
+    for one in moved:
+        for use in one.uses:
             if use.operation.name == "ttnn.typecast":
                 casts.append(use.operation)
-            elif use.operation.name == "ttnn.reshape":
-                moved.append(use.operation.results[0])
+            elif use.operation.name in passed and use.index == 0:
+                moved += [result for result in use.operation.results if result not in moved]
             else:
-                return
+                return moved, []
+    return moved, casts
+
+
+def _fold_truth(op: Operation) -> None:
+    moved, casts = _readers(op.results[0], ("ttnn.reshape",))
     wanted = {stored_type(cast.results[0]) for cast in casts}
     if len(wanted) == 1 and not wanted & {"u8", "u16"}:
         _retype(moved, casts, wanted.pop())

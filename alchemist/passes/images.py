@@ -319,7 +319,7 @@ def _rows(b: Builder, value: SSAValue, axis: int, first: int, count: int) -> SSA
     return value
 
 
-# --- TTNN: columns that one product makes and another one reads are filled up to whole tiles. ---
+# --- TTNN: pads the columns between two products to whole tiles. ---
 
 LEAST_GAIN_NS = 2000.0
 """Of all products that read the columns together: shapes that are not the model's are worth no less."""

@@ -27,7 +27,7 @@ from alchemist.optimizer.movement import CARDS, FREE, Price, are_faster, lies_in
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, register
 
-# --- TTNN: columns and heads by way of transposes, which move whole tiles, where a reshape would take all tiles apart. ---
+# --- TTNN: columns and heads are rearranged by transposes, which move whole tiles; a reshape would take every tile apart. ---
 
 RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")

@@ -20,7 +20,7 @@ from alchemist.ir.location import sources_of
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped, sliced
 
-# --- TTIR: products of single steps with one weight become one product of all steps: what a recurrent cell does to its inputs. ---
+# --- TTIR: matrix products of single time steps with one weight become one product of all steps: the input projections of a recurrent cell. ---
 
 LEAST_SHARE = 0.5
 """Of the steps: those that no product reads are multiplied for nothing."""
@@ -79,7 +79,7 @@ def _replace(whole: SSAValue, steps: dict[int, list[Operation]]) -> None:
             replace(op, [reshaped(at, cut, shape(op.results[0]))])
 
 
-# --- TTIR: what all parts of a value go through is done to the whole of it, before it is cut: the gates of recurrent cells. ---
+# --- TTIR: an op applied to every slice of a value is applied once, before the value is sliced: the gates of recurrent cells. ---
 
 SLICE = "ttir.slice_static"
 MOST_UNUSED = 1.5
@@ -146,7 +146,7 @@ def _do_once(roots: Sequence[SSAValue], members: Sequence[tuple[Operation, _Rang
         replace(op, [sliced(at, whole.results[0], begins, ends)])
 
 
-# --- TTNN: a reshape that a long concat reads has a twin for what else reads it, so that the values of all steps are alike. ---
+# --- TTNN: duplicates a reshape that a long concat reads, for its other readers: then the ops of every time step are the same. ---
 
 STEPS = 3
 """Tensors of a concat that may be the steps of a loop."""

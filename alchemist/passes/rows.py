@@ -212,7 +212,7 @@ def _spread(dims: Dims, result: Dims) -> Dims | None:
     return _moved(dims) if dims[:-1] == result[:-1] else None
 
 
-# --- Rows that are rearranged, worked on one by one and put back: the work is done on the rows where they lie. ---
+# --- Rows that are permuted, processed one by one and permuted back are processed in their first order. ---
 
 _ROWWISE = named("ttir", "product", "norm") | ELEMENTWISE
 
@@ -311,7 +311,7 @@ def rows_of(view: View) -> View | None:
     return View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in axes))
 
 
-# --- Rows that are rearranged in front of a product and cut into heads behind it: both at once, behind it. ---
+# --- A permutation of rows before a product and a split into heads after it become one permutation after it. ---
 
 
 @register("heads-of-rows", fusing=True)

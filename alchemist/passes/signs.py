@@ -198,7 +198,7 @@ def _behind_broadcast(value: SSAValue) -> SSAValue:
     return value if op is None else _behind_broadcast(op.operands[0])
 
 
-# --- TTIR: an index that a look-up takes as it is counts from the front, so that its way from the end is not needed elsewhere either. ---
+# --- TTIR: an index that a look-up reads is not negative, so the ops that would count it from the end are removed for its other readers too. ---
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
 """Op -> its operand that holds indices, which the device reads as unsigned."""
