@@ -91,6 +91,7 @@ def build_from_graph(
     _name_functions(root, definitions, result.model_name)
 
     main_file = _main_file(graph, sources)
+    output_names = _output_names(graph, result)
     context = Context(
         sources=sources,
         functions={definition.name for definition in definitions} | {node.helper for node in graph.nodes if node.helper},
@@ -101,10 +102,10 @@ def build_from_graph(
         collections=_collections(definitions),
         flat=not structured,
         rolls_layers=structured and options.recover_loops,
-        output_words=_output_words(graph, root, _output_names(graph, result)),
+        output_words=_output_words(graph, root, output_names),
     )
     functions, local_names = _bodies(definitions, context)
-    outputs = _outputs(graph, _output_names(graph, result), root, context)
+    outputs = _outputs(graph, output_names, root, context)
     inputs = _inputs(root, {*context.functions, *(name for one in outputs for name in (one.identifier, one.result))})
     outputs = _placed(outputs, graph, inputs)
     functions[-1] = _entry_doc(functions[-1], root, [output for output in outputs if output.place is None], context)
