@@ -12,6 +12,7 @@ from torch import nn
 
 from alchemist.errors import AlchemistError, FrontendError, InternalError, UnsupportedOpError
 from alchemist.frontends.torch import capture
+from alchemist.frontends.torch.wide_integers import WideIntegersRefused
 
 X = torch.arange(1.0, 65.0).reshape(1, 1, 8, 8)
 ROWS = X.reshape(8, 8)
@@ -83,3 +84,13 @@ def test_refused(name: str) -> None:
     with pytest.raises(kind, match=message) as caught:
         capture(function, args)
     assert not isinstance(caught.value, InternalError)
+
+
+def test_integers_of_memory_that_nobody_wrote() -> None:
+    """`empty_like` holds what was in memory, which is no value of the model's (Mixtral sorts its tokens' experts into one); what is computed from it counts."""
+    x = torch.arange(4)
+    with WideIntegersRefused(x):
+        unwritten = torch.full_like(x, 2**40)  # as memory could be
+        written = torch.empty_like(x).copy_(x)
+        with pytest.raises(FrontendError, match="32 bits"):
+            torch.where(x > 1, unwritten, written)

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from alchemist.errors import FrontendError
+from alchemist.frontends.torch.lowering import SHAPE_ONLY
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _WIDE = (torch.int64, torch.uint64)
@@ -47,6 +48,8 @@ class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if func.overloadpacket.__name__ in SHAPE_ONLY:  # `empty_like` holds what was in memory before
+            return result
         if any(isinstance(leaf, torch.Tensor) and id(leaf) in self._computed for leaf in pytree.tree_leaves((args, kwargs))):
             self._note(result)
             for leaf in pytree.tree_leaves(result):
