@@ -19,6 +19,7 @@ from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
 from alchemist.toolchain.descriptors import system_of
+from alchemist.toolchain.tosa import tosa_to_ttir
 
 TARGET = "alchemist.target"
 """Module attribute set by the emit pipelines: the language that `alchemist translate` is to write."""
@@ -55,7 +56,7 @@ def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     from alchemist.frontends.mlir.entries import refuse_types
     from alchemist.frontends.mlir.read import unwrap_device_module
 
-    module = unwrap_device_module(module)
+    module = tosa_to_ttir(unwrap_device_module(module))
     for op in module.ops:
         if isinstance(op, FuncOp) and op.body.blocks and not any(part.name.startswith("ttnn.") for part in op.walk()):
             refuse_types(op, "")
@@ -151,6 +152,7 @@ _STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)
 NAMES: dict[str, Named] = {
     "stablehlo-to-ttir-pipeline": _STABLEHLO,
     "convert-stablehlo-to-ttir": _STABLEHLO,
+    "convert-tosa-to-ttir": Named("TOSA -> TTIR", transform=lambda module, options: tosa_to_ttir(module)),
     "ttir-to-ttnn-backend-pipeline": _BACKEND,
     "ttir-to-ttnn-runtime-pipeline": _BACKEND,
     "ttir-to-ttnn-common-pipeline": _BACKEND,

@@ -111,8 +111,8 @@ def test_stablehlo_functions_keep_their_names() -> None:
         ),
         (
             "(%a: tensor<4xf32>) -> tensor<4xf32>",
-            '%0 = "tosa.abs"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
-            "tosa ops are kept as they are",
+            '%0 = "math.absf"(%a) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>',
+            "programs are made from StableHLO, TOSA, TTIR or TTNN",
             2,
         ),
         (
@@ -136,7 +136,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
             1,
         ),
     ],
-    ids=["dynamic", "scalar", "complex", "resource", "semaphore", "tosa", "mesh", "shards", "no layout"],
+    ids=["dynamic", "scalar", "complex", "resource", "semaphore", "other dialect", "mesh", "shards", "no layout"],
 )
 def test_refused_at_its_line(signature: str, body: str, message: str, line: int) -> None:
     text = f"func.func @f{signature} {{\n{body}\n}}\n"

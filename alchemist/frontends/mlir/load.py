@@ -28,6 +28,7 @@ from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand
 from alchemist.toolchain.host_code import HostCode
+from alchemist.toolchain.tosa import tosa_to_ttir
 
 
 def load(text: str, filename: str = "<text>", **options: Unpack[LoadOptions]) -> FrontendResult:
@@ -52,7 +53,7 @@ def load_each(text: str, filename: str = "<text>", **options: Unpack[LoadOptions
 def _load(text: str, filename: str, most: int, *, entry: str = "", **given: Unpack[ValueOptions]) -> Iterator[tuple[str, FrontendResult]]:
     values = Values(**given)
     host: dict[str, HostCode] = {}
-    modules = modules_in(unwrap_device_module(read_module(text, filename), host))
+    modules = modules_in(tosa_to_ttir(unwrap_device_module(read_module(text, filename), host)))
     named = [(name, module) for module in modules for name in entry_names(module)]
     if entry:
         named = [(entry, module) for module in modules if entry in function_names(module)][:1]

@@ -67,7 +67,7 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
 def _reason(name: str) -> str:
     if name.startswith("ttir."):
         return "a collective of several chips; programs are for one chip" if name[5:] in COLLECTIVES else "no TTNN form"
-    return f"{name.partition('.')[0]} ops are kept as they are, they cannot be lowered"
+    return "programs are made from StableHLO, TOSA, TTIR or TTNN"
 
 
 def _lower_function(func: FuncOp, options: CompilerOptions) -> int:
