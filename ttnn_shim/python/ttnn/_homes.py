@@ -74,6 +74,13 @@ UNLISTED = {f"ttnn.{name}": home for home, names in {
     "ttnn_extras.python_operations": tuple(f"{place}{name}" for place in ("", "decorators.") for name in (
         "register_python_operation", "query_registered_operations", "dump_operations",
     )),
+    "ttnn_extras.backward": tuple(f"{name}_bw" for name in (
+        "acos acosh asin asinh atan atanh ceil cosh deg2rad digamma erf erfc erfinv exp2 expm1 fill_zero floor frac hardsigmoid hardswish i0 lgamma "
+        "log10 log1p log2 log_sigmoid logit multigammaln rad2deg relu6 round selu sign sinh softsign tan tanhshrink trunc atan2 hypot ldexp "
+        "logaddexp2 logaddexp max min squared_difference xlogy addcdiv addcmul celu elu clamp clip fmod remainder hardshrink softshrink addalpha "
+        "assign bias_gelu concat div_no_nan fill hardtanh leaky_relu lerp logiteps polygamma pow prod rdiv reciprocal repeat rpow rsub softplus "
+        "subalpha threshold where "
+    ).split()),
     "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
     "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
     "ttnn_extras.golden": ("operations.activations.get_golden_function_for_activation",),
