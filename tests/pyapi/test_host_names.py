@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import ttnn
-from ttnn_shim.errors import InvalidArgument, NotOffered, NotSupported
+from ttnn_shim.errors import InvalidArgument, NotOffered
 
 
 def test_one_host_with_one_card(device: Any, capsys: Any) -> None:
@@ -30,8 +30,22 @@ def test_one_host_with_one_card(device: Any, capsys: Any) -> None:
     assert "Dev. ID: " in capsys.readouterr().out
     assert not ttnn.tracer.is_tracing_enabled()
     ttnn.tracer.disable_tracing()
-    with pytest.raises(NotSupported, match="no graph tracer"):
+    with pytest.raises(ValueError, match="fast runtime mode"):
         ttnn.tracer.enable_tracing()
+
+
+def test_trace_of_ops_as_a_graph(device: Any) -> None:
+    x = ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+    with ttnn.manage_config("enable_fast_runtime_mode", False):
+        with ttnn.tracer.trace():
+            with pytest.raises(ValueError, match="already enabled"):
+                ttnn.tracer.enable_tracing()
+            y = ttnn.matmul(ttnn.relu(x), x)
+    nodes = ttnn.tracer.get_graph(y)
+    assert [node.name.rsplit("_", 1)[0] for node in nodes] == ["ttnn_input", "ttnn.relu", "ttnn.matmul"]
+    assert [(source.name, place) for source, place in nodes[-1].inputs] == [(nodes[1].name, 0), (nodes[0].name, 0)]
+    assert nodes[-1].outputs == ["Shape([32, 32]), BFLOAT16, TILE, DRAM, INTERLEAVED"]
+    assert not ttnn.tracer.is_tracing_enabled()
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_trees_are_moved_to_the_device(device: Any) -> None:
     assert moved is tree and [ttnn.is_tensor_storage_on_device(one) for one in (moved.a.weight, moved.b[0])] == [True, True] and moved.b[1] == 3
 
 
-@pytest.mark.parametrize(("name", "absent"), [("tracer", "get_graph"), ("torch_tracer", "trace")])
+@pytest.mark.parametrize(("name", "absent"), [("tracer", "codegen"), ("torch_tracer", "trace")])
 def test_models_may_import_a_tracer(name: str, absent: str) -> None:
     """Published models import one and use nothing of it."""
     module = importlib.import_module(f"ttnn.{name}")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 Watcher = TypeVar("Watcher", bound=Callable[..., Any])
-PROFILE, HOOKS, COMPARISON, GRAPH, TRACE, DURATIONS = range(6)
+PROFILE, TRACER, HOOKS, COMPARISON, GRAPH, TRACE, DURATIONS = range(7)
 """Places of the watchers, from the program inwards: a profile sees a call before its hooks do."""
 
 
