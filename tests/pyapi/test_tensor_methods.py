@@ -65,15 +65,15 @@ def test_indices_are_numpys(index: Any, on_device: bool, host: Any, device: Any)
 @pytest.mark.parametrize(
     ("index", "message"),
     [
-        ((..., ...), "single ellipsis"),
-        ((0, 0, 0, 0, 0), "too many indices for tensor of dimension 4"),
-        ((0, 2), "index 2 is out of bounds for dimension 1 with size 2"),
-        ((0, -3), "index -3 is out of bounds"),
+        ((..., ...), "Only one ellipsis"),
+        ((0, 0, 0, 0, 0), "Too many indices for tensor of dimension 4"),
+        ((0, 2), "Index 2 is out of bounds for dimension 1 of size 2"),
+        ((0, -3), "Index -3 is out of bounds"),
         ("x", "got str"),
     ],
 )
 def test_indices_out_of_bounds(index: Any, message: str, host: Any) -> None:
-    with pytest.raises((IndexError, TypeError), match=message):
+    with pytest.raises((IndexError, TypeError, ValueError), match=message):
         host[index]
 
 
@@ -85,4 +85,4 @@ def test_small_facts(host: Any, device: Any) -> None:
     assert tuple(ttnn.to_device(host, device).reshape(1, 1, 6, 4).shape) == (1, 1, 6, 4)
     gone = ttnn.to_device(host, device)
     gone.deallocate()
-    assert repr(gone).startswith("ttnn.Tensor(<deallocated>, shape=Shape([1, 2, 3, 4])")
+    assert repr(gone).startswith("ttnn.Tensor(<buffer is not allocated>, shape=Shape([1, 2, 3, 4])")

@@ -19,6 +19,7 @@ from ttnn._dtypes import L1_ALIGNMENT_BYTES
 from ttnn._enums import Arch, BufferType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
 from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn._places import Places
 from ttnn._state import arch_name, dram_alignment, latest, open_devices
 from ttnn._sub_devices import SubDevices
 from ttnn_shim import session
@@ -35,7 +36,7 @@ _SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920899822825959e-07, 7.0039998997052e19, 1.
 
 
 @api_class("ttnn.Device")
-class MeshDevice(SubDevices):
+class MeshDevice(SubDevices, Places):
     """A mesh of one simulated device; made by `ttnn.open_device`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -141,9 +142,6 @@ class MeshDevice(SubDevices):
 
     def quiesce_devices(self) -> None:
         """Work runs at once: nothing is under way."""
-
-    def get_submeshes(self) -> list[MeshDevice]:
-        return []
 
     def reshape(self, new_shape: MeshShape) -> None:
         if new_shape.mesh_size() != 1:

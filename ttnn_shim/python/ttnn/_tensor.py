@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.errors import InvalidArgument
 
-from ttnn import _core, _numpy, _print
+from ttnn import _core, _numpy, _places, _print
 from ttnn._binding import api_class
 from ttnn._convert import register_class
 from ttnn._dtypes import BLOCK_FLOATS, L1_ALIGNMENT_BYTES, element_size, tile_bytes
@@ -88,8 +88,11 @@ class Tensor:
         layout = layout or (Layout.TILE if dtype in BLOCK_FLOATS else Layout.ROW_MAJOR)
         if dtype in BLOCK_FLOATS and layout is not Layout.TILE:
             raise _core.error(InvalidArgument, "Layout must be Layout::TILE for bfloat8_b or bfloat4_b!", "ttnn.Tensor")
-        if col_tilize:
-            raise _core.error(NotSupported, "col_tilize=True is not implemented", "ttnn.Tensor")
+        if col_tilize:  # exponents are shared along columns: the values are transposed before they are packed
+            if dtype not in BLOCK_FLOATS or array.ndim < 2:
+                message = "col_tilize=True requires BFP dtype (bfloat8_b or bfloat4_b) and two dimensions or more"
+                raise _core.error(InvalidArgument, message, "ttnn.Tensor")
+            array = np.ascontiguousarray(array.swapaxes(-1, -2))
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
         self._handle = new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source, tile)
@@ -173,8 +176,8 @@ class Tensor:
         return StorageType.DEVICE if self._fixed().on_device else StorageType.HOST
 
     def device(self) -> Any:
-        """The device that holds the tensor, None on the host."""
-        if not self._fixed().on_device:
+        """The device that holds the tensor; None on the host and after deallocation."""
+        if not self._fixed().on_device or not self.is_allocated():
             return None
         return self._device or latest()
 
@@ -327,6 +330,14 @@ class Tensor:
             return Tensor(self)
         return self.unpad([0] * len(arg), arg)
 
+    def host_buffer(self) -> Any:
+        self._need_host("host_buffer")
+        return _places.DistributedHostBuffer(self._read())
+
+    def extract_shard(self, core_id: int) -> Tensor:
+        result: Tensor = _places.extract_shard(self, core_id)
+        return result
+
     def _need_host(self, method: str) -> None:
         if self._info().on_device:
             raise _core.error(InvalidArgument, "expected a host tensor, got StorageType::DEVICE: use from_device", f"ttnn.Tensor.{method}")
@@ -353,16 +364,19 @@ class Tensor:
         return id(self)
 
     def __getitem__(self, index: Any) -> Any:
-        """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions."""
-        starts, ends, steps, kept = _indices(index, tuple(self.shape))
-        if not self._info().on_device:
-            if any(step != 1 for step in steps):
-                raise _core.error(InvalidArgument, "host tensors are indexed with step 1; move the tensor to a device", "ttnn.Tensor.__getitem__")
-            cut = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, steps, strict=True))]
-            part = Tensor(cut.reshape([cut.shape[i] for i in kept]), self.dtype)
-            return part if part.layout == self.layout else named("to_layout")(part, self.layout)
-        part = named("slice")(self, starts, ends, steps)
-        return part if len(kept) == len(starts) else named("reshape")(part, [part.shape[i] for i in kept])
+        """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions. Bounds are not clamped: the slice op refuses them."""
+        on_device = self._info().on_device
+        starts, ends, steps, kept = _indices(index, tuple(self.shape), on_device=on_device)
+        if on_device:
+            part = named("slice")(self, starts, ends, steps)
+            return part if len(kept) == len(starts) else named("reshape")(part, [part.shape[i] for i in kept])
+        # As in the real package, a stop beyond the end gives values that no one wrote.
+        extents = [end - start for start, end in zip(starts, ends, strict=True)]
+        source = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, strict=True))]
+        cut = np.zeros(extents, source.dtype)
+        cut[tuple(slice(extent) for extent in source.shape)] = source
+        part = Tensor(cut.reshape([extents[i] for i in kept]), self.dtype)
+        return part if part.layout == self.layout else named("to_layout")(part, self.layout)
 
     def __iter__(self) -> Any:
         """The parts along the first dimension."""
@@ -375,40 +389,50 @@ class Tensor:
         info = self._info()
         facts = f"shape={self.shape}, dtype=DataType::{self.dtype.name}, layout=Layout::{self.layout.name}"
         if info.on_device and not info.allocated:
-            return f"ttnn.Tensor(<deallocated>, {facts})"
+            return f"ttnn.Tensor(<buffer is not allocated>, {facts})"
         if not info.has_values and info.volume:
             return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
         floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B", "FP8_E4M3")
         return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
 
 
-def _indices(index: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """(starts, ends, steps, dimensions kept) of an indexing expression."""
+def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[list[int], list[int], list[int], list[int]]:
+    """(starts, ends, steps, dimensions kept) of an indexing expression. Negative bounds count from the end."""
     items = list(index) if isinstance(index, tuple | list) else [index]
-    if items.count(Ellipsis) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if Ellipsis in items:
-        at = items.index(Ellipsis)
-        items[at : at + 1] = [slice(None)] * (len(shape) - len(items) + 1)
-    if len(items) > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    dots = [at for at, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise ValueError("Only one ellipsis ('...') is allowed in a slice.")
+    if dots:
+        items[dots[0] : dots[0] + 1] = [slice(None)] * (len(shape) - len(items) + 1)
+    masked = isinstance(index, Tensor) and len(index.shape) > 0 and index.shape[0] > len(shape)  # its rows count as indices
+    if masked or len(items) > len(shape):
+        hint = " (a tensor is no index: use ttnn.where, ttnn.gather or ttnn.embedding)" if masked else ""
+        raise IndexError(f"Too many indices for tensor of dimension {len(shape)}{hint}")
     items += [slice(None)] * (len(shape) - len(items))
     starts, ends, steps, kept = [], [], [], []
     for dim, (item, size) in enumerate(zip(items, shape, strict=True)):
         if isinstance(item, slice):
-            start, stop, step = item.indices(size)
-            if step < 1:
-                raise InvalidArgument("slice step must be positive", op="ttnn.Tensor.__getitem__")
+            start, stop, step = (item.start or 0), (size if item.stop is None else item.stop), (1 if item.step is None else item.step)
+            if not on_device and step != 1:
+                raise _core.error(InvalidArgument, "host tensors cannot be accessed with a stride; move the tensor to a device", "ttnn.Tensor.__getitem__")
+            if not on_device and (start < 0 or stop < 0):
+                raise TypeError("ttnn.Tensor.__getitem__(): host tensors take no negative bounds; move the tensor to a device")
+            start, stop = (bound + size if bound < 0 else bound for bound in (start, stop))
+            if step < 1 or start < 0 or stop < start:
+                message = (
+                    f"slice [{item.start}:{item.stop}:{item.step}] of dimension {dim} (size {size}): end {stop} must be greater than or equal to start {start}"
+                )
+                raise _core.error(InvalidArgument, message, "ttnn.Tensor.__getitem__")
             kept.append(dim)
         elif isinstance(item, int):
             if not -size <= item < size:
-                raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
+                raise IndexError(f"Index {item} is out of bounds for dimension {dim} of size {size}")
             start, step = item % size, 1
             stop = start + 1
         else:
-            raise TypeError(f"ttnn.Tensor indices must be integers, slices or ellipsis, got {type(item).__name__}")
+            raise TypeError(f"Invalid slice type: ttnn.Tensor indices are integers, slices or ellipsis, got {type(item).__name__}")
         starts.append(start)
-        ends.append(max(stop, start))
+        ends.append(stop)
         steps.append(step)
     return starts, ends, steps, kept
 

@@ -49,7 +49,7 @@ class _Part(types.ModuleType):
         part = self.__name__.removeprefix("ttnn._ttnn.")
         if f"{part}.{name}" in _VALUES:
             return _VALUES[f"{part}.{name}"]
-        if f"{part}.{name}" in ("reports.get_buffers", "reports.get_buffer_pages"):
+        if f"{part}.{name}" in ("reports.get_buffers", "reports.get_buffer_pages", "reports.get_device_info"):
             return getattr(buffers, name)
         home = getattr(ttnn, part.removeprefix("operations.")) if part in ("graph", "operations.experimental", "operations.transformer") else ttnn
         try:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ttnn._device import MeshDevice
+from ttnn._device import MeshDevice, get_memory_view
 from ttnn._dtypes import L1_ALIGNMENT_BYTES
 from ttnn._enums import BufferType, TensorMemoryLayout
 from ttnn._state import dram_alignment
+from ttnn_shim.machine import cards
 
 
 @dataclass(frozen=True)
@@ -95,3 +96,38 @@ def _dealt(row: dict[str, Any], columns: int, banks: int) -> Iterator[tuple[int,
         down, right = divmod(index, across)
         x, y = cores[(down // high * shards_across + right // wide) % len(cores)]
         yield index, y * columns + x, down % high * wide + right % wide
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """Sizes of a device's L1 in bytes, and its cores, as reports name them."""
+
+    num_y_cores: int
+    num_x_cores: int
+    num_y_compute_cores: int
+    num_x_compute_cores: int
+    worker_l1_size: int
+    l1_num_banks: int
+    l1_bank_size: int
+    address_at_first_l1_bank: int
+    address_at_first_l1_cb_buffer: int
+    num_banks_per_storage_core: int
+    num_compute_cores: int
+    num_storage_cores: int
+    total_l1_memory: int
+    total_l1_for_tensors: int
+    total_l1_for_interleaved_buffers: int
+    total_l1_for_sharded_buffers: int
+    cb_limit: int
+
+
+def get_device_info(device: MeshDevice) -> DeviceInfo:
+    card = cards()[device.arch().name.lower()]
+    grid, view = device.compute_with_storage_grid_size(), get_memory_view(device, BufferType.L1)
+    cores, worker, bank = grid.x * grid.y, card.l1_core_bytes, view.total_bytes_per_bank
+    return DeviceInfo(
+        num_y_cores=grid.y + 1, num_x_cores=grid.x, num_y_compute_cores=grid.y, num_x_compute_cores=grid.x, worker_l1_size=worker, l1_num_banks=cores,
+        l1_bank_size=bank, address_at_first_l1_bank=0, address_at_first_l1_cb_buffer=worker - card.l1_bytes, num_banks_per_storage_core=1,
+        num_compute_cores=cores, num_storage_cores=0, total_l1_memory=worker * cores, total_l1_for_tensors=0,
+        total_l1_for_interleaved_buffers=bank * cores, total_l1_for_sharded_buffers=bank * cores, cb_limit=card.l1_bytes,
+    )  # fmt: skip

@@ -13,7 +13,8 @@ from ttnn_shim.paths import arch_dir
 class Card:
     """name, architecture: "n150", "wormhole_b0". grid: columns and rows of worker cores; tensix_grid: of the chip, before harvesting and dispatch.
 
-    l1_unreserved_bytes: of a core, as TT-NN reports it. dram_bytes: of the card; dram_gb_s: peak of all banks.
+    l1_unreserved_bytes: of a core, as TT-NN reports it; l1_core_bytes: all of
+    it; l1_bytes: what tensors and circular buffers share. dram_bytes: of the card; dram_gb_s: peak of all banks.
     """
 
     name: str
@@ -22,6 +23,8 @@ class Card:
     grid: tuple[int, int]
     tensix_grid: tuple[int, int]
     l1_unreserved_bytes: int
+    l1_core_bytes: int
+    l1_bytes: int
     l1_align_bytes: int
     dram_align_bytes: int
     dram_banks: int
@@ -46,10 +49,11 @@ def cards() -> dict[str, Card]:
 
 def _card(name: str, values: dict[str, str]) -> Card:
     whole = {key: int(values[key]) for key in ("grid_x", "grid_y", "tensix_x", "tensix_y")}
+    sizes = {key: int(values[key]) for key in ("l1_unreserved_bytes", "l1_core_bytes", "l1_bytes", "dram_banks", "dram_bytes")}
     return Card(
-        name, values["family"], float(values["clock_ghz"]), (whole["grid_x"], whole["grid_y"]), (whole["tensix_x"], whole["tensix_y"]),
-        int(values["l1_unreserved_bytes"]), int(values["l1_align"]), int(values["dram_align"]), int(values["dram_banks"]), int(values["dram_bytes"]),
-        float(values["dram_bank_gb_s"]),
+        name=name, architecture=values["family"], clock_ghz=float(values["clock_ghz"]), grid=(whole["grid_x"], whole["grid_y"]),
+        tensix_grid=(whole["tensix_x"], whole["tensix_y"]), l1_align_bytes=int(values["l1_align"]), dram_align_bytes=int(values["dram_align"]),
+        dram_bank_gb_s=float(values["dram_bank_gb_s"]), **sizes,
     )  # fmt: skip
 
 
