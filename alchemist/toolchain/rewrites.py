@@ -124,6 +124,14 @@ def reduce_type(up: Edits, op: Operation) -> bool:
     return True
 
 
+def kept_dimension(up: Edits, op: Operation) -> bool:
+    """Whether the result keeps the dimension, which nothing checked: its rank says it."""
+    if "dim" not in op.properties or len(shape(op.operands[0])) != len(shape(op.results[0])) or to_python(op.properties.get("keep_dim", IntegerAttr(0, 1))):
+        return False
+    op.properties["keep_dim"] = IntegerAttr(1, IntegerType(1))
+    return True
+
+
 def flattened(up: Edits, op: Operation) -> bool:
     """The extents of an image whose positions are flattened into one row."""
     sizes = [op.properties.get(name) for name in ("original_height", "original_width")]
@@ -199,10 +207,19 @@ def conversion(up: Edits, op: Operation) -> bool:
         return True
     up.dead.update(value.owner for value in op.operands[1:] if isinstance(value.owner, Operation))
     if op.operands[0].type == op.results[0].type:
-        up.values(op, [op.operands[0]])
+        unchanged(up, op)
     else:
         up.replace(op, "ttnn.to_tensor_spec", op.operands[:1], {})
     return True
+
+
+def unchanged(up: Edits, op: Operation) -> None:
+    """The result is the operand. Of the deallocations of both, the last one stays."""
+    value = op.operands[0]
+    frees = [use.operation for each in (value, op.results[0]) for use in each.uses if use.operation.name in ("ttnn.dealloc", "ttnn.deallocate")]
+    up.values(op, [value])
+    for free in sorted((free for free in frees if free.parent is not None), key=lambda free: free.parent.get_operation_index(free))[:-1]:  # type: ignore[union-attr]
+        up.erase(free)
 
 
 def move_nowhere(up: Edits, op: Operation) -> bool:
@@ -211,7 +228,7 @@ def move_nowhere(up: Edits, op: Operation) -> bool:
     if source is None or target is None or source.on_host != target.on_host or target.on_host != (op.name == "ttnn.from_device"):
         return False
     if source == target:
-        up.values(op, [op.operands[0]])
+        unchanged(up, op)
     else:
         up.replace(op, "ttnn.to_tensor_spec", op.operands[:1], {})
     return True
@@ -263,7 +280,7 @@ def one_chip(up: Edits, op: Operation) -> bool:
     """A mesh of one chip shards nothing. An op over several chips stays, to be read and shown."""
     if shape(op.operands[0]) != shape(op.results[0]):
         return False
-    up.values(op, [op.operands[0]])
+    unchanged(up, op)
     return True
 
 

@@ -31,7 +31,7 @@ class Upgrade(Edits):
         for op in list(module.walk()):
             if op.name == "builtin.module" or op.name == "func.func":
                 self._keys(op)
-            elif op.name.startswith(("ttir.", "ttnn.")):
+            elif op.parent is not None and op.name.startswith(("ttir.", "ttnn.")):
                 self._op(op, table, everywhere)
         self._sweep(module)
 

@@ -83,8 +83,13 @@ TEXTS = {
     "operand_constraints": (_unary("ttir.abs", "operand_constraints = [#tt.operand_constraint<dram|l1>]", _SQUARE, _SQUARE), '"ttir.abs"(%arg0) :'),
     "dimension": (_unary("ttir.broadcast", "dimension = [0]", "tensor<1x64xbf16>", _SQUARE), "broadcast_dimensions = array<i64: 32, 1>"),
     "a cache's result": (
+        _one('"ttnn.fill_cache"(%a, %b) <{batch_offset = 0 : i32}> : (tensor<1x8x64x64xbf16>, tensor<1x8x32x64xbf16>) -> tensor<1x8x64x64xbf16>',
+             "tensor<1x8x64x64xbf16>; tensor<1x8x32x64xbf16>", "tensor<1x8x64x64xbf16>"), "return %arg0"),
+    "the result of a cache in TTIR": (
         _one('"ttir.fill_cache"(%a, %b) <{batch_offset = 0 : i32}> : (tensor<1x8x64x64xbf16>, tensor<1x8x32x64xbf16>) -> tensor<1x8x64x64xbf16>',
              "tensor<1x8x64x64xbf16>; tensor<1x8x32x64xbf16>", "tensor<1x8x64x64xbf16>"), "return %arg0"),
+    "keep_dim of another result than ttnn.argmax has": (
+        _one('"ttnn.argmax"(%a) <{dim = 1 : i32}> : (tensor<32x64xf32>) -> tensor<32x1xui32>', "tensor<32x64xf32>", "tensor<32x1xui32>"), "keep_dim = true"),
     "fillValue": (_one(f'"ttnn.full"(%d) <{{fillValue = 1.0 : f32}}> : (!ttnn.device) -> {_SQUARE}', _SQUARE, _SQUARE, _DEVICE), "fill_value = 1.0"),
     "memory_space": (_one(f'"ttnn.alloc"() <{{address = 64 : i64, memory_space = #tt.memory_space<l1>, size = 64 : i64}}> : () -> {_SQUARE}', _SQUARE, _SQUARE),
                      "buffer_type = #"),
@@ -291,6 +296,20 @@ def test_an_op_over_several_chips_keeps_its_device() -> None:
     printed, applied = _upgraded(_one(operation, _SQUARE, _SQUARE, _DEVICE))
     assert '"ttnn.aggregate_tensor"(%arg0, %0)' in printed
     assert not applied.counts
+
+
+def test_a_move_that_does_nothing_is_deallocated_once() -> None:
+    """The text deallocates the tensor that was moved before the moved one is read; both are one tensor."""
+    type_ = f"tensor<32x64xbf16, {_TILES}>"
+    move = (
+        f'"ttnn.to_device"(%m, %d) : ({type_}, !ttnn.device) -> {type_}\n  "ttnn.deallocate"(%m) : ({type_}) -> ()\n'
+        f'  %1 = "ttnn.abs"(%0) : ({type_}) -> {type_}\n  "ttnn.deallocate"(%0) : ({type_}) -> ()'
+    )
+    text = _one(move, type_, type_, f'{_DEVICE}%m = "ttnn.neg"(%a) : ({type_}) -> {type_}\n  ').replace("return %0", "return %1")
+    printed = _upgraded(text)[0]
+    assert "to_device" not in printed
+    assert printed.count("ttnn.deallocate") == 1
+    assert printed.index("ttnn.abs") < printed.index("ttnn.deallocate")
 
 
 def test_the_command_prints_todays_text_and_says_what_it_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

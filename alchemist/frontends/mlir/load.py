@@ -130,7 +130,9 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, host: 
 
 
 def _is_stablehlo(module: ModuleOp) -> bool:
-    return any(op.name.startswith(("stablehlo.", "chlo.", "sdy.")) for op in module.walk())
+    """Constants of arith alone are StableHLO too."""
+    dialects = {op.name.partition(".")[0] for op in module.walk()}
+    return bool(dialects & {"stablehlo", "chlo", "sdy"}) or ("arith" in dialects and not dialects & {"ttir", "ttnn"})
 
 
 def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:

@@ -171,7 +171,7 @@ def _matmul(op: Operation, inputs: list[Shape]) -> Inferred:
     if batch is None:
         raise VerifyException(f"batch dimensions differ: {list(left)} times {list(right)}")
     expected = batch + (left[-2:-1] if len(left) > 1 else ()) + (right[-1:] if len(right) > 1 else ())
-    if op.name.endswith(".linear") and len(inputs) > 2 and expected:
+    if op.name.endswith(".linear") and len(inputs) > 2 and (expected or math.prod(inputs[2]) > 1):
         need(bool(inputs[2]), "the bias must have at least one dimension")
         biased = broadcast_shapes([expected, inputs[2]])
         if biased is None:

@@ -45,7 +45,7 @@ def sizes_of(op: Operation, sizes: tuple[int, int]) -> tuple[int, int]:
     Raises:
         VerifyException: attributes that are none of it, or a kernel that does not fit.
     """
-    weight = access.shape(op.operands[1]) if len(op.operands) > 1 else None
+    weight = access.shape(op.operands[1]) if "pool" not in op.name else None
     kernel = _pair(op, "kernel", 1) if weight is None else (weight[2], weight[3])
     stride, dilation, padding = _pair(op, "stride", 1), _pair(op, "dilation", 1), _padding(op)
     around = (padding[0] + padding[2], padding[1] + padding[3])
