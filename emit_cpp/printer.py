@@ -9,6 +9,7 @@ from alchemist.ops.spec import REQUIRED, Arg, Kind
 from alchemist.program import model
 from alchemist.program.extract import to_value
 from alchemist.program.text import WIDTH, comment
+from alchemist.program.walk import bound_by
 from emit_cpp import layout
 from emit_cpp.text import quoted
 from emit_cpp.values import render, render_float, render_key, unary_list
@@ -38,7 +39,8 @@ def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]]
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     returned = "Weights" if creates or returns_names(function) else _returned(function)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
-    parameters = [_parameter(parameter) for parameter in function.parameters]
+    rebound = {name for statement in model.statements(function.body) for name in bound_by(statement)}
+    parameters = [_parameter(parameter, rebound) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
     printer = _Printer({parameter.name for parameter in function.parameters}, lists or {})
     if creates:
@@ -49,9 +51,11 @@ def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]]
     return "\n".join([*out, "}"]) + "\n"
 
 
-def _parameter(parameter: model.Parameter) -> str:
+def _parameter(parameter: model.Parameter, rebound: set[str]) -> str:
+    """A tensor that the function rebinds is passed by value: a tensor is a handle, and the caller keeps its own."""
     default = "" if parameter.default is None else f" = {render(parameter.default)}"
-    return f"{_PARAMETERS[parameter.kind]} {parameter.name}{default}"
+    kind = "Tensor" if parameter.kind == "tensor" and parameter.name in rebound else _PARAMETERS[parameter.kind]
+    return f"{kind} {parameter.name}{default}"
 
 
 def _wrap(text: str) -> list[str]:

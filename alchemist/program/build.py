@@ -51,7 +51,7 @@ def build_program(
 ) -> model.Program:
     """The program that both emitters print.
 
-    language: "python" or "cpp"; the only difference is that C++ does not reuse the names of (const) parameters.
+    language: "python" or "cpp"; the only difference is which arguments calls may leave out.
     shared: prepared weights of the entry points before this one of the same program.
 
     Raises:
@@ -95,7 +95,6 @@ def build_from_graph(
     context = Context(
         sources=sources,
         functions={definition.name for definition in definitions} | {node.helper for node in graph.nodes if node.helper},
-        rebind_parameters=language == "python",
         main_file=main_file,
         typical=_typical(graph),
         root=root,
@@ -110,7 +109,7 @@ def build_from_graph(
     outputs = _placed(outputs, graph, inputs)
     functions[-1] = _entry_doc(functions[-1], root, [output for output in outputs if output.place is None], context)
     split = options.split_consteval
-    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", rebind_parameters=context.rebind_parameters, there=there)
+    prepared = prepare_functions(graph, root, sources, main_file, prefix="" if split else "prepare_", there=there)
     taken = local_names | context.functions | prepared.names | {variable.identifier for variable in (*inputs, *outputs)}
     tails: dict[str, str] = {}
     if structured:
@@ -125,9 +124,7 @@ def build_from_graph(
             definition.name = apart.get(definition.name, definition.name)
         context.functions.update(apart.values())
         taken |= set(apart.values())
-        tailed = share_tails(
-            [renamed_function(function, apart) for function in merged.functions], context.functions, rebind_parameters=context.rebind_parameters
-        )
+        tailed = share_tails([renamed_function(function, apart) for function in merged.functions], context.functions)
         functions, tails = [*helper_functions(tailed.functions), *share_module_calls(tailed.functions, taken)], tailed.tails
         functions[-1] = roll_updates(functions[-1], functions, [output.name for output in outputs], gradients_in_order(graph))
         if prepared.functions:
@@ -291,7 +288,7 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     statements = body.build()
     local_names = body.local_names
     if context.rolls_layers:
-        statements = roll_layers(statements, () if context.rebind_parameters else body.parameters)
+        statements = roll_layers(statements)
         local_names |= {name for one in model.statements(statements) for name in bound_by(one)}
     final = statements[-1] if statements else None
     context.result_names[id(definition)] = body.telling_names(final.values) if isinstance(final, model.Return) else []

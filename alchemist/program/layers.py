@@ -21,8 +21,8 @@ _NUMBER = re.compile(r"(\d+)")
 Body = tuple[model.Statement, ...]
 
 
-def roll_layers(body: Body, constants: Collection[str]) -> Body:
-    """The statements, with equal neighbours that contain a loop as one loop. constants: variables that may not be set again."""
+def roll_layers(body: Body) -> Body:
+    """The statements, with equal neighbours that contain a loop as one loop."""
     loops = [index for index, one in enumerate(body) if isinstance(one, model.Loop)]
     if len(loops) > MAX_LOOPS or VARIABLE in _names_in(body):
         return body
@@ -34,7 +34,7 @@ def roll_layers(body: Body, constants: Collection[str]) -> Body:
                 found = _found(body, codes, start, other - first)
                 if found is not None and (best is None or found.size > best.size):
                     best = found
-    return (best.rolled(constants) or body) if best is not None else body
+    return (best.rolled() or body) if best is not None else body
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Layers:
             self.carried = carried
         return carried == self.carried
 
-    def rolled(self, constants: Collection[str]) -> Body | None:
+    def rolled(self) -> Body | None:
         """The function's statements with the loop; None where a layer's value is used as no loop could give it."""
         taken = _names_in(self.body) | RESERVED
         base, second = next((a, b) for a, b in zip(self.turns[0].numbers, self.turns[1].numbers, strict=True) if a != b)
@@ -102,7 +102,7 @@ class _Layers:
                 continue
             if not self._takes_over(before, result):
                 return None
-            copied = before in constants or before in read_behind
+            copied = before in read_behind
             if copied:
                 head.append(model.Assign(names[result], model.TensorRef(before)))
             names[before] = names[result] = names[result] if copied else before

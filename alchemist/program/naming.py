@@ -57,8 +57,8 @@ class Hint:
 class Context:
     """What all functions of a program share.
 
-    functions: names taken by functions. rebind_parameters: whether a parameter's name may be reused (not in C++, where
-    parameters are const). root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not mentioned.
+    functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not
+    mentioned.
     flat: one function for the whole program. rolls_layers: whether layers with loops become one. hints: what a function's first call gives its parameters.
     collections: those that a function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program
     returns in a list, the word before the number in their names. result_names: what a function calls its results, "" where it has no telling name.
@@ -66,7 +66,6 @@ class Context:
 
     sources: Sources
     functions: set[str]
-    rebind_parameters: bool
     main_file: str
     typical: TensorType
     root: Definition

@@ -64,7 +64,6 @@ def prepare_functions(
     main_file: str,
     *,
     prefix: str = "",
-    rebind_parameters: bool = True,
     there: frozenset[str] | None = None,
 ) -> Prepared:
     """The const-eval functions, `prepare` last; empty when no const-eval function exists. prefix: of every function's name.
@@ -73,13 +72,12 @@ def prepare_functions(
     """
     if not graph.const_evals and there is None:
         return Prepared()
-    return _Preparation(graph, root, sources, main_file, prefix, rebind_parameters, there or frozenset()).functions()
+    return _Preparation(graph, root, sources, main_file, prefix, there or frozenset()).functions()
 
 
 class _Preparation:
-    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, rebind_parameters: bool, there: frozenset[str]) -> None:
+    def __init__(self, graph: Graph, root: Definition, sources: Sources, main_file: str, prefix: str, there: frozenset[str]) -> None:
         self._there = there
-        self._rebind_parameters = rebind_parameters
         self._owners = {value: const_eval for const_eval in graph.const_evals for value in const_eval.results}
         self._root = root
         self._sources = sources
@@ -201,8 +199,7 @@ class _Preparation:
         for word in words:
             names.append(unique([identifier(word)], lambda name: name not in names and name not in functions))
         environment: dict[int, model.Value] = {id(leaf): model.TensorRef(one) for leaf, one in zip(made.leaves, names, strict=True)}
-        fixed = set() if self._rebind_parameters else set(names)
-        body = _steps(made, environment, set(names), functions | fixed, {})
+        body = _steps(made, environment, set(names), functions, {})
         parameters = [model.Parameter(name) for name in names] + ([DEVICE] if _uses_device(made.nodes) else [])
         return model.Function(name, tuple(parameters), tuple(body), 1)
 

@@ -47,8 +47,6 @@ class Body(Naming):
         self._name_parameters()
         held = {name: id(value) for name, value in zip(self.parameters, self.parameter_values, strict=True) if value is not None}
         self._constants.update(self._lists.values())
-        if not self._context.rebind_parameters:
-            self._constants.update(self.parameters)
         survivors = {id(value) for value in definition.returns}
         body = self._block(definition.items, held, survivors)
         device = self._device(definition.items)

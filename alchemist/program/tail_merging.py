@@ -45,8 +45,8 @@ class _Tail:
     gain: int
 
 
-def share_tails(functions: Sequence[model.Function], taken: set[str], *, rebind_parameters: bool) -> Shared:
-    """taken: names of functions, to which those of the new ones are added. rebind_parameters: False in C++."""
+def share_tails(functions: Sequence[model.Function], taken: set[str]) -> Shared:
+    """taken: names of functions, to which those of the new ones are added."""
     *others, entry = functions
     shared = Shared(list(others))
     by_class: dict[str, list[model.Function]] = {}
@@ -55,7 +55,7 @@ def share_tails(functions: Sequence[model.Function], taken: set[str], *, rebind_
             by_class.setdefault(function.module, []).append(function)
     for group in by_class.values():
         while len(group) > 1 and (tail := _best(group)) is not None:
-            _extract(tail, shared, taken, rebind_parameters)
+            _extract(tail, shared, taken)
             gone = {function.name for function in tail.members}
             group = [function for function in group if function.name not in gone]
     return Shared([*shared.functions, entry], shared.tails)
@@ -155,7 +155,7 @@ def _parameter(one: model.Parameter) -> model.Value:
     return model.NumberRef(one.name) if one.kind == "number" else model.ParameterRef(one.name)
 
 
-def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bool) -> None:
+def _extract(tail: _Tail, shared: Shared, taken: set[str]) -> None:
     first = tail.members[0]
     variables = {name for one in model.statements(first.body) for name in bound_by(one)}
     aligned = align(tail.bodies, variables | {parameter.name for parameter in first.parameters})
@@ -165,8 +165,6 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str], rebind_parameters: bo
     taken.add(name)
     constants = _constants(body, first.parameters)
     inputs = tail.inputs[0]
-    if not rebind_parameters:
-        body, inputs = _constant_parameters(body, inputs)
     parameters = [model.Parameter(name) for name in inputs]
     read = _collections(body)
     collections = [parameter for parameter in first.parameters if parameter.kind in ("weights", "kept") and parameter.name in read]
@@ -227,20 +225,6 @@ def _as_function(body: Sequence[model.Statement], inputs: Sequence[str]) -> tupl
         held -= bound_by(one)
         out.append(one)
     return tuple(out)
-
-
-def _constant_parameters(body: tuple[model.Statement, ...], inputs: list[str]) -> tuple[tuple[model.Statement, ...], list[str]]:
-    """(statements that bind no parameter, parameters): a variable of that name starts as a parameter of another one."""
-    bound = {name for statement in model.statements(body) for name in bound_by(statement)}
-    names = Renaming()
-    for name in inputs:
-        names.bind(name, f"{name}_in" if name in bound else name)
-    parameters = [f"{name}_in" if name in bound else name for name in inputs]
-    try:
-        return names.block(body, body), parameters
-    except Mismatch:  # a loop carries it
-        starts = [model.Assign(name, model.TensorRef(f"{name}_in")) for name in inputs if name in bound]
-        return (*starts, *body), parameters
 
 
 def _collections(body: Sequence[model.Statement]) -> set[str]:

@@ -97,16 +97,13 @@ def forms(rebound: str = "y") -> list[model.Function]:
     return [one, two, three]
 
 
-@pytest.mark.parametrize("rebind", [True, False])
-def test_ends_are_shared(rebind: bool) -> None:
+def test_ends_are_shared() -> None:
     given = forms()
-    shared = share_tails([*given, entry(*given)], {"one", "two", "three", "net"}, rebind_parameters=rebind)
+    shared = share_tails([*given, entry(*given)], {"one", "two", "three", "net"})
     assert [one.name for one in shared.functions] == ["one_tail", "one", "two", "three", "net"]
     assert shared.tails == {"one": "one_tail", "two": "one_tail"}
     tail, one, two, three, _ = shared.functions
-    assert [parameter.name for parameter in tail.parameters] == (["y", "x"] if rebind else ["y_in", "x"])
-    bound = {name for statement in tail.body if isinstance(statement, model.Call) for name in statement.results}
-    assert rebind or not bound & {parameter.name for parameter in tail.parameters}
+    assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
     assert one.body[-1] == model.CallFunction("one_tail", (model.TensorRef("y"), model.TensorRef("x")), (), returned=True)
     assert two.body[-1] == model.CallFunction("one_tail", (model.TensorRef("w"), model.TensorRef("x")), (), returned=True)
     assert three == given[2]
@@ -118,7 +115,7 @@ def test_an_end_begins_at_a_call_where_a_body_is_one_paragraph() -> None:
     steps = [f"z = {op} z" for op in ("exp", "sin", "cos", "relu") * 6]
     one = function("one", "x", "# 7: all", "y = relu x", "z = add y x", *steps, "return exp z")
     two = function("two_long", "x", "# 7: all", "w = sin x", "y = relu w", "z = add y w", "del y w", *steps, "return exp z")
-    shared = share_tails([one, two, entry(one, two)], set(), rebind_parameters=True)
+    shared = share_tails([one, two, entry(one, two)], set())
     tail, short, _, _ = shared.functions
     assert tail.name == "one_tail"
     assert [parameter.name for parameter in tail.parameters] == ["y", "x"]
@@ -136,7 +133,7 @@ def test_ends_that_differ_in_integers_take_them() -> None:
         return model.Function(name, made.parameters, (*made.body[:-2], shaped, *made.body[-2:]), 1, module="Layer")
 
     given = [form("one", "exp", 64), form("two", "relu", 128), form("three", "sin", 64)]
-    shared = share_tails([*given, entry(*given)], set(), rebind_parameters=True)
+    shared = share_tails([*given, entry(*given)], set())
     tail = shared.functions[0]
     (size,) = (parameter.name for parameter in tail.parameters if parameter.kind == "number")
     handed = {one.name: one.body[-1].arguments[-1] for one in shared.functions[1:4] if isinstance(one.body[-1], model.CallFunction)}
@@ -149,9 +146,9 @@ def test_ends_that_differ_in_integers_take_them() -> None:
 def test_ends_of_other_classes_and_short_ones_stay() -> None:
     one, two, _ = forms()
     two = function("two", "x", "q = relu x", *end("q", "x"), module="Other")
-    assert share_tails([one, two, entry(one, two)], set(), rebind_parameters=True).functions == [one, two, entry(one, two)]
+    assert share_tails([one, two, entry(one, two)], set()).functions == [one, two, entry(one, two)]
     short = [function(name, "x", f"y = {op} x", "", "return exp y") for name, op in (("one", "exp"), ("two", "relu"))]
-    assert not share_tails([*short, entry(*short)], set(), rebind_parameters=True).tails
+    assert not share_tails([*short, entry(*short)], set()).tails
 
 
 def test_a_list_is_not_handed_to_an_end() -> None:
@@ -162,7 +159,7 @@ def test_a_list_is_not_handed_to_an_end() -> None:
         return model.Function(name, begun.parameters, (begun.body[0], *listed, joined, *begun.body[1:]), 1, module="Layer")
 
     given = [filled("one", "exp"), filled("two", "relu")]
-    shared = share_tails([*given, entry(*given)], set(), rebind_parameters=True)
+    shared = share_tails([*given, entry(*given)], set())
     assert [parameter.name for parameter in shared.functions[0].parameters] == ["y", "x"]  # the end starts behind the join
 
 

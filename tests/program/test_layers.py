@@ -91,7 +91,7 @@ def layer(number: int, given: str, result: str, *, weight: str = "w") -> list[mo
 
 
 def test_what_is_carried_keeps_the_name_of_what_comes_first() -> None:
-    made = roll_layers((*layer(0, "x", "y"), *layer(1, "y", "z"), call("z", model.TensorRef("z"))), ())
+    made = roll_layers((*layer(0, "x", "y"), *layer(1, "y", "z"), call("z", model.TensorRef("z"))))
     (loop,) = (one for one in made if isinstance(one, model.Loop))
     assert (loop.start, loop.stop, loop.step, loop.variable) == (0, model.Literal(2), 1, "layer")
     assert model.WeightRef(("w_", model.Index("layer"))) in [
@@ -101,7 +101,7 @@ def test_what_is_carried_keeps_the_name_of_what_comes_first() -> None:
 
 def test_only_layers_that_count_on() -> None:
     body = (*layer(0, "x", "y"), *layer(1, "y", "z"), *layer(3, "z", "a"))
-    made = roll_layers(body, ())
+    made = roll_layers(body)
     assert made[-2:] == (call("a", model.TensorRef("x")), body[-1])
     assert sum(isinstance(one, model.Loop) for one in made) == 2
 
@@ -116,13 +116,7 @@ def test_only_layers_that_count_on() -> None:
     ids=["other weights", "nothing counts", "an inner value is used behind"],
 )
 def test_what_stays(body: tuple[model.Statement, ...]) -> None:
-    assert roll_layers(body, ()) == body
-
-
-def test_a_constant_is_copied() -> None:
-    """In C++ parameters cannot be set."""
-    made = roll_layers((*layer(0, "x", "y"), *layer(1, "y", "z"), call("z", model.TensorRef("z"))), {"x"})
-    assert model.Assign("y", model.TensorRef("x")) in made
+    assert roll_layers(body) == body
 
 
 def op(result: str, *inputs: str) -> model.Call:
@@ -186,7 +180,7 @@ ROLLED: dict[str, tuple[list[model.Statement], str]] = {  # what roll_layers mak
 @pytest.mark.parametrize("case", ROLLED)
 def test_layers_become_a_loop(case: str) -> None:
     body, wanted = ROLLED[case]
-    made = roll_layers(tuple(body), ())
+    made = roll_layers(tuple(body))
     text = "; ".join(line.strip() for line in block(made, 0) if line.strip())
     for word in ("ttnn.", 'f"', '"'):
         text = text.replace(word, "")
