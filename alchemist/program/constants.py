@@ -212,12 +212,13 @@ def _config_name(value: model.Value) -> tuple[str, Kind] | None:
 
 
 def _role(call: model.Call, class_name: str) -> str:
-    """What a program config is for: `FC1_MATMUL` by the call's weight, `ATTENTION` by its class."""
+    """What a program config is for: `FC1_GELU_MATMUL` by the call's weight or result and what is fused, `ATTENTION` by its class."""
     for begin, role in _ROLES.items():
         if class_name.startswith(begin):
             return role
-    path = _module_path(call)
-    return f"{constant_case(path[-1])}_MATMUL" if path else "MATMUL"
+    path = _module_path(call) or [result for result in call.results if isinstance(result, str)]
+    fused = [field.op for _, value in call.arguments if isinstance(value, model.Record) for _, field in value.fields if isinstance(field, model.Unary)]
+    return "_".join([*map(constant_case, path[-1:]), *fused, "MATMUL"])
 
 
 def _module_path(call: model.Call) -> list[str]:

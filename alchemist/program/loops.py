@@ -350,7 +350,8 @@ class _Iterations:
         """Whether the joined tensors are those of the loop, perhaps behind one that was made before it."""
         before, behind = join.tensors[: join.offset], join.tensors[join.offset + self.count :]
         whole = len(before) + len(behind) <= 1 and (not before or self.count >= MIN_JOINED) and not (behind and self._carried)
-        good = whole and all(self._search.only_joined(value, join.node, self._span(0)[0]) for value in before)
+        initial = {id(value) for value in self._carried.values()}  # the first iteration reads it, too
+        good = whole and all(self._search.only_joined(value, join.node, self._span(0)[id(value) in initial]) for value in before)
         good = good and all(self._search.made_behind(value, join.node, self._span(self.count - 1)[1]) for value in behind)
         if not good:
             self.hopeless = join.node

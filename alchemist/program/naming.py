@@ -117,7 +117,7 @@ class Naming:
         hints = self._context.hints.get(id(definition), [])
         roles_given = input_roles(definition.parameters) if definition.takes_weights else {}
         wanted: list[tuple[list[str], list[str]]] = []
-        together: dict[tuple[str, ...], list[int]] = {}  # nameless values by the parameters that their statement reads
+        together: dict[tuple[str, ...], list[int]] = {}  # nameless values, and all of a step, by the parameters that their statement reads
         for index, value in enumerate(definition.parameters):
             hint = hints[index] if index < len(hints) else Hint()
             exact = identifier(value.name, "arg") if value.name and not value.key else ""
@@ -135,7 +135,7 @@ class Naming:
                 first.append(role)
             if role := argument_role(value):
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
-            if unnamed:
+            if unnamed or definition.is_step:
                 together.setdefault(tuple(read), []).append(index)
             first += [*sure, *named] if unnamed else [*named, *sure]
             if len(definition.parameters) == 1 and forward:

@@ -292,10 +292,23 @@ def explanation(node: Node) -> str:
     return ""
 
 
+def fused(node: Node) -> str:
+    """What a call does besides what its name says, for the comment behind it: an activation in its config, an operand that it overwrites."""
+    if node.spec.name.endswith("_in_place"):
+        return "in place"
+    for arg, raw in node.arguments:
+        for name, value in raw.fields if isinstance(raw, model.Record) else ():
+            if name in ("fused_activation", "activation") and isinstance(value, model.Unary):
+                return f"{value.op} fused: see {arg.name}"
+    return ""
+
+
 def argument_role(value: Value) -> str:
     """What an op calls the value, perhaps in another form, among its arguments; "" for most values."""
     if _marks_keys(value):
         return "has_keys"
+    if value.node is not None and any(arg.name == "index" for user in value.users for arg, raw in user.arguments if value in values_of(raw)):
+        return "index"
     while True:
         for user in value.users:
             for arg, raw in user.arguments:

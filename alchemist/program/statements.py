@@ -18,7 +18,7 @@ from alchemist.program.loops import element_name
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import Context, Hint, Naming
-from alchemist.program.roles import explanation
+from alchemist.program.roles import explanation, fused
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 
@@ -211,7 +211,8 @@ class Body(Naming):
         renamed: dict[int, str] = {}  # carried values that keep their own name outside
         for carried in loop.carried:
             initial = self._names.get(id(carried.initial), "")
-            dies = last.get(id(carried.initial), -1) <= index or any(one.entering and one.first is carried.initial for one in loop.collected)
+            listed = any((one.entering and one.first is carried.initial) or carried.initial in one.before for one in loop.collected)
+            dies = last.get(id(carried.initial), -1) <= index or listed
             if not (dies and initial and initial not in self._constants and initial not in locked):
                 candidates = self._carried_candidates(loop, carried.first)
                 name = unique(
@@ -258,11 +259,10 @@ class Body(Naming):
         stop = model.Literal(loop.start + loop.count * loop.step)
         for one in loop.collected:
             name = self._kept[id(one.first)]
-            out.append(model.NewList(name))
+            out.append(model.NewList(name, tuple(self._reference(value) for value in one.before)))
             for value in one.before:  # the list holds them from here on
                 own = self._names[id(value)]
-                out.append(model.Append(name, model.TensorRef(own)))
-                if held.pop(own, None) is not None and any(value in user.frees for user in value.users):
+                if own not in inner_held and held.pop(own, None) is not None and any(value in user.frees for user in value.users):
                     out.append(model.Free((own,)))
             self._names.update((id(value), name) for value in (*one.before, *one.values))
             variables = {id(carried.last) for carried in loop.carried}
@@ -317,7 +317,7 @@ class Body(Naming):
             if item.helper:
                 given = tuple(model.NumberArgument(arg.name, value) if isinstance(value, model.Literal) else value for arg, value in arguments)
                 return model.CallFunction(item.helper, given, results, self._shape_note(item))
-            return model.Call(item.spec, arguments, results, self._shape_note(item))
+            return model.Call(item.spec, arguments, results, ", ".join(filter(None, (self._shape_note(item), fused(item)))))
         handed: list[model.Argument] = []
         lists = lists_of(item.function.parameters)
         for parameter, value in zip(item.function.parameters, item.arguments, strict=True):
@@ -408,7 +408,7 @@ class Body(Naming):
         if isinstance(final, Node | CallItem) and [id(v) for v in writes(final)] == [id(v) for v in returns]:
             call = body[-1]
             if isinstance(call, model.Call | model.CallFunction):
-                note = call.note if call.note.startswith(RESHARD) else ""  # what the function returns stands in its docstring
+                note = call.note if call.note.startswith(RESHARD) else fused(final) if isinstance(final, Node) else ""  # the shape stands in the docstring
                 body[-1] = replace(call, results=(), note=note, returned=True)
                 return
         listed = {tuple(id(value) for value in one): name for one in self._returned_lists.values() if (name := self._kept[id(one[0])])}
