@@ -19,12 +19,11 @@ from alchemist.program.constants import name_constants
 from alchemist.program.defaults import with_defaults
 from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
-from alchemist.program.functions import CallItem, Definition, LoopItem, Recovery, calls_of, functions_of, reads
+from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import begins_backward, is_backward
 from alchemist.program.graph import Graph, Node, TensorType
 from alchemist.program.heads import helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
-from alchemist.program.layers import roll_layers
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
@@ -34,6 +33,7 @@ from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_c
 from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
 from alchemist.program.prepare import prepare_functions
+from alchemist.program.runs import flat_items
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
 from alchemist.program.statements import Body, describe
@@ -41,7 +41,6 @@ from alchemist.program.tables import tabulated
 from alchemist.program.tail_merging import share_tails, with_tails
 from alchemist.program.update_loop import roll_updates
 from alchemist.program.variants import places_of
-from alchemist.program.walk import bound_by
 from alchemist.program.weights import SharedWeights, name_prepared_weights
 from alchemist.version import VERSION
 
@@ -100,7 +99,6 @@ def build_from_graph(
         root=root,
         collections=_collections(definitions),
         flat=not structured,
-        rolls_layers=structured and options.recover_loops,
         output_words=_output_words(graph, root, output_names),
     )
     functions, local_names = _bodies(definitions, context)
@@ -256,7 +254,7 @@ def _collections(definitions: Sequence[Definition]) -> dict[int, tuple[str, ...]
     """The collections that a function needs, for callees first."""
     uses: dict[int, tuple[str, ...]] = {}
     for definition in definitions:
-        parts = [part for item in definition.items for part in (item.body if isinstance(item, LoopItem) else [item])]
+        parts = flat_items(definition.items)
         values = [value for part in parts for value in reads(part) if definition.holds(value)]
         values += [value for value in definition.returns if definition.holds(value)]
         values += [one.copy for part in parts if isinstance(part, Node) for one in part.kept]
@@ -286,10 +284,6 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     """The function and the names of its variables."""
     body = Body(definition, context)
     statements = body.build()
-    local_names = body.local_names
-    if context.rolls_layers:
-        statements = roll_layers(statements)
-        local_names |= {name for one in model.statements(statements) for name in bound_by(one)}
     final = statements[-1] if statements else None
     context.result_names[id(definition)] = body.telling_names(final.values) if isinstance(final, model.Return) else []
     kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
@@ -314,7 +308,7 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
         f"{head}Returns {outputs}" if outputs else head.removesuffix(". "),
         tuple(place for place, places in enumerate(definition.results()) if len(places) > 1),
     )
-    return function, local_names
+    return function, body.local_names
 
 
 def _head(definition: Definition, line: int) -> str:

@@ -28,6 +28,10 @@ _UPDATE = "update"
 ROUND = re.compile(r"@\d{7,}")
 """What a scope's path shows of iterations of a loop that the front end unrolled."""
 _NUMBER = re.compile(r"\d+")
+LAYER = "layer"
+"""The variable of a loop with loops inside."""
+OF_LAYERS = "_of_layers"
+"""Behind the names of lists that such a loop fills."""
 
 
 def step_of(chain: Chain) -> str | None:
@@ -152,7 +156,7 @@ class Collected:
     """A value of every iteration, all of them joined by one op behind the loop, behind values made `before` the loop and before those made `behind` it.
 
     reverse: the op wants the last value first. returned: no op joins them, the function returns them as a list. entering: they are what a carried
-    variable holds before each iteration; `first` is then its value before the loop.
+    variable holds before each iteration; `first` is then its value before the loop. also: values of the first iteration that follow `first` in the list.
     """
 
     first: Value
@@ -162,17 +166,18 @@ class Collected:
     reverse: bool = False
     returned: bool = False
     entering: bool = False
+    also: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
 class LoopItem:
-    """`body` repeated `count` times; `keys` gives the loop form of every weight name and scope that changes.
+    """`body` repeated `count` times; `keys` gives the loop form of every weight name and scope that changes. Layers of a recurrent net have loops inside.
 
     offsets: for an op of the body, argument -> element -> what is added to the loop variable there. collected: what is kept of
     every iteration.
     """
 
-    body: list[Node | CallItem]
+    body: list[Item]
     count: int
     start: int
     step: int
@@ -180,7 +185,7 @@ class LoopItem:
     keys: dict[str, Key]
     carried: list[Carried]
     container: str = ""
-    others: list[list[Node | CallItem]] = field(default_factory=list)
+    others: list[list[Item]] = field(default_factory=list)
     offsets: dict[int, dict[str, dict[int, int]]] = field(default_factory=dict)
     collected: list[Collected] = field(default_factory=list)
 
@@ -200,19 +205,21 @@ def reads(item: Item) -> list[Value]:
 
 def writes(item: Item) -> tuple[Value, ...]:
     if isinstance(item, LoopItem):
-        return (*(carried.last for carried in item.carried), *(value for collected in item.collected for value in collected.values))
+        return tuple(dict.fromkeys([*(carried.last for carried in item.carried), *(value for collected in item.collected for value in collected.values)]))
     return item.results
 
 
 def frees(item: Item) -> list[Value]:
     """Values whose life ends with the item; some of a loop's are its own."""
     if isinstance(item, LoopItem):
-        return [value for row in (item.body, *item.others) for part in row for value in part.frees]
+        return [value for row in (item.body, *item.others) for part in row for value in frees(part)]
     return item.frees
 
 
-def span(item: Node | CallItem) -> tuple[int, int]:
+def span(item: Item) -> tuple[int, int]:
     """Node positions [lo, hi)."""
+    if isinstance(item, LoopItem):
+        return span(item.body[0])[0], span([item.body, *item.others][-1][-1])[1]
     return (item.position, item.position + 1) if isinstance(item, Node) else (item.lo, item.hi)
 
 
@@ -492,5 +499,5 @@ def calls_of(item: Item) -> list[CallItem]:
     if isinstance(item, CallItem):
         return [item]
     if isinstance(item, LoopItem):
-        return [part for part in item.body if isinstance(part, CallItem)]
+        return [call for part in item.body for call in calls_of(part)]
     return []

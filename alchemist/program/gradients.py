@@ -29,7 +29,7 @@ def begins_backward(definition: Definition) -> bool:
     if any(map(is_gradient, definition.parameters)):
         return True
     first = definition.items[0] if definition.items else None
-    if isinstance(first, LoopItem):
+    while isinstance(first, LoopItem):
         first = first.body[0]
     return begins_backward(first.function) if isinstance(first, CallItem) else first is not None and any(map(is_gradient, first.results))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
 
 from alchemist.program import model
-from alchemist.program.functions import CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
+from alchemist.program.functions import LAYER, CallItem, Carried, Collected, Definition, Item, LoopItem, reads, span, writes
 from alchemist.program.gradients import is_gradient
 from alchemist.program.graph import Node, Value, skeleton, values_of
 from alchemist.program.model import Index, Key
@@ -21,11 +20,15 @@ SHORT_PERIOD = 24
 """Up to here also repetitions of a shorter one are looked at: two steps may be alike where one is not."""
 MIN_EQUAL = 4
 """Iterations of a loop of few items in which nothing counts."""
+MAX_JOINED = 4
+"""Values of each iteration that one op joins."""
 MIN_JOINED = 3
 """Iterations of a loop whose results are joined with a tensor from before it."""
 MIN_SAVED = 8
 """Items that a loop of fewer iterations must save."""
 FOREVER = 1 << 60
+MAX_LOOPS = 24
+"""Loops of a function among which equal layers are looked for."""
 LAYERS = "layers"
 """What a loop over several lists of modules at once is over."""
 
@@ -65,9 +68,11 @@ def find_loops(definition: Definition, calls: Sequence[tuple[Definition, CallIte
     for place, value in enumerate(definition.returns):
         places[id(value)] = place
     definition.lists = [[places[id(value)] for value in values] for values in returned if id(values[0]) in places]
+    if not definition.lists and 2 <= sum(isinstance(item, LoopItem) for item in found) <= MAX_LOOPS:  # equal layers with loops inside are a loop over layers
+        definition.items = _with_loops(found, definition, set(), recipe_of)
 
 
-def _with_loops(items: list[Node | CallItem], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> list[Item]:
+def _with_loops(items: Sequence[Item], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> list[Item]:
     search = _Search(items, definition, listable, recipe_of)
     found: list[Item] = []
     index = 0
@@ -88,7 +93,12 @@ def _read_in(items: Sequence[Item]) -> Iterator[tuple[Value, LoopItem | None]]:
 
 def _is_counted(value: Value, loop: LoopItem | None) -> bool:
     """Whether each iteration reads another element of the value's list."""
-    return loop is not None and any(isinstance(piece, Index) for piece in loop.keys.get(element_name(value), ()))
+    return loop is not None and is_counted(loop.keys.get(element_name(value), ()))
+
+
+def is_counted(form: Key) -> bool:
+    """Whether a name is another one in each iteration."""
+    return any(isinstance(piece, Index) for piece in form)
 
 
 def _calls(items: Sequence[Item]) -> list[CallItem]:
@@ -109,9 +119,32 @@ def _listable(definition: Definition, calls: Sequence[tuple[Definition, CallItem
     return found.difference(id(value) for values in nested for value in values)
 
 
+def _loop_signature(loop: LoopItem, parts: Sequence[_Signature], codes: dict[Hashable, int]) -> _Signature:
+    """Of a loop as an item of a loop over layers: what counts inside must be equal, and so must be what each op reads of the others."""
+    numbers = {id(value): (k, r) for k, part in enumerate(loop.body) for r, value in enumerate(writes(part))}
+    outside: dict[int, int] = {}
+
+    def place(value: Value) -> Hashable:
+        return numbers.get(id(value)) or (None if value.key else outside.setdefault(id(value), len(outside)))
+
+    wiring = tuple(tuple(place(value) for value in reads(part)) for part in loop.body)
+    carried = tuple((place(one.initial), place(one.first)) for one in loop.carried)
+    collected = tuple((place(one.first), len(one.before), len(one.behind), one.reverse) for one in loop.collected)
+    counting = tuple(name for name, form in loop.keys.items() if is_counted(form))
+    places = [part.numbers[len(part.numbers) - len(part.places) :] for part in parts]
+    offsets = tuple((repr(loop.offsets.get(id(item))), place) for item, place in zip(loop.body, places, strict=True))
+    code = (tuple(part.code for part in parts), loop.count, loop.start, loop.step, wiring, carried, collected, counting, offsets)
+    named = [number for part in parts for number in part.numbers[: len(part.numbers) - len(part.places)]]
+    cuts = tuple(number for part in parts for number in part.cuts)
+    names = tuple(name for part in parts for name in part.names)
+    return _Signature(codes.setdefault(code, len(codes)), tuple(named), names, (), cuts, tuple(name for part in parts for name in part.files))
+
+
 def _signature(
-    item: Node | CallItem, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable], held: Set[Value]
+    item: Item, definition: Definition, codes: dict[Hashable, int], recipe_of: Callable[[Value], Hashable], held: Set[Value], nested: bool
 ) -> _Signature:
+    if isinstance(item, LoopItem):
+        return _loop_signature(item, [_signature(part, definition, codes, recipe_of, held, nested) for part in item.body], codes)
     weights = _weights(item, definition)
     listed = [value for value in reads(item) if value in held]
     places: list[tuple[str, int]] = []
@@ -138,11 +171,14 @@ def _signature(
     numbers: list[int] = []
     patterns: list[str] = []
     for name in names:
-        parts = _COUNTER.split(name)
+        parts = (_ANY_COUNTER if nested else _COUNTER).split(name)
         numbers += [int(part) for part in parts[1::2]]
         patterns.append("#".join(parts[::2]))
     made = [without_cuts(recipe_of(value)) for value in weights]
-    key = (code, tuple(patterns), tuple((value.type, form) for value, (form, _) in zip(weights, made, strict=True)), tuple(value.type for value in listed))
+    # A layer with a loop inside may read wider weights than the one before it: the next one reads both directions.
+    types = [value.type.dtype if nested else value.type for value in weights]
+    forms = tuple((type_, form) for type_, (form, _) in zip(types, made, strict=True))
+    key = (code, tuple(patterns), forms, tuple(value.type for value in listed))
     cuts = tuple(number for _, found in made for number in found)
     files = tuple(name for value in weights for name in value.made_from)
     return _Signature(codes.setdefault(key, len(codes)), (*numbers, *counts), tuple(names), tuple(places), cuts, files)
@@ -150,6 +186,8 @@ def _signature(
 
 _COUNTER = re.compile(r"(?:(?<=[._])|^)(\d{1,8})(?=\.|$)")
 """A number in a list's path ("blocks.3.mlp") or behind a name ("layers_3.mlp")."""
+_ANY_COUNTER = re.compile(r"(\d+)")
+"""The same of layers with loops inside: "rnn.weight_ih_l3_reverse"."""
 
 
 def _weights(item: Node | CallItem, definition: Definition) -> list[Value]:
@@ -165,13 +203,14 @@ def element_name(value: Value) -> str:
 class _Join:
     """An op behind the loop that reads one value of every iteration: `offset` of its tensors come before those, perhaps others behind.
 
-    reverse: it reads them in reverse order; so are `tensors`.
+    reverse: it reads them in reverse order; so are `tensors`. width: values of each iteration among the tensors.
     """
 
     node: Node
     tensors: Sequence[Value]
     offset: int
     reverse: bool
+    width: int = 1
 
 
 def _counts_on(first: Sequence[int], second: Sequence[int], other: Sequence[int], iteration: int) -> bool:
@@ -332,7 +371,7 @@ class _Iterations:
         return iteration
 
     def _goes_on(self, join: _Join, value: Value, iteration: int) -> bool:
-        place = join.offset + iteration
+        place = join.offset + iteration * join.width
         return place < len(join.tensors) and join.tensors[place] is value
 
     def _last_is_final(self) -> bool:
@@ -348,14 +387,21 @@ class _Iterations:
 
     def _is_collected(self, join: _Join) -> bool:
         """Whether the joined tensors are those of the loop, perhaps behind one that was made before it."""
-        before, behind = join.tensors[: join.offset], join.tensors[join.offset + self.count :]
-        whole = len(before) + len(behind) <= 1 and (not before or self.count >= MIN_JOINED) and not (behind and self._carried)
+        together = self._together(join)
+        start = together[0].offset
+        before, behind = join.tensors[:start], join.tensors[start + self.count * join.width :]
+        whole = [one.offset for one in together] == [*range(start, start + join.width)] and not (join.reverse and join.width > 1)
+        whole = whole and len(before) + len(behind) <= 1 and (not before or self.count >= MIN_JOINED) and not (behind and self._carried)
         initial = {id(value) for value in self._carried.values()}  # the first iteration reads it, too
         good = whole and all(self._search.only_joined(value, join.node, self._span(0)[id(value) in initial]) for value in before)
         good = good and all(self._search.made_behind(value, join.node, self._span(self.count - 1)[1]) for value in behind)
         if not good:
             self.hopeless = join.node
         return good
+
+    def _together(self, join: _Join) -> list[_Join]:
+        """Those of the op that reads several values of each iteration, in the order in which an iteration makes them."""
+        return [one for _, one in sorted(self._joins.items()) if one.tensors is join.tensors]
 
     def _span(self, iteration: int) -> tuple[int, int]:
         """Node positions [lo, hi) of an iteration."""
@@ -378,23 +424,21 @@ class _Iterations:
                 if first.numbers[skipped + slot] != second.numbers[skipped + slot]:
                     offsets.setdefault(id(item), {}).setdefault(name, {})[element] = first.numbers[skipped + slot] - self._base
         carried = [Carried(initial, writes(rows[0][k])[r], writes(rows[-1][k])[r]) for (k, r), initial in sorted(self._carried.items())]
-        collected = [
-            Collected(
-                writes(rows[0][k])[r],
-                [writes(row[k])[r] for row in rows],
-                list(join.tensors[: join.offset]),
-                list(join.tensors[join.offset + self.count :]),
-                join.reverse,
-            )
-            for (k, r), join in sorted(self._joins.items())
-        ]
+        collected = []
+        for (k, r), join in sorted(self._joins.items()):
+            together = self._together(join)
+            if join is together[0]:
+                end = join.offset + self.count * join.width
+                also = tuple(one.tensors[one.offset] for one in together[1:])
+                values, before, behind = (list(part) for part in (join.tensors[join.offset : end], join.tensors[: join.offset], join.tensors[end:]))
+                collected.append(Collected(writes(rows[0][k])[r], values, before, behind, join.reverse, also=also))
         for k, r in sorted(self._returned):
             values = [writes(row[k])[r] for row in rows]
             if (k, r) in self._entering:
                 collected.append(Collected(self._carried[k, r], [self._carried[k, r], *values[:-1]], returned=True, entering=True))
             else:
                 collected.append(Collected(values[0], values, returned=True))
-        variable = "i" if self._step else "_"
+        variable = "_" if not self._step else LAYER if any(isinstance(item, LoopItem) for item in rows[0]) else "i"
         return LoopItem(rows[0], self.count, self._base, self._step or 1, variable, self._keys, carried, self._container, rows[1:], offsets, collected)
 
     def _name(self) -> bool:
@@ -418,10 +462,11 @@ class _Iterations:
             self._step, self._base = 1, 0
         if not self._cuts_count():
             return False
-        keys, self._container = _key_forms(self._search.signatures, self._start, self._period, self._base, self._step)
+        nested = any(isinstance(item, LoopItem) for item in self._search.items[self._start : self._start + self._period])
+        keys, self._container = _key_forms(self._search, self._start, self._period, model.Index(LAYER if nested else "i", self._base, scale=self._step))
         self._container = "" if self._container == PART else self._container  # a layer has as many parts as it has
         self._keys = keys or {}
-        return keys is not None
+        return keys is not None and (nested or not self._search.has_loops)
 
     def _cuts_count(self) -> bool:
         """Whether weights are cut out of their files at multiples of the integer that counts."""
@@ -433,12 +478,14 @@ class _Iterations:
 class _Search:
     """What is known of a function's items: signatures, tensors read that are no weights, who makes each tensor."""
 
-    def __init__(self, items: Sequence[Node | CallItem], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> None:
+    def __init__(self, items: Sequence[Item], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> None:
         codes: dict[Hashable, int] = {}
         self.items = items
+        self.has_loops = any(isinstance(item, LoopItem) for item in items)
+        self.counter = _ANY_COUNTER if self.has_loops else _COUNTER
         lists = definition.argument_lists()
         held = {value for group in lists.values() for value in group.values}
-        self.signatures = [_signature(item, definition, codes, recipe_of, held) for item in items]
+        self.signatures = [_signature(item, definition, codes, recipe_of, held, self.has_loops) for item in items]
         self.data = [[value for value in reads(item) if value not in held and not definition.covers(value)] for item in items]
         self.made = {id(value): (index, result) for index, item in enumerate(items) for result, value in enumerate(writes(item))}
         self.returned = {id(value) for value in definition.returns}
@@ -484,9 +531,10 @@ class _Search:
             lists = [list(values_of(raw)) for _, raw in node.arguments if isinstance(raw, tuple)]
             self._lists[id(node)] = [row for tensors in lists for row in (tensors, tensors[::-1])]
         for index, tensors in enumerate(self._lists[id(node)]):
-            for offset, pair in enumerate(pairwise(tensors[:3])):
-                if pair[0] is value and pair[1] is following:
-                    return _Join(node, tensors, offset, index % 2 == 1)
+            head = [id(one) for one in tensors[: 2 * MAX_JOINED + 1]]
+            width = head.index(id(following)) - head.index(id(value)) if id(value) in head and id(following) in head else 0
+            if 0 < width <= MAX_JOINED and head.index(id(value)) <= width:
+                return _Join(node, tensors, head.index(id(value)), index % 2 == 1, width)
         return None
 
     def only_joined(self, value: Value, joined: Node, start: int) -> bool:
@@ -499,17 +547,19 @@ class _Search:
         return value.node is not None and value.node.position >= end and id(value) not in self.returned and all(user is joined for user in value.users)
 
 
-def _key_forms(signatures: Sequence[_Signature], start: int, period: int, base: int, step: int) -> tuple[dict[str, Key] | None, str]:
+def _key_forms(search: _Search, start: int, period: int, counted: Index) -> tuple[dict[str, Key] | None, str]:
+    """Of each name, its form with the loop's variable; and what is counted. counted: the variable, the number that it starts with and its step."""
+    signatures, counter = search.signatures, search.counter
     forms: dict[str, Key] = {}
     containers: set[str] = set()
     for k in range(period):
         for first, second in zip(signatures[start + k].names, signatures[start + period + k].names, strict=True):
             pieces: list[str | Index] = []
-            ones, twos = _COUNTER.split(first), _COUNTER.split(second)
+            ones, twos = counter.split(first), counter.split(second)
             for position, (one, two) in enumerate(zip(ones, twos, strict=True)):
                 if one != two:
-                    scale = (int(two) - int(one)) // step
-                    pieces.append(Index("i", int(one) - scale * base, scale=scale))
+                    scale = (int(two) - int(one)) // counted.scale
+                    pieces.append(Index(counted.variable, int(one) - scale * counted.offset, scale=scale))
                     containers.add(re.split(r"[._]", ones[position - 1].rstrip("._"))[-1])
                 elif pieces and isinstance(pieces[-1], str):
                     pieces[-1] += one

@@ -11,7 +11,7 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
-from alchemist.program.functions import INITIAL, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
+from alchemist.program.functions import INITIAL, LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
 from alchemist.program.gradients import forms_before, gradient_name, is_gradient
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
@@ -59,7 +59,7 @@ class Context:
 
     functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement not
     mentioned.
-    flat: one function for the whole program. rolls_layers: whether layers with loops become one. hints: what a function's first call gives its parameters.
+    flat: one function for the whole program. hints: what a function's first call gives its parameters.
     collections: those that a function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program
     returns in a list, the word before the number in their names. result_names: what a function calls its results, "" where it has no telling name.
     """
@@ -71,7 +71,6 @@ class Context:
     root: Definition
     collections: Mapping[int, tuple[str, ...]]
     flat: bool = False
-    rolls_layers: bool = False
     hints: dict[int, list[Hint]] = field(default_factory=dict)
     saved_names: dict[str, str] = field(default_factory=dict)
     output_words: Mapping[int, str] = field(default_factory=dict)
@@ -104,6 +103,7 @@ class Naming:
         self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
         self._made_up: set[str] = set()  # names after ops and modules
         self._roles: dict[int, str] = {}  # what an attention calls its inputs
+        self._variable = ""  # of the loop around the present items
         self._unclear: set[tuple[str, int, int]] = set()  # statements of which it is unknown what each target is
 
     # ------------------------------------------------------------------------------------------------------- parameters
@@ -228,7 +228,7 @@ class Naming:
 
     def _own_statements(self, item: Item) -> list[Statement]:
         """Statements of this function's source that the item belongs to."""
-        part = item.body[-1] if isinstance(item, LoopItem) else item
+        part = flat_items([item])[-1]
         infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
         found: dict[tuple[str, int], Statement] = {}
         for info in infos:
@@ -248,7 +248,7 @@ class Naming:
         """For every statement, where the runs of items that belong to it end."""
         finals = Finals()
         for index, item in enumerate(items):
-            part = item.body[-1] if isinstance(item, LoopItem) else item
+            part = flat_items([item])[-1]
             inner = self._inner_statement(part) if isinstance(part, CallItem) else None
             for statement in [*self._own_statements(item), *([inner] if inner else []), *self._helper_statements(part)]:
                 finals.add(statement, index)
@@ -320,6 +320,7 @@ class Naming:
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
         """What a function's source calls a result; of a step of a recurrent layer with the layer's number: hidden_l1."""
         layer = _last_word(item.step_of or "") if _is_step(item) and isinstance(item, CallItem) else ""
+        layer = _NUMBER.sub("", layer) if self._variable == LAYER else layer  # `hidden_reverse` in each layer
         if not layer:
             return list(returned)
         return [name for one in returned if one for name in ([one] if layer == "step" else [f"{one}_{layer}", one])]
@@ -450,7 +451,7 @@ class Naming:
         noun = result_name(item.spec.target)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]
-        bases = bases or [name for name in called if name and name.rstrip("_0123456789") not in self._made_up]
+        bases = bases or [name.removesuffix(OF_LAYERS) for name in called if name and name.rstrip("_0123456789") not in self._made_up]
         return [f"{bases[0]}_{noun}"] if bases and bases[0] and not bases[0].endswith(noun) else []
 
     def _placed_name(self, item: Node | CallItem) -> list[str]:
@@ -571,7 +572,7 @@ class Naming:
         self._note_roles(items)
         wanted = self._unpacked_names(items, finals, last)
         for index, item in enumerate(items):
-            if isinstance(item, LoopItem):
+            if isinstance(item, LoopItem) and item.variable != LAYER:  # what goes through layers keeps the name of what comes first
                 for carried in item.carried:
                     if last.get(id(carried.initial), -1) <= index:
                         wanted[id(carried.initial)] = self._carried_candidates(item, carried.first)[:1]
@@ -629,6 +630,11 @@ class Naming:
     def _carried_candidates(self, loop: LoopItem, first: Value) -> list[str]:
         finals = self._final_items(loop.body)
         for index, item in enumerate(loop.body):
+            if isinstance(item, LoopItem):
+                for carried in item.carried:
+                    if carried.last is first:
+                        return self._carried_candidates(item, carried.first)
+                continue
             for number, value in enumerate(writes(item)):
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
@@ -649,6 +655,7 @@ def _without_number(name: str, paths: Sequence[str]) -> str:
     return base if base and number.isdigit() and any(number in path.split(".") for path in paths[:1]) else name
 
 
+_NUMBER = re.compile(r"^l\d+_?")
 _GIVEN = re.compile(r"[A-Z][A-Za-z0-9]*_\d+")
 """What flax calls a module without a name: `Dense_0`."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from alchemist.program.functions import CallItem, Definition, LoopItem, calls_of
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem
 from alchemist.program.model import Key, OutlineRow
 from alchemist.program.names import numbered
 
@@ -29,8 +30,8 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         if definition.name in expanded:
             return
         expanded.add(definition.name)
-        calls = [(call, item if isinstance(item, LoopItem) else None) for item in definition.items for call in calls_of(item)]
-        made = list(dict.fromkeys(row(call, loop, definition, depth) for call, loop in calls))
+        calls = [(call, loops) for item in definition.items for call, loops in _calls(item)]
+        made = list(dict.fromkeys(row(call, loops, definition, depth) for call, loops in calls))
         functions = {call.function.name: call.function for call, _ in calls}
         alike = {name: [row for row in made if row.function == name] for name in functions}
         if len(made) > MANY:
@@ -40,17 +41,27 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
                 rows.append(one)
             visit(functions[one.function], depth + 1)
 
-    def row(call: CallItem, loop: LoopItem | None, definition: Definition, depth: int) -> OutlineRow:
+    def row(call: CallItem, loops: Sequence[LoopItem], definition: Definition, depth: int) -> OutlineRow:
         function = call.function
         scope = definition.relative(call.path) if call.path != definition.path else ""
-        if loop is not None:
+        for loop in loops:
             scope = _loop_scope(loop.keys.get(scope, (scope,)), loop)
-        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, loop.count if loop else 0)
+        times = math.prod(loop.count for loop in loops) if loops else 0
+        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, times)
 
     visit(root, 1)
     if len(rows) == 1:
         return ()
     return tuple(rows[:MAX_ROWS])
+
+
+def _calls(item: Item, loops: tuple[LoopItem, ...] = ()) -> Iterator[tuple[CallItem, tuple[LoopItem, ...]]]:
+    """The item's calls, and the loops around each."""
+    if isinstance(item, CallItem):
+        yield item, loops
+    elif isinstance(item, LoopItem):
+        for part in item.body:
+            yield from _calls(part, (*loops, item))
 
 
 def _together(rows: Sequence[OutlineRow]) -> OutlineRow:

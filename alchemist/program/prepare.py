@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from alchemist.ops.spec import MOVING, TTNN_OPS
 from alchemist.program import model
 from alchemist.program.alignment import constant_kind
-from alchemist.program.functions import CallItem, Definition, LoopItem, functions_of, reads
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem, calls_of, functions_of, reads
 from alchemist.program.graph import Graph, Node, Value, map_raw
+from alchemist.program.loops import is_counted
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.recipes import Cut, Parts, Recipe, joined, module_of
@@ -112,17 +113,16 @@ class _Preparation:
             body = item.body if isinstance(item, LoopItem) else [item]
             recipes = [recipe for part in body for recipe in self._recipes(part, definition, seen)]
             calls: list[CallItem] = []
-            for part in body:
-                if isinstance(part, CallItem) and id(part.function) in self._plans:
-                    if (id(part.function), part.path) not in called:
-                        called.add((id(part.function), part.path))
-                        calls.append(part)
+            for call in calls_of(item):
+                if id(call.function) in self._plans and (id(call.function), call.path) not in called:
+                    called.add((id(call.function), call.path))
+                    calls.append(call)
             if isinstance(item, LoopItem):
                 counted = self._with_parts(recipes, item, definition)
-                own += [counted.get(recipe.key, recipe) for recipe in recipes if recipe.key in counted or not _varies(recipe.key, item)]
-                recipes = [recipe for recipe in recipes if recipe.key not in counted and _varies(recipe.key, item)]
-                parts += [call for call in calls if not _varies(definition.relative(call.path), item)]
-                calls = [call for call in calls if _varies(definition.relative(call.path), item)]
+                own += [counted.get(recipe.key, recipe) for recipe in recipes if recipe.key in counted or not is_counted(item.keys.get(recipe.key, ()))]
+                recipes = [recipe for recipe in recipes if recipe.key not in counted and is_counted(item.keys.get(recipe.key, ()))]
+                parts += [call for call in calls if not is_counted(item.keys.get(definition.relative(call.path), ()))]
+                calls = [call for call in calls if is_counted(item.keys.get(definition.relative(call.path), ()))]
                 if recipes or calls:
                     parts.append((item, joined(recipes), calls))
             else:
@@ -133,7 +133,7 @@ class _Preparation:
             return None
         return _Plan(definition, joined(own), parts)
 
-    def _recipes(self, item: Node | CallItem, definition: Definition, seen: set[str]) -> list[Recipe]:
+    def _recipes(self, item: Item, definition: Definition, seen: set[str]) -> list[Recipe]:
         return [recipe for value in reads(item) if definition.holds(value) for recipe in self._recipe(value, definition, seen)]
 
     def _recipe(self, value: Value, definition: Definition, seen: set[str]) -> list[Recipe]:
@@ -345,11 +345,6 @@ def _helper_name(made: Recipe, last: Node) -> str:
 
 def _folds(made: Recipe) -> bool:
     return any(node.spec.name == "ttnn.rsqrt" for node in made.nodes)
-
-
-def _varies(key: str, loop: LoopItem) -> bool:
-    """Whether the weight or scope is another one in each iteration."""
-    return any(isinstance(piece, model.Index) for piece in loop.keys.get(key, ()))
 
 
 def _without_constants(signature: object) -> Hashable:

@@ -43,5 +43,5 @@ class Finals:
 def flat_items(items: Sequence[Item]) -> list[Node | CallItem]:
     out: list[Node | CallItem] = []
     for item in items:
-        out += item.body if isinstance(item, LoopItem) else [item]
+        out += flat_items(item.body) if isinstance(item, LoopItem) else [item]
     return out

@@ -11,10 +11,10 @@ from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source
 from alchemist.ops.spec import RESHARD, SHAPING
 from alchemist.program import model
-from alchemist.program.functions import CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
+from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
 from alchemist.program.graph import Kept, Node, Raw, TensorType, Value, map_raw, values_of
 from alchemist.program.kept import UNNAMED
-from alchemist.program.loops import element_name
+from alchemist.program.loops import element_name, is_counted
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import Context, Hint, Naming
@@ -31,8 +31,9 @@ class Body(Naming):
     def __init__(self, definition: Definition, context: Context) -> None:
         super().__init__(definition, context)
         self._loop_keys: Mapping[str, model.Key] = {}
-        self._offsets: Mapping[int, Mapping[str, Mapping[int, int]]] = {}
+        self._offsets: Mapping[int, tuple[str, Mapping[str, Mapping[int, int]]]] = {}  # of ops of a loop's body, with the loop's variable
         self._kept: dict[int, str] = {}  # values of an iteration that are appended to a list, and its name
+        self._leaders: dict[int, int] = {}  # of several values of an iteration that go into one list, the first one
         self._collected: dict[tuple[int, ...], str] = {}  # all values of such a list in an op's order, and its name
         self._added: dict[int, str] = {}  # values made behind the iterations that such a list ends with, and its name
         self._at_front: set[int] = set()  # those of both that are put at the list's front
@@ -109,6 +110,7 @@ class Body(Naming):
                 group = group if {key for part in item.body for key in self._comments(part)} <= group else set()
             if isinstance(item, LoopItem):
                 out += self._loop(item, index, held, last, locked, finals, frozenset(group))
+                made = [carried.last for carried in item.carried]
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
                 note = item.note or explanation(item) if isinstance(item, Node) else ""
@@ -118,9 +120,10 @@ class Body(Naming):
                 elif note:
                     out.append(model.Comment(note))
                 out += self._with_kept(item, statement)
-                for value in writes(item):
-                    if id(value) in self._kept or id(value) in self._added:
-                        out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
+                made = [*writes(item)]
+            for value in made:
+                if id(value) in self._kept or id(value) in self._added:
+                    out.append(model.Append(self._list_name(value, held), self._reference(value), id(value) in self._at_front))
             done = self._done(item, index, held, last, inherited)
             freed = tuple(name for name, value in done.items() if (value in frees(item) or (carried or {}).get(id(value))) and not _only_kept(item, value))
             if freed and (repeats or index + 1 < len(items)):  # behind a function's last statement its variables go by themselves
@@ -230,9 +233,11 @@ class Body(Naming):
         alive = {name for name, value in held.items() if last.get(value, -1) > index}
         lock = frozenset((locked | used | alive) - set(inner_held))
         outer_names, self._names = self._names, self._names | renamed
-        outer_keys, self._loop_keys = self._loop_keys, loop.keys
-        outer_offsets, self._offsets = self._offsets, loop.offsets
-        self._kept.update((id(collected.first), "") for collected in loop.collected if not collected.entering)
+        outer_keys, self._loop_keys = self._loop_keys, {**loop.keys, **{name: form for name, form in self._loop_keys.items() if is_counted(form)}}
+        outer_offsets, self._offsets = self._offsets, {**self._offsets, **{item: (loop.variable, found) for item, found in loop.offsets.items()}}
+        outer_variable, self._variable = self._variable, loop.variable
+        self._kept.update((id(value), "") for collected in loop.collected if not collected.entering for value in (collected.first, *collected.also))
+        self._leaders.update((id(value), id(collected.first)) for collected in loop.collected for value in collected.also)
         self._returned_lists.update((id(one.first), one.values) for one in loop.collected if one.returned)
         self._at_front.update(id(collected.first) for collected in loop.collected if collected.reverse)
         survivors = {id(carried.first) for carried in loop.carried}
@@ -249,7 +254,7 @@ class Body(Naming):
             repeats=True,
             carried=ending,
         )
-        self._loop_keys, self._names, self._offsets, self._numbers = outer_keys, outer_names, outer_offsets, outer_numbers
+        self._loop_keys, self._names, self._offsets, self._numbers, self._variable = outer_keys, outer_names, outer_offsets, outer_numbers, outer_variable
         for one in loop.collected:
             if one.entering:
                 variable = next(preset[id(carried.first)] for carried in loop.carried if carried.initial is one.first)
@@ -353,14 +358,16 @@ class Body(Naming):
         """Of the list that keeps this value of every iteration."""
         if id(value) in self._added:
             return self._added[id(value)]
-        if not self._kept[id(value)]:
+        leader = self._leaders.get(id(value), id(value))
+        if not self._kept[leader]:
             source = value.node.inputs()[0] if value.node is not None and value.node.spec.name in SHAPING and value.node.inputs() else value
             base = self._names.get(id(source), self._names[id(value)])
             base = base if _LAYER.search(base) else base.rstrip("_0123456789")  # hidden_l0 of layer 0, not the second of a name
-            name = unique(self._list_names(self._returned_lists.get(id(value), ()), base), lambda name: self._is_new(name, held))
-            self._kept[id(value)] = name
+            of_layers = [f"{base}{OF_LAYERS}"] if self._variable == LAYER else []
+            name = unique([*of_layers, *self._list_names(self._returned_lists.get(id(value), ()), base)], lambda name: self._is_new(name, held))
+            self._kept[leader] = name
             self.local_names.add(name)
-        return self._kept[id(value)]
+        return self._kept[leader]
 
     def _is_new(self, name: str, held: Mapping[str, int]) -> bool:
         return name not in {*held, *self.local_names, *self._kept.values()} and self._legal(name)
@@ -378,10 +385,11 @@ class Body(Naming):
 
     def _counted(self, item: Node, name: str, value: model.Value) -> model.Value:
         """The argument with the loop variable in it."""
-        offsets = self._offsets.get(id(item), {}).get(name)
+        variable, places = self._offsets.get(id(item), ("", {}))
+        offsets = places.get(name)
         if not offsets or not isinstance(value, model.Items):
             return value
-        numbers = {index: f"i + {n}" if n > 0 else f"i - {-n}" if n else "i" for index, n in offsets.items()}
+        numbers = {index: f"{variable} {'+' if n > 0 else '-'} {abs(n)}" if n else variable for index, n in offsets.items()}
         return model.Items(tuple(model.NumberRef(numbers[i]) if i in numbers else one for i, one in enumerate(value.items)))
 
     def _reference(self, value: Value) -> model.Value:
