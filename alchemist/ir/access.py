@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from alchemist.errors import InputError, InternalError
@@ -68,6 +68,8 @@ _INTEGERS: dict[str, IntegerType] = {
     "UI32Attr": IntegerType(32, Signedness.UNSIGNED),
 }
 _STRINGS = ("StrAttr", "Builtin_StringAttr", "SymbolNameAttr")
+_VALUE = (OpResult, SSAValue)
+"""For isinstance: SSAValue is an abstract class, for which Python's test of a subclass is slow, and most values are results of ops."""
 
 
 def _info(op: Operation) -> OpInfo | None:
@@ -315,7 +317,7 @@ def operand(op: Operation, name: str) -> SSAValue | None:
 
 def shape(value: SSAValue | Attribute) -> tuple[int, ...]:
     """Shape of a value or tensor type."""
-    type_ = value.type if isinstance(value, SSAValue) else value
+    type_ = value.type if isinstance(value, _VALUE) else value
     if not isinstance(type_, TensorType):
         raise InternalError("a tensor was expected", got=str(type_))
     return tuple(type_.get_shape())
@@ -326,7 +328,7 @@ def element_type(value: SSAValue | Attribute) -> str:
 
     Quantised numbers are "si32", which is how the library holds them.
     """
-    type_ = value.type if isinstance(value, SSAValue) else value
+    type_ = value.type if isinstance(value, _VALUE) else value
     of = type_.get_element_type() if isinstance(type_, TensorType) else type_
     return "si32" if isinstance(of, OpaqueType) and of.data[0] == "!quant.uniform" else element_name(of)
 

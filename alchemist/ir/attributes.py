@@ -55,6 +55,8 @@ def table(name: str) -> dict[str, Any]:
 # --- element types ------------------------------------------------------------------------------------------------------
 
 _FLOATS: dict[str, Attribute] = {"f16": Float16Type(), "bf16": BFloat16Type(), "f32": Float32Type(), "f64": Float64Type()}
+_BOOL = IntegerType(1)
+_FLOAT_NAMES = {type(type_): name for name, type_ in _FLOATS.items()}
 _SIGNS = {"i": Signedness.SIGNLESS, "si": Signedness.SIGNED, "ui": Signedness.UNSIGNED}
 _NUMPY_FLOATS: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
 DTYPE_ELEMENTS = {"f32": "f32", "f16": "f16", "bf16": "bf16", "si32": "si32", "u32": "ui32", "u16": "ui16", "u8": "ui8", "i1": "i1"}
@@ -78,6 +80,8 @@ def element(name: str) -> Attribute:
 
 def element_name(type_: Attribute) -> str:
     """Inverse of `element`; tile types give their data type spelled as an element ("bf16", "ui32", "bfp_bf8")."""
+    if (name := _FLOAT_NAMES.get(type(type_))) is not None:  # most values: printing the type takes twenty times as long
+        return name
     if isinstance(type_, IntegerType):
         prefix = {Signedness.SIGNLESS: "i", Signedness.SIGNED: "si", Signedness.UNSIGNED: "ui"}[type_.signedness.data]
         return f"{prefix}{type_.width.data}"
@@ -428,7 +432,7 @@ def _plain_float(attribute: Any) -> float:
 
 
 def _plain_integer(attribute: Any) -> Any:
-    return bool(attribute.value.data) if attribute.type == IntegerType(1) else attribute.value.data
+    return bool(attribute.value.data) if attribute.type == _BOOL else attribute.value.data
 
 
 def _plain_symbol(attribute: Any) -> str:

@@ -145,7 +145,8 @@ def named(dialect: str, *traits: str) -> frozenset[str]:
 
 def has_trait(op: Operation, trait: str) -> bool:
     """Whether the table gives `op` this trait ("pure", "elementwise_unary", "broadcastable" ...)."""
-    return isinstance(op, TTOp) and trait in op.info.traits
+    info = getattr(op, "info", None)  # not isinstance(op, TTOp), which is slow for an abstract class
+    return info is not None and trait in info.traits
 
 
 def tensor_type(value: SSAValue) -> TensorType[Attribute]:

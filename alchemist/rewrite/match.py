@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
@@ -57,7 +57,7 @@ class Found:
 
 def short(value: SSAValue | Operation) -> str:
     """The name of an op, or of the op that computes a value, without its dialect; "" for an argument."""
-    op = value if isinstance(value, Operation) else value.owner
+    op = value.owner if isinstance(value, (OpResult, SSAValue)) else value  # OpResult first: the test for the abstract class is slow
     return op.name.partition(".")[2] if isinstance(op, Operation) else ""
 
 

@@ -90,7 +90,8 @@ def weight_dtype_of(options: CompilerOptions, func: FuncOp, weight: SSAValue) ->
 
     Of a concatenation: the most precise of its parts'.
     """
-    if not options.override_weight_dtype and "ttcore.weight_dtype" not in str(func.properties.get("arg_attrs", "")):
+    facts = func.arg_attrs
+    if not options.override_weight_dtype and not (facts and any("ttcore.weight_dtype" in part.data for part in facts.data)):
         return weight_dtype(options)
     found = {_asked_for(options, func, argument) for argument in _arguments_behind(weight)} - {""}
     if not found:
