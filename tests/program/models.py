@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import emit_cpp
+import emit_py
 from alchemist.frontends.base import Argument, FrontendResult, Output
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TTNNLayout
@@ -106,6 +108,12 @@ class Sketch:
 def program_of(made: FrontendResult, options: CompilerOptions, language: str = "python") -> Program:
     """The program as an export makes it: behind the passes that decide order and lifetimes."""
     return build_program(lower_to_ttnn(made.module, options).module, made, options, language)
+
+
+def emitted(made: FrontendResult, language: str = "python", **options: object) -> dict[str, str]:
+    """The text of each file of the program."""
+    program = program_of(made, CompilerOptions.parse(options), language)
+    return emit_py.emit(program) if language == "python" else emit_cpp.emit(program)
 
 
 def result(

@@ -11,9 +11,11 @@ import torch
 from torch import nn
 
 from alchemist import codegen_py
+from alchemist.frontends.torch import capture
 from alchemist.program import model
 from alchemist.program.defaults import with_defaults
 from tests.program.evaluate import run
+from tests.program.models import emitted
 
 
 def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
@@ -44,18 +46,14 @@ class _Net(nn.Module):
         return hidden
 
 
-def test_one_helper_folds_every_batch_norm(tmp_path: Path) -> None:
+def _with_and_without_functions(net: nn.Module, image: torch.Tensor) -> dict[bool, dict[str, str]]:
+    captured = capture(net.eval(), (image,), {})
+    return {structure: emitted(captured, recover_structure=structure) for structure in (True, False)}
+
+
+def test_one_helper_folds_every_batch_norm() -> None:
     """It makes weights and bias of a convolution of one scale; values are those of the program without functions."""
-    texts = {}
-    for structure in (True, False):
-        made = codegen_py(
-            _Net().eval(),
-            torch.zeros(1, 3, 16, 16),
-            export_path=tmp_path / str(structure),
-            export_golden="none",
-            compiler_options={"recover_structure": structure},
-        )
-        texts[structure] = {name: (made.path / name).read_text() for name in ("main.py", "consteval.py")}
+    texts = _with_and_without_functions(_Net(), torch.zeros(1, 3, 16, 16))
     text = texts[True]["consteval.py"]
     functions = {one.name: one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
     assert [name for name in functions if "batch_norm" in name] == ["fold_batch_norm"]
@@ -82,15 +80,10 @@ class _Pyramid(nn.Module):
 
 
 @pytest.mark.parametrize(("count", "rows"), [(11, 10), (4, 0)])
-def test_many_convolutions_are_rows_of_a_table(tmp_path: Path, count: int, rows: int) -> None:
+def test_many_convolutions_are_rows_of_a_table(count: int, rows: int) -> None:
     """All but the first, whose image is no tiles. A row says what the shape of its weight does not; values are those of the program without functions."""
     net = _Pyramid(count).eval()
-    texts = {}
-    for structure in (True, False):
-        made = codegen_py(
-            net, torch.zeros(1, 3, 64, 64), export_path=tmp_path / str(structure), export_golden="none", compiler_options={"recover_structure": structure}
-        )
-        texts[structure] = {name: (made.path / name).read_text() for name in ("main.py", "consteval.py")}
+    texts = _with_and_without_functions(net, torch.zeros(1, 3, 64, 64))
     tables = [one for one in ast.walk(ast.parse(texts[True]["consteval.py"])) if isinstance(one, ast.For) and isinstance(one.iter, ast.Tuple)]
     assert sum(len(one.iter.elts) for one in tables if isinstance(one.iter, ast.Tuple)) == rows
     for table in tables:

@@ -9,32 +9,28 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import emit_cpp
 import emit_py
-from alchemist.frontends.base import FrontendResult
 from alchemist.frontends.jax import capture
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program
-from alchemist.program.model import Program
 from tests.program.evaluate import run
+from tests.program.models import emitted, program_of
 from tests.program.training import DEPTH, captured_training_step
 
 
-def built(result: FrontendResult, language: str = "python", **options: object) -> Program:
-    chosen = CompilerOptions.parse(options)
-    return build_program(lower_to_ttnn(result.module, chosen).module, result, chosen, language)
-
-
-def emitted(result: FrontendResult, language: str = "python", **options: object) -> dict[str, str]:
-    program = built(result, language, **options)
-    return emit_py.emit(program) if language == "python" else emit_cpp.emit(program)
+@cache
+def lowered() -> ModuleOp:
+    return lower_to_ttnn(captured_training_step().module, CompilerOptions()).module
 
 
 @cache
 def transformer(language: str = "python") -> dict[str, str]:
-    return emitted(captured_training_step(), language)
+    program = build_program(lowered(), captured_training_step(), CompilerOptions(), language)
+    return emit_py.emit(program) if language == "python" else emit_cpp.emit(program)
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +38,9 @@ def files() -> dict[str, str]:
     return transformer()
 
 
-def test_values_are_those_of_the_program_without_functions(files: dict[str, str]) -> None:
-    plain = built(captured_training_step(), recover_structure=False)
+def test_values_are_those_of_the_program_without_functions(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emit_py, "_MAX_BLACK_LINES", 0)
+    plain = program_of(captured_training_step(), CompilerOptions(recover_structure=False))
     outputs = [output.name for output in plain.outputs]
     assert run(files, outputs=outputs) == run(emit_py.emit(plain), outputs=outputs)
 

@@ -51,8 +51,8 @@ def forward_loops(net: nn.Module) -> list[tuple[int, str]]:
     ("net", "wanted"),
     [
         (Net("GRU", 2, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
-        (Net("GRU", 3, both=False), [(0, "layer"), (1, "i")]),
-        (Net("LSTM", 3, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
+        (Net("GRU", 2, both=False), [(0, "layer"), (1, "i")]),
+        (Net("LSTM", 2, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
         (Net("RNN", 2, both=False), [(0, "layer"), (1, "i")]),
         (Net("GRU", 1, both=True), [(0, "i"), (0, "i")]),  # the directions are no layers
     ],

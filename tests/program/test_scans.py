@@ -98,7 +98,10 @@ def size_of(made: Program) -> int:
     return sum(1 for function in made.functions for _ in statements(function.body))
 
 
-@pytest.mark.parametrize("function", [*LOOPS, with_the_counter, fibonacci])
+NIGHTLY = (old_carry, old_carry_alone, new_carry, backwards, with_the_counter)
+
+
+@pytest.mark.parametrize("function", [pytest.param(one, marks=pytest.mark.slow if one in NIGHTLY else ()) for one in (*LOOPS, with_the_counter, fibonacci)])
 def test_work_grows_with_the_number_of_steps(function: Callable[..., Any]) -> None:
     (short, few), (long, many) = program(function, 12), program(function, 36)
     assert many < 5 * few  # 3 when linear, up to 4.3 where short programs have fewer periods to try; 9 when quadratic, 27 when cubic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,27 +176,6 @@ def segformer() -> tuple[nn.Module, torch.Tensor]:
     return SegformerModel(config).eval(), torch.rand(1, 3, 64, 64)
 
 
-def program(module: nn.Module, image: torch.Tensor) -> model.Program:
-    result = capture(module, (image,), {})
-    options = CompilerOptions()
-    return build_program(lower_to_ttnn(result.module, options).module, result, options)
-
-
-def test_stages_are_one_function() -> None:
-    made = program(*segformer())
-    names = [each.name for each in made.functions]
-    assert [name for name in names if name.endswith(("stage", "layer", "attention"))] == ["segformer_attention", "segformer_layer", "segformer_stage"]
-    branches = [one for each in made.functions if each.name == "segformer_attention" for one in each.body if isinstance(one, model.If)]
-    assert len(branches) == 1
-    assert not any(isinstance(value, model.Unused) for each in made.functions for one in model.statements(each.body) for value in _given(one))
-
-
-def _given(statement: model.Statement) -> list[model.Argument]:
-    if not isinstance(statement, model.CallFunction):
-        return []
-    return [one.value if isinstance(one, model.NumberArgument) else one for one in statement.arguments]
-
-
 @pytest.mark.parametrize("language", ["py", pytest.param("cpp", marks=pytest.mark.slow)])
 def test_branches_give_the_models_values(tmp_path: Path, language: str) -> None:
     module, image = segformer()
@@ -203,7 +183,9 @@ def test_branches_give_the_models_values(tmp_path: Path, language: str) -> None:
     done = running.run(made.path, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
     text = (made.path / ("main.py" if language == "py" else "model.cpp")).read_text()
-    assert ('"qkv_proj.weight_t" in weights' if language == "py" else 'weights.contains("qkv_proj.weight_t")') in text
+    assert text.count('"qkv_proj.weight_t" in weights' if language == "py" else 'weights.contains("qkv_proj.weight_t")') == 1
+    if language == "py":  # three stages, one function for each kind of module; golden/stages_python.txt has the whole text
+        assert re.findall(r"def (\w+_(?:attention|layer|stage))\(", text) == ["segformer_attention", "segformer_layer", "segformer_stage"]
 
 
 class Attention(nn.Module):
