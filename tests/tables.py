@@ -1,13 +1,14 @@
 """Tests of a table of cases: one test tries every row, goes on where one fails, and prints all that failed by name.
 
 `--row TEXT` tries the rows alone whose names contain the text; a single one fails with its own traceback.
+`groups` and `together`: cases that are captured or exported together, because most of the time of each is the same work.
 """
 
 from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import product
 from pathlib import Path
@@ -46,6 +47,34 @@ def table(names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], 
         return all_rows
 
     return decorate
+
+
+def groups(cases: Mapping[str, Any], size: int, kind: Callable[[str, Any], object] = lambda name, case: None) -> list[Any]:
+    """Parameters for pytest: dictionaries of up to `size` cases of one kind, named after their first case."""
+    of_kind: dict[object, list[str]] = {}
+    for name, case in cases.items():
+        of_kind.setdefault(kind(name, case), []).append(name)
+    parts = [names[start : start + size] for names in of_kind.values() for start in range(0, len(names), size)]
+    return [pytest.param({name: cases[name] for name in part}, id=f"{part[0]}+{len(part) - 1}") for part in parts]
+
+
+def together(cases: Mapping[str, Any], check: Callable[[list[Any]], object]) -> None:
+    """Checks all cases at once; if that fails, checks each alone and names those that fail."""
+    chosen = {name: case for name, case in cases.items() if all(text in name for text in ONLY)}
+    if not chosen:
+        return
+    try:
+        check(list(chosen.values()))
+    except Exception:
+        failed = []
+        for name, case in chosen.items() if len(chosen) > 1 else ():
+            try:
+                check([case])
+            except Exception as error:  # noqa: BLE001 (whatever a test may raise)
+                failed.append(f"{name}: {type(error).__name__} {str(error).strip()[:600]}")
+        if not failed:
+            raise
+        pytest.fail("\n".join([f"{len(failed)} of {len(chosen)} cases fail (--row NAME: one with its traceback)", *failed]), pytrace=False)
 
 
 def _row(names: Sequence[str], row: Any, number: int, ids: Callable[[Any], Any] | Sequence[str] | None) -> Row:

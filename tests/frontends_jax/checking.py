@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,15 @@ def check(
             eps = 2**-7 if described.dtype == "bfloat16" else tolerance
             np.testing.assert_allclose(actual, expected, rtol=eps, atol=eps * max(1.0, float(np.abs(expected).max())))
     return result
+
+
+def check_functions(cases: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], tolerance: float = 2e-5) -> None:
+    """As `check` of functions with their arguments, captured as one function."""
+
+    def all_of(*given: Any) -> Any:
+        return [function(*arguments) for (function, _), arguments in zip(cases, given, strict=True)]
+
+    check(all_of, tuple(arguments for _, arguments in cases), tolerance=tolerance)
 
 
 def fused_counts(result: FrontendResult) -> Counter[str]:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.frontends_jax.checking import check
+from tests.frontends_jax.checking import check_functions
+from tests.tables import groups, together
 
 
 def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> jax.Array:
@@ -232,9 +233,12 @@ CONTROL: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "function", "args"),
-    [pytest.param(*case, id=case[0]) for case in ELTWISE + ACTIVATIONS + SHAPES + REDUCTIONS + LINEAR + CONTROL],
-)
-def test_equals_jax(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    check(function, args, tolerance=1e-3 if "gelu" in name else 2e-5)
+ALL = {
+    f"{number}_{name}": (function, args, 1e-3 if "gelu" in name else 2e-5)
+    for number, (name, function, args) in enumerate(ELTWISE + ACTIVATIONS + SHAPES + REDUCTIONS + LINEAR + CONTROL)
+}
+
+
+@pytest.mark.parametrize("cases", groups(ALL, 12, lambda name, case: case[2]))
+def test_equals_jax(cases: dict[str, Any]) -> None:
+    together(cases, lambda chosen: check_functions([case[:2] for case in chosen], tolerance=chosen[0][2]))

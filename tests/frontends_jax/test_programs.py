@@ -16,7 +16,8 @@ from alchemist import codegen_py
 from alchemist.errors import UnsupportedOpError
 from alchemist.frontends.jax import capture
 from alchemist.loaded import LoadedProgram
-from tests.frontends_jax.checking import check
+from tests.frontends_jax.checking import check_functions
+from tests.tables import groups, together
 
 
 def rand(*shape: int, seed: int = 0, low: float = -1.0, high: float = 1.0) -> jax.Array:
@@ -291,10 +292,9 @@ ALL = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_equals_jax(name: str) -> None:
-    function, args = ALL[name]
-    check(function, args, tolerance=1e-4)
+@pytest.mark.parametrize("cases", groups(ALL, 8))
+def test_equals_jax(cases: dict[str, Any]) -> None:
+    together(cases, lambda chosen: check_functions(chosen, tolerance=1e-4))
 
 
 @pytest.mark.parametrize(("name", "products"), [("one place per row", 0), ("one place per column", 0), ("two places per row", 1)])
@@ -329,20 +329,27 @@ ON_THE_SIMULATOR = [name for name in ALL if name.startswith(("control", "number"
 ]
 
 
-@pytest.mark.parametrize("name", ON_THE_SIMULATOR)
-def test_program(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", groups({name: ALL[name] for name in ON_THE_SIMULATOR}, 8))
+def test_program(cases: dict[str, Any], tmp_path: Path) -> None:
     """Lowered, emitted and run: integers equal, floats close."""
-    function, args = ALL[name]
-    codegen_py(function, *args, export_path=tmp_path / "out", export_golden="none")
-    values = {argument.name: argument.value() for argument in capture(function, args).arguments}
-    with LoadedProgram(tmp_path / "out") as program:
-        outputs = program(*(values[given] for given in program.inputs))
-    for actual, leaf in zip(outputs, jax.tree.leaves(jax.jit(function)(*args)), strict=True):
-        expected = np.asarray(leaf)
-        if expected.dtype.kind in "iub":
-            np.testing.assert_array_equal(np.asarray(actual).astype(np.int64), expected)
-        else:
-            np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=1e-2)
+
+    def check_all(chosen: list[Any]) -> None:
+        def function(*given: Any) -> Any:
+            return [function(*arguments) for (function, _), arguments in zip(chosen, given, strict=True)]
+
+        args = tuple(arguments for _, arguments in chosen)
+        out = codegen_py(function, *args, export_path=tmp_path / f"{len(chosen)}_{chosen[0][0].__name__}", export_golden="none", overwrite=True).path
+        values = {argument.name: argument.value() for argument in capture(function, args).arguments}
+        with LoadedProgram(out) as program:
+            outputs = program(*(values[given] for given in program.inputs))
+        for actual, leaf in zip(outputs, jax.tree.leaves(jax.jit(function)(*args)), strict=True):
+            expected = np.asarray(leaf)
+            if expected.dtype.kind in "iub":
+                np.testing.assert_array_equal(np.asarray(actual).astype(np.int64), expected)
+            else:
+                np.testing.assert_allclose(actual, expected, rtol=2e-2, atol=1e-2)
+
+    together(cases, check_all)
 
 
 @pytest.mark.parametrize(

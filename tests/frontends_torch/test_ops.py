@@ -9,9 +9,11 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch_checking import Model, check
+from torch_checking import check_functions
 
-CASES: list[Any] = []
+from tests.tables import groups, together
+
+CASES: dict[str, Any] = {}
 
 
 UNARY = (
@@ -24,7 +26,8 @@ ACTIVATIONS = (
 
 
 def case(name: str, function: Callable[..., Any], *inputs: torch.Tensor, mods: tuple[nn.Module, ...] = (), tol: float = 1e-4) -> None:
-    CASES.append(pytest.param(function, inputs, mods, tol, id=name.replace(" ", "_")))
+    name = name.replace(" ", "_")
+    CASES[name if name not in CASES else f"{name}_{len(CASES)}"] = (function, inputs, mods, tol)
 
 
 def i(high: int, *shape: int) -> torch.Tensor:
@@ -635,14 +638,16 @@ case("fftn", lambda t: torch.fft.irfft2(torch.fft.rfft2(t) * 2, s=(6, 7)), r(2, 
 case("spectrogram", lambda t: torch.stft(t, 16, 8, window=torch.hann_window(16), return_complex=True).abs(), r(2, 64))
 
 
+def kind(name: str, case: Any) -> tuple[object, ...]:
+    """Cases of one kind are captured together. Parts of complex numbers alone: their views are negated lazily, behind the ops of other cases too."""
+    return any(part.training for part in case[2]), case[3], name if "complex" in name or "fft" in name else ""
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("function", "inputs", "modules", "tolerance"), CASES)
-def test_op(
-    function: Callable[..., Any],
-    inputs: tuple[torch.Tensor, ...],
-    modules: tuple[nn.Module, ...],
-    tolerance: float,
-) -> None:
-    model = Model(function, *modules)
-    model.train(any(part.training for part in modules))
-    check(model, inputs, tolerance=tolerance)
+@pytest.mark.parametrize("cases", groups(CASES, 12, kind))
+def test_op(cases: dict[str, Any]) -> None:
+    def check_all(chosen: list[Any]) -> None:
+        _, _, modules, tolerance = chosen[0]
+        check_functions([case[:3] for case in chosen], training=any(part.training for part in modules), tolerance=tolerance)
+
+    together(cases, check_all)

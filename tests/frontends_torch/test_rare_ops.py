@@ -10,18 +10,20 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch_checking import Model, check
+from torch_checking import Model, check, check_functions
 
 from alchemist.frontends import vocabulary
 from alchemist.frontends.torch import rules as _rules  # noqa: F401  (fills the tables)
 from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.ir.access import shape
+from tests.tables import groups, together
 
-CASES: list[Any] = []
+CASES: dict[str, Any] = {}
 
 
 def case(name: str, function: Callable[..., Any], *inputs: torch.Tensor, mods: tuple[nn.Module, ...] = ()) -> None:
-    CASES.append(pytest.param(function, inputs, mods, id=name.replace(" ", "_")))
+    name = name.replace(" ", "_")
+    CASES[name if name not in CASES else f"{name}_{len(CASES)}"] = (function, inputs, mods)
 
 
 def i(high: int, *shape: int) -> torch.Tensor:
@@ -276,9 +278,9 @@ case("no differences", lambda t: (t.diff(n=0), t.diff(n=2, prepend=t[..., :1])),
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("function", "inputs", "modules"), CASES)
-def test_rare_op(function: Callable[..., Any], inputs: tuple[torch.Tensor, ...], modules: tuple[nn.Module, ...]) -> None:
-    check(Model(function, *modules).eval(), inputs)
+@pytest.mark.parametrize("cases", groups(CASES, 12))
+def test_rare_op(cases: dict[str, Any]) -> None:
+    together(cases, lambda chosen: check_functions(chosen, training=False))
 
 
 def test_large_permutes_leave_out_dimensions_of_one(monkeypatch: pytest.MonkeyPatch) -> None:

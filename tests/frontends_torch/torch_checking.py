@@ -28,6 +28,27 @@ class Model(nn.Module):
         return self.function(*inputs, *self.parts)
 
 
+def check_functions(
+    cases: Sequence[tuple[Callable[..., Any], Sequence[torch.Tensor], Sequence[nn.Module]]], *, training: bool, tolerance: float = 1e-4
+) -> None:
+    """As `check` of functions with their inputs and modules, captured as one model. Each input is a tensor of its own."""
+    parts = [(function, len(inputs), len(modules)) for function, inputs, modules in cases]
+
+    def all_of(*given: Any) -> Any:
+        inputs, modules = list(given[:tensors]), list(given[tensors:])
+        results = []
+        for function, takes, has in parts:
+            results.append(function(*inputs[:takes], *modules[:has]))
+            del inputs[:takes], modules[:has]
+        return results
+
+    own = [value.clone() for _, inputs, _ in cases for value in inputs]
+    tensors = len(own)
+    model = Model(all_of, *(module for _, _, modules in cases for module in modules))
+    model.train(training)
+    check(model, own, tolerance=tolerance)
+
+
 def check(model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, tolerance: float = 1e-4) -> FrontendResult:
     """Runs the TTIR with the tests' own op meanings and compares every output with the model's own."""
     result = capture(model, args, kwargs)
