@@ -1,6 +1,6 @@
 """Run time of emitted programs on this checkout's simulator against another checkout's: what a change of the kernels costs.
 
-    python -m tests.bench.against CHECKOUT [--models bert,vit] [--exports DIR] [--docs docs/numerics.md]
+    python -m tests.bench.against CHECKOUT [--models bert,vit] [--exports DIR] [--docs docs/lab/numerics.md]
 
 CHECKOUT is a built checkout (`make setup`) of another commit. Its code exports the models of `make bench`, once; each export is then loaded by both
 interpreters, with one thread each, and both make forward calls in turns. Compared are the CPU times of calls that follow each other, and the middle

@@ -1,6 +1,6 @@
 """How far results are from exact, in the fast numerics mode and in the bit model, by op, dtype, math fidelity and width of Dst.
 
-    python -m tests.bench.numerics [--docs docs/numerics.md]     (or: python tests/bench/run.py --only numerics)
+    python -m tests.bench.numerics [--docs docs/lab/numerics.md]     (or: python tests/bench/run.py --only numerics)
 
 An error is |result - exact| / |exact| (L2), exact being float64 on the values that the inputs hold on the device. `--docs` writes the
 tables between the marks of that file.

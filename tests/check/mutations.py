@@ -4,7 +4,7 @@
 
 Each edit is made on a fresh copy of the emitted source and checked on the simulator. Whether it changes the mathematics is judged apart from the
 check: by the distance of its outputs to those of the unedited program, both as `--outputs` writes them, against the unedited program's error.
-`--write` puts the table into docs/check.md. `--rows FILE` keeps what was measured: a run that was broken off goes on there.
+`--write` puts the table into docs/lab/check.md. `--rows FILE` keeps what was measured: a run that was broken off goes on there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 from tests.check import edits
 from tests.check.edited_models import MODELS, build
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "check.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "lab" / "check.md"
 _MARK = "<!-- written by python -m tests.check.mutations --write -->\n"
 # An effect below what the model's data type resolves is noise, whatever the unedited error.
 _RESOLUTION = {"bfloat16": 2.0**-9, "float32": 1e-6}
@@ -286,7 +286,7 @@ def main() -> int:
     parser.add_argument("--wrong", type=int, default=40, metavar="N", help="wrong edits a model and language (40)")
     parser.add_argument("--harmless", type=int, default=20, metavar="N", help="harmless edits a model and language (20)")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="keep the outcomes here; what is there is not run again")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/check.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/lab/check.md")
     parser.add_argument("--verbose", action="store_true", help="a line for each edit")
     options = parser.parse_args()
     models, languages = options.models.split(","), options.languages.split(",")

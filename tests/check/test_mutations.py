@@ -1,4 +1,4 @@
-"""The mutation table of docs/check.md, model by model: what changes the mathematics is caught, what does not is not."""
+"""The mutation table of docs/lab/check.md, model by model: what changes the mathematics is caught, what does not is not."""
 
 from __future__ import annotations
 
