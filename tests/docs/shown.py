@@ -10,6 +10,7 @@ import difflib
 import io
 import re
 import runpy
+import shutil
 import statistics
 import subprocess
 import sys
@@ -162,11 +163,14 @@ def edit(program: Path) -> str:
 
 
 def levels(folder: Path) -> str:
-    """The example exported at each optimization level, and its price."""
+    """The example exported at each optimization level, and its price. folder: has it at level 0."""
     rows = []
     for level in (0, 1, 2):
         program = folder / f"gpt-{level}"
-        _export(str(program), str(level))
+        if level:
+            _export(str(program), str(level))
+        else:
+            shutil.copytree(folder / "gpt", program)
         command, *_, price = _run(program, "--estimate").splitlines()
         rows += [f"$ python examples/gpt/gpt.py gpt-{level} {level}", command, price]
     return "\n".join(rows)

@@ -30,7 +30,7 @@ class Chosen(torch.nn.Module):
         )
 
 
-@pytest.mark.parametrize("codegen", [codegen_py, codegen_cpp])
+@pytest.mark.parametrize("codegen", [codegen_py, pytest.param(codegen_cpp, marks=pytest.mark.slow)])
 def test_a_mask_of_one_column(codegen: object, tmp_path: Path) -> None:
     mask = torch.arange(64).reshape(64, 1) % 3 == 0
     result = codegen(Chosen(), torch.linspace(-4, 4, 64 * 32).reshape(64, 32), mask, export_path=tmp_path / "out")  # type: ignore[operator]
@@ -44,7 +44,7 @@ class AtTheEdge(torch.nn.Module):
         return *whole, rows, torch.cat([rows, x], 1) + 1, nothing.sum(0), torch.nn.functional.celu(nothing), x.logsumexp(1), torch.logaddexp(x, x)
 
 
-@pytest.mark.parametrize("level", [0, 2])
+@pytest.mark.parametrize("level", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_integers_and_tensors_without_elements(level: int, tmp_path: Path) -> None:
     x = torch.linspace(-4, 4, 24).reshape(4, 6)
     x[1] = -INFINITE

@@ -59,13 +59,10 @@ def test_values_stay(batch: int, rows: int, heads: int, bias: bool, language: st
     torch.manual_seed(1)
     x = torch.randn(batch, rows, WIDTH, dtype=torch.bfloat16)
     emit = codegen_py if language == "python" else codegen_cpp
-    pccs = []
-    for level in (0, 2):
-        emit(attention(heads, bias), x, export_path=tmp_path / str(level), compiler_options={"optimization_level": level})
-        pccs.append(checked(tmp_path / str(level)))
-    main = (tmp_path / "2" / ("main.py" if language == "python" else "model.cpp")).read_text()
+    emit(attention(heads, bias), x, export_path=tmp_path / "out", compiler_options={"optimization_level": 2})
+    main = (tmp_path / "out" / ("main.py" if language == "python" else "model.cpp")).read_text()
     assert "create_qkv_heads(" in main and "split_query_key_value" not in main
-    assert pccs[1] > pccs[0] - 1e-4
+    assert checked(tmp_path / "out") > 0.9995
 
 
 def test_a_weight_that_is_not_turned_is_dealt_by_its_transpose(tmp_path: Path) -> None:

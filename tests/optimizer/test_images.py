@@ -118,16 +118,18 @@ class Stem(torch.nn.Module):
 
 # Shards need as many pixels on each core, in whole tiles: 104 x 104 pixels are 338 tiles, which 26 cores share evenly, or 338.
 @pytest.mark.parametrize(
-    ("images", "size", "kernel", "stride", "dtype", "on_shards"),
+    ("images", "size", "kernel", "stride", "dtype", "on_shards", "level"),
     [
-        (2, 64, 7, 2, torch.bfloat16, True),
-        (1, 128, 3, 1, torch.bfloat16, True),
-        (2, 64, 3, 2, torch.float32, False),
-        (1, 104, 7, 2, torch.bfloat16, False),
+        pytest.param(*case, level, id=f"{name}-{level}", marks=pytest.mark.slow if (name, level) in (("pairs of rows", 1), ("every row", 2)) else ())
+        for level in (1, 2)
+        for name, case in {
+            "pairs of rows": (2, 64, 7, 2, torch.bfloat16, True),
+            "every row": (1, 128, 3, 1, torch.bfloat16, True),
+            "float32": (2, 64, 3, 2, torch.float32, False),
+            "uneven shards": (1, 104, 7, 2, torch.bfloat16, False),
+        }.items()
     ],
-    ids=["pairs of rows", "every row", "float32", "uneven shards"],
 )
-@pytest.mark.parametrize("level", [1, 2])
 def test_colours_become_pixels_on_shards(
     images: int, size: int, kernel: int, stride: int, dtype: torch.dtype, on_shards: bool, level: int, tmp_path: Path
 ) -> None:

@@ -39,15 +39,18 @@ def replayed(module: ModuleOp, card: str, l1_small_bytes: int = 0) -> float:
 
 
 # The gains leave room below what the clock of the day says (1.56 and 1.77, 1.36 and 1.75): an exact GELU in a matmul takes as long at every level.
-@pytest.mark.parametrize("card", ["n150", "p150"])
+@pytest.mark.parametrize("card", ["n150", pytest.param("p150", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("text", "gain"), [(layers(), 1.5), (mlp(), 1.3)], ids=["layers", "mlp"])
 def test_level_2_is_faster_than_level_1(text: str, gain: float, card: str) -> None:
     times = [replayed(lowered(text, arch=card, optimization_level=level), card) for level in (0, 1, 2)]
     assert times[2] < times[1] <= times[0] and times[2] < times[0] / gain, times
 
 
-@pytest.mark.parametrize("card", ["n150", "p150"])
-@pytest.mark.parametrize("text", [convolutions(), mlp(), mlp(rows=4096)], ids=["convolutions", "mlp", "tall mlp"])
+@pytest.mark.parametrize("card", ["p150", pytest.param("n150", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(convolutions(), id="convolutions"), pytest.param(mlp(), id="mlp"), pytest.param(mlp(rows=4096), id="tall mlp", marks=pytest.mark.slow)],
+)
 def test_time_beats_the_lexicographic_rule(text: str, card: str) -> None:
     plans = [lowered(text, arch=card, optimization_level=2, layout_policy=policy) for policy in ("time", "lexicographic")]
     by_time, by_rule = (replayed(plan, card, 1 << 15) for plan in plans)

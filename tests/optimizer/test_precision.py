@@ -112,8 +112,8 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("level", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, pytest.param(torch.float32, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_convolutions_have_one_arithmetic_at_all_levels(name: str, dtype: torch.dtype, level: int) -> None:
     """conv2d's own fidelity is HiFi4, also where a product or a choice of configs stands for it; long bfloat16 sums are 32 bits wide."""

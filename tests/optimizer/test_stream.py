@@ -129,7 +129,10 @@ HEADS: dict[str, tuple[Callable[[], Head], int, dict[str, Any], list[tuple[int, 
 }
 
 
-@pytest.mark.parametrize("case", HEADS)
+NIGHTLY = ("at level 1", "weights in bfloat16", "rows of two tiles", "words that no cores divide")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.slow if case in NIGHTLY else ()) for case in HEADS])
 def test_very_wide_products_are_made_in_parts(case: str) -> None:
     head, rows, options, expected = HEADS[case]
     assert heads_of(head(), rows, **options) == expected
