@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,3 +24,13 @@ def same_as_golden(made: str, path: Path) -> None:
     if made != before:
         lines = difflib.unified_diff(before.splitlines(), made.splitlines(), "golden", "now", lineterm="", n=1)
         pytest.fail("\n".join([f"{path.name}: another text; --update-golden writes it", *list(lines)[:200]]), pytrace=False)
+
+
+def json_rows(head: Mapping[str, Any], answers: Mapping[str, Any]) -> str:
+    """JSON text of `head` and its key "answers", one answer a line, or one of its steps where it is a list: what a line of a difference says."""
+    rows = []
+    for name, answer in answers.items():
+        steps = ",\n".join(json.dumps(step) for step in answer) if isinstance(answer, list) else ""
+        rows.append(f"{json.dumps(name)}: " + (f"[\n{steps}\n]" if steps else json.dumps(answer)))
+    keys = "".join(f"{json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items())
+    return f'{{\n{keys}"answers": {{\n' + ",\n".join(rows) + "\n}\n}\n"

@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 sys.path.insert(0, str(REPOSITORY))
 
 from alchemist.verify.environment import TTNN_WHEEL, MockRuntime  # noqa: E402
+from tests.golden import json_rows  # noqa: E402
 
 PROGRAMS = Path(__file__).with_name("memory_programs.py")
 DATA = REPOSITORY / "tests" / "data" / "memory"
@@ -40,8 +41,8 @@ def ask(arch: str, l1_small_bytes: int) -> dict[str, list[dict[str, Any]]]:
 def main() -> None:
     for arch in ARCHS:
         for size in L1_SMALL_BYTES:
-            kept = {"source": f"{TTNN_WHEEL} over a mock {arch}, l1_small_size {size}", "answers": ask(arch, size)}
-            (DATA / f"{arch}-{size}.json").write_text(json.dumps(kept, indent=0) + "\n")
+            source = {"source": f"{TTNN_WHEEL} over a mock {arch}, l1_small_size {size}"}
+            (DATA / f"{arch}-{size}.json").write_text(json_rows(source, ask(arch, size)))
 
 
 if __name__ == "__main__":

@@ -20,10 +20,12 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(ROOT / "ttnn_shim" / "python")]
+sys.path[:0] = [str(HERE), str(ROOT / "ttnn_shim" / "python"), str(ROOT)]
 
 from strategy_cases import cases, program  # noqa: E402
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError, simulator  # noqa: E402
+
+from tests.golden import json_rows  # noqa: E402
 
 DATA = ROOT / "tests" / "data" / "referee"
 CARDS = {"wormhole": "n150", "blackhole": "p150"}
@@ -98,7 +100,7 @@ def record(referee: Path, arch: str) -> None:
                     {"error": "other device ops: " + ", ".join(o["op"] for o in call["device_ops"])},
                 )
     DATA.mkdir(parents=True, exist_ok=True)
-    (DATA / f"strategy_{arch}.json").write_text(json.dumps({"ttnn": report["ttnn"], "answers": answers}, indent=0), encoding="utf-8")
+    (DATA / f"strategy_{arch}.json").write_text(json_rows({"ttnn": report["ttnn"]}, answers), encoding="utf-8")
     print(f"{arch}: {len(answers)} answers recorded")
 
 
