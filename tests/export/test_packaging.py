@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from scikit_build_core.build._pathutil import packages_to_file_mapping
 
 from alchemist.export.standalone import bundle
 from alchemist.verify import environment
@@ -132,3 +133,21 @@ def test_verify_installs_by_hash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     environment._python_with_wheel(tmp_path)
     assert commands[-1][3:] == ["install", "-q", "--require-hashes", "-r", str(environment.LOCK)]
     assert str(environment.TTNN_WHEEL) in [str(pin) for pin, _ in locked(environment.LOCK)]
+
+
+LEFT_OUT_OF_THE_WHEEL = {"emit_extension.py", "calibrate.py", "published_signs.py", "README.md"}
+"""Files that only a build or a development tree needs."""
+
+
+def test_the_wheel_has_every_file_of_its_packages() -> None:
+    """By the build's own rules: templates, tables and C++ texts are data, which nothing imports before a user needs it."""
+    settings = PROJECT["tool"]["scikit-build"]
+    mapping = packages_to_file_mapping(
+        packages=settings["wheel"]["packages"], platlib_dir=Path("wheel"), include=[], src_exclude=settings["sdist"]["exclude"],
+        target_exclude=settings["wheel"]["exclude"], build_dir="build", mode="default",
+    )  # fmt: skip
+    shipped = {str(Path(source)) for source in mapping}
+    folders = ("alchemist/", "emit_py/", "emit_cpp/", "templates/", "ttnn_shim/arch/", "ttnn_shim/python/*/")
+    tracked = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    missing = [name for name in tracked if name not in shipped and Path(name).name not in LEFT_OUT_OF_THE_WHEEL]
+    assert missing == []

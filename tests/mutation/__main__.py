@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.mutation import cpp_reach, forked
-from tests.mutation.choose import BLOCK_LINES, SOURCES, failing, reaching, test_seconds
+from tests.mutation.choose import BLOCK_LINES, SOURCES, failing, reaching, seconds_of_tests
 from tests.mutation.edits import Edit, edits
 from tests.mutation.known import KNOWN
 from tests.mutation.layers import LAYERS, ROOT, layer_of, naming, relevant_tests
@@ -217,7 +217,7 @@ class Tests:
             site=WORK / "site",
             environment=environment(cpp),
             library=library if cpp and library.exists() else None,
-            seconds=test_seconds(),
+            seconds=seconds_of_tests(),
             limit_s=limit_s or self._limit_s,
         )
         if code == forked.BROKEN:

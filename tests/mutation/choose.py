@@ -90,7 +90,7 @@ def failing() -> frozenset[str]:
 
 
 @cache
-def test_seconds() -> dict[str, float]:
+def seconds_of_tests() -> dict[str, float]:
     return {row.test: row.seconds for row in _rows()}
 
 

@@ -50,7 +50,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget() -> None:
-    for function in (choose._rows, choose._noted, choose._named, choose._block_lines, choose.failing, choose.test_seconds):
+    for function in (choose._rows, choose._noted, choose._named, choose._block_lines, choose.failing, choose.seconds_of_tests):
         function.cache_clear()
 
 
@@ -96,7 +96,7 @@ def test_what_is_noted_later_counts(root: Path) -> None:
     put(root / "notes" / "2", root, {"t.py::falsy": []}, failed="t.py::fails")
     assert reaching(7) == ["both"]
     assert choose.failing() == {"t.py::fails"}
-    assert choose.test_seconds() == dict.fromkeys(["t.py::both", "t.py::falsy", "t.py::other"], 0.5)
+    assert choose.seconds_of_tests() == dict.fromkeys(["t.py::both", "t.py::falsy", "t.py::other"], 0.5)
 
 
 OUTSIDE = """\

@@ -1,0 +1,24 @@
+"""The gate itself: every file of tests is collected and tests something."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_test_file_has_tests_and_every_test_has_a_file_that_is_collected() -> None:
+    """pytest passes over a file without tests, and over tests in a file that is not called test_*.py, without a word."""
+    tracked = subprocess.run(["git", "ls-files", "tests/*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    empty, unseen = [], []
+    for name in tracked:
+        functions = [node.name for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.FunctionDef)]
+        tests = [function for function in functions if function.startswith("test_")]
+        if Path(name).name.startswith("test_"):
+            if not tests:
+                empty.append(name)
+        elif tests:
+            unseen.append(f"{name}: {', '.join(tests)}")
+    assert (empty, unseen) == ([], [])
