@@ -14,9 +14,14 @@ from alchemist.ops import (
     reduction,
     transformer,
 )
+from alchemist.ops.axes import pointwise
 from alchemist.ops.spec import TTIR_OPS, TTNN_OPS, OpSpec, TtirSpec, inline_scalar
 
+POINTWISE = frozenset(name for name, spec in TTIR_OPS.items() if spec.axes is pointwise)
+"""TTIR ops of each element by itself, of one or more operands that may be broadcast."""
+
 __all__ = [
+    "POINTWISE",
     "TTIR_OPS",
     "TTNN_OPS",
     "OpSpec",

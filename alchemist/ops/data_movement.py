@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops.axes import along, each_dim, permutes
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
@@ -113,16 +114,16 @@ def _rearrange(inputs: Sequence[Array], attributes: Attributes, shapes: Shapes) 
 ttir("reshape", _reshape)
 ttir("squeeze", _reshape)
 ttir("unsqueeze", _reshape)
-ttir("permute", _permute)
+ttir("permute", _permute, axes=permutes)
 ttir("transpose", _transpose)
 ttir("broadcast", _broadcast)
 ttir("repeat", _repeat("repeat_dimensions"))
 ttir("repeat_interleave", _repeat_interleave)
-ttir("concat", _concat)
-ttir("slice_static", _slice_static)
+ttir("concat", _concat, axes=along("dim"))
+ttir("slice_static", _slice_static, axes=each_dim(lambda size: (0, size, 1), "begins", "ends", "step"))
 ttir("slice_dynamic", _slice_dynamic)
-ttir("pad", _pad)
-ttir("gather", _gather)
+ttir("pad", _pad, axes=each_dim(lambda _size: (0, 0), "padding"))
+ttir("gather", _gather, axes=along("dim"))
 ttir("scatter", _scatter)
 ttir("index", _index)
 ttir("index_select", _index_select)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ir.op_class import named
+from alchemist.ops.axes import Axes, pointwise
 from alchemist.ops.signatures import result_of, signature
 from alchemist.ops.spec import ErrorSample, OpSpec, Sample, TtirSpec, register
 
@@ -56,9 +58,11 @@ def op(
     return spec
 
 
-def ttir(name: str, reference: Reference | None = None, target: str = "") -> None:
-    """Registers a TTIR op: its meaning in numpy and its TTNN counterpart (`target`, without dialect prefix) or rule."""
-    register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else ""))
+def ttir(name: str, reference: Reference | None = None, target: str = "", axes: Axes | None = None) -> None:
+    """Registers a TTIR op: its meaning in numpy, its TTNN counterpart (`target`, without dialect prefix) or rule, and what it does to dims."""
+    if f"ttir.{name}" in named("ttir", "elementwise_unary", "elementwise_binary", "elementwise_ternary"):
+        axes = pointwise
+    register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else "", axes))
 
 
 def same_shape(dtype: str = "bfloat16") -> tuple[Sample, ...]:

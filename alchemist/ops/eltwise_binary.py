@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops.axes import pointwise
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.signatures import has_parameter, python_overloads
 from alchemist.ops.spec import ErrorSample, Sample
@@ -226,4 +227,4 @@ op(
     samples=tuple(Sample(((out, "bfloat16"),) * 3, outputs=(out,)) for _, _, out in BROADCASTS),
     reference=_clamp_tensor,
 )
-ttir("clamp_tensor", _clamp_tensor, target="clamp_tensor")
+ttir("clamp_tensor", _clamp_tensor, target="clamp_tensor", axes=pointwise)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops.axes import contracts
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
@@ -88,7 +89,7 @@ op(
     tolerance=8.0,
     noun="product",
 )
-ttir("matmul", matmul, target="matmul")
+ttir("matmul", matmul, target="matmul", axes=contracts)
 op(
     "linear",
     f"input_tensor_a=a input_tensor_b=b bias {_ARGS}",
@@ -98,5 +99,5 @@ op(
     reference=linear,
     tolerance=8.0,
 )
-ttir("linear", linear, target="linear")
+ttir("linear", linear, target="linear", axes=contracts)
 ttir("dot_general", dot_general)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops.axes import along, dims_of, reduces
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
 
@@ -23,15 +24,6 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
     ((2, 3, 32, 64), (1,), (2, 1, 32, 64)),
 )
 """input shape, reduced dims, output shape with keep_dim."""
-
-
-def dims_of(attributes: Mapping[str, Any], rank: int) -> tuple[int, ...]:
-    """Reduced dims, non-negative and sorted; all when the attribute is absent."""
-    dims = attributes.get("dim_arg")
-    if dims is None:
-        return tuple(range(rank))
-    dims = (dims,) if isinstance(dims, int) else dims
-    return tuple(sorted({dim % rank for dim in dims}))
 
 
 def _reduction(function: Callable[..., Any]) -> Reference:
@@ -54,10 +46,10 @@ for _name, _function, _noun in REDUCTIONS:
         tolerance=8.0,
         noun=_noun,
     )
-    ttir(_name, _reduction(_function), target=_name)
+    ttir(_name, _reduction(_function), target=_name, axes=reduces)
 
-ttir("reduce_and", _reduction(lambda x, **kw: np.all(x != 0, **kw)))
-ttir("reduce_or", _reduction(lambda x, **kw: np.any(x != 0, **kw)))
+ttir("reduce_and", _reduction(lambda x, **kw: np.all(x != 0, **kw)), axes=reduces)
+ttir("reduce_or", _reduction(lambda x, **kw: np.any(x != 0, **kw)), axes=reduces)
 
 
 def _prod(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -75,7 +67,7 @@ op(
     reference=_prod,
     tolerance=16.0,
 )
-ttir("prod", _prod)
+ttir("prod", _prod, axes=reduces)
 
 
 def _argmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -127,7 +119,7 @@ for _name, _first, _function in (("cumsum", "input", np.cumsum), ("cumprod", "in
         reference=_cumulative(_function),
         tolerance=16.0,
     )
-    ttir(_name, _cumulative(_function), target=_name)
+    ttir(_name, _cumulative(_function), target=_name, axes=along("dim"))
 
 
 def _ordered(x: Array, dim: int, descending: bool) -> tuple[Array, Array]:

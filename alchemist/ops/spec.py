@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from alchemist.ops.axes import Axes
 from alchemist.ops.library_names import check_names
 
 
@@ -162,11 +163,13 @@ class TtirSpec:
     reference(inputs, attributes, result_shapes) -> outputs: numpy, float32 (integers stay integers); shares no code with
         the shim's kernels. It is what `.mlir` inputs are checked against.
     target: the TTNN op that it becomes one to one, "" when a rule of alchemist/passes/lower rewrites it.
+    axes: what it does to each dimension (alchemist/ops/axes.py), None for an op whose dims have to stay as they are.
     """
 
     name: str
     reference: Callable[..., Sequence[Any]] | None = None
     target: str = ""
+    axes: Axes | None = None
 
 
 INLINE = "alchemist.inline"

@@ -18,9 +18,8 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase_dead, functions, is_const_eval, replace
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops import POINTWISE
 from alchemist.ops.constants import FixedValues, behind_unit_views, constant_of, number
-from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.passes.convolutions import ELEMENTWISE
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped, sliced
@@ -275,7 +274,7 @@ def _cast_rows(write: Operation, dtype: str) -> None:
 
 # --- TTIR: what a step of decoding computes of its position alone, looked up in a table of all positions. ---
 
-_PER_POSITION = ELEMENTWISE | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY} | {"ttir.concat", "ttir.reshape"}
+_PER_POSITION = POINTWISE | {"ttir.concat", "ttir.reshape"}
 
 
 @register("position-tables", fusing=True)

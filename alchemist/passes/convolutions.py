@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from alchemist.errors import LoweringError
 from alchemist.ir import access
@@ -18,59 +17,20 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, connected, defining, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.location import sources_of
-from alchemist.ir.value import Value, concat
+from alchemist.ir.value import Value, concat, full
+from alchemist.ops import POINTWISE
 from alchemist.ops.constants import FixedValues
-from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
+from alchemist.rewrite.moves import Known, commute, regroup, worked_dims
 
 # --- TTIR: values between 1-D convolutions store channels last, as the kernel reads them; a convolution of kernel size 1 becomes a linear layer. ---
 
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
-_ACTIVATIONS = ("gelu", "silu", "sigmoid", "leaky_relu", "clamp_scalar", "typecast", "pow", "where")
-ELEMENTWISE = frozenset(f"ttir.{name}" for name in (*(name for name, _ in UNARY), *(TTIR_NAMES.get(name, name) for name, *_ in BINARY), *_ACTIVATIONS))
-
-
-def _swapped(dim: int) -> int:
-    return _ORDER[dim % 3]
-
-
-def _rows(op: Operation, name: str) -> None:
-    """Swaps the last two of an attribute's elements, one (or, of padding, a pair) per dimension."""
-    given = list(access.attr(op, name))
-    width = len(given) // 3
-    parts = [given[dim * width : (dim + 1) * width] for dim in _ORDER]
-    access.set_attr(op, name, [one for part in parts for one in part])
-
-
-def _turn_slice(op: Operation) -> None:
-    for name in ("begins", "ends", "step"):
-        _rows(op, name)
-
-
-def _turn_conv(op: Operation) -> None:
-    access.set_attr(op, "channel_dim", 2)
-    access.set_attr(op, "length_dim", 1)
-
-
-def _turn_reduction(op: Operation) -> None:
-    access.set_attr(op, "dim_arg", [_swapped(dim) for dim in access.attr(op, "dim_arg")])
-
-
-_TURNS: dict[str, Callable[[Operation], None]] = {
-    "ttir.slice_static": _turn_slice,
-    "ttir.pad": lambda op: _rows(op, "padding"),
-    "ttir.concat": lambda op: access.set_attr(op, "dim", _swapped(access.attr(op, "dim"))),
-    "ttir.softmax": lambda op: access.set_attr(op, "dimension", _swapped(access.attr(op, "dimension"))),
-    "ttir.conv1d": _turn_conv,
-    **dict.fromkeys(named("ttir", "reduction"), _turn_reduction),
-    **dict.fromkeys(ELEMENTWISE, lambda op: None),
-}
-"""Ops that work on the other order of dimensions as well -> what changes of them, types apart."""
+_TURNED = ((0,), (2,), (1,))
 
 
 @register("conv1d-channels-last", fusing=True)
@@ -83,7 +43,8 @@ class Conv1dChannelsLast(Pass):
             if any(_is_conv(op) for op in ops):
                 for region in _regions(func, ops):
                     _turn(region)
-            for op in ops:
+                erase_dead(func)
+            for op in list(func.body.block.ops):
                 if op.parent is not None and _is_pointwise(op):
                     _as_linear(op)
 
@@ -98,17 +59,14 @@ def _is_permute(op: object) -> bool:
 
 def _data(op: Operation) -> list[SSAValue]:
     """The operands that change places with the result: not a convolution's weights."""
-    return [op.operands[0]] if op.name == "ttir.conv1d" else [value for value in op.operands if shape(value)]
+    turned = regroup(op, _TURNED)
+    return [] if turned is None else [value for value, groups in zip(op.operands, turned.operands, strict=True) if groups]
 
 
 def _may_turn(op: Operation, fixed: FixedValues) -> bool:
-    if op.name not in _TURNS or len(op.results) != 1 or (op.name == "ttir.conv1d" and not _is_conv(op)):
+    if has_trait(op, "rearrangement") or len(op.results) != 1 or op.results[0] in fixed or (op.name == "ttir.conv1d" and not _is_conv(op)):
         return False
-    if has_trait(op, "reduction") and not access.attr(op, "dim_arg"):
-        return False
-    kept = not has_trait(op, "reduction") or access.attr(op, "keep_dim")
-    ranks = {len(shape(value)) for value in _data(op)}
-    return ranks == {3} and op.results[0] not in fixed and (not kept or len(shape(op.results[0])) == 3)
+    return len(worked_dims(op)) == 3 and {len(shape(value)) for value in _data(op)} == {3}
 
 
 def _is_inside(op: Operation) -> bool:
@@ -140,7 +98,7 @@ def _worthwhile(region: list[Operation], fixed: FixedValues) -> list[Operation]:
 def _behind(op: Operation) -> list[Operation]:
     """The op and the elementwise ops that alone read its result, one after another."""
     found = [op]
-    while len(uses := list(found[-1].results[0].uses)) == 1 and uses[0].operation.name in ELEMENTWISE and len(uses[0].operation.operands) == 1:
+    while len(uses := list(found[-1].results[0].uses)) == 1 and uses[0].operation.name in POINTWISE and len(uses[0].operation.operands) == 1:
         found.append(uses[0].operation)
     return found
 
@@ -161,31 +119,10 @@ def _gain(region: list[Operation], fixed: FixedValues) -> int:
 
 
 def _turn(region: list[Operation]) -> None:
-    inside = {id(op) for op in region}
-    turned: dict[SSAValue, SSAValue] = {}
+    turned: Known = {}
     for op in region:
-        data = {id(value) for value in _data(op)}
-        for index, value in enumerate(op.operands):
-            if id(value) in data and not (isinstance(value.owner, Operation) and id(value.owner) in inside) and len(shape(value)) == 3:
-                if value not in turned:  # at its first reader
-                    before = Builder.in_place_of(op)
-                    turned[value] = permuted(before, value, _ORDER)
-                op.operands[index] = turned[value]
-    for op in region:
-        _TURNS[op.name](op)
-        result = op.results[0]
-        if not _is_inside(op):
-            continue
-        dims = shape(result)
-        Rewriter.replace_value_with_new_type(result, tensor(tuple(dims[dim] for dim in _ORDER), element_type(result)))
-        result = op.results[0]
-        outside = [use.operation for use in result.uses if id(use.operation) not in inside]
-        if outside:
-            after = Builder.after(op)
-            after.source = sources_of(op) or None
-            back = permuted(after, result, _ORDER)
-            readers = {id(user) for user in outside}
-            result.replace_uses_with_if(back, lambda use, readers=readers: id(use.operation) in readers)  # type: ignore[misc]
+        if (to := regroup(op, _TURNED)) is not None:
+            commute(op, to, turned)
 
 
 def _is_pointwise(op: Operation) -> bool:
@@ -199,13 +136,11 @@ def _is_pointwise(op: Operation) -> bool:
 
 def _as_linear(op: Operation) -> None:
     b = Builder.in_place_of(op)
-    weight, bias, result = operand(op, "weight"), operand(op, "bias"), op.results[0]
+    weight, bias = operand(op, "weight"), operand(op, "bias")
     assert weight is not None
-    turned = permuted(b, reshaped(b, weight, shape(weight)[:2]), (1, 0))
-    added = reshaped(b, bias, (shape(weight)[0],)) if bias is not None else None
-    name, operands = ("ttir.linear", [op.operands[0], turned, added]) if added is not None else ("ttir.matmul", [op.operands[0], turned])
-    made = b.op(name, operands, {"transpose_a": False, "transpose_b": False}, [result.type])
-    replace(op, [made])
+    turned = Value(b, weight).reshape(*shape(weight)[:2]).permute(1, 0)
+    x, added = Value(b, op.operands[0]), Value(b, bias).reshape(shape(weight)[0]) if bias is not None else None
+    replace(op, [(x.matmul(turned) if added is None else x.op("linear", turned, added)).ssa])
 
 
 # --- Convolutions that TTNN's conv2d cannot do as they stand: three spatial dims, weights that are not parameters. ---
@@ -363,37 +298,30 @@ class DecomposeConv(Pass):
 # channel.
 
 
-def _binary(b: Builder, name: str, lhs: SSAValue, rhs: SSAValue, dims: tuple[int, ...], of: str) -> SSAValue:
-    return b.value(f"ttir.{name}", [lhs, rhs], {}, [tensor(dims, of)])
-
-
 def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None:
     """weight' = weight * factor, bias' = (bias - mean) * factor + offset with factor = scale / sqrt(variance + epsilon)."""
     is_product = has_trait(maker, "product")
     weight, bias = operand(maker, "b" if is_product else "weight"), operand(maker, "bias") if maker.name != "ttir.matmul" else None
     assert weight is not None
-    scale, offset, mean, variance = norm.operands[1:5]
     b = Builder.before(norm)
     b.source = None
-    of, size = element_type(scale), shape(scale)[0]
-    epsilon = b.op("ttir.full", [], {"shape": (size,), "fill_value": float(access.attr(norm, "epsilon"))}, [tensor((size,), of)])
-    deviation = b.op("ttir.rsqrt", [_binary(b, "add", variance, epsilon, (size,), of)], {}, [tensor((size,), of)])
-    factor = _binary(b, "multiply", scale, deviation, (size,), of)
+    scale, offset, mean, variance = (Value(b, value) for value in norm.operands[1:5])
+    size = scale.shape[0]
+    epsilon = full(b, (size,), float(access.attr(norm, "epsilon")), scale.of)
+    factor = scale * (variance + epsilon).op("rsqrt")
     if is_product:
-        along = (size, 1) if access.attr(maker, "transpose_b") else (1, size)
-        weight = rows = _binary(b, "multiply", weight, reshaped(b, factor, along), shape(weight), element_type(weight))
+        weight = rows = (Value(b, weight) * factor.reshape(*((size, 1) if access.attr(maker, "transpose_b") else (1, size)))).ssa
     else:
-        weight, rows = _scaled_rows(b, weight, factor)
+        weight, rows = _scaled_rows(b, weight, factor.ssa)
     if bias is not None:
-        mean = _binary(b, "subtract", mean, reshaped(b, bias, (size,)), (size,), of)
-    moved = _binary(b, "multiply", mean, factor, (size,), of)
-    bias = _binary(b, "subtract", offset, moved, (size,), of)
+        mean = mean - Value(b, bias).reshape(size)
+    bias = (offset - mean * factor).ssa
     name = "ttir.linear" if is_product else maker.name
     made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker), [tensor(shape(maker.results[0]), element_type(norm.results[0]))])
     add_sources(made, maker, *views, norm)
     b.source = sources_of(norm)
     result = reshaped(b, made.results[0], shape(norm.results[0]))
-    for op in (value.owner for value in (rows, weight, bias, factor)):
+    for op in (value.owner for value in (rows, weight, bias, factor.ssa)):
         if isinstance(op, Operation):
             add_sources(op, norm)
     replace(norm, [result])
@@ -402,10 +330,8 @@ def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None
 def _scaled_rows(b: Builder, weight: SSAValue, factor: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The weight with every output channel scaled, and the same as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding."""
     dims = shape(weight)
-    matrix = (dims[0], math.prod(dims[1:]))
-    rows = reshaped(b, weight, matrix)
-    rows = _binary(b, "multiply", rows, reshaped(b, factor, (dims[0], 1)), matrix, element_type(weight))
-    return reshaped(b, rows, dims), rows
+    rows = Value(b, weight).reshape(dims[0], math.prod(dims[1:])) * Value(b, factor).reshape(dims[0], 1)
+    return rows.reshape(*dims).ssa, rows.ssa
 
 
 def _per_channel(op: Operation, fixed: FixedValues) -> tuple[Operation, SSAValue] | None:
@@ -427,14 +353,12 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
     weight, bias = operand(conv, "weight"), operand(conv, "bias")
     assert weight is not None
     b = Builder.in_place_of(op)
-    size, of = shape(weight)[0], element_type(numbers)
     if op.name == "ttir.multiply":
         weight, _ = _scaled_rows(b, weight, numbers)
-    of_channel = numbers if bias is None or shape(numbers) == shape(bias) else reshaped(b, numbers, shape(bias))
     if bias is not None:
-        bias = _binary(b, op.name.removeprefix("ttir."), bias, of_channel, shape(bias), of)
+        bias = Value(b, bias).op(op.name.removeprefix("ttir."), Value(b, numbers).reshape(*shape(bias))).ssa
     elif op.name == "ttir.add":
-        bias = reshaped(b, numbers, (size,))
+        bias = Value(b, numbers).reshape(shape(weight)[0]).ssa
     made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv), [op.results[0].type])
     add_sources(made, conv)
     replace(op, [made.results[0]])
@@ -543,10 +467,10 @@ def _turned_weight(b: Builder, weight: SSAValue, dims: Sequence[int], is_transpo
 
 def _has_channels_last(image: SSAValue) -> bool:
     """Whether [N, C, H, W] comes from a convolution or a pool, through ops that work element by element."""
-    maker = defining(image, "ttir.conv2d", "ttir.permute", *ELEMENTWISE)
-    while maker is not None and maker.name in ELEMENTWISE:
+    maker = defining(image, "ttir.conv2d", "ttir.permute", *POINTWISE)
+    while maker is not None and maker.name in POINTWISE:
         whole = [value for value in maker.operands if shape(value) == shape(image)]
-        maker = defining(whole[0], "ttir.conv2d", "ttir.permute", *ELEMENTWISE) if whole else None
+        maker = defining(whole[0], "ttir.conv2d", "ttir.permute", *POINTWISE) if whole else None
     if maker is None:
         return False
     if maker.name == "ttir.permute":

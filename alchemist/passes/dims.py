@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import has_trait
+from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import all_ops, defining, erase_dead, functions, replace
+from alchemist.ir.value import Value
+from alchemist.ops import POINTWISE
+from alchemist.ops.axes import Dims, Groups, Regrouped, dims_of
 from alchemist.ops.constants import constant_of, uniform
-from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.ops.reduction import dims_of
-from alchemist.passes.convolutions import ELEMENTWISE
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.rows import BROADCASTING
-from alchemist.passes.views import Dims, reshaped
+from alchemist.rewrite.moves import commute, regroup
 
 # --- TTIR: ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands, and of heads in groups of one.
 
 MOST_DIMS = 4
-_LESS = ELEMENTWISE | {"ttir.softmax", "ttir.permute"}
+_LESS = POINTWISE | {"ttir.softmax", "ttir.permute"}
 
 
 @register("drop-unit-dims", fusing=True)
@@ -42,10 +38,11 @@ class DropUnitDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for op in all_ops(module):
-            if (op.name in _LESS or _is_of_units(op)) and _rank(op) > MOST_DIMS and (unit := _unit(op)) is not None:
-                _leave_out(op, unit)
-            elif op.name in ELEMENTWISE and len(op.operands) > 1 and (dims := _last_units(op)):
-                _drop(op, dims)
+            if (op.name in _LESS or _is_of_units(op)) and _rank(op) > MOST_DIMS and (less := _without_unit(op)) is not None:
+                commute(op, less)
+            elif op.name in POINTWISE and len(op.operands) > 1 and (units := _last_units(op)):
+                if (less := regroup(op, tuple((dim,) for dim in range(len(shape(op.results[0])) - units)))) is not None:
+                    commute(op, less)
             elif op.name == "ttir.matmul" and _is_dot(op):
                 _sum(op)
 
@@ -77,40 +74,19 @@ def _last_units(op: Operation) -> int:
     return count
 
 
-def _unit(op: Operation) -> int | None:
-    """A dim of the operands, all of them reshapes or constants of one rank, that is 1 in them and in the result."""
+def _without_unit(op: Operation) -> Regrouped | None:
+    """The op without a dim of the operands, all of them reshapes or constants of one rank, that is 1 in them and in the result."""
     dims = [shape(value) for value in op.operands if shape(value)]
     if len({len(each) for each in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
         return None
     if not any(defining(value, "ttir.reshape") is not None for value in op.operands):
         return None
-    summed = dims_of(access.attrs(op), len(dims[0])) if has_trait(op, "reduction") else ()
-    softened = access.attr(op, "dimension") % len(dims[0]) if op.name == "ttir.softmax" else None
-    return next((dim for dim in range(len(dims[0])) if dim != softened and dim not in summed and all(each[dim] == 1 for each in dims)), None)
+    units = [dim for dim in range(len(dims[0])) if all(each[dim] == 1 for each in dims)]
+    return next((found for dim in units if (found := regroup(op, _without(dim, len(dims[0])))) is not None), None)
 
 
-def _leave_out(op: Operation, unit: int) -> None:
-    b = Builder.in_place_of(op)
-    result = op.results[0]
-    operands = [reshaped(b, value, _without(shape(value), unit)) if shape(value) else value for value in op.operands]
-    attributes, dims = dict(access.declared(op)), _without(shape(result), unit)
-    if has_trait(op, "reduction"):
-        summed = dims_of(access.attrs(op), len(shape(op.operands[0])))
-        attributes["dim_arg"] = [dim - (dim > unit) for dim in summed]
-        dims = _without(shape(result), unit if access.attr(op, "keep_dim") else unit - sum(dim < unit for dim in summed))
-    elif op.name == "ttir.softmax":
-        dim = access.attr(op, "dimension") % len(shape(result))
-        attributes["dimension"] = dim - (dim > unit)
-    elif op.name == "ttir.permute":
-        order = access.attr(op, "permutation")
-        attributes["permutation"] = tuple(each - (each > unit) for each in order if each != unit)
-        dims = _without(shape(result), order.index(unit))
-    made = b.op(op.name, operands, attributes, [tensor(dims, element_type(result))])
-    replace(op, [reshaped(b, made, shape(result))])
-
-
-def _without(dims: Sequence[int], place: int) -> tuple[int, ...]:
-    return (*dims[:place], *dims[place + 1 :])
+def _without(place: int, rank: int) -> Groups:
+    return tuple((dim,) for dim in range(rank) if dim != place)
 
 
 def _is_dot(op: Operation) -> bool:
@@ -121,26 +97,13 @@ def _is_dot(op: Operation) -> bool:
 
 
 def _sum(op: Operation) -> None:
-    b = Builder.in_place_of(op)
-    result, of = op.results[0], element_type(op.results[0])
-    dims = (*shape(op.operands[0])[:-2], shape(op.operands[0])[-1])
-    x, y = (reshaped(b, value, dims) for value in op.operands)
-    product = b.op("ttir.multiply", [x, y], {}, [tensor(dims, of)])
-    total = b.op("ttir.sum", [product], {"dim_arg": [len(dims) - 1], "keep_dim": True}, [tensor((*dims[:-1], 1), of)])
-    replace(op, [reshaped(b, total, shape(result))])
+    b, (*batch, _, columns) = Builder.in_place_of(op), shape(op.operands[0])
+    x, y = (Value(b, value).reshape(*batch, columns) for value in op.operands)
+    replace(op, [(x * y).reduce("sum", [len(batch)]).reshape(*shape(op.results[0])).ssa])
 
 
 def _is_made_of_units(value: SSAValue) -> bool:
     return defining(value, "ttir.reshape", "ttir.full", "ttir.constant") is not None
-
-
-def _drop(op: Operation, count: int) -> None:
-    b = Builder.in_place_of(op)
-    result = op.results[0]
-    operands = [reshaped(b, value, shape(value)[:-count]) if shape(value) else value for value in op.operands]
-    attributes = access.declared(op)
-    made = b.op(op.name, operands, attributes, [tensor(shape(result)[:-count], element_type(result))])
-    replace(op, [reshaped(b, made, shape(result))])
 
 
 # --- TTIR: what is computed of a reduction keeps the reduced dim if it is needed there again, as in x - max(x): no reshape in between. ---
@@ -191,7 +154,7 @@ def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
         if op in found:
             continue
         found.add(op)
-        if op.name in BROADCASTING:
+        if op.name in POINTWISE:
             if shape(op.results[0]) != dims or math.prod(dims) == 1:
                 return None
             for operand in op.operands:
@@ -203,7 +166,7 @@ def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
             return None
         for use in op.results[0].uses:
             user = use.operation
-            if user.name in BROADCASTING:
+            if user.name in POINTWISE:
                 pending.append(user.results[0])
             elif not (user.name == "ttir.reshape" and shape(user.results[0]) == kept) and not has_trait(user, "reduction"):
                 return None
@@ -216,46 +179,23 @@ def _number(value: SSAValue) -> float | None:
 
 
 def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:
+    """The reductions keep the dim, what works without it works with it, and the reductions behind that take it away, too."""
+    with_it = tuple(() if dim == axis else (dim - (dim > axis),) for dim in range(len(kept)))
+    readers = [use.operation for op in ops for use in op.results[0].uses if has_trait(use.operation, "reduction")]
     for op in ops:
-        b = Builder.in_place_of(op)
-        if op.name == "ttir.reshape":
-            made: SSAValue = op.operands[0]
-        elif has_trait(op, "reduction"):
-            made = b.op(op.name, [op.operands[0]], {"dim_arg": [axis], "keep_dim": True}, [tensor(kept, element_type(op.results[0]))])
-        else:
-            for place, operand in enumerate(op.operands):
-                if shape(operand) != kept:
-                    ones = (1,) * len(kept)
-                    fill = access.attr(operand.owner, "fill_value", _number(operand)) if isinstance(operand.owner, Operation) else None
-                    op.operands[place] = b.op("ttir.full", [], {"shape": ones, "fill_value": fill}, [tensor(ones, element_type(operand))])
-            Rewriter.replace_value_with_new_type(op.results[0], tensor(kept, element_type(op.results[0])))
-            made = op.results[0]
-        for user in [use.operation for use in op.results[0].uses]:
-            if user.name == "ttir.reshape" and shape(user.results[0]) == kept:
-                replace(user, [made])
-            elif has_trait(user, "reduction"):
-                _reduce(user, made, axis)
-        if made is not op.results[0]:
-            op.results[0].replace_all_uses_with(made)
-
-
-def _reduce(op: Operation, value: SSAValue, axis: int) -> None:
-    """The reduction of a value that keeps the dim: it takes that away, too."""
-    rank = len(shape(value))
-    dims = {dim + (dim >= axis) for dim in dims_of(access.attrs(op), rank - 1)}
-    b = Builder.in_place_of(op)
-    if access.attr(op, "keep_dim"):
-        dims_kept = [1 if dim in dims else size for dim, size in enumerate(shape(value))]
-        made = b.op(op.name, [value], {"dim_arg": sorted(dims), "keep_dim": True}, [tensor(dims_kept, element_type(op.results[0]))])
-        made = b.op("ttir.reshape", [made], {"shape": shape(op.results[0])}, [op.results[0].type])
-    else:
-        made = b.op(op.name, [value], {"dim_arg": sorted({*dims, axis}), "keep_dim": False}, [op.results[0].type])
-    replace(op, [made])
+        if has_trait(op, "reduction"):
+            made = Value(Builder.in_place_of(op), op.operands[0]).reduce(op.name.removeprefix("ttir."), [axis])
+            for user in [use.operation for use in op.results[0].uses if shape(use.operation.results[0]) == kept and use.operation.name == "ttir.reshape"]:
+                replace(user, [made.ssa])
+            replace(op, [made.reshape(*shape(op.results[0])).ssa])
+    for op in (*(op for op in ops if op.name in POINTWISE), *readers):
+        if (to := regroup(op, with_it)) is not None:
+            commute(op, to)
 
 
 # --- Elementwise ops broadcast by themselves: `ttir.broadcast` before them is dropped. ---
 
-TAKING_BROADCASTS = frozenset(f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY) | {"ttir.pow", "ttir.where", "ttir.clamp_tensor"}
+TAKING_BROADCASTS = named("ttir", "elementwise_binary", "elementwise_ternary") | {"ttir.clamp_tensor"}
 
 
 def _share_scalars(func: FuncOp) -> None:

@@ -19,11 +19,11 @@ from alchemist.ir.edit import defining, erase, erase_dead, functions, is_const_e
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ops.axes import dims_of
 from alchemist.ops.constants import uniform
 from alchemist.ops.eltwise_binary import NEUTRAL
 from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.ops.expand import expand
-from alchemist.ops.reduction import dims_of
 from alchemist.passes.registry import Pass, register
 
 # --- Private functions called from `@forward` are inlined: lowering knows one function. ---

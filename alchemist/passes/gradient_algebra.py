@@ -19,8 +19,8 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import erase_dead, functions
 from alchemist.ir.location import sources_of
 from alchemist.ir.scopes import chain_of_source
+from alchemist.ops.axes import dims_of
 from alchemist.ops.constants import number
-from alchemist.ops.reduction import dims_of
 from alchemist.passes.algebra import (
     HALF,
     ONE,

@@ -20,6 +20,7 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, rewrite, single_use
 from alchemist.ir.layout import TILE_EDGE, layout_of, tile_padded
 from alchemist.ir.location import sources_of
+from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues, constant_of
 from alchemist.ops.evaluate import evaluate
 from alchemist.ops.spec import LIFTED_NAME, NOTE
@@ -31,7 +32,6 @@ from alchemist.options import CompilerOptions
 from alchemist.passes.lower.eltwise import ACTIVATION
 from alchemist.passes.optimize import l1_small_bytes
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.views import permuted, reshaped
 
 # --- TTIR: images that constants make larger or smaller along height and width, as one product of a constant matrix and their pixels. ---
 
@@ -125,13 +125,14 @@ def _rewrite(last: Operation) -> None:
 def _replace(resize: Resize, matrix: Array) -> None:
     (rows, columns, channels), element = resize.sizes(), element_type(resize.source)
     b = Builder.in_place_of(resize.ops[-1])
-    pixels = reshaped(b, permuted(b, resize.source, resize.order), (columns, channels))
+    pixels = Value(b, resize.source).permute(*resize.order).reshape(columns, channels)
     constant = {"value": elements(matrix, element), LIFTED_NAME: f"resize_{columns}_to_{rows}_pixels"}
     weights = b.value("ttir.constant", [], constant, [tensor(matrix.shape, element)])
-    product = b.make("ttir.matmul", [weights, pixels], {"transpose_a": False, "transpose_b": False}, [tensor((rows, channels), element)])
-    add_sources(product, *resize.ops)
-    image = reshaped(b, product.results[0], [shape(resize.result)[dim] for dim in resize.order])
-    replace(resize.ops[-1], [permuted(b, image, [resize.order.index(dim) for dim in range(4)])])
+    product = Value(b, weights).matmul(pixels)
+    assert isinstance(product.ssa.owner, Operation)
+    add_sources(product.ssa.owner, *resize.ops)
+    image = product.reshape(*(shape(resize.result)[dim] for dim in resize.order))
+    replace(resize.ops[-1], [image.permute(*(resize.order.index(dim) for dim in range(4))).ssa])
 
 
 def _resizes(last: Operation) -> list[Resize]:
@@ -306,17 +307,9 @@ def _part(b: Builder, op: Operation, x: SSAValue, first: int, count: int, groups
 
 def _rows(b: Builder, value: SSAValue, axis: int, first: int, count: int) -> SSAValue:
     """Some of the values along an axis, zeros where there are no more."""
-    dims, of = list(shape(value)), element_type(value)
-    last = min(first + count, dims[axis])
-    if (first, last) != (0, dims[axis]):
-        begins, ends = [0] * len(dims), list(dims)
-        begins[axis], ends[axis], dims[axis] = first, last, last - first
-        value = b.op("ttir.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [tensor(dims, of)])
-    if (missing := count - (last - first)) > 0:
-        padding = [0] * (2 * len(dims))
-        padding[2 * axis + 1], dims[axis] = missing, count
-        value = b.op("ttir.pad", [value], {"padding": padding, "value": 0.0}, [tensor(dims, of)])
-    return value
+    last = min(first + count, shape(value)[axis])
+    missing = [(0, count - (last - first) if dim == axis else 0) for dim in range(len(shape(value)))]
+    return Value(b, value).cut(axis, first, last).pad(missing).ssa
 
 
 # --- TTNN: pads the columns between two products to whole tiles. ---

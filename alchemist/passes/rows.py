@@ -1,12 +1,11 @@
-"""TTIR: ops that work row by row commute with what rearranges rows."""
+"""TTIR: ops that work row by row on rows in another order (`alchemist/rewrite/moves.py`), where more of a tile is used or less is moved."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -14,107 +13,14 @@ from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import has_trait, named
-from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, is_const_eval, ops_named, replace, rewrite, single_use
-from alchemist.ir.location import SourceInfo, sources_of
-from alchemist.ops.eltwise_binary import BINARY, TTIR_NAMES
-from alchemist.ops.reduction import dims_of
-from alchemist.passes.convolutions import ELEMENTWISE
+from alchemist.ir.dialects import has_trait
+from alchemist.ir.edit import add_sources, erase, erase_dead, functions, is_const_eval, ops_named, replace, rewrite, single_use
+from alchemist.ir.location import sources_of
+from alchemist.ir.value import Value
+from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.views import Dims, View, joined, made_between, permuted, reshaped, tiles_moved, view_of
-
-# --- TTIR: ops that work on each row of the last dim by itself, on the same rows in another order of leading dims. ---
-
-BROADCASTING = ELEMENTWISE | {"ttir.square", "ttir.where"} | {f"ttir.{TTIR_NAMES.get(name, name)}" for name, *_ in BINARY}
-"""Elementwise ops of one or more operands, each of which may be broadcast."""
-
-Move = Callable[[Dims], Dims]
-"""The dims of a value on the way there: the same rows, the last dim as it is."""
-Broadcast = Callable[[Dims, Dims], Dims | None]
-"""The dims of an operand (first) that is broadcast to a result (second), None where the move cannot keep that."""
-Rows = tuple[list[Dims], dict[str, object], Dims]
-"""Shapes of the operands, attributes that change, shape of the result."""
-
-
-def rearranged(op: Operation, rows: Rows) -> None:
-    """The op on moved rows between reshapes; those that meet their inverse vanish."""
-    b = Builder.before(op)
-    operands, attributes, dims = rows
-    given = []
-    for operand, to in zip(op.operands, operands, strict=True):
-        source = _behind_reshape(operand)
-        b.source = _of_maker(source) or sources_of(op) or None  # or the way into the first of several equal layers would be part of that layer
-        given.append(reshaped(b, source, to))
-    made = op.clone()
-    for place, moved in enumerate(given):
-        made.operands[place] = moved
-    made.location = op.location
-    b.insert(made)
-    for name, value in attributes.items():
-        access.set_attr(made, name, value)
-    result = Rewriter.replace_value_with_new_type(made.results[0], tensor(dims, element_type(made.results[0])))
-    b.source = _of_reader(op)  # not the op's own: the way back of the last of several equal layers would be part of that layer
-    replace(op, [reshaped(b, result, shape(op.results[0]))])
-
-
-def _of_maker(value: SSAValue) -> tuple[SourceInfo, ...]:
-    return sources_of(value.owner) if isinstance(value.owner, Operation) else ()
-
-
-def _of_reader(op: Operation) -> tuple[SourceInfo, ...] | None:
-    """The sources of the first reader; None where the value is returned, so that no reader's function has to hand it back."""
-    readers = [use.operation for use in op.results[0].uses]
-    if any(isinstance(reader, ReturnOp) for reader in readers):
-        return None
-    return next((sources for reader in readers if (sources := sources_of(reader))), None)
-
-
-def _behind_reshape(value: SSAValue) -> SSAValue:
-    op = defining(value, "ttir.reshape")
-    return value if op is None else op.operands[0]
-
-
-def has_rows(dims: Dims) -> bool:
-    return math.prod(dims[:-1]) != 1
-
-
-def as_rows(op: Operation, moved: Move, broadcast: Broadcast) -> Rows | None:
-    """The op on rows that `moved` moves; None for ops that do not work row by row."""
-    dims = shape(op.results[0])
-    inputs = [shape(value) for value in op.operands]
-    if has_trait(op, "reduction"):
-        return _reduced(op, inputs[0], dims, moved)
-    to = moved(dims)
-    if op.name in BROADCASTING:
-        operands = [broadcast(given, dims) for given in inputs]
-        return None if any(one is None for one in operands) else ([one for one in operands if one is not None], {}, to)
-    if has_trait(op, "product"):
-        if access.attr(op, "transpose_a") or len(inputs[1]) != 2 or len(inputs[0]) != len(dims) or any(has_rows(given) for given in inputs[2:]):
-            return None
-        return [moved(inputs[0]), *inputs[1:]], {}, to
-    if has_trait(op, "norm") and tuple(access.attr(op, "normalized_shape") or ()) == dims[-1:]:
-        return [to, *inputs[1:]], {}, to
-    if op.name == "ttir.concat" and access.attr(op, "dim") % len(dims) == len(dims) - 1:
-        return [moved(given) for given in inputs], {}, to
-    if op.name == "ttir.slice_static" and all(given == out for given, out in zip(inputs[0][:-1], dims[:-1], strict=True)):
-        last = {name: access.attr(op, name)[-1] for name in ("begins", "ends", "step")}
-        front = {"begins": [0] * (len(dims) - 1), "ends": list(to[:-1]), "step": [1] * (len(dims) - 1)}
-        return [moved(inputs[0])], {name: [*front[name], value] for name, value in last.items()}, to
-    if op.name == "ttir.gather" and access.attr(op, "dim") % len(dims) == len(dims) - 1 and inputs[1] == dims:
-        return [moved(given) for given in inputs], {"dim": len(to) - 1}, to
-    if op.name == "ttir.embedding" and len(dims) == 3 and len(inputs[0]) == 2:
-        return [(1, math.prod(inputs[0])), inputs[1]], {}, to
-    return None
-
-
-def _reduced(op: Operation, given: Dims, dims: Dims, moved: Move) -> Rows | None:
-    """Over each row, over all rows where they stay as many dims, or over everything."""
-    axes = dims_of(access.attrs(op), len(given))
-    to = moved(given)
-    if axes == (len(given) - 1,) and access.attr(op, "keep_dim"):
-        return [to], {"dim_arg": [len(to) - 1]}, moved(dims)
-    return ([to], {}, dims) if axes in (tuple(range(len(given) - 1)), tuple(range(len(given)))) and len(to) == len(given) else None
-
+from alchemist.passes.views import View, is_free, joined, made_between, tiles_moved, view_of
+from alchemist.rewrite.moves import commute, is_reshape, regroup, worked_dims
 
 # --- TTIR: one token of each user as the rows of a tile, instead of a tile per user that is empty but for one row. ---
 
@@ -127,8 +33,10 @@ class UsersAsRows(Pass):
         for func in functions(module):
             if any(op.name == "ttir.scaled_dot_product_attention_decode" for op in func.body.block.ops):
                 for op in list(func.body.block.ops):
-                    if len(op.results) == 1 and _is_thin(shape(op.results[0])) and (rows := as_rows(op, moved, _broadcast)) is not None:
-                        rearranged(op, rows)
+                    if len(op.results) == 1 and _is_thin(dims := shape(op.results[0])) and not has_trait(op, "reduction"):
+                        rows = regroup(op, _unit_first(len(dims)))
+                        if rows is not None and all(is_reshape(shape(value), groups or ()) for value, groups in zip(op.operands, rows.operands, strict=True)):
+                            commute(op, rows, outside=True)
                 erase_dead(func)
 
 
@@ -137,17 +45,9 @@ def _is_thin(dims: Dims) -> bool:
     return len(dims) in (3, 4) and dims[-2] == 1 and math.prod(dims[:-2]) > 1 and dims[-1] > 1
 
 
-def moved(dims: Dims) -> Dims:
-    """The same elements with the dim of size 1 in front of all others."""
-    return (1, *dims[:-2], dims[-1])
-
-
-def _broadcast(dims: Dims, result: Dims) -> Dims | None:
-    """An operand that is broadcast, in the result's new order."""
-    if not has_rows(dims):
-        return dims
-    full = (1,) * (len(result) - len(dims)) + dims
-    return moved(full) if full[-2] == 1 else None
+def _unit_first(rank: int) -> Groups:
+    """The dim of size 1 in front of all others."""
+    return tuple((dim,) for dim in (rank - 2, *range(rank - 2), rank - 1))
 
 
 # --- TTIR: products of every sample with one matrix as one product of all rows: samples would be taken in turn, on the cores that one of them fills.
@@ -166,24 +66,25 @@ class BatchesAsRows(Pass):
         for func in functions(module):
             if not is_const_eval(func) and (found := _worked_on(func)):
                 for op, rows in found.items():
-                    rearranged(op, rows)
+                    commute(op, rows, outside=True)
                 erase_dead(func)
 
 
-def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
+def _worked_on(func: FuncOp) -> dict[Operation, Regrouped]:
     """The products and what is tied to them by values of all rows, in order."""
-    possible: dict[Operation, Rows] = {}
+    possible: dict[Operation, Regrouped] = {}
     for op in func.body.block.ops:
         if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
             continue
-        is_one = len(op.results) == 1 and (has_trait(op, "product") or len(_worked_rows(op)) == 3)  # rotary embeddings of heads are left as they are
-        if is_one and _has_samples(_worked_rows(op)) and (rows := as_rows(op, _moved, _spread)) is not None:
-            possible[op] = rows
+        is_one = len(op.results) == 1 and (has_trait(op, "product") or len(worked_dims(op)) == 3)  # rotary embeddings of heads are left as they are
+        if is_one and _has_samples(dims := worked_dims(op)) and (rows := regroup(op, _one_matrix(len(dims)))) is not None:
+            if is_free(out := shape(op.results[0]), grouped(out, rows.result)):
+                possible[op] = rows
     reached = {op for op in possible if has_trait(op, "product") and not isinstance(op.operands[0], BlockArgument)}
     pending = list(reached)
     while pending:
         op = pending.pop()
-        dims = _worked_rows(op)
+        dims = worked_dims(op)
         before = [value.owner for value in op.operands if shape(value)[:-1] == dims[:-1]]
         for other in (*before, *(use.operation for use in op.results[0].uses)):
             if isinstance(other, Operation) and other in possible and other not in reached:
@@ -192,29 +93,16 @@ def _worked_on(func: FuncOp) -> dict[Operation, Rows]:
     return {op: rows for op, rows in possible.items() if op in reached}
 
 
-def _worked_rows(op: Operation) -> Dims:
-    """The dims of the rows that the op makes, or that it reduces."""
-    return shape(op.operands[0] if has_trait(op, "reduction") else op.results[0])
-
-
 def _has_samples(dims: Dims) -> bool:
     return len(dims) in (3, 4) and dims[-2] % _TILE == 0 and math.prod(dims[:-2]) > 1
 
 
-def _moved(dims: Dims) -> Dims:
+def _one_matrix(rank: int) -> Groups:
     """The rows of all samples below one another."""
-    return (1,) * (len(dims) - 2) + (math.prod(dims[:-1]), dims[-1])
-
-
-def _spread(dims: Dims, result: Dims) -> Dims | None:
-    if not has_rows(dims):
-        return dims
-    return _moved(dims) if dims[:-1] == result[:-1] else None
+    return (*((),) * (rank - 2), tuple(range(rank - 1)), (rank - 1,))
 
 
 # --- Rows that are permuted, processed one by one and permuted back are processed in their first order. ---
-
-_ROWWISE = named("ttir", "product", "norm") | ELEMENTWISE
 
 
 @register("undo-rows", fusing=True)
@@ -290,14 +178,11 @@ def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: l
 
 
 def row_wise(value: SSAValue) -> Operation | None:
-    op = defining(value, *_ROWWISE)
-    if op is None:
-        return None
-    if has_trait(op, "product") and (access.attr(op, "transpose_a") or len(shape(op.operands[1])) != 2 or len(shape(op.operands[0])) < 2):
-        return None
-    if op.name.endswith("_norm") and tuple(access.attr(op, "normalized_shape") or ()) != shape(value)[-1:]:
-        return None
-    return op
+    """The op that makes each row of the value of that row of its first operand alone."""
+    op, last = value.owner, len(shape(value)) - 1
+    found = regroup(op, (tuple(range(last)), (last,))) if isinstance(op, Operation) and last >= 0 else None
+    same = found is not None and found.operands[0] == found.result and not any(found.operands[1:]) and not found.attributes
+    return op if isinstance(op, Operation) and same else None
 
 
 def rows_of(view: View) -> View | None:
@@ -401,26 +286,20 @@ class SharedFactors(Pass):
 
 def _merge(op: Operation) -> None:
     left, right = op.operands
-    a, b, dims = shape(left), shape(right), shape(op.results[0])
-    if access.attr(op, "transpose_a") or len(a) != len(b) or len(a) < 3:
+    a, matrix, dims = shape(left), shape(right), shape(op.results[0])
+    if access.attr(op, "transpose_a") or len(a) != len(matrix) or len(a) < 3:
         return
     batch = range(len(a) - 2)
-    shared = [place for place in batch if b[place] == 1 < a[place]]
-    own = [place for place in batch if b[place] > 1]
-    if not shared or any(a[place] != b[place] for place in own) or not _pays(a, own, shared):
+    shared = [place for place in batch if matrix[place] == 1 < a[place]]
+    own = [place for place in batch if matrix[place] > 1]
+    if not shared or any(a[place] != matrix[place] for place in own) or not _pays(a, own, shared):
         return
-    build = Builder.in_place_of(op)
+    b = Builder.in_place_of(op)
     order = [*(place for place in batch if place not in shared), *shared, len(a) - 2, len(a) - 1]
     kept, count = tuple(a[place] for place in own), math.prod(a[place] for place in shared)
-    rows = reshaped(build, permuted(build, left, order), (*kept, count * a[-2], a[-1]))
-    made = build.op(
-        "ttir.matmul",
-        [rows, reshaped(build, right, (*kept, *b[-2:]))],
-        {"transpose_b": bool(access.attr(op, "transpose_b"))},
-        [tensor((*kept, count * a[-2], dims[-1]), element_type(op.results[0]))],
-    )
-    back = reshaped(build, made, tuple(dims[place] for place in order))
-    replace(op, [permuted(build, back, [order.index(place) for place in range(len(order))])])
+    rows, matrices = Value(b, left).permute(*order).reshape(*kept, count * a[-2], a[-1]), Value(b, right).reshape(*kept, *matrix[-2:])
+    made = rows.matmul(matrices, transpose_b=bool(access.attr(op, "transpose_b"))).reshape(*(dims[place] for place in order))
+    replace(op, [made.permute(*(order.index(place) for place in range(len(order)))).ssa])
 
 
 def _pays(a: tuple[int, ...], own: list[int], shared: list[int]) -> bool:

@@ -10,15 +10,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining, erase, functions, made_by, replace, rewrite, single_use
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.ir.value import Value, concat
-from alchemist.ops.reduction import dims_of
+from alchemist.ops.axes import dims_of
 from alchemist.passes.registry import Pass, register
 
 # --- Reshapes, permutes and slices as one strided view of the value behind them: the normal form in which spellings of the same rearrangement are
@@ -415,10 +414,8 @@ def _sum_as_it_lies(op: Operation) -> None:
     if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
         return
     last = after if dropped and after is not None else op
-    b = Builder.in_place_of(op)
-    rows = list(range(len(shape(source)) - 1))
-    made = b.op("ttir.sum", [source], {"dim_arg": rows, "keep_dim": False}, [tensor(given[-1:], element_type(out))])
-    replace(last, [made])
+    made = Value(Builder.in_place_of(op), source).op("sum", dim_arg=list(range(len(shape(source)) - 1)), keep_dim=False)
+    replace(last, [made.ssa])
 
 
 def _turn_back(op: Operation) -> None:
@@ -443,9 +440,5 @@ def _as_they_lie(op: Operation) -> None:
     dims = [shape(value) for value in given]
     if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
         return
-    out = op.results[0]
-    b = Builder.in_place_of(op)
-    attributes = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
-    wide = tensor((*dims[0][:-2], *shape(out)), element_type(out))
-    made = b.op("ttir.matmul", given, attributes, [wide])
-    replace(op, [b.op("ttir.reshape", [made], {"shape": shape(out)}, [out.type])])
+    flags = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
+    replace(op, [Value(Builder.in_place_of(op), given[0]).matmul(given[1], **flags).reshape(*shape(op.results[0])).ssa])

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
-from alchemist.ops.reduction import dims_of
+from alchemist.ops.axes import dims_of
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import Exact, Once, V
 

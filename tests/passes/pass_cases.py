@@ -248,7 +248,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "a product of three operands by einsum": (
         "drop-unit-dims",
         build(lambda g, x, y: flat(g, g("multiply", spread(g, x, 1), spread(g, y, 2), out=(2, 4, 8, 1))), CUBE, SQUARES),
-        ["reshape", "reshape", "reshape", "reshape", "multiply", "reshape", "reshape"],
+        ["reshape", "reshape", "reshape", "multiply", "reshape", "reshape"],
     ),
     "rows times columns": (
         "drop-unit-dims",

@@ -10,10 +10,10 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.layout import tile_padded
+from alchemist.ops import POINTWISE
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
-from alchemist.passes.convolutions import ELEMENTWISE
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 
@@ -76,7 +76,7 @@ def fetch(c: Lowering, value: SSAValue) -> SSAValue:
 
 
 _PIXELS_FIRST = ((0, 2, 3, 1), (0, 1, 2, 3))
-_IMAGE_OPS = ELEMENTWISE | {f"ttir.{name}" for name in ("square", "group_norm", "batch_norm_inference", "concat", "mean", "sum")}
+_IMAGE_OPS = POINTWISE | {f"ttir.{name}" for name in ("group_norm", "batch_norm_inference", "concat", "mean", "sum")}
 """Ops that work on flat images."""
 
 

@@ -7,7 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ops.reduction import dims_of
+from alchemist.ops.axes import dims_of
 from alchemist.optimizer.movement import ones_collect_rows
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
