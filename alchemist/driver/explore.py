@@ -19,7 +19,9 @@ from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs, result_attrs
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.location import SourceInfo, from_location, sources_of
+from alchemist.ir.op_class import short_names
 from alchemist.ir.printer import location_body
+from alchemist.ops.eltwise_binary import BINARY
 
 _LONGEST = 200
 
@@ -198,8 +200,8 @@ _SYNONYMS = {
     "mean": "reduce", "max": "reduce", "concatenate_heads": "nlpconcatheads", "scaled_dot_product_attention": "sdpaoperation",
     "split_query_key_value_and_split_heads": "nlpcreateheads", "reshape": "reshapeview", "full": "fill",
 }  # fmt: skip
-_BINARY = {"add", "subtract", "multiply", "div", "divide", "maximum", "minimum", "pow_tensor", "eq", "ne", "lt", "le", "gt", "ge"}
-_UNARY = {"relu", "gelu", "silu", "exp", "log", "sqrt", "rsqrt", "sigmoid", "tanh", "neg", "cos", "sin", "abs", "erf", "typecast", "reciprocal"}
+_BINARY = {"div", *(name for name, *_ in BINARY)}
+_UNARY = short_names("ttnn", "elementwise_unary") | {"typecast"}
 
 
 def words(code: str) -> str:

@@ -21,7 +21,7 @@ from alchemist.driver import mlir_files, show
 from alchemist.driver.align import in_order
 from alchemist.errors import InputError
 from alchemist.ir.access import argument_attrs, attrs
-from alchemist.ir.dialects import TTOp
+from alchemist.ir.dialects import TTOp, named
 from alchemist.ir.location import SourceInfo, from_location, sources_of
 from alchemist.ops.spec import TTNN_OPS
 from alchemist.optimizer import overrides
@@ -202,7 +202,7 @@ def _call_name(op: str) -> str:
 
 def _lay_over(nodes: list[dict[str, Any]], calls: Sequence[Mapping[str, Any]], errors: Sequence[Mapping[str, Any]]) -> None:
     """Time, memory, code line and error of the call that each op became: calls, rows of golden/ops.json and ops are aligned in order by their names."""
-    ops = [node for node in nodes if node["op"].startswith("ttnn.") and node["op"] not in ("ttnn.deallocate", "ttnn.get_device")]
+    ops = [node for node in nodes if node["op"].startswith("ttnn.") and node["op"] not in named("ttnn", "bookkeeping")]
     names = [_call_name(node["op"]) for node in ops]
     for node, place in zip(ops, in_order(names, [_call_name(call["op"]) for call in calls], str.__eq__), strict=True):
         if place is not None:

@@ -10,13 +10,11 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.errors import LoweringError
 from alchemist.ir.attributes import DeviceType, to_python
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import SEGMENTS, TTOp, group_sizes, op_classes
+from alchemist.ir.dialects import SEGMENTS, TTOp, group_sizes, has_trait, op_classes
 from alchemist.ir.location import place_of, set_place, sources_of
 
 _NAMES = {"divide": "div", "pow_tensor": "pow"}
 """TTNN op -> TTIR op with the same operands, where the names differ."""
-_ERASED = ("get_device", "deallocate")
-_MOVES = ("to_layout", "to_device", "from_device", "to_memory_config", "to_tensor_spec")
 _CHOICES = ("compute_config", "matmul_program_config", "conv2d_config", "program_config", "memory_config", "dtype", "layout")
 """Attributes that choose how TT-NN computes an op or stores its result. TTIR has none of them."""
 
@@ -37,14 +35,14 @@ def convert(module: ModuleOp) -> ModuleOp:
 
 
 def _convert(op: TTOp, name: str) -> None:
-    if name in _ERASED:
+    if has_trait(op, "bookkeeping"):
         if name == "deallocate":
             _erase(op, [])
         return
     operands = [value for value in op.operands if not isinstance(value.type, DeviceType)]
     b = Builder.before(op)
     b.source = sources_of(op) or None
-    if name in _MOVES:
+    if has_trait(op, "placement"):
         types = [result.type for result in op.results]
         _erase(op, [b.op("ttir.to_layout", [operands[0], b.op("ttir.empty", [], {}, types)], {}, types)])
         return

@@ -9,13 +9,11 @@ from xdsl.utils.exceptions import VerifyException
 from alchemist.errors import InternalError
 from alchemist.ir.attributes import DenseElements, tensor
 from alchemist.ir.layout import layout_of
+from alchemist.ir.op_class import named
 from alchemist.ir.rules import inferred_shapes
 from alchemist.ir.rules.table import shapes_of
 
-BOOLEAN = frozenset(
-    f"ttir.{name}"
-    for name in ("eq", "ne", "lt", "le", "gt", "ge", "isfinite", "logical_and", "logical_or", "logical_xor", "logical_not", "reduce_and", "reduce_or")
-)
+BOOLEAN = named("ttir", "truth", "logical_reduction")
 """Ops that make truth values of whatever they compare."""
 _GIVER = {"ttir.where": 1, "ttir.embedding": 1, "ttnn.where": 1}
 

@@ -143,6 +143,11 @@ def named(dialect: str, *traits: str) -> frozenset[str]:
     return frozenset(name for name, info in op_table(dialect).items() if not info.traits.isdisjoint(traits))
 
 
+def short_names(dialect: str, *traits: str) -> frozenset[str]:
+    """The same without the dialect in front."""
+    return frozenset(name.partition(".")[2] for name in named(dialect, *traits))
+
+
 def has_trait(op: Operation, trait: str) -> bool:
     """Whether the table gives `op` this trait ("pure", "elementwise_unary", "broadcastable" ...)."""
     info = getattr(op, "info", None)  # not isinstance(op, TTOp), which is slow for an abstract class

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ir.op_class import short_names
 from alchemist.ops.axes import pointwise
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.signatures import has_parameter, python_overloads
@@ -19,7 +20,7 @@ HEADER = "eltwise/binary/binary.hpp"
 Function = Callable[[Array, Array], Array]
 
 _ARGUMENTS = "input_tensor_a=lhs input_tensor_b=rhs memory_config"
-ANY_RESULT_TYPE = ("add", "subtract", "multiply", "eq", "ne", "gt", "ge", "lt", "le")
+ANY_RESULT_TYPE = short_names("ttnn", "arithmetic", "comparison")
 """Ops that write their result in another type than that of their operands when they are asked to."""
 _FUSED = "activations=alchemist.activations input_tensor_a_activations=alchemist.lhs_activations input_tensor_b_activations=alchemist.rhs_activations"
 
@@ -85,7 +86,7 @@ NEUTRAL: Mapping[str, tuple[float, bool]] = {"add": (0, True), "subtract": (0, F
 TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""
 
-COMPARISONS = frozenset(("eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not", "isfinite"))
+COMPARISONS = short_names("ttnn", "truth")
 """Ops that give truth values (the device writes 0 and 1 in the input's dtype)."""
 
 

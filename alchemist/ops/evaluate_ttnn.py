@@ -18,6 +18,7 @@ from alchemist.errors import InternalError
 from alchemist.ir import access
 from alchemist.ir.attributes import DTYPE_ELEMENTS, numpy_dtype
 from alchemist.ir.layout import layout_of
+from alchemist.ir.op_class import has_trait
 from alchemist.ops.conv import flat_padding
 from alchemist.ops.eltwise_unary import applied
 from alchemist.ops.layout import reinterpret
@@ -26,19 +27,17 @@ from alchemist.ops.windows import convolve_transposed
 
 Array = np.ndarray[Any, Any]
 HostFunction = Callable[[Sequence[Array]], list[Array]]
-SAME = frozenset({"to_layout", "to_device", "from_device", "to_memory_config", "assign"})
-SKIPPED = frozenset({"ttnn.get_device", "ttnn.deallocate"})
 
 
 def can_evaluate(module: ModuleOp) -> bool:
     """Whether every op of the module's functions has a meaning on numpy."""
     for op in module.walk():
         name = op.name.removeprefix("ttnn.")
-        if isinstance(op, (ModuleOp, FuncOp, ReturnOp, CallOp)) or op.name in SKIPPED or op.name == "ttcore.load_cached":
+        if isinstance(op, (ModuleOp, FuncOp, ReturnOp, CallOp)) or has_trait(op, "bookkeeping") or op.name == "ttcore.load_cached":
             continue
         if not op.name.startswith("ttnn."):
             return False
-        if name in SAME or name == "typecast" or name == "conv_transpose2d":
+        if has_trait(op, "placement") or name in ("assign", "typecast", "conv_transpose2d"):
             continue
         if name.startswith("prepare_conv"):
             continue
@@ -98,7 +97,7 @@ def _run(
         elif op.name == "ttcore.load_cached" or isinstance(op, CallOp):
             inputs = [environment[value] for value in op.operands]
             outputs = _run(functions, functions[str(access.attr(op, "callee"))], inputs)
-        elif op.name in SKIPPED:
+        elif has_trait(op, "bookkeeping"):
             outputs = [None] * len(op.results)
         else:
             outputs = _evaluate(op, environment)
@@ -127,7 +126,7 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
         inputs.pop()
     attributes = access.attrs(op)
     shapes = [access.shape(result) for result in op.results]
-    if name in SAME or name.startswith("prepare_"):
+    if has_trait(op, "placement") or name.startswith(("assign", "prepare_")):
         return [inputs[0]]
     if name == "typecast":
         return [_cast(inputs[0], op.results[0])]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from alchemist.ir.op_class import named
 from alchemist.ops.axes import Axes
 from alchemist.ops.library_names import check_names
 
@@ -180,7 +181,7 @@ MOVING = frozenset(f"ttnn.{name}" for name in ("to_layout", "to_device", "from_d
 """Ops that leave a tensor's values and their order alone."""
 SHAPING = MOVING | {f"ttnn.{name}" for name in ("transpose", "permute", "typecast", "expand", "repeat")}
 """Ops that a reader takes for the same value in another form."""
-IN_PLACE = frozenset({"ttnn.update_cache", "ttnn.fill_cache", "ttnn.paged_update_cache", "ttnn.paged_fill_cache", "ttnn.assign"})
+IN_PLACE = named("ttnn", "writes_position", "writes_rows") | {"ttnn.assign"}
 """Ops with a result that write to their first tensor as well."""
 
 NOTE = "alchemist.note"
@@ -191,7 +192,7 @@ RESHARD = "reshard: "
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: what it, or the argument that it becomes, is called instead of `constant`."""
-PRODUCTS = ("ttnn.linear", "ttnn.matmul")
+PRODUCTS = named("ttnn", "product")
 """Products of a tensor and a matrix: what has program configs of matmul."""
 COLUMN_MATRICES = ("half_turn", "pair_turn", "chosen_columns")
 """Names of constants that choose columns: a product with one is another form of its first operand."""

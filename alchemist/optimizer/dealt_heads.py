@@ -29,7 +29,8 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.movement import unless_refused
 from alchemist.optimizer.stream import maker_of_constant, maker_of_weight
 
-SPLIT, DEALT = "ttnn.split_query_key_value_and_split_heads", "ttnn.create_qkv_heads"
+SPLIT = "ttnn.split_query_key_value_and_split_heads"
+DEALT = "ttnn.create_qkv_heads"
 _DEALT = "q, k and v of one head after the other: a core gets whole heads"
 
 

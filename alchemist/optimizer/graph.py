@@ -65,11 +65,7 @@ def forward_of(func: FuncOp) -> Forward:
     """Values of ops with a `memory_config`, in tiles or rows on the device."""
     graph = Forward()
     places: dict[SSAValue, int] = {}
-    ops = [
-        op
-        for op in func.body.block.ops
-        if op.name.startswith("ttnn.") and op.name not in ("ttnn.get_device", "ttnn.deallocate") and INLINE not in op.attributes
-    ]
+    ops = [op for op in func.body.block.ops if op.name.startswith("ttnn.") and not has_trait(op, "bookkeeping") and INLINE not in op.attributes]
     returned = {value for op in func.body.block.ops if isinstance(op, ReturnOp) for value in op.operands}
     for number, op in enumerate(ops):
         made = []

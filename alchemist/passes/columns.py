@@ -17,6 +17,7 @@ from alchemist.ir import access
 from alchemist.ir.access import elements, shape
 from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, erase, functions, replace
 from alchemist.ir.layout import TILE_EDGE, TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
@@ -30,7 +31,6 @@ from alchemist.passes.registry import Pass, register
 # --- Columns of a value that slices, concatenations, reshapes and negations choose, as one list: the normal form in which spellings of a choice are
 # equal.
 
-MOVES = ("ttnn.slice_static", "ttnn.concat", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.to_layout", "ttnn.neg", "ttnn.multiply")
 _MOST_ROOTS = 4
 """Values behind a value that its columns are told of, the nearest ones."""
 
@@ -104,7 +104,7 @@ class ColumnViews:
     def __init__(self, func: FuncOp, fixed: FixedValues) -> None:
         self._found: dict[SSAValue, dict[SSAValue, Columns]] = {}
         for op in func.body.block.ops:
-            moves = op.name in MOVES and all(shape(value) for value in op.operands if inline_scalar(value) is None)
+            moves = has_trait(op, "chooses_columns") and all(shape(value) for value in op.operands if inline_scalar(value) is None)
             if moves and op.results[0] not in fixed and (found := self._step(op)):
                 self._found[op.results[0]] = found
 
@@ -151,9 +151,6 @@ def _moved(op: Operation, parts: Sequence[Columns]) -> Columns | None:
 
 MOST_ENTRIES = 256 * 256
 """Of the matrix: what a product costs beside reading its operand grows with its width, what moving columns costs does not."""
-PRODUCTS = ("ttnn.matmul", "ttnn.linear", "ttnn.conv2d", "ttnn.scaled_dot_product_attention", "ttnn.split_query_key_value_and_split_heads")
-"""What rounds float32 operands as the product does, and what only such ops come from."""
-_THROUGH = ("ttnn.add", "ttnn.subtract", "ttnn.multiply", "ttnn.typecast", "ttnn.to_layout", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.concat")
 _MOST_STEPS = 64
 _KINDS = (("bf16", "tile", False), ("f32", "tile", False))
 
@@ -322,9 +319,9 @@ def _made_by_product(value: SSAValue) -> bool:
     while pending and seen < _MOST_STEPS:
         op = pending.pop().owner
         seen += 1
-        if isinstance(op, Operation) and op.name in PRODUCTS:
+        if isinstance(op, Operation) and has_trait(op, "rounds_as_product"):
             return True
-        if isinstance(op, Operation) and op.name in _THROUGH:
+        if isinstance(op, Operation) and has_trait(op, "passes_rounding"):
             pending += list(op.operands)
     return False
 
@@ -334,9 +331,9 @@ def _read_by_product(value: SSAValue) -> bool:
     while pending and seen < _MOST_STEPS:
         for use in pending.pop().uses:
             seen += 1
-            if use.operation.name in PRODUCTS:
+            if has_trait(use.operation, "rounds_as_product"):
                 return True
-            if use.operation.name in _THROUGH:
+            if has_trait(use.operation, "passes_rounding"):
                 pending += list(use.operation.results)
     return False
 

@@ -375,7 +375,7 @@ class FoldBatchNorm(Pass):
         for func in functions(module):
             fixed = FixedValues(func)
             for op in list(func.body.block.ops):
-                if op.name in ("ttir.multiply", "ttir.add") and (found := _per_channel(op, fixed)) is not None:
+                if has_trait(op, "arithmetic") and has_trait(op, "commutative") and (found := _per_channel(op, fixed)) is not None:
                     _fold_arithmetic(op, *found)
                 if op.name != "ttir.batch_norm_inference":
                     continue

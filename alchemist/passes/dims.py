@@ -24,7 +24,6 @@ from alchemist.rewrite.moves import commute, regroup
 # --- TTIR: ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands, and of heads in groups of one.
 
 MOST_DIMS = 4
-_LESS = POINTWISE | {"ttir.softmax", "ttir.permute"}
 
 
 @register("drop-unit-dims", fusing=True)
@@ -38,7 +37,7 @@ class DropUnitDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for op in all_ops(module):
-            if (op.name in _LESS or _is_of_units(op)) and _rank(op) > MOST_DIMS and (less := _without_unit(op)) is not None:
+            if (less := _without_unit(op)) is not None:
                 commute(op, less)
             elif op.name in POINTWISE and len(op.operands) > 1 and (units := _last_units(op)):
                 if (less := regroup(op, tuple((dim,) for dim in range(len(shape(op.results[0])) - units)))) is not None:
@@ -76,6 +75,8 @@ def _last_units(op: Operation) -> int:
 
 def _without_unit(op: Operation) -> Regrouped | None:
     """The op without a dim of the operands, all of them reshapes or constants of one rank, that is 1 in them and in the result."""
+    if len(op.results) != 1 or (has_trait(op, "reduction") and not _is_of_units(op)) or _rank(op) <= MOST_DIMS:
+        return None
     dims = [shape(value) for value in op.operands if shape(value)]
     if len({len(each) for each in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
         return None

@@ -240,10 +240,6 @@ def _fold(op: Operation) -> None:
 
 # --- TTNN: a matrix product is written in the type that its readers ask for, and reads a narrower one as it is. ---
 
-MOVES = ("ttnn.split_query_key_value_and_split_heads", "ttnn.reshape", "ttnn.permute", "ttnn.transpose", "ttnn.slice_static")
-"""Ops that give values of any type as they are."""
-
-
 ROTATION = "ttnn.rotary_embedding_hf"
 
 
@@ -288,7 +284,7 @@ def _fold_cast(product: Operation, through: str = "") -> None:
     """through: an op without which this is not done, and which is passed like moves."""
     if stored_type(product.results[0]) != "f32" or any(stored_type(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
         return
-    moved, casts = _readers(product.results[0], (*MOVES, through))
+    moved, casts = _readers(product.results[0], (*named("ttnn", "keeps_elements"), through))
     if not casts or any(stored_type(cast.results[0]) != "bf16" for cast in casts):
         return
     if through and not any(defining(value, through) for value in moved):

@@ -163,7 +163,7 @@ class _Reading:
             return algebra.reduce(op.name.removeprefix("ttir."), x, dims, math.prod(shape(op.operands[0])[dim] for dim in dims))
         if op.name == "ttir.neg":
             return scaled(x, -1.0)
-        if op.name in ("ttir.add", "ttir.subtract"):
+        if has_trait(op, "arithmetic") and op.name != "ttir.multiply":
             return plus(x, more[0] if op.name == "ttir.add" else scaled(more[0], -1.0))
         if op.name == "ttir.div":
             below = algebra.power(more[0], -ONE)
@@ -191,7 +191,7 @@ def _normalised(ops: Sequence[Operation]) -> dict[SSAValue, tuple[SSAValue, SSAV
 
 def _rewrite(ops: list[Operation], place: dict[Operation, int]) -> bool:
     inside = set(ops)
-    opaque = {op.operands[0] for op in ops if op.name in ("ttir.sqrt", "ttir.rsqrt")}
+    opaque = {op.operands[0] for op in ops if abs(_POWERS.get(op.name, ONE)) == HALF}
     kept = _makers(opaque, inside)
     roots: list[SSAValue] = [op.results[0] for op in ops if op not in kept and any(use.operation not in inside for use in op.results[0].uses)]
     if not roots:

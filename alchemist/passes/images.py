@@ -39,7 +39,6 @@ MOST_ENTRIES = 1 << 18
 """Of the matrix, which is found by evaluating the ops on as many values."""
 PIXELS_FIRST = ((0, 1, 2, 3), (0, 2, 3, 1))
 """[N, H, W, C] of an image's own dims, which may be [N, C, H, W]."""
-RESIZING = ("ttir.matmul", "ttir.embedding", "ttir.upsample2d")
 Array = np.ndarray[Any, Any]
 
 
@@ -54,7 +53,7 @@ class ResizeByProduct(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in reversed(list(func.body.block.ops)):
-                if op.parent is not None and op.name in named("ttir", "rearrangement") | {*RESIZING} and len(shape(op.results[0])) == 4:
+                if op.parent is not None and op.name in named("ttir", "rearrangement", "resizes") and len(shape(op.results[0])) == 4:
                     _rewrite(op)
             erase_dead(func)
 
@@ -116,7 +115,7 @@ def _rewrite(last: Operation) -> None:
             and not _read_by(resize.result, named("ttir", "convolution2d", "product"))
         ):
             continue
-        replaced = [op for op in resize.ops if op.name in RESIZING]
+        replaced = [op for op in resize.ops if has_trait(op, "resizes")]
         if resize_is_faster_by_product(rows, columns, channels, element, replaced) and (matrix := resize.matrix()) is not None:
             _replace(resize, matrix)
             return
@@ -139,11 +138,11 @@ def _resizes(last: Operation) -> list[Resize]:
     """What ends with `last` and has as many of the ops that do more than move pixels as possible, and of the others no more than needed."""
     ops, found, most = [last], [], 0
     while (value := _image(ops[0])) is not None:
-        count = sum(op.name in RESIZING for op in ops)
+        count = sum(has_trait(op, "resizes") for op in ops)
         if count > most and (here := _between(value, list(ops))):
             found, most = here, count
         maker = value.owner
-        if not isinstance(maker, Operation) or maker.name not in named("ttir", "rearrangement") | {*RESIZING} or not single_use(value):
+        if not isinstance(maker, Operation) or maker.name not in named("ttir", "rearrangement", "resizes") or not single_use(value):
             break
         ops.insert(0, maker)
     return found

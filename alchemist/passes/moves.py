@@ -29,7 +29,8 @@ from alchemist.passes.registry import Pass, register
 
 # --- TTNN: columns and heads are rearranged by transposes, which move whole tiles; a reshape would take every tile apart. ---
 
-RESHAPE, PERMUTE = "ttnn.reshape", "ttnn.permute"
+RESHAPE = "ttnn.reshape"
+PERMUTE = "ttnn.permute"
 _DTYPES = ("bf16", "f32", "si32", "u32")
 
 

@@ -196,8 +196,7 @@ def l1_small_bytes(module: ModuleOp) -> int:
     """What the program opens the device with: sliding windows need a region."""
     from alchemist.passes.lower.convolution import L1_SMALL_BYTES
 
-    names = ("ttnn.conv", "ttnn.max_pool2d", "ttnn.avg_pool2d", "ttnn.upsample")
-    found = any(op.name.startswith(names) for func in functions(module) for op in func.body.block.ops)
+    found = any(has_trait(op, "needs_l1_small") for func in functions(module) for op in func.body.block.ops)
     return L1_SMALL_BYTES if found else 0
 
 

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access, edit
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import named
 from alchemist.ir.edit import connected, defining, functions, ops_named, rewrite, single_use
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, common_prefix, group
@@ -384,8 +385,6 @@ def _where_called(info: SourceInfo, module: Chain) -> SourceInfo:
 
 # --- Conversions that several modules share belong to the value's maker, not to the first module that asks. ---
 
-CONVERSIONS = ("ttnn.typecast", "ttnn.to_layout", "ttnn.repeat")
-
 
 def scope_path(op: Operation) -> tuple[str, ...]:
     """Module paths around an op, outermost first: ("", "encoder", "encoder.layer.0", ...)."""
@@ -398,7 +397,7 @@ class PlaceConversions(Pass):
     """Moves shared typecasts and layout changes behind the op that made their operand."""
 
     def run(self, module: ModuleOp) -> None:
-        for op in ops_named(module, *CONVERSIONS, const_eval=False):
+        for op in ops_named(module, *named("ttnn", "conversion"), "ttnn.repeat", const_eval=False):
             users = list(dict.fromkeys(use.operation for use in op.results[0].uses if sources_of(use.operation)))
             if len(users) < 2 or not sources_of(op):
                 continue

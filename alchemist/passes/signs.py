@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
-from alchemist.ir.dialects import has_trait
+from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase_dead, functions, replace, rewrite
 from alchemist.ir.layout import layout_of
 from alchemist.ops.constants import constant_of
@@ -35,13 +35,6 @@ _OF_TYPE: dict[str, Interval] = {
     "ui32": (0, (1 << 32) - 1),
     "ui64": (0, (1 << 32) - 1),
 }
-_SAME = frozenset(f"ttir.{name}" for name in "reshape permute transpose squeeze unsqueeze slice_static broadcast repeat reverse index index_select".split()) | {
-    "ttir.max",
-    "ttir.min",
-    "ttir.gather",
-    "ttir.repeat_interleave",
-}
-"""Ops whose results are some values of their first operand."""
 
 
 def interval(value: SSAValue, depth: int = 0) -> Interval:
@@ -60,61 +53,68 @@ def magnitude(value: SSAValue) -> int:
 
 
 def _of_op(op: Operation, place: int, depth: int) -> Interval | None:
-    name = op.name.removeprefix("ttir.")
+    """Of an op's result; None where it may leave 32 bits, and for an op of which nothing is known."""
     known = constant_of(op.results[0]) if not op.operands else None
     if known is not None:
         return (int(known.min()), int(known.max())) if known.size and known.dtype.kind in "iub" else None
-    if name == "arange":
-        ends = [int(access.attr(op, "start")), int(access.attr(op, "end"))]
-        return min(ends), max(ends)
-    if name in ("argmax", "sort", "topk"):
-        return _positions(op) if name == "argmax" or place == 1 else interval(op.operands[0], depth)
-    if op.name in _SAME:
+    if has_trait(op, "selects"):
         return interval(op.operands[0], depth)
-    if name == "typecast":
-        return interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
-    if name in ("where", "concat", "embedding"):
-        parts = [interval(each, depth) for each in (op.operands[1:] if name in ("where", "embedding") else op.operands)]
-        return min(low for low, _ in parts), max(high for _, high in parts)
-    return _of_arithmetic(op, name, depth)
+    dims = shape(op.operands[0]) if op.operands else ()
+    match op.name.removeprefix("ttir."):
+        case "arange":
+            ends = [int(access.attr(op, "start")), int(access.attr(op, "end"))]
+            return min(ends), max(ends)
+        case "argmax":
+            along = access.attr(op, "dim_arg")
+            axes = range(len(dims)) if along is None else [along] if isinstance(along, int) else along
+            return 0, max(0, math.prod(dims[axis] for axis in axes) - 1)
+        case "sort" | "topk":
+            return (0, max(0, dims[access.attr(op, "dim")] - 1)) if place == 1 else interval(op.operands[0], depth)
+        case "typecast":
+            return interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
+        case "where" | "concat" | "embedding" as name:
+            parts = [interval(each, depth) for each in op.operands[name != "concat" :]]
+            return min(low for low, _ in parts), max(high for _, high in parts)
+        case "clamp_scalar":
+            low, high = interval(op.operands[0], depth)
+            least, most = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
+            return min(max(low, least), most), min(max(high, least), most)
+        case "sum" | "cumsum" as name:
+            a, b = interval(op.operands[0], depth)
+            count = math.prod(dims) // max(1, math.prod(shape(op.results[0]))) if name == "sum" else dims[access.attr(op, "dim")]
+            return min(a, a * count), max(b, b * count)
+        case "abs":
+            a, b = interval(op.operands[0], depth)
+            return max(0, a, -b), max(-a, b)
+        case "neg":
+            a, b = interval(op.operands[0], depth)
+            return -b, -a
+        case name if has_trait(op, "elementwise_binary"):
+            return _of_two(name, *(interval(each, depth) for each in op.operands))
+    return None
 
 
-def _positions(op: Operation) -> Interval:
-    dims = shape(op.operands[0])
-    along = access.attr(op, "dim_arg") if op.name == "ttir.argmax" else access.attr(op, "dim")
-    axes = range(len(dims)) if along is None else [along] if isinstance(along, int) else along
-    return 0, max(0, math.prod(dims[axis] for axis in axes) - 1)
-
-
-def _of_arithmetic(op: Operation, name: str, depth: int) -> Interval | None:
-    """Of ops on intervals; None where the result may leave 32 bits, and for any other op."""
-    if name == "clamp_scalar":
-        low, high = interval(op.operands[0], depth)
-        least, most = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
-        return min(max(low, least), most), min(max(high, least), most)
-    if name not in ("add", "subtract", "multiply", "maximum", "minimum", "remainder", "bitwise_and", "abs", "neg", "sum", "cumsum", "div"):
-        return None
-    (a, b), *rest = [interval(each, depth) for each in op.operands]
-    if name in ("sum", "cumsum"):
-        count = math.prod(shape(op.operands[0])) // max(1, math.prod(shape(op.results[0]))) if name == "sum" else shape(op.operands[0])[access.attr(op, "dim")]
-        return min(a, a * count), max(b, b * count)
-    if name in ("abs", "neg"):
-        return (-b, -a) if name == "neg" else (max(0, a, -b), max(-a, b))
-    (x, y) = rest[0]
-    if name == "remainder":
-        return (0, min(y - 1, b) if a >= 0 else y - 1) if x > 0 else (x + 1, 0) if y < 0 else None
-    if name == "bitwise_and":
-        tops = [top for low, top in ((a, b), (x, y)) if low >= 0]
-        return (0, min(tops)) if tops else None
-    if name == "div":
-        return (0, b // x) if a >= 0 and x > 0 else (-max(-a, b), max(-a, b))
-    return {
-        "add": (a + x, b + y),
-        "subtract": (a - y, b - x),
-        "multiply": (min(a * x, a * y, b * x, b * y), max(a * x, a * y, b * x, b * y)),
-        "maximum": (max(a, x), max(b, y)),
-        "minimum": (min(a, x), min(b, y)),
-    }[name]
+def _of_two(name: str, first: Interval, second: Interval) -> Interval | None:
+    (a, b), (x, y) = first, second
+    match name:
+        case "add":
+            return a + x, b + y
+        case "subtract":
+            return a - y, b - x
+        case "multiply":
+            return min(a * x, a * y, b * x, b * y), max(a * x, a * y, b * x, b * y)
+        case "maximum":
+            return max(a, x), max(b, y)
+        case "minimum":
+            return min(a, x), min(b, y)
+        case "remainder":
+            return (0, min(y - 1, b) if a >= 0 else y - 1) if x > 0 else (x + 1, 0) if y < 0 else None
+        case "bitwise_and":
+            tops = [top for low, top in ((a, b), (x, y)) if low >= 0]
+            return (0, min(tops)) if tops else None
+        case "div":
+            return (0, b // x) if a >= 0 and x > 0 else (-max(-a, b), max(-a, b))
+    return None
 
 
 def multiple_of(value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue] | None:
@@ -202,7 +202,7 @@ def _behind_broadcast(value: SSAValue) -> SSAValue:
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
 """Op -> its operand that holds indices, which the device reads as unsigned."""
-_VIEWS = ("ttir.reshape", "ttir.typecast", "ttir.permute")
+_VIEWS = named("ttir", "rearrangement") | {"ttir.typecast"}
 
 
 @register("plain-indices", fusing=True)

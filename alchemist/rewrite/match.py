@@ -18,13 +18,14 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.dialects import TTOp, has_trait
 from alchemist.ir.edit import defining, single_use
+from alchemist.ir.op_class import short_names
 from alchemist.ops.constants import number
 
 NEAR = 2e-3
 """Relative difference up to which two constants are equal: bfloat16 models have rounded ones."""
 DEPTH = 5
 """Nested multiplications through which a product is taken apart."""
-PRODUCTS = frozenset({"multiply", "div", "divide", "neg", "square", "pow"})
+PRODUCTS = short_names("ttir", "factor") | short_names("ttnn", "factor")
 """Ops that products are written with."""
 LAST = (-1,)
 """Dims of a reduction over the last one."""

@@ -68,8 +68,8 @@ def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int,
     numbers divided by the root of a row's length, so that values keep their size from layer to layer.
     """
     count = int(np.prod(dims, dtype=np.int64))
-    if init in ("ones", "zeros"):
-        return np.full(dims, int(init == "ones"), dtype)
+    if (fill := {"ones": 1, "zeros": 0}.get(init)) is not None:
+        return np.full(dims, fill, dtype)
     if dtype.kind == "b":
         return np.random.default_rng(seed).integers(0, 2, dims).astype(dtype)
     if dtype.kind in "iu":

@@ -13,6 +13,7 @@ from alchemist.frontends.stablehlo.convert import Converter, constant_value, pro
 from alchemist.frontends.stablehlo.values import FOLD_LIMIT, Array, Unsupported, Val, fold, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining
 from alchemist.ir.rules.table import broadcast_shapes
 from alchemist.ops.constants import number
@@ -99,7 +100,7 @@ def simplify(c: Converter, name: str, lhs: Val, rhs: Val) -> Val | None:
         if clipped is not None:
             relu6 = c.e.emit("ttir.relu6", list(clipped.operands))
             return Val(this.shape, this.of, relu6)
-        if name in ("div", "multiply") and (on_right or name == "multiply"):
+        if name == "multiply" or (name == "div" and on_right):
             rescaled = _rescale(c, this, 1.0 / value if name == "div" and value else value)
             if rescaled is not None:
                 return rescaled
@@ -204,9 +205,9 @@ def _uncast(value: SSAValue) -> SSAValue:
 def _is_lookup(val: Val) -> bool:
     """Whether the value is a table look-up, layout changes apart."""
     op = getattr(val.ssa, "op", None)
-    while op is not None and op.name in ("ttir.reshape", "ttir.permute", "ttir.typecast"):
+    while op is not None and (has_trait(op, "rearrangement") or op.name == "ttir.typecast"):
         op = getattr(op.operands[0], "op", None)
-    return op is not None and op.name in ("ttir.embedding", "ttir.gather")
+    return op is not None and has_trait(op, "look_up")
 
 
 @rule("stablehlo.clamp")

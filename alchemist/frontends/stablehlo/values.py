@@ -13,6 +13,7 @@ from alchemist.errors import AlchemistError
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.infer import BOOLEAN, element_giver
 from alchemist.ir.location import SourceInfo
 from alchemist.ir.rules.table import broadcast_shapes
@@ -169,7 +170,7 @@ class Emitter:
         if access.shape(value) == shape:
             return value
         op = getattr(value, "op", None)
-        if op is not None and op.name in _REDUCTIONS and not access.attr(op, "keep_dim"):
+        if op is not None and has_trait(op, "over_dims") and not access.attr(op, "keep_dim"):
             given = access.shape(op.operands[0])
             dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
             if shape == tuple(1 if i in dims else n for i, n in enumerate(given)):
@@ -220,9 +221,6 @@ class Emitter:
             with np.errstate(all="ignore"):
                 return Val(val.shape, of, const=val.const.astype(numpy_dtype(of)))
         return Val(val.shape, of, self.emit("ttir.typecast", [self.small(val)], of=of))
-
-
-_REDUCTIONS = ("ttir.sum", "ttir.mean", "ttir.max", "ttir.min", "ttir.prod", "ttir.argmax", "ttir.reduce_or", "ttir.reduce_and")
 
 
 def regroup(shape: Shape, compact: Shape, target: Shape) -> Shape | None:

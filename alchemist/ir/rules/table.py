@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from alchemist.ir.attributes import OpaqueType, element_name, to_python
+from alchemist.ir.op_class import short_names
 
 Shape = tuple[int, ...]
 Inferred = Sequence[int] | list[Shape] | None
@@ -24,7 +25,7 @@ AnyRule = Callable[[Operation], None]
 INFERENCES: dict[str, Inference] = {}
 RULES: dict[str, Rule] = {}
 ANY_RULES: dict[str, AnyRule] = {}
-VECTOR_FOR_SCALAR = {"sum", "mean", "max", "min", "prod", "reduce_and", "reduce_or", "argmax", "matmul", "linear"}
+VECTOR_FOR_SCALAR = short_names("ttir", "over_dims", "product")
 """Ops whose result without dimensions tt-mlir spells with one of size 1."""
 R = TypeVar("R")
 

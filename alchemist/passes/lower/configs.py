@@ -10,6 +10,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from alchemist.ir.access import argument_attrs, struct
 from alchemist.ir.attributes import StructAttr
+from alchemist.ir.dialects import named
 from alchemist.options import WEIGHT_DTYPES, CompilerOptions
 
 BLOCK_PRECISIONS = ("bfp8", "bfp8_lofi")
@@ -78,10 +79,7 @@ def weight_dtype(options: CompilerOptions) -> str | None:
     return "bfp_bf8" if options.precision in BLOCK_PRECISIONS else None
 
 
-_SAME_WEIGHT = frozenset(
-    f"ttir.{name}"
-    for name in ("reshape", "permute", "transpose", "squeeze", "unsqueeze", "slice_static", "typecast", "broadcast", "repeat_interleave", "concat")
-)
+_SAME_WEIGHT = named("ttir", "keeps_weight")
 """Ops behind which a weight is still the same one, as tt-mlir's PropagateWeightDtype has it."""
 
 

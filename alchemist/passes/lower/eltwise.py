@@ -11,16 +11,16 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import elements, shape
+from alchemist.ir.dialects import named
+from alchemist.ir.op_class import short_names
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
-from alchemist.ops.eltwise_unary import UNARY
 from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.signs import FLOAT32_EXACT, WHOLE, interval, is_whole
 
-_UNARY_NAMES = (*(name for name, _ in UNARY), "gelu", "sigmoid", "leaky_relu", "clamp_scalar")
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
 _FLOAT_ONLY_INTEGER = ("divide", "pow_tensor", "atan2")
 ACTIVATION = "alchemist.activation"
@@ -62,6 +62,8 @@ def unary(c: Lowering, op: Operation) -> None:
 
 
 _ROUNDING = ("floor", "ceil", "round", "trunc")
+_BEYOND_ITS_WIDTH = short_names("ttnn", "leaves_width")
+_OF_INTEGERS = short_names("ttir", "takes_integers")
 
 
 def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None) -> tuple[SSAValue, tuple[int, ...] | None]:
@@ -73,13 +75,13 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
         return _clamped(c, value, attributes), order
     if name == "clamp_scalar" and attributes is not None:
         attributes = {key: rounded_to(layout(value).dtype, number) for key, number in attributes.items() if isinstance(number, int | float)}
-    if layout(value).dtype in INTEGERS and name not in ("abs", "neg", "relu", "bitwise_not", "sign", "clamp_scalar", "logical_not"):
+    if layout(value).dtype in INTEGERS and name not in _OF_INTEGERS:
         value = c.convert(value, TILE, "f32")
     unsigned = layout(value).dtype == "u32" and name in ("clamp_scalar", "neg")
     if unsigned:
         value = c.convert(value, TILE, "si32")  # not for unsigned integers
     value = c.like(name, value, attributes)
-    if name in ("neg", "bitwise_not", "abs"):
+    if name in _BEYOND_ITS_WIDTH:
         value = within_width(c, value, access.element_type(operand))
         value = c.convert(value, TILE, "u32") if unsigned else value
     return value, order
@@ -98,14 +100,15 @@ def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSA
     return value
 
 
-for _name in _UNARY_NAMES:
-    rule(_name)(unary)
+for _name in named("ttir", "elementwise_unary"):
+    if TTIR_OPS[_name].target:
+        rule(_name.removeprefix("ttir."))(unary)
 
 
 # --- binary -------------------------------------------------------------------------------------------------------------
 
 
-_ROUNDED = COMPARISONS | {"maximum", "minimum"}
+_ROUNDED = short_names("ttnn", "truth", "extreme")
 """Ops that read a number as the tensors' data type has it, as frameworks do: `x == 0.1` is true where x is bfloat16(0.1)."""
 
 
@@ -157,9 +160,6 @@ def operand_for(c: Lowering, value: SSAValue, dims: tuple[int, ...], order: tupl
     size = _channel_vector(shape(value), dims, order)
     assert size is not None
     return c.reshape(c.get(value, TILE, dtype), (1, 1, 1, size))
-
-
-_BEYOND_ITS_WIDTH = ("add", "subtract", "multiply", "logical_left_shift", "logical_right_shift")
 
 
 def _low_bits(element: str) -> tuple[int, bool] | None:

@@ -28,11 +28,6 @@ def natural_page(c: Lowering, value: SSAValue) -> str:
     return wanted_page(value)
 
 
-_ROW_MAJOR_USERS = frozenset(
-    f"ttir.{name}" for name in ("conv1d", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d", "embedding", "scatter")
-)
-_CACHE_OPS = frozenset({"ttir.paged_update_cache", "ttir.scaled_dot_product_attention_decode"})
-"""Ops whose positions, page tables and the like are row-major."""
 _VIEWS = named("ttir", "view") | {"ttir.concat"}
 
 
@@ -45,7 +40,7 @@ def wanted_page(value: SSAValue) -> str:
             op = use.operation
             if has_trait(op, "view") or op.name == "ttir.concat":
                 work.append(op.results[0])
-            elif op.name not in _ROW_MAJOR_USERS and not (op.name in _CACHE_OPS and use.index >= 2):
+            elif not has_trait(op, "reads_rows") and not (has_trait(op, "reads_positions") and use.index >= 2):
                 return TILE
     return ROW_MAJOR
 
@@ -76,7 +71,7 @@ def fetch(c: Lowering, value: SSAValue) -> SSAValue:
 
 
 _PIXELS_FIRST = ((0, 2, 3, 1), (0, 1, 2, 3))
-_IMAGE_OPS = POINTWISE | {f"ttir.{name}" for name in ("group_norm", "batch_norm_inference", "concat", "mean", "sum")}
+_IMAGE_OPS = POINTWISE | named("ttir", "on_images")
 """Ops that work on flat images."""
 
 
@@ -183,7 +178,6 @@ def rearrange(c: Lowering, op: Operation) -> None:
 # --- copies -----------------------------------------------------------------------------------------------------------------
 
 
-_BY_POSITION = _CACHE_OPS | {"ttir.embedding", "ttir.reshape"}
 """Ops that read positions as row-major integers."""
 
 
@@ -191,7 +185,7 @@ _BY_POSITION = _CACHE_OPS | {"ttir.embedding", "ttir.reshape"}
 def broadcast(c: Lowering, op: Operation) -> None:
     """Elementwise users broadcast by themselves: the copy is made only for the others."""
     result = op.results[0]
-    if shape(op.operands[0]) == (1,) and all(use.operation.name in _BY_POSITION for use in result.uses):
+    if shape(op.operands[0]) == (1,) and all(has_trait(use.operation, "by_position") for use in result.uses):
         value = c.get(op.operands[0], ROW_MAJOR, "si32")
         c.set(result, c.emit("repeat", [value], {"repeat_dims": shape(result)}, shape(result), "si32", ROW_MAJOR))
         return

@@ -12,6 +12,7 @@ from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
 from alchemist.frontends.vocabulary import unchanged
+from alchemist.ir.op_class import short_names
 
 Value = Tensor | Scalar
 
@@ -54,9 +55,6 @@ ARITHMETIC: dict[str, str] = {
 }
 BOOLEAN = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 """What a bitwise op on booleans becomes."""
-
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
 def result_type(*values: Value) -> torch.dtype:
@@ -151,9 +149,9 @@ def _logical(name: str) -> None:
         return boolean(c, name, a, b)
 
 
-for _name in COMPARISONS:
+for _name in short_names("ttir", "comparison"):
     _comparison(_name)
-for _name in LOGICAL:
+for _name in BOOLEAN.values():
     _logical(_name)
 
 
