@@ -1,6 +1,6 @@
 """Values of ops whose sums depend on the processor, from inputs that integer arithmetic makes equal everywhere.
 
-    python -m tests.ops_numeric.machine_values FILE.npz [--permuted]
+    python -m tests.ops_numeric.machine_values FILE.npz [--permuted | --small]
 
 Run under `ONEDNN_MAX_CPU_ISA` and `OMP_NUM_THREADS`. FILE gets an array per op; `--permuted` reorders the terms of each sum, which is what
 another instruction set does. tests/data/machine_values.npz holds every 16th value (AMD EPYC, AVX2, one thread): written by `--sample`.
@@ -91,6 +91,36 @@ def results(permuted: bool) -> dict[str, Floats]:
     return made | {name: made[name][:, inverse] for name in by_row}
 
 
+SMALL_PRODUCTS = (
+    ((33, 128), (128, 64)), ((200, 768), (768, 48)), ((1, 3072), (3072, 64)),
+    ((3, 33, 64), (3, 64, 96)), ((7, 1, 64), (7, 64, 197)), ((2, 5, 64, 40), (1, 1, 40, 65)),
+)  # fmt: skip
+SMALL_ATTENTIONS = ((4, 1, False), (4, 4, True), (6, 2, False))
+"""Heads of the queries, heads of keys and values, causal."""
+
+
+def small_results() -> dict[str, Floats]:
+    """Products with few columns, stacks of products and attentions of 197 rows."""
+    import torch
+    import ttnn
+
+    device = ttnn.open_device(device_id=0)
+    made = {}
+    for dtype in (ttnn.float32, ttnn.bfloat16):
+
+        def tensor(seed: int, *shape: int, dtype: Any = dtype) -> Any:
+            return ttnn.from_torch(torch.from_numpy(values(seed, *shape)), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
+
+        for first, second in SMALL_PRODUCTS:
+            made[f"{first} x {second}, {dtype}"] = ttnn.matmul(tensor(1, *first), tensor(2, *second))
+    for heads, key_heads, is_causal in SMALL_ATTENTIONS:
+        query, key, value = (tensor(3 + n, 1, of, 197, 64) for n, of in enumerate((heads, key_heads, key_heads)))
+        made[f"attention of {heads} and {key_heads} heads"] = ttnn.transformer.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+    found = {name: ttnn.to_torch(result).float().numpy() for name, result in made.items()}
+    ttnn.close_device(device)
+    return found
+
+
 def sampled(made: dict[str, Floats]) -> dict[str, Floats]:
     return {name: array.ravel()[::SAMPLE] for name, array in made.items()}
 
@@ -103,10 +133,11 @@ def main() -> None:
     )
     parser.add_argument("file")
     parser.add_argument("--permuted", action="store_true", help="the terms of each sum in another order")
+    parser.add_argument("--small", action="store_true", help="products and attentions whose rows must not be divided between threads")
     parser.add_argument("--sample", action="store_true", help=f"each {SAMPLE}th value, for tests/data/machine_values.npz")
     options = parser.parse_args()
     ttnn_shim.activate(explicit=True)
-    made = results(options.permuted)
+    made = small_results() if options.small else results(options.permuted)
     np.savez_compressed(options.file, **(sampled(made) if options.sample else made))
 
 

@@ -65,6 +65,12 @@ def test_threads_change_no_bit(here: dict[str, Floats], tmp_path: Path) -> None:
     assert [name for name in here if not np.array_equal(here[name].view(np.uint32), two[name].view(np.uint32))] == []
 
 
+def test_threads_change_no_bit_of_small_products(tmp_path: Path) -> None:
+    """Of these oneDNN would divide the rows between threads; a row's place decides how it is summed."""
+    one, two = (values(tmp_path, "DEFAULT", threads, "--small") for threads in (1, 2))
+    assert [name for name in one if not np.array_equal(one[name], two[name])] == []
+
+
 @pytest.mark.parametrize("cap", CAPS)
 def test_instruction_sets_stay_within_the_bound(cap: str, here: dict[str, Floats], tmp_path: Path) -> None:
     if cap != "AVX" and effective(cap) != cap:

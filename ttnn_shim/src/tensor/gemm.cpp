@@ -447,24 +447,53 @@ Primitive make_matmul(const MatmulCall& call, const MatmulTypes& types, bool own
     return made;
 }
 
-/// Columns below which oneDNN 3 divides the sum of a single row between the threads (measured from 1x256x256 to 1x768x30522).
-constexpr int64_t FEWEST_DIVIDED_COLUMNS = 1024;
+/// How many threads one product may take so that rounding does not depend on their number. oneDNN 3 gives each thread whole blocks of
+/// columns, and the sums are those of one thread, as long as there are enough blocks; else it divides the rows, whose place decides in
+/// which order a sum is made (measured with 1 and 2 threads). Of a single row below 1,024 columns it divides the sum itself.
+int threads_of_sum(int64_t rows, int64_t columns) {
+    constexpr int64_t BLOCK_COLUMNS = 64;
+    constexpr int64_t FEWEST_DIVIDED_COLUMNS = 1024;
+    if (rows == 1 && columns < FEWEST_DIVIDED_COLUMNS) return 1;
+    return static_cast<int>(std::min<int64_t>(omp_get_max_threads(), (columns + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS));
+}
 
-/// Keeps one thread while it lives, where rounding would otherwise depend on the number of threads.
+/// That many threads while it lives.
 class ThreadsOfSum {
 public:
-    explicit ThreadsOfSum(const MatmulCall& call) : threads_(omp_get_max_threads()) {
-        if (call.m == 1 && call.n < FEWEST_DIVIDED_COLUMNS) omp_set_num_threads(1);
-    }
-    ~ThreadsOfSum() { omp_set_num_threads(threads_); }
+    explicit ThreadsOfSum(int threads) : before_(omp_get_max_threads()) { omp_set_num_threads(threads); }
+    ~ThreadsOfSum() { omp_set_num_threads(before_); }
     ThreadsOfSum(const ThreadsOfSum&) = delete;
     ThreadsOfSum& operator=(const ThreadsOfSum&) = delete;
     ThreadsOfSum(ThreadsOfSum&&) = delete;
     ThreadsOfSum& operator=(ThreadsOfSum&&) = delete;
 
 private:
-    int threads_;
+    int before_;
 };
+
+/// A stack of products, each by one thread: oneDNN would divide the rows of all of them between the threads. Operands as they are
+/// multiplied.
+void matmul_stack(const MatmulCall& call, const MatmulTypes& types, const float* bias, const void* a, const void* b, void* c) {
+    const size_t bytes = types.half ? sizeof(bfloat16) : sizeof(float);
+    const size_t target_bytes = types.half_target ? sizeof(bfloat16) : sizeof(float);
+    MatmulCall one = call;
+    one.batch = one.batch_a = one.batch_b = {};
+    one.a = one.b = {nullptr, types.half ? DataType::BFLOAT16 : DataType::FLOAT32};
+    one.bias = bias;
+    one.c_dtype = types.half_target ? DataType::BFLOAT16 : DataType::FLOAT32;
+    parallel_for(static_cast<size_t>(volume(call.batch)), 1, [&](size_t begin, size_t end) {
+        MatmulCall mine = one;
+        for (size_t index = begin; index < end; ++index) {
+            const auto number = static_cast<int64_t>(index);
+            mine.a.data = static_cast<const std::byte*>(a) +
+                          static_cast<size_t>(batch_index(number, call.batch, call.batch_a) * call.m * call.k) * bytes;
+            mine.b.data = static_cast<const std::byte*>(b) +
+                          static_cast<size_t>(batch_index(number, call.batch, call.batch_b) * call.k * call.n) * bytes;
+            mine.c = static_cast<std::byte*>(c) + index * static_cast<size_t>(call.m * call.n) * target_bytes;
+            matmul_in_thread(mine);
+        }
+    });
+}
 
 }  // namespace
 
@@ -476,13 +505,18 @@ void matmul(const MatmulCall& original) {
     }
     SHIM_ASSERT(call.batch.size() == call.batch_a.size() && call.batch.size() == call.batch_b.size() && call.k > 0);
     SHIM_ASSERT(!call.accumulate || (call.c_dtype == DataType::FLOAT32 && call.bias == nullptr));
-    const MatmulTypes types(call);
+    const bool is_stack = volume(call.batch) > 1;
+    MatmulTypes types(call);
+    types.packed = types.packed && !is_stack;
     std::string key;
     matmul_key(key, call, types);
 
     const std::lock_guard guard(lock());
-    const ThreadsOfSum threads(call);
-    const Primitive& primitive = cached(key, [&] { return make_matmul(call, types, false); });
+    const int threads = threads_of_sum(call.m, call.n);
+    const Primitive& primitive = cached(key, [&] {
+        const ThreadsOfSum made_for(threads);
+        return make_matmul(call, types, false);
+    });
 
     const GemmOperand a = activation_operand(call.a, static_cast<size_t>(volume(call.batch_a) * call.m * call.k), types.half);
     const Target target(call.c, call.c_dtype, static_cast<size_t>(count_c), types.half_target);
@@ -500,7 +534,12 @@ void matmul(const MatmulCall& original) {
         }
         bias = scaled_bias.data();
     }
-    run(primitive, a.data(), weights, bias, target.data());
+    if (is_stack) {
+        matmul_stack(call, types, bias, a.data(), weights.get_data_handle(), target.data());
+    } else {
+        const ThreadsOfSum run_by(threads);
+        run(primitive, a.data(), weights, bias, target.data());
+    }
     target.finish();
 }
 
@@ -508,7 +547,7 @@ void matmul_in_thread(const MatmulCall& call) {
     /// Memory objects are made once: making them costs as much as a small product.
     struct Bound {
         Primitive primitive;
-        memory a, b, c, scratchpad;
+        memory a, b, c, bias, scratchpad;
         std::unordered_map<int, memory> arguments;
 
         explicit Bound(Primitive made)
@@ -516,8 +555,10 @@ void matmul_in_thread(const MatmulCall& call) {
               a(primitive.source, engine(), nullptr),
               b(primitive.weights, engine(), nullptr),
               c(primitive.target, engine(), nullptr),
+              bias(primitive.bias, engine(), nullptr),
               scratchpad(primitive.scratchpad, engine(), nullptr),
-              arguments{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratchpad}} {}
+              arguments{
+                  {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_BIAS, bias}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratchpad}} {}
     };
     thread_local std::unordered_map<std::string, Bound> table;
     thread_local dnnl::stream own_stream(engine());
@@ -527,12 +568,14 @@ void matmul_in_thread(const MatmulCall& call) {
     if (count_c == 0) {
         return;
     }
-    SHIM_ASSERT(call.bias == nullptr && (!call.accumulate || call.c_dtype == DataType::FLOAT32));
+    SHIM_ASSERT(!call.accumulate || (call.c_dtype == DataType::FLOAT32 && call.bias == nullptr));
     MatmulCall plain = call;
     plain.b.values = nullptr;
     const MatmulTypes types(plain);
     matmul_key(key, plain, types);
     put(key, omp_in_parallel() != 0);
+    std::optional<ThreadsOfSum> threads;  // outside of a parallel region oneDNN would take all
+    if (omp_in_parallel() == 0) threads.emplace(volume(call.batch) > 1 ? 1 : threads_of_sum(call.m, call.n));
     auto found = table.find(key);
     if (found == table.end()) {
         if (table.size() >= MOST_PRIMITIVES) {
@@ -552,6 +595,7 @@ void matmul_in_thread(const MatmulCall& call) {
     bound.a.set_data_handle(a.data());
     bound.b.set_data_handle(b.data());
     bound.c.set_data_handle(target.data());
+    if (call.bias != nullptr) bound.bias.set_data_handle(const_cast<float*>(call.bias));
     bound.scratchpad.set_data_handle(scratch->data());
     bound.primitive.run.execute(own_stream, bound.arguments);
     own_stream.wait();

@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t ITEM_BYTES = 1 << 20;
 constexpr int64_t KEY_BLOCK = 512;  ///< also: oneDNN leaves the matrix unit unused for a transposed operand of many more rows
 constexpr int64_t ROW_BLOCK = 256;
+constexpr int64_t FEWEST_ITEMS = 8;  ///< of work that can be divided, on every machine: a row's place in its block decides how it is summed
 
 struct Operands {
     const std::byte *q, *k, *v;
@@ -40,12 +41,12 @@ struct Plan {
     int64_t units = 1, row_blocks = 1, items = 1;
 
     explicit Plan(const AttentionShape& s) {
-        const int64_t group = s.heads / s.kv_heads, all_pairs = s.batch * s.kv_heads, threads = omp_get_max_threads();
+        const int64_t group = s.heads / s.kv_heads, all_pairs = s.batch * s.kv_heads;
         const int64_t pair_bytes = std::max<int64_t>(1, group * s.queries * s.keys * static_cast<int64_t>(sizeof(float)));
         const bool few_rows = group * s.queries < 32;
         key_block = s.keys;
         if (pair_bytes <= ITEM_BYTES && (s.keys <= KEY_BLOCK || few_rows) && (!s.causal || s.queries <= 64)) {
-            pairs = std::clamp<int64_t>(std::min(ITEM_BYTES / pair_bytes, (all_pairs + threads - 1) / threads), 1, all_pairs);
+            pairs = std::clamp<int64_t>(std::min(ITEM_BYTES / pair_bytes, (all_pairs + FEWEST_ITEMS - 1) / FEWEST_ITEMS), 1, all_pairs);
             unit_rows = item_rows = group * s.queries;
             units = all_pairs;
             items = (all_pairs + pairs - 1) / pairs;
@@ -55,7 +56,7 @@ struct Plan {
         const bool merged = s.queries < 64;
         unit_rows = merged ? group * s.queries : s.queries;
         units = merged ? all_pairs : all_pairs * group;
-        const int64_t shares = (units * unit_rows / (4 * threads) + 31) / 32 * 32;  // four items for a thread, or more
+        const int64_t shares = (units * unit_rows / FEWEST_ITEMS + 31) / 32 * 32;
         item_rows = std::clamp<int64_t>(shares, 32, std::min(ROW_BLOCK, (unit_rows + 31) / 32 * 32));
         row_blocks = (unit_rows + item_rows - 1) / item_rows;
         items = units * row_blocks;
