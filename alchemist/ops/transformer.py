@@ -14,11 +14,21 @@ from alchemist.ops.spec import Sample
 Attributes = Mapping[str, Any]
 
 
-def attention(query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None) -> Array:
-    """query [B, H, S, D], key and value [B, KV, T, D] (KV divides H), mask additive, broadcast to [B, H, S, T]."""
+NO_KEYS_SINK = -1e8
+"""A sink far below any score and far above a masked one: attention gives zeros in rows without a key, and changes no other row."""
+
+
+def attention(
+    query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float | None, window: int | None = None, sink: Array | None = None
+) -> Array:
+    """query [B, H, S, D], key and value [B, KV, T, D] (KV divides H), mask additive, broadcast to [B, H, S, T].
+
+    sink: a number for each head, scaled as scores are: one more score in each row, whose value is zero.
+    """
+    scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     groups = query.shape[1] // key.shape[1]
     key, value = np.repeat(key, groups, axis=1), np.repeat(value, groups, axis=1)
-    scores = query @ np.swapaxes(key, -1, -2) * (1.0 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    scores = query @ np.swapaxes(key, -1, -2) * scale
     rows, columns = scores.shape[-2:]
     position = np.arange(columns)[None, :] - np.arange(rows)[:, None] - (columns - rows if causal else 0)
     if causal:
@@ -27,9 +37,11 @@ def attention(query: Array, key: Array, value: Array, mask: Array | None, causal
         scores = np.where(position <= -window, -np.inf, scores)
     if mask is not None:
         scores = scores + mask
-    top = scores.max(axis=-1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True) @ value)
+    sinks = np.full((query.shape[1], 1, 1), -np.inf) if sink is None else sink.reshape(query.shape[1], -1)[:, :1, None] * scale
+    top = np.maximum(scores.max(axis=-1, keepdims=True), sinks)
+    top = np.where(np.isfinite(top), top, 0)
+    weights = np.exp(scores - top)
+    return np.asarray(weights / (weights.sum(axis=-1, keepdims=True) + np.exp(sinks - top)) @ value)
 
 
 def _optional(inputs: Sequence[Array], index: int) -> Array | None:
@@ -40,20 +52,20 @@ def _sdpa(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> S
     query, key, value = inputs[:3]
     causal = bool(attributes.get("is_causal", True))
     window = attributes.get("sliding_window_size")
-    return [attention(query, key, value, _optional(inputs, 3), causal, attributes.get("scale"), window)]
+    return [attention(query, key, value, _optional(inputs, 3), causal, attributes.get("scale"), window, _optional(inputs, 4))]
 
 
 def _sdpa_decode(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
     """query [1, B, H, D], caches [B, KV, S, D], current positions [B]."""
     query, key, value = inputs[:3]
-    mask, positions = _optional(inputs, 3), _optional(inputs, 4)
+    mask, positions, sink = (_optional(inputs, place) for place in (3, 4, 5))
     out = np.zeros_like(query)
     for user in range(query.shape[1]):
         last = int(positions.reshape(-1)[user]) + 1 if positions is not None else key.shape[2]
         part = None if mask is None else mask.reshape(-1, mask.shape[-2], mask.shape[-1])[user][None, :, None, :last]
         row = query[:, user][:, :, None, :]
         keys, values = key[user : user + 1, :, :last], value[user : user + 1, :, :last]
-        out[:, user] = attention(row, keys, values, part, False, attributes.get("scale"))[:, :, 0]
+        out[:, user] = attention(row, keys, values, part, False, attributes.get("scale"), None, sink)[:, :, 0]
     return [out]
 
 

@@ -19,6 +19,7 @@ from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.constants import behind_unit_views, constant_of, number, scaled
 from alchemist.ops.spec import inline_scalar
+from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.passes.caches import MOST_USERS, counts, position_of
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
@@ -247,10 +248,17 @@ class FoldAttentionScale(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             for op in list(func.body.block.ops):
-                if op.name == "ttir.scaled_dot_product_attention":
+                if op.name == "ttir.scaled_dot_product_attention" and not _has_own_sink(op):
                     for place in (0, 1):
                         _fold(op, place)
             erase_dead(func)
+
+
+def _has_own_sink(op: Operation) -> bool:
+    """Whether an attention has a sink of the model's, which its scale applies to: not one that only gives zeros in rows without keys."""
+    sink = operand(op, "attention_sink")
+    known = None if sink is None else constant_of(sink)
+    return sink is not None and (known is None or not bool((known == NO_KEYS_SINK).all()))
 
 
 def _fold(attention: Operation, place: int) -> None:
@@ -292,7 +300,7 @@ class ScaleQueries(Pass):
         for op in ops_named(module, "ttir.scaled_dot_product_attention"):
             scale = access.attr(op, "scale")
             scale = 1.0 / math.sqrt(shape(op.operands[0])[-1]) if scale is None else float(scale)
-            if operand(op, "attention_mask") is None or scale == 1.0 or not _is_power_of_two(scale):
+            if operand(op, "attention_mask") is None or scale == 1.0 or not _is_power_of_two(scale) or _has_own_sink(op):
                 continue
             places = _places_of_weights(op.operands[0])
             if places is not None:
@@ -358,8 +366,8 @@ class DecodeAttention(Pass):
 def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
     query, key, value = op.operands[:3]
     mask = operand(op, "attention_mask")
-    if mask is None or attr(op, "is_causal") or attr(op, "sliding_window_size") or key not in written or value not in written:
-        return
+    if mask is None or attr(op, "is_causal") or attr(op, "sliding_window_size") or key not in written or value not in written or _has_own_sink(op):
+        return  # every user has the written key: a sink for rows without keys goes
     users, heads, rows, size = shape(query)
     if rows != 1 or users > MOST_USERS or heads > TILE_EDGE or shape(key) != shape(value) or shape(key)[0] != users:
         return

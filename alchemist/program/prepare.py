@@ -15,6 +15,7 @@ from alchemist.program.loops import is_counted
 from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.recipes import Cut, Parts, Recipe, joined, module_of
+from alchemist.program.roles import explanation
 from alchemist.program.weights import COUNTING, in_order, literal_numbers, needed, recipe
 
 STORED = model.Parameter("stored", "stored")
@@ -412,8 +413,8 @@ def _steps(
             environment[id(value)] = model.TensorRef(name)
             results.append(name)
         statements = turned if node in inside else out
-        if node.note:
-            statements.append(model.Comment(node.note))
+        if note := node.note or explanation(node):
+            statements.append(model.Comment(note))
         statements.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
         if made.parts is not None and index + 1 == len(before) + len(inside):
             out.append(model.Loop(made.parts.variable, made.parts.start, model.Literal(made.parts.stop), 1, tuple(turned), ""))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING
+from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
 from alchemist.program.names import result_name, snake_case
@@ -19,7 +20,7 @@ ROLES = frozenset(
 
 NOT_IN_SOURCE = frozenset({"has_keys"})
 """Roles of values that the source has no variable for."""
-_ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions"}
+_ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions", "attention_sink": "attention_sink"}
 """Arguments of ops that say what a value is, wherever it comes from."""
 _MASKS = frozenset({"attn_mask", "attention_mask"})
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isfinite".split())
@@ -285,6 +286,8 @@ def explanation(node: Node) -> str:
     """A comment on an op that the source has nothing of, "" for most ops."""
     if zeroes_rows(node):
         return "zeros where all keys of a row are masked, as the framework gives"
+    if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
+        return "below every score: attention gives zeros where all keys of a row are masked, as the framework does"
     for arg, raw in node.arguments:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:

@@ -19,6 +19,7 @@ from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
 from alchemist.program.model_source import Sources
 from alchemist.program.names import result_name
+from alchemist.program.roles import argument_role
 
 _SUFFIXES = {
     "ttnn.transpose": "t",
@@ -245,6 +246,8 @@ def _constant_name(computing: Sequence[Node], result: Value) -> str:
     names = {node.spec.name for node in computing}
     if _masks(result):
         return "causal_mask" if names & _COMPARISONS else "attention_mask"
+    if role := argument_role(result):
+        return role
     what = computing[0].spec.target.rpartition(".")[2] if computing else "constant"
     if what == "Tensor":
         return computing[0].called or name_of_values(_values(computing[0]))

@@ -298,6 +298,9 @@ def attention(c: Call) -> T:
         assert mask.dim() == 4
         assert mask.shape[2:] == scores.shape[2:]
         scores = scores + mask
+    if (sink := c.get("attention_sink")) is not None:
+        column = (sink * scale).expand(*scores.shape[:3], 1)
+        return torch.matmul(F.softmax(torch.cat([scores, column], -1), -1)[..., :-1], v)
     return torch.matmul(F.softmax(scores, -1), v)
 
 

@@ -253,6 +253,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
     except Unsupported as error:
         raise FrontendError(f"unsupported argument: {error}", hint="real floating point, integer or boolean tensors") from error
     ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
+    lowering.stored = {ssa[place.name]: place.value for place in declared if place.kind != "input" and place.name not in written}
     env: dict[fx.Node, Any] = {}
     for place in places:
         if place.kind == "static":

@@ -80,6 +80,7 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
         )
         super().__init__(builder, (name for name, *_ in inputs))
         self.sources = sources
+        self.stored: dict[SSAValue, torch.Tensor] = {}  # values of arguments that no call changes
         self.node: fx.Node = None  # being lowered; inside a decomposition a node of the traced graph
         self.outer: fx.Node | None = None  # the node of the exported graph that it belongs to
 

@@ -59,6 +59,8 @@ def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
         full = (query[0], query[1], query[2], key[2])
         fits = all(have in (1, wanted) for have, wanted in zip(mask[:3], full, strict=False)) and mask[3] == full[3]
         need(fits, f"a mask of shape {list(mask)} does not broadcast to the scores {list(full)}")
+    sink = shape_of(op, "attention_sink")
+    need(sink is None or sink == (1, query[1], 1, 1), f"attention_sink must have shape {[1, query[1], 1, 1]}, got {list(sink or ())}")
     return (*query[:3], value[3])
 
 

@@ -39,6 +39,8 @@ def sdpa(c: Lowering, op: Operation) -> None:
     operands: list[SSAValue | None] = [c.get(query, TILE, "bf16", note=note)]
     operands += [c.get(x, TILE, "bf16") for x in (key, value)]
     operands.append(None if mask is None else _mask(c, mask, dims, shape(key)))
+    sink = operand(op, "attention_sink")
+    operands.append(None if sink is None else c.get(sink, TILE, "bf16"))
     attributes = {
         "is_causal": bool(access.attr(op, "is_causal")),
         "scale": _scale(op, dims[-1]),
@@ -102,7 +104,14 @@ def _composed(c: Lowering, op: Operation) -> None:
         scores = c.emit("add", [scores, c.get(mask, TILE, dtype)], None, dims, dtype)
     if access.attr(op, "is_causal"):
         scores = c.emit("add", [scores, _causal(c, op, dims[2], dims[3], dtype)], None, dims, dtype)
+    sink = operand(op, "attention_sink")
+    if sink is not None:  # one more score in each row, whose value is zero
+        column = c.emit("multiply", [c.get(sink, TILE, dtype), c.scalar(scale, dtype)], None, shape(sink), dtype)
+        wide = (*dims[:3], dims[3] + 1)
+        scores = c.emit("concat", [[scores, broadcast_to(c, column, (*dims[:3], 1))]], {"dim": 3}, wide, dtype)
     weights = c.like("softmax", scores, {"dimension": -1, "numericStable": True, **configs})
+    if sink is not None:
+        weights = c.emit("slice_static", [weights], {"begins": [0] * 4, "ends": list(dims), "step": [1] * 4}, dims, dtype)
     c.set(result, c.emit("matmul", [weights, v], configs, shape(result), dtype))
 
 

@@ -18,6 +18,7 @@ from alchemist.ir.access import element_type
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.dialects import has_trait
 from alchemist.ops.evaluate import evaluate
+from alchemist.ops.transformer import NO_KEYS_SINK
 
 LARGEST_BFLOAT16 = float(torch.finfo(torch.bfloat16).max)
 MASKED = -1e9
@@ -48,29 +49,36 @@ def scaled_dot_product_attention(
         mask, is_causal = c.constant(torch.ones(length, keys, dtype=torch.bool).tril()), False
     if mask is not None and mask.const is not None:
         mask, is_causal = _known_mask(mask, is_causal)
-    mask, keyed = (None, None) if mask is None else _mask_and_keys(c, mask, q, keys)
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
-    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)
-    return c.reshape(out if keyed is None else c.binary("multiply", out, keyed), shape)
+    return c.reshape(_attention(c, (q, k, v), mask, attributes), shape)
 
 
-def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tensor, Tensor | None]:
-    """(what is added to the scores, 1 where a row has a key and 0 where all its keys are masked).
+def _attention(c: Emitter, heads: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, attributes: dict[str, object]) -> Tensor:
+    """torch's attention: zeros in rows without keys, where the device's softmax would give the mean of all values, or NaN."""
+    mask, keyed = (None, None) if mask is None else _mask_and_keys(c, mask, heads[0], heads[1].shape[-2])
+    sink = c.full((1, heads[0].shape[1], 1, 1), NO_KEYS_SINK, heads[0].dtype) if keyed is True else None
+    out = c.emit("scaled_dot_product_attention", [*heads, mask, sink], attributes)
+    return c.binary("multiply", out, keyed) if isinstance(keyed, Tensor) else out
 
-    torch's result is zero in a row without keys; the device's softmax would give the mean of all values there, or NaN. None where every row has one.
+
+def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tensor, Tensor | bool]:
+    """(what is added to the scores, whether rows may have no key).
+
+    Numbers from an input may be -inf in all of a row, whose result is then zero, or finite and as low, whose result is a mean: for such the second
+    is 1 where a row has a number and 0 elsewhere.
     """
     mask = _mask_of_four(c, mask, q)
-    keyed = None
+    keyed: Tensor | bool = False
     if mask.const is not None:
         allowed = mask.const if mask.dtype == torch.bool else mask.const > -math.inf
         rows = allowed.any(-1, keepdim=True)
-        keyed = None if bool(rows.all()) else c.constant(rows.to(q.dtype))
+        keyed = not bool(rows.all()) and (mask.dtype == torch.bool or c.constant(rows.to(q.dtype)))
         if mask.dtype != torch.bool and not bool(allowed.all()):
             mask = c.constant(mask.const.clamp(min=MASKED))
-    elif mask.dtype == torch.bool and not _keeps_first_key(c.before_broadcast(mask).ssa):
-        keyed = c.shared(mask, "rows with a key", lambda: c.cast(c.reduce("reduce_or", c.before_broadcast(mask), [-1], True), q.dtype))
-    elif mask.dtype != torch.bool:
-        lowest = _lowest(mask.ssa)
+    elif mask.dtype == torch.bool:
+        keyed = not _keeps_first_key(c.before_broadcast(mask).ssa)
+    else:
+        lowest = _lowest(c, mask.ssa)
         given = mask
         if lowest == -math.inf:
             keyed = c.shared(given, "rows with a key", lambda: c.cast(_has_number(c, c.before_broadcast(given)), q.dtype))
@@ -119,8 +127,8 @@ def _has_number(c: Emitter, mask: Tensor) -> Tensor:
     return c.binary("ge", c.reduce("max", mask, [-1], True), torch.finfo(mask.dtype).min, torch.bool)
 
 
-def _lowest(value: SSAValue) -> float:
-    """The lowest number that a float mask may hold: -inf where it comes from an input, else what its constants say."""
+def _lowest(c: Emitter, value: SSAValue) -> float:
+    """The lowest number that a float mask may hold: -inf where it comes from an input, else what its constants and parameters say."""
     todo, seen, lowest = [value], set(), 0.0
     while todo:
         value = todo.pop()
@@ -129,7 +137,8 @@ def _lowest(value: SSAValue) -> float:
         seen.add(value)
         owner = value.owner
         if not isinstance(owner, Operation):
-            return -math.inf
+            lowest = min(lowest, float(c.stored[value].detach().min()) if value in c.stored else -math.inf)
+            continue
         if not owner.operands:
             lowest = min(lowest, float(np.min(evaluate(owner, {})[0], initial=0.0)))
         todo += owner.operands
@@ -198,9 +207,7 @@ def flash_attention(
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
     if dropout_p:
         raise Unsupported("attention dropout in training mode is random: call model.eval() first")
-    mask, keyed = _mask_and_keys(c, attn_mask, q, k.shape[-2]) if attn_mask is not None else (None, None)
-    out = c.emit("scaled_dot_product_attention", [q, k, v, mask], attributes)
-    return [out if keyed is None else c.binary("multiply", out, keyed)]
+    return [_attention(c, (q, k, v), attn_mask, attributes)]
 
 
 Torch: TypeAlias = torch.Tensor
