@@ -244,7 +244,9 @@ class _Aligner:
                     raise Mismatch
                 values.append(value)
             arguments.append((arg, self.value(values, arg.name)))
-        note = first.note if all(call.note == first.note for call in row) else ""  # a shape that is another one in some calls
+        notes = {call.note for call in row}
+        ends = {note.rpartition(", ")[2] for note in notes}  # a shape that is another one in some calls is left out
+        note = first.note if len(notes) == 1 else first.note.rpartition(", ")[2] if len(ends) == 1 and "]" not in first.note.rpartition(", ")[2] else ""
         return replace(first, arguments=tuple(arguments), note=note)
 
     def argument(self, row: Sequence[model.Argument]) -> model.Argument:

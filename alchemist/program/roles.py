@@ -257,7 +257,7 @@ def parameter_name(node: Node) -> str:
     names = [name for value in node.inputs() if value.key and value.collection == "weights" for name in value.made_from or (value.name, value.key)]
     words = [name.rpartition(".")[2] for name in names]
     own = next((word for word in words if word and not re.match(r"(weight|bias|kernel|constant|zeros|ones|initial|scale)(_|$)|\d", word)), "")
-    return re.sub(r"_(weight|kernel)$", "", own)
+    return re.sub(r"(_weight|_kernel)?(_\d+)?$", "", own)
 
 
 def _marks_keys(value: Value) -> bool:

@@ -70,7 +70,7 @@ def test_configs_are_named_constants(language: str, tmp_path: Path) -> None:
     source.write_text(mlp())
     text = mlir_sources(source, language=language, compiler_options={"optimization_level": 1})["main.py" if language == "python" else "model.cpp"]
     head, _, body = text.partition("def mlp(" if language == "python" else "Tensor mlp(")
-    for name in ("UP_MATMUL", "HIFI2_BF16_DEST"):
+    for name in ("UP_GELU_MATMUL", "HIFI2_BF16_DEST"):
         assert name in head and name in body, text
     assert "us, level 0:" in head
     assert "ProgramConfig" not in body
