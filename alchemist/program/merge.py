@@ -307,12 +307,4 @@ def _targets(call: model.Call | model.CallFunction) -> tuple[model.WeightRef | N
 
 
 def _saves(members: Sequence[model.Function], made: Aligned) -> bool:
-    lines = 4 + sum(_lines(statement) for statement in model.statements(members[0].body))
-    return made.is_readable() and (len(members) - 1) * lines > len(members) * (len(made.added) + 1)
-
-
-def _lines(statement: model.Statement) -> int:
-    """About how many lines a statement takes."""
-    if isinstance(statement, model.Call | model.CallFunction):
-        return 1 if len(statement.arguments) < 6 else len(statement.arguments) + 2
-    return 1
+    return made.is_readable() and (len(members) - 1) * lines_of_functions(members[:1]) > len(members) * (len(made.added) + 1)

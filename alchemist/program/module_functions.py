@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+from alchemist.ir.scopes import common_prefix
 from alchemist.ops.spec import Arg
 from alchemist.program import model
 from alchemist.program.alignment import Aligned, align, constant_kind
@@ -201,11 +202,9 @@ def _module(keys: Sequence[model.Key]) -> model.Key | None:
     modules = {module_of(key) for key in keys}
     if len(modules) == 1:
         return modules.pop()
-    names = [key[0].split(".") for key in keys if len(key) == 1 and isinstance(key[0], str)]
-    count = 0
-    while names and all(len(name) > count + 1 and name[count] == names[0][count] for name in names):
-        count += 1
-    return (".".join(names[0][:count]),) if count and len(names) == len(keys) else None
+    names = [key[0].split(".")[:-1] for key in keys if len(key) == 1 and isinstance(key[0], str)]
+    shared = common_prefix(names)
+    return (".".join(shared),) if shared and len(names) == len(keys) else None
 
 
 def _without_part(key: model.Key) -> tuple[model.Key, model.Value | None]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from alchemist.ir.scopes import common_prefix
 from alchemist.program import model
 from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.names import RESERVED, unique
 from alchemist.program.prepare import FOLDS, LAYERS
-from alchemist.program.walk import mapped, with_arguments
+from alchemist.program.walk import calls_of, mapped, text_of, with_arguments
 
 MIN_ROWS = 8
 """Rows that make a table."""
@@ -41,9 +42,9 @@ def tabulated(functions: Sequence[model.Function], shapes: Shapes, taken: set[st
     if not helpers:
         return None
     try:
-        rows = list(_rows(functions[-1], {function.name: function for function in functions}, shapes, ("", {})))
+        rows = list(_rows(functions[-1], {function.name: function for function in functions}, shapes, ""))
         aligned = align([_called_like(helper, helpers[0]) for helper in helpers], taken)
-    except Mismatch:
+    except (Mismatch, KeyError):
         return None
     if len(rows) < MIN_ROWS:
         return None
@@ -84,41 +85,18 @@ def _called_like(helper: model.Function, first: model.Function) -> model.Functio
     return helper
 
 
-Place = tuple[str, Mapping[str, int]]
-"""The scope of a function's weights, and the numbers of the loops around a statement."""
-
-
-def _rows(function: model.Function, functions: Mapping[str, model.Function], shapes: Shapes, place: Place) -> Iterator[_Row]:
-    yield from _rows_of(function.body, functions, shapes, place)
-
-
-def _rows_of(body: Sequence[model.Statement], functions: Mapping[str, model.Function], shapes: Shapes, place: Place) -> Iterator[_Row]:
-    scope, numbers = place
-    for one in body:
-        if isinstance(one, model.Loop) and isinstance(one.stop, model.Literal) and isinstance(one.stop.value, int):
-            for number in range(one.start, one.stop.value, one.step):
-                yield from _rows_of(one.body, functions, shapes, (scope, {**numbers, one.variable: number}))
-        elif isinstance(one, model.Loop | model.NameLoop) and any(isinstance(part, model.CallFunction) for part in model.statements(one.body)):
-            raise Mismatch
-        elif isinstance(one, model.CallFunction) and one.function in shapes:
-            yield _Row(one.function, tuple(scope + _text(part.key, numbers) for part in one.arguments if isinstance(part, model.KeyText)))
-        elif isinstance(one, model.CallFunction) and one.function in functions:
-            keys = [part.key for part in one.arguments if isinstance(part, model.ScopeArgument)]
-            inner = f"{scope}{_text(keys[0], numbers)}." if keys and keys[0] else scope
-            yield from _rows(functions[one.function], functions, shapes, (inner, {}))
-
-
-def _text(key: model.Key, numbers: Mapping[str, int]) -> str:
-    return "".join(piece if isinstance(piece, str) else str(numbers[piece.variable] + piece.offset) for piece in key)
+def _rows(function: model.Function, functions: Mapping[str, model.Function], shapes: Shapes, scope: str) -> Iterator[_Row]:
+    for call, numbers in calls_of(function.body, {}):
+        if call.function in shapes:
+            yield _Row(call.function, tuple(scope + text_of(part.key, numbers) for part in call.arguments if isinstance(part, model.KeyText)))
+        elif call.function in functions:
+            keys = [part.key for part in call.arguments if isinstance(part, model.ScopeArgument)]
+            yield from _rows(functions[call.function], functions, shapes, f"{scope}{text_of(keys[0], numbers)}." if keys and keys[0] else scope)
 
 
 def _common(names: Sequence[str]) -> str:
     """The modules that all names begin with."""
-    parts = [name.split(".") for name in names]
-    count = 0
-    while all(len(part) > count + 1 and part[count] == parts[0][count] for part in parts):
-        count += 1
-    return ".".join(parts[0][:count])
+    return ".".join(common_prefix([name.split(".")[:-1] for name in names]))
 
 
 def _with_names(body: tuple[model.Statement, ...], tails: Mapping[str, str]) -> tuple[model.Statement, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from alchemist.program import model
 from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch, Renaming
+from alchemist.program.lengths import lines_of
 from alchemist.program.names import unique
 from alchemist.program.text import WIDTH
 from alchemist.program.walk import bound_by, code_of, filled_by, read_by
@@ -65,7 +66,7 @@ def _best(group: Sequence[model.Function]) -> _Tail | None:
     best: _Tail | None = None
     for index, first in enumerate(group):
         for start in _starts(first.body):
-            lines = sum(_lines(statement) for statement in first.body[start:])
+            lines = lines_of(first.body[start:])
             if lines < MIN_LINES or not _calls(first.body[:start]):
                 continue
             inputs = _inputs(first.body[start:], first.body[:start])
@@ -240,19 +241,6 @@ def reads_device(body: Sequence[model.Statement]) -> bool:
         if isinstance(statement, model.Call)
         for _, value in statement.arguments
     )
-
-
-def _lines(statement: model.Statement) -> int:
-    """About how many lines a statement takes."""
-    if isinstance(statement, model.Blank | model.Comment | model.Free | model.CallFunction):
-        return 1
-    if isinstance(statement, model.Call):
-        return 1 if len(statement.arguments) < 4 else len(statement.arguments) + 2
-    if isinstance(statement, model.Loop | model.NameLoop):
-        return 1 + sum(_lines(statement) for statement in statement.body)
-    if isinstance(statement, model.If):
-        return 2 + sum(_lines(statement) for statement in (*statement.body, *statement.otherwise))
-    return 1
 
 
 def with_tails(rows: Sequence[model.OutlineRow], tails: Mapping[str, str]) -> tuple[model.OutlineRow, ...]:

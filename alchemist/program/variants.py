@@ -6,14 +6,14 @@ while they are merged: what calls them may be one function then, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alchemist.program import model
 from alchemist.program.alignment import unread, varying
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
-from alchemist.program.walk import arguments_of, bound_by, code_of, leaves, names_of, with_arguments
+from alchemist.program.walk import arguments_of, bound_by, calls_of, code_of, leaves, names_of, text_of, with_arguments
 
 Paragraph = tuple[model.Statement, ...]
 
@@ -41,29 +41,13 @@ def places_of(functions: Sequence[model.Function], names: frozenset[str]) -> Pla
         if name not in known or scope in found.setdefault(name, set()):
             continue
         found[name].add(scope)
-        try:
-            pending += [(call.function, scope + inner) for call, inner in _calls(known[name].body, {})]
-        except KeyError:
-            return None
+        for call, numbers in calls_of(known[name].body, {}):
+            keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument) and one.collection == "weights"]
+            try:
+                pending += [(call.function, scope + (f"{text_of(key, numbers)}." if key else "")) for key in keys]
+            except KeyError:
+                return None
     return Places({name: frozenset(scopes) for name, scopes in found.items()}, names)
-
-
-def _calls(body: Sequence[model.Statement], numbers: Mapping[str, int]) -> Iterator[tuple[model.CallFunction, str]]:
-    """Calls with the scope of the weights that they are given. Raises: KeyError for a variable whose values are not known."""
-    for one in body:
-        match one:
-            case model.CallFunction():
-                keys = [argument.key for argument in one.arguments if isinstance(argument, model.ScopeArgument) and argument.collection == "weights"]
-                for key in keys:
-                    text = "".join(piece if isinstance(piece, str) else str(piece.scale * numbers[piece.variable] + piece.offset) for piece in key)
-                    yield one, f"{text}." if text else ""
-            case model.Loop(variable, start, model.Literal(int(stop)), step):
-                for number in range(start, stop, step):
-                    yield from _calls(one.body, {**numbers, variable: number})
-            case model.Loop() | model.NameLoop() | model.RowLoop():
-                yield from _calls(one.body, {})
-            case model.If():
-                yield from _calls((*one.body, *one.otherwise), numbers)
 
 
 def joined(one: Sequence[model.Function], two: Sequence[model.Function], places: Places) -> list[model.Function] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
@@ -21,6 +21,33 @@ def mapped(body: Iterable[model.Statement], change: Callable[[model.Statement], 
                 return statement
 
     return tuple(change(inside(statement)) for statement in body)
+
+
+def calls_of(body: Iterable[model.Statement], numbers: Mapping[str, int]) -> Iterator[tuple[model.CallFunction, Mapping[str, int]]]:
+    """Calls of functions as they run, those in a loop once for each iteration, with the numbers of the loops around them.
+
+    A loop whose numbers are not known is gone through once; its variable has no number then.
+    """
+    for one in body:
+        match one:
+            case model.CallFunction():
+                yield one, numbers
+            case model.Loop(variable, start, model.Literal(int(stop)), step):
+                for number in range(start, stop, step):
+                    yield from calls_of(one.body, {**numbers, variable: number})
+            case model.Loop() | model.NameLoop() | model.RowLoop():
+                yield from calls_of(one.body, {})
+            case model.If():
+                yield from calls_of((*one.body, *one.otherwise), numbers)
+
+
+def text_of(key: model.Key, numbers: Mapping[str, int]) -> str:
+    """The key with the loops' numbers in it.
+
+    Raises:
+        KeyError: a variable without a number.
+    """
+    return "".join(piece if isinstance(piece, str) else str(piece.scale * numbers[piece.variable] + piece.offset) for piece in key)
 
 
 def code_of(statement: model.Statement) -> object:
