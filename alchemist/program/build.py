@@ -30,8 +30,8 @@ from alchemist.program.merge import Merged, merge_functions, renamed_function
 from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
-from alchemist.program.naming import Context
 from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
+from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.runs import flat_items
 from alchemist.program.scopes import chains_of, module_runs

@@ -17,7 +17,8 @@ from alchemist.program.kept import UNNAMED
 from alchemist.program.loops import element_name, is_counted
 from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
-from alchemist.program.naming import Context, Hint, Naming
+from alchemist.program.naming import Naming
+from alchemist.program.parameter_names import Context, Hint
 from alchemist.program.roles import explanation, fused
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of

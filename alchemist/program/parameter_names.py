@@ -1,0 +1,230 @@
+"""Names of a function's parameters: what the caller and the source call them, else what reads them; and what all functions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from alchemist.frontends.base import RECURRENT_CELLS
+from alchemist.ir.location import Frame
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, frame_at, reads
+from alchemist.program.graph import SAVED, Node, TensorType, Value
+from alchemist.program.kept import UNNAMED
+from alchemist.program.model_source import Sources, Statement
+from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.roles import argument_role
+from alchemist.program.runs import flat_items
+from alchemist.program.state import lists_of
+from alchemist.program.updates import input_roles, update_role, updated
+
+_MODULES = frozenset({"jax", "jnp", "lax", "np", "nn", "nnx", "linen", "math", "self"})
+"""Names that statements read, but not for their value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """An argument of a call. name: the caller's variable; bound: the parameter that the source gives it to, "" if unknown;
+    of_source: the variable's name is one of the source."""
+
+    name: str = ""
+    bound: str = ""
+    of_source: bool = False
+
+
+@dataclass(slots=True)
+class Context:
+    """What all functions of a program share.
+
+    functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement
+    not mentioned. flat: one function for the whole program. hints: what a function's first call gives its parameters. collections: those that a
+    function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program returns in a list, the
+    word before the number in their names. result_names: what a function calls its results, "" where it has no telling name.
+    """
+
+    sources: Sources
+    functions: set[str]
+    main_file: str
+    typical: TensorType
+    root: Definition
+    collections: Mapping[int, tuple[str, ...]]
+    flat: bool = False
+    hints: dict[int, list[Hint]] = field(default_factory=dict)
+    saved_names: dict[str, str] = field(default_factory=dict)
+    output_words: Mapping[int, str] = field(default_factory=dict)
+    result_names: dict[int, list[str]] = field(default_factory=dict)
+
+    def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
+        line = statement.line if statement else frame.line
+        if frame.file == RECURRENT_CELLS:  # no file that the user has
+            return statement.text if statement else op
+        where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
+        text = statement.text if statement else op
+        return f"{where}: {text}" if text else where
+
+
+class ParameterNames:
+    """Names a function's parameters.
+
+    names: of values, by identity. level: of the function's module in its ops' chains, -1 in a flat program.
+    """
+
+    def __init__(self, definition: Definition, context: Context) -> None:
+        self._definition = definition
+        self._context = context
+        self._level = -1 if context.flat else len(definition.chain) - 1
+        self._names: dict[int, str] = {}
+        self.parameters: list[str] = []
+        self.parameter_values: list[Value | None] = []  # None for a list
+        self._lists: dict[str, str] = {}  # group -> the variable that holds the list
+        self.local_names: set[str] = set()
+        self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
+        self._made_up: set[str] = set()  # names after ops and modules
+        self._roles: dict[int, str] = {}  # what an attention calls its inputs
+        self._variable = ""  # of the loop around the present items
+        self._unclear: set[tuple[str, int, int]] = set()  # statements of which it is unknown what each target is
+
+    def _name_parameters(self) -> None:
+        """Sure names first (weights, what the caller's source binds, the only parameter that a statement reads), then likely ones."""
+        definition, sources = self._definition, self._context.sources
+        found = sources.function_of_class(definition.class_name)
+        forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
+        plain = found[1].plain if found else frozenset[str]()
+        hints = self._context.hints.get(id(definition), [])
+        roles_given = input_roles(definition.parameters) if definition.takes_weights else {}
+        wanted: list[tuple[list[str], list[str]]] = []
+        together: dict[tuple[str, ...], list[int]] = {}  # nameless values, and all of a step, by the parameters that their statement reads
+        for index, value in enumerate(definition.parameters):
+            hint = hints[index] if index < len(hints) else Hint()
+            exact = identifier(value.name, "arg") if value.name and not value.key else ""
+            element = [value.group.name.removesuffix("s")] if value.group is not None and not value.group.name[-1].isdigit() else []
+            first = [exact] if self._context.root is definition else element
+            named = self._key_names(value.key) if value.key and value.collection != SAVED else []
+            if unnamed_key := value.key.partition(UNNAMED)[2]:
+                first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
+            # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
+            unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
+            read, used = self._read_as(value, forward)
+            sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
+            if value.part is not None or definition.takes_weights:
+                role = roles_given.get(id(value)) or update_role(value, updated(definition.parameters)) if definition.takes_weights else self._part(value)
+                first.append(role)
+            if role := argument_role(value):
+                first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
+            if unnamed or definition.is_step:
+                together.setdefault(tuple(read), []).append(index)
+            first += [*sure, *named] if unnamed else [*named, *sure]
+            if len(definition.parameters) == 1 and forward:
+                first += [*read, forward[0]]
+            known = [hint.name] if hint.name in forward or hint.name in used else []
+            source = [without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
+            likely = [] if unnamed else read
+            wanted.append((first, [*known, *source, *likely, hint.name, exact, "tensor"]))
+        for read_names, members in together.items():
+            # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.
+            if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):
+                for index, name in zip(members, read_names, strict=False):
+                    wanted[index][0].insert(0, name)
+        names: dict[int, str] = {}
+        kept_as_lists = lists_of(definition.parameters) if not definition.is_root else {}
+        listed = {value for group in kept_as_lists.values() for value in group.values}
+        for sure_ones in (True, False):
+            for index, (first, later) in enumerate(wanted):
+                if index not in names and (first or not sure_ones) and definition.parameters[index] not in listed:
+                    candidates = [identifier(one) for one in (first if sure_ones else [*first, *later]) if one]
+                    free = [name for name in candidates if name not in names.values() and self._legal(name)]
+                    if sure_ones and not free:
+                        continue
+                    names[index] = free[0] if free else unique(candidates, lambda name: name not in names.values() and self._legal(name))
+        for index, value in enumerate(definition.parameters):
+            if index in names:
+                self.parameters.append(names[index])
+                self.parameter_values.append(value)
+                self._names[id(value)] = names[index]
+            elif value.group is not None and value.group.name not in self._lists:
+                self._name_list(value.group.name, set(names.values()))
+                self.parameters.append(self._lists[value.group.name])
+                self.parameter_values.append(None)
+        if definition.is_root:
+            for group in definition.argument_lists():
+                if group not in self._lists:
+                    self._name_list(group, set(names.values()))
+        self.local_names |= {*names.values(), *self._lists.values()}
+        self._source_names = {*forward, *names.values()}
+        for item in flat_items(definition.items):
+            self._source_names.update(name for statement in self._own_statements(item) for name in statement.targets)
+
+    def _name_list(self, group: str, taken: set[str]) -> None:
+        held = {*taken, *self._lists.values()}
+        self._lists[group] = unique([group, f"{group}_list"], lambda name: name not in held and self._legal(name))
+
+    def _key_names(self, key: str) -> list[str]:
+        """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
+        words = key.split(".")
+        whole = identifier("_".join(words[-2:]))
+        own = words[-1].partition("_")[0] not in ("weight", "bias", "kernel", "scale", "embedding") and not words[-1].isdigit()
+        last = without_number(identifier(words[-1]), self._definition.paths)
+        return [last, identifier(words[-1]), whole] if own else [whole]
+
+    def _bound_to(self, call: CallItem, name: str) -> str:
+        """The parameter of the called module's forward that the source gives the variable to, through modules without a function."""
+        if call.source is None or call.function.method:
+            return ""
+        for level in range(max(self._level, 0), len(call.chain) - 1):
+            frame = frame_at(call.source, level, self._context.sources)
+            statement = self._context.sources.statement(frame) if frame else None
+            found = self._context.sources.function_of_class(call.chain[level + 1].class_name)
+            if frame is None or statement is None or found is None:
+                return ""
+            names = [name, *self._context.sources.aliases(frame, name)]
+            name = next((bound for name in names if (bound := statement.binding(name, found[1].parameters))), "")
+            if not name:  # the source does not hand it on under a name: no later statement says more
+                return ""
+        return name
+
+    def _read_as(self, value: Value, forward: Sequence[str]) -> tuple[list[str], list[str]]:
+        """(parameters of the source's forward that the first statement using the value reads, all that it reads)."""
+        assigned: set[str] = set()
+        for item in flat_items(self._definition.items):
+            statements = self._own_statements(item)
+            if any(value is one for one in reads(item)):
+                names = [name for statement in statements for name in statement.reads if name not in statement.containers]
+                if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
+                    return [], []
+                if INITIAL.fullmatch(value.key) and not (forward and self._definition.is_step):  # unpacked from the parameter that carries a loop's values
+                    return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)], []
+                return [name for name in dict.fromkeys(names) if name in forward and name not in assigned], names
+            assigned.update(name for statement in statements for name in statement.targets)
+        return [], []
+
+    def _part(self, value: Value) -> str:
+        """What a value is to a weight of the function: `d_mlp_w` is the gradient of `mlp.w`; "" for one of other functions."""
+        if value.part is None:
+            return ""
+        before, path = value.part
+        if self._definition.takes_weights:
+            return "new_weight" if before == "new_" else before.rstrip("_")
+        own = self._definition.path
+        if own and not path.startswith(f"{own}."):
+            return ""
+        return identifier(before + self._definition.relative(path).replace(".", "_"))
+
+    def _legal(self, name: str) -> bool:
+        return name not in RESERVED and name not in self._context.functions and name not in self._context.collections[id(self._definition)]
+
+    def _own_statements(self, item: Item) -> list[Statement]:
+        """Statements of this function's source that the item belongs to."""
+        part = flat_items([item])[-1]
+        infos = part.sources if isinstance(part, Node) else ((part.source,) if part.source else ())
+        found: dict[tuple[str, int], Statement] = {}
+        for info in infos:
+            frame = frame_at(info, self._level, self._context.sources)
+            statement = self._context.sources.statement(frame) if frame else None
+            if statement is not None:
+                found.setdefault((statement.file, statement.line), statement)
+        return list(found.values())
+
+
+def without_number(name: str, paths: Sequence[str]) -> str:
+    """`key_cache_3` in layer 3 is `key_cache`."""
+    base, _, number = name.rpartition("_")
+    return base if base and number.isdigit() and any(number in path.split(".") for path in paths[:1]) else name
