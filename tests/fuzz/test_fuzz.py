@@ -23,7 +23,7 @@ def test_calls_are_answered(count: int, seed: int, timeout_s: int) -> None:
 
 
 # Cases of each area: enough to see that the area works; the thousands are for `make fuzz` and the slow suite.
-QUICK = {"binary": 200, "options": 40, "npy": 60, "manifest": 30, "tensor": 60}
+QUICK = {"binary": 60, "options": 15, "npy": 60, "manifest": 10, "tensor": 20}
 
 
 @pytest.mark.parametrize(
