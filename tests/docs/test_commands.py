@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from alchemist.options import WITHOUT_EFFECT, CompilerOptions
 from tests.docs.commands import FENCE, FILE_OF_BLOCK, ROOT, Command, commands, complaint
 from tests.tables import table
 
@@ -24,6 +27,24 @@ def test_commands_exist_with_their_options(name: str) -> None:
     files = frozenset(found[1] for _, body in FENCE.findall(text) if (found := FILE_OF_BLOCK.match(body)))
     wrong = [f"{command.text}: {said}" for command in commands(text) if command.text not in INVENTED and (said := complaint(command, files))]
     assert wrong == []
+
+
+OPTIONS = (*(field.name for field in dataclasses.fields(CompilerOptions)), *WITHOUT_EFFECT)
+
+
+def misspelt_options(text: str) -> list[str]:
+    """Words in backticks that are nearly the name of a compiler option."""
+    words = {word for quoted in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"(?<![\w.])[a-z]+(?:_[a-z0-9]+)+(?![\w(.])", quoted)}
+    return [f"{word}: {near[0]}?" for word in sorted(words.difference(OPTIONS)) if (near := difflib.get_close_matches(word, OPTIONS, 1, 0.88))]
+
+
+@table("name", PAGES)
+def test_options_are_called_as_they_are(name: str) -> None:
+    assert misspelt_options((ROOT / name).read_text()) == []
+
+
+def test_a_misspelt_option_is_found() -> None:
+    assert misspelt_options("`optimization_level` and `tensor_l1_usage_cup` (0.95), `other_name`") == ["tensor_l1_usage_cup: tensor_l1_usage_cap?"]
 
 
 @table("name", PAGES)
