@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,12 +50,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    before = budget.cpu_seconds()
+    before, modules = budget.cpu_seconds(), len(sys.modules)
     result = yield
     used = budget.cpu_seconds() - before
     if file := item.config.getoption("--cpu-seconds"):
         with open(file, "a", encoding="utf-8") as rows:
-            rows.write(f"{used:.2f}\t{item.nodeid}\n")
+            rows.write(f"{used:.2f}\t{len(sys.modules) - modules}\t{item.nodeid}\n")
     return result
 
 

@@ -6,6 +6,8 @@ import ast
 import subprocess
 from pathlib import Path
 
+from tests import budget
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,3 +24,14 @@ def test_every_test_file_has_tests_and_every_test_has_a_file_that_is_collected()
         elif tests:
             unseen.append(f"{name}: {', '.join(tests)}")
     assert (empty, unseen) == ([], [])
+
+
+def test_a_unit_above_its_budget_is_found() -> None:
+    seconds = {"t.py::quick": 1.0, "t.py::slow[a]": 9.0, "t.py::first": 9.0, "t.py::known[b]": 9.0}
+    assert budget.over_budget(seconds, {"t.py::first"}, {"t.py::known": "a reason"}) == ["t.py::slow[a]"]
+
+
+def test_every_listed_test_exists_and_has_a_reason() -> None:
+    for test, reason in budget.listed().items():
+        file, _, function = test.partition("::")
+        assert reason and f"def {function}(" in (ROOT / file).read_text(), test
