@@ -265,6 +265,17 @@ def attrs(op: Operation) -> dict[str, Value]:
     return found
 
 
+def order_of(op: Operation) -> list[int]:
+    """The dim of the operand that each dim of the result of a permute or a transpose is."""
+    given = attrs(op)
+    if "permutation" in given:
+        return list(given["permutation"])
+    order = list(range(len(shape(op.operands[0]))))
+    one, other = given["dim0"], given["dim1"]
+    order[one], order[other] = order[other], order[one]
+    return order
+
+
 def declared(op: Operation) -> dict[str, Value]:
     """The attributes of the op's table that it has, as plain values: what a text has written beyond them cannot be given to another op."""
     info = _info(op)

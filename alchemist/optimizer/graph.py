@@ -123,12 +123,7 @@ def _may_share(op: Operation) -> bool:
     if before is None or after is None or before.dtype != after.dtype or before.page != after.page:
         return before is None or after is None
     shape = access.shape(op.operands[0])
-    order = list(range(len(shape)))
-    if op.name == "ttnn.transpose":
-        first, second = int(access.attr(op, "dim0")), int(access.attr(op, "dim1"))
-        order[first], order[second] = order[second], order[first]
-    elif op.name == "ttnn.permute":
-        order = [int(axis) for axis in access.attr(op, "permutation")]
+    order = access.order_of(op) if has_trait(op, "transposition") else range(len(shape))
     long = [axis % len(shape) for axis in order if shape[axis] > 1]
     return long == sorted(long)
 

@@ -157,7 +157,7 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
         step = value.owner
         behind.insert(0, step)
         if has_trait(step, "transposition"):
-            dim = _order(step)[dim]
+            dim = access.order_of(step)[dim]
         value = step.operands[0]
     dims = list(shape(value))
     begins, ends = [0] * len(dims), list(dims)
@@ -173,18 +173,7 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
     for step in behind:
         before, after = shape(step.operands[0]), layout_of(step.results[0].type)
         assert after is not None
-        turned = tuple(before[axis] for axis in _order(step)) if has_trait(step, "transposition") else before
+        turned = tuple(before[axis] for axis in access.order_of(step)) if has_trait(step, "transposition") else before
         step.results[0]._type = after.with_(turned).type_for(turned)
     func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [end.operands[0].type])
     return func
-
-
-def _order(op: Operation) -> list[int]:
-    """The axis of the operand that each axis of the result is."""
-    rank = len(shape(op.operands[0]))
-    if op.name == "ttnn.permute":
-        return [int(axis) for axis in access.attr(op, "permutation")]
-    order = list(range(rank))
-    first, second = int(access.attr(op, "dim0")) % rank, int(access.attr(op, "dim1")) % rank
-    order[first], order[second] = order[second], order[first]
-    return order

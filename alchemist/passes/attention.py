@@ -17,6 +17,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, ops_named, replace, single_use
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.value import Value, full
 from alchemist.ops.constants import behind_unit_views, constant_of, number, scaled
 from alchemist.ops.spec import inline_scalar
 from alchemist.ops.transformer import NO_KEYS_SINK
@@ -123,10 +124,8 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     elif scores.chosen is not None:
         dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
         chosen = reshaped(maker, scores.chosen, dims)
-        low, zero = (
-            maker.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (max(scores.fill, _LOWEST), 0.0)
-        )
-        mask = maker.op("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {}, [tensor(dims, of)])
+        low, zero = (full(maker, (1, 1, 1, 1), one, of).ssa for one in (max(scores.fill, _LOWEST), 0.0))
+        mask = maker.value("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {})
     attributes = {"is_causal": is_causal, "scale": scores.scale}
     made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
     position[made] = position[op]
@@ -155,13 +154,10 @@ def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:
     if known is not None and bool((known == scores.inverted).any(-1).all()):
         return value
     dims = (1,) * (4 - len(shape(chosen))) + shape(chosen)
-    visible = reshaped(b, chosen, dims)
-    visible = visible if scores.inverted else b.value("ttir.logical_not", [visible], {}, [tensor(dims, "i1")])
-    rows, of = (*dims[:-1], 1), element_type(value)
-    keyed = b.value("ttir.reduce_or", [visible], {"dim_arg": [3], "keep_dim": True}, [tensor(rows, "i1")])
-    zero, nan = (b.op("ttir.full", [], {"shape": (1, 1, 1, 1), "fill_value": one}, [tensor((1, 1, 1, 1), of)]) for one in (0.0, math.nan))
-    added = b.value("ttir.where", [keyed, zero, nan], {}, [tensor(rows, of)])
-    return b.value("ttir.add", [value, added], {}, [value.type])
+    visible = Value(b, chosen).reshape(*dims)
+    keyed = (visible if scores.inverted else visible.op("logical_not")).reduce("reduce_or", [3])
+    zero, nan = (full(b, (1, 1, 1, 1), one, element_type(value)) for one in (0.0, math.nan))
+    return (Value(b, value) + keyed.op("where", zero, nan)).ssa
 
 
 def _turn(value: SSAValue) -> Operation | None:
@@ -336,11 +332,7 @@ def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
 
 
 def _scale(op: Operation, index: int, scale: float) -> None:
-    value = op.operands[index]
-    build = Builder.in_place_of(op)
-    ones = (1,) * len(shape(value))
-    factor = build.op("ttir.full", [], {"shape": ones, "fill_value": scale}, [tensor(ones, element_type(value))])
-    op.operands[index] = build.op("ttir.multiply", [value, factor], {}, [tensor(shape(value), element_type(value))])
+    op.operands[index] = (Value(Builder.in_place_of(op), op.operands[index]) * scale).ssa
 
 
 # --- TTIR: attention of one new token per user over its cache. ---

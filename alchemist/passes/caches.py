@@ -18,6 +18,7 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import defining, erase_dead, functions, is_const_eval, replace
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.value import Value
 from alchemist.ops import POINTWISE
 from alchemist.ops.constants import FixedValues, behind_unit_views, constant_of, number
 from alchemist.passes.lower.configs import BLOCK_PRECISIONS
@@ -142,16 +143,9 @@ def _may_be_filled(op: Operation, cache: SSAValue, rows: SSAValue) -> bool:
 
 def _fill(op: Operation, cache: SSAValue, rows: SSAValue) -> None:
     """The op writes one user's rows."""
-    users, *dims = shape(rows)
     b = Builder.in_place_of(op)
-    for user in range(users):
-        part = rows if users == 1 else b.op(
-            "ttir.slice_static",
-            [rows],
-            {"begins": (user, 0, 0, 0), "ends": (user + 1, *dims), "step": (1, 1, 1, 1)},
-            [tensor((1, *dims), element_type(rows))],
-        )  # fmt: skip
-        b.make("ttir.fill_cache", [cache, part], {"batch_offset": user})
+    for user in range(shape(rows)[0]):
+        b.make("ttir.fill_cache", [cache, Value(b, rows).cut(0, user, user + 1).ssa], {"batch_offset": user})
     replace(op, [cache])
 
 
@@ -188,10 +182,7 @@ def _positions(op: Operation, position: SSAValue, users: int) -> SSAValue:
     block, owner = op.parent, position.owner
     assert block is not None
     b = Builder.after(owner) if isinstance(owner, Operation) else Builder(block, block.first_op)
-    one = reshaped(b, position, (1,))
-    if users == 1:
-        return one
-    return b.value("ttir.broadcast", [one], {"broadcast_dimensions": (users,)}, [tensor((users,), element_type(one))])
+    return Value(b, position).reshape(1).broadcast(users).ssa
 
 
 # --- TTNN: caches of keys and values in a block format (`experimental_kv_cache_dtype`, and `precision` bfp8, bfp8_lofi), as hand-written decoders hold
@@ -330,12 +321,10 @@ class _Tables:
         while computed.name == "ttir.reshape" and isinstance(before := computed.operands[0].owner, Operation):
             computed = before
         b.source = sources_of(computed) or None
-        users = shape(self._users)[0]
-        width = shape(value)[-1]
         table = self._table(value)
         if self._ids is None:
-            self._ids = reshaped(b, self._users, (1, users))
-        return b.value("ttir.embedding", [self._ids, table], {}, [tensor((1, users, width), element_type(value))])
+            self._ids = reshaped(b, self._users, (1, shape(self._users)[0]))
+        return b.value("ttir.embedding", [self._ids, table], {})
 
     def _table(self, value: SSAValue) -> SSAValue:
         """[length, K]: the value for every position, 0 and up."""

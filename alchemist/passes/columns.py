@@ -135,13 +135,8 @@ def _moved(op: Operation, parts: Sequence[Columns]) -> Columns | None:
         return Columns.concat(parts, access.attr(op, "dim") % len(shape(op.results[0])))
     if op.name == "ttnn.reshape":
         return first.reshape(shape(op.results[0]))
-    if op.name == "ttnn.permute":
-        return first.permute(access.attr(op, "permutation"))
-    if op.name == "ttnn.transpose":
-        order = list(range(len(shape(op.operands[0]))))
-        one, other = access.attr(op, "dim0"), access.attr(op, "dim1")
-        order[one], order[other] = order[other], order[one]
-        return first.permute(order)
+    if has_trait(op, "transposition"):
+        return first.permute(access.order_of(op))
     if op.name == "ttnn.to_layout":
         return first
     return first.negative() if op.name == "ttnn.neg" or (len(parts) == 1 and inline_scalar(op.operands[1]) == -1) else None

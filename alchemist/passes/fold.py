@@ -211,10 +211,7 @@ def _canonical(op: Operation) -> Operation | None:
     if op.name in ("ttir.squeeze", "ttir.unsqueeze"):
         return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
     if op.name == "ttir.transpose":
-        order = list(range(len(shape(op.operands[0]))))
-        i, j = access.attr(op, "dim0"), access.attr(op, "dim1")
-        order[i], order[j] = order[j], order[i]
-        return b.make("ttir.permute", [op.operands[0]], {"permutation": order}, [out])
+        return b.make("ttir.permute", [op.operands[0]], {"permutation": access.order_of(op)}, [out])
     if op.name == "ttir.reshape" and (inner := defining(op.operands[0], "ttir.reshape")):
         return b.make("ttir.reshape", [inner.operands[0]], {"shape": shape(op.results[0])}, [out])
     if op.name == "ttir.permute":

@@ -17,8 +17,9 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import SourceInfo, sources_of
+from alchemist.ir.value import Value, full
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.views import View, concatenated, joined, reshaped, sliced, view_of
+from alchemist.passes.views import View, concatenated, joined, reshaped, view_of
 from alchemist.rules.linear import ACTIVATION
 
 # --- Heads of attention that come of projections: one joined projection in [B, S, H * D], whatever order, packing and rearrangement the model has them
@@ -186,14 +187,12 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
     if any(bias is not None for bias in biases):
         of = element_type(next(bias for bias in biases if bias is not None))
         pieces = [
-            (bias, head.columns) if bias is not None else (_zeros(b, head.columns.width, of), _Columns(0, head.columns.width))
+            (bias, head.columns) if bias is not None else (full(b, (head.columns.width,), 0.0, of).ssa, _Columns(0, head.columns.width))
             for head, bias in zip(heads, biases, strict=True)
         ]
         operands.append(_columns(b, pieces, 0))
-    width = sum(head.columns.width for head in heads)
-    of = element_type(heads[0].projection.results[0])
     name = "ttir.linear" if len(operands) == 3 else "ttir.matmul"
-    whole = b.op(name, operands, {"transpose_b": transposed}, [tensor((*shape(rows)[:2], width), of)])
+    whole = b.value(name, operands, {"transpose_b": transposed}, of=element_type(heads[0].projection.results[0]))
     attributes: dict[str, object] = {"num_heads": heads[0].heads, "transpose_key": False}
     if heads[1].heads != heads[0].heads:
         attributes["num_kv_heads"] = heads[1].heads
@@ -210,10 +209,6 @@ def _sources(ops: list[Operation]) -> list[SourceInfo] | None:
 
 def _bias(dot: Operation) -> SSAValue | None:
     return operand(dot, "bias") if dot.name == "ttir.linear" else None
-
-
-def _zeros(b: Builder, size: int, of: str) -> SSAValue:
-    return b.value("ttir.full", [], {"shape": (size,), "fill_value": 0.0}, [tensor((size,), of)])
 
 
 def _columns(b: Builder, pieces: list[tuple[SSAValue, _Columns]], dim: int) -> SSAValue:
@@ -234,11 +229,7 @@ def _cut(b: Builder, value: SSAValue, columns: _Columns, dim: int) -> SSAValue:
         value = reshaped(b, value, (*dims[:dim], columns.count, columns.step, *dims[dim + 1 :]))
         value = _cut(b, value, _Columns(columns.start, columns.size), dim + 1)
         return reshaped(b, value, (*dims[:dim], columns.width, *dims[dim + 1 :]))
-    if (columns.start, columns.size) == (0, dims[dim]):
-        return value
-    begins, ends = [0] * len(dims), list(dims)
-    begins[dim], ends[dim] = columns.start, columns.start + columns.size
-    return sliced(b, value, begins, ends)
+    return Value(b, value).cut(dim, columns.start, columns.start + columns.size).ssa
 
 
 def _cuts_columns(op: Operation) -> bool:
@@ -375,10 +366,7 @@ def _one_projection(heads: list[Head]) -> tuple[SSAValue, list[Operation]] | Non
     operands = [found[0].operands[0], joined]
     if biases[0] is not None:
         operands.append(concatenated(b, [bias for bias in biases if bias is not None], 0))
-    width = sum(shape(dot.results[0])[-1] for dot in found)
-    dims = (*shape(found[0].results[0])[:-1], width)
-    result = b.op(found[0].name, operands, {"transpose_b": transposed}, [tensor(dims, element_type(found[0].results[0]))])
-    return result, []
+    return b.value(found[0].name, operands, {"transpose_b": transposed}, of=element_type(found[0].results[0])), []
 
 
 _ORDER: dict[Operation, int] = {}

@@ -12,13 +12,13 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions, ops_named, replace, single_use
 from alchemist.ir.location import sources_of
+from alchemist.ir.value import Value
 from alchemist.passes.registry import Pass, register
-from alchemist.passes.views import reshaped, sliced
+from alchemist.passes.views import sliced
 
 # --- TTIR: matrix products of single time steps with one weight become one product of all steps: the input projections of a recurrent cell. ---
 
@@ -67,16 +67,13 @@ def _replace(whole: SSAValue, steps: dict[int, list[Operation]]) -> None:
     first = next(iter(steps.values()))[0]
     b = Builder.before(first)
     b.source = sources_of(first)
-    width = shape(first.results[0])[-1]
-    dims = (*shape(whole)[:-1], width)
-    made = b.make(first.name, [whole, *first.operands[1:]], access.attrs(first), [tensor(dims, element_type(first.results[0]))])
+    made = b.make(first.name, [whole, *first.operands[1:]], access.attrs(first), of=element_type(first.results[0]))
     for step, ops in steps.items():
         for op in ops:
             add_sources(made, op)
             at = Builder.before(op)
             at.source = sources_of(op)
-            cut = sliced(at, made.results[0], [step, *(0 for _ in dims[1:])], [step + 1, *dims[1:]])
-            replace(op, [reshaped(at, cut, shape(op.results[0]))])
+            replace(op, [Value(at, made.results[0]).cut(0, step, step + 1).reshape(*shape(op.results[0])).ssa])
 
 
 # --- TTIR: an op applied to every slice of a value is applied once, before the value is sliced: the gates of recurrent cells. ---
@@ -138,7 +135,7 @@ def _do_once(roots: Sequence[SSAValue], members: Sequence[tuple[Operation, _Rang
     first = members[0][0]
     b = Builder.before(first)
     b.source = sources_of(first)
-    whole = b.make(first.name, list(roots), access.attrs(first), [tensor(shape(roots[0]), element_type(first.results[0]))])
+    whole = b.make(first.name, list(roots), access.attrs(first), of=element_type(first.results[0]))
     for op, (begins, ends) in members:
         add_sources(whole, op)
         at = Builder.before(op)

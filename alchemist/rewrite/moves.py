@@ -11,11 +11,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
-from alchemist.ir.access import element_type, shape
-from alchemist.ir.attributes import tensor
+from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining, replace
@@ -55,7 +53,7 @@ def commute(op: Operation, to: Regrouped, known: Known | None = None, *, outside
     """
     known = {} if known is None else known
     b = Builder.in_place_of(op)
-    made = op.clone()
+    operands: dict[int, SSAValue] = {}
     for place, (value, groups) in enumerate(zip(op.operands, to.operands, strict=True)):
         if groups is not None:
             key, maker = (value, groups), _behind_reshape(value).owner
@@ -63,13 +61,9 @@ def commute(op: Operation, to: Regrouped, known: Known | None = None, *, outside
                 b.source = (sources_of(maker) if isinstance(maker, Operation) else ()) or sources_of(op) or None
             if key not in known:
                 known[key] = _there(b, value, groups)
-            made.operands[place] = known[key]
-    made.location = op.location
-    b.insert(made)
-    for name, changed in to.attributes.items():
-        access.set_attr(made, name, changed)
-    dims = shape(op.results[0])
-    result = Rewriter.replace_value_with_new_type(made.results[0], tensor(grouped(dims, to.result), element_type(made.results[0])))
+            operands[place] = known[key]
+    b.source = sources_of(op) or None
+    dims, result = shape(op.results[0]), b.like(op, operands, **to.attributes)
     b.source = _of_reader(op) if outside else sources_of(op) or None
     back = _back(Value(b, result), to.result, dims)
     known[back, to.result] = result

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.op_class import short_names
 from alchemist.ops.axes import dims_of
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import Exact, Once, V
@@ -36,6 +37,6 @@ MERGED = Rules(
             _at_once,
             guard=lambda at: element_type(at["inner"].results[0]) == element_type(at["outer"].results[0]),
         )
-        for name in ("sum", "mean", "max", "min")
+        for name in sorted(short_names("ttir", "reduction"))
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, Round, Stack, rule, type_of
-from alchemist.frontends.stablehlo.rules_shape import concat, slice_val
+from alchemist.frontends.stablehlo.rules_shape import concat, cut_val
 from alchemist.frontends.stablehlo.stacked_weights import Loop
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 
@@ -147,9 +147,7 @@ def _joined(c: Converter, stack: Stack) -> Val:
     at = 0
     for place in [*sorted(stack.pieces), count]:
         if place > at:
-            begins, ends = [0] * len(base.shape), list(base.shape)
-            begins[axis], ends[axis] = at, place
-            parts.append(slice_val(c, base, begins, ends))
+            parts.append(cut_val(c, base, axis, at, place))
         if place < count:
             parts.append(stack.pieces[place])
         at = place + 1

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
-from alchemist.frontends.stablehlo.rules_shape import concat, numbers, slice_val
+from alchemist.frontends.stablehlo.rules_shape import concat, cut_val, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
@@ -101,10 +101,8 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
             continue  # the start is clamped to 0
         value = start.scalar()
         if value is not None:
-            begins, ends = [0] * len(x.shape), list(x.shape)
-            begins[axis] = min(max(int(value), 0), x.shape[axis] - size)
-            ends[axis] = begins[axis] + size
-            x = slice_val(c, x, begins, ends)
+            begin = min(max(int(value), 0), x.shape[axis] - size)
+            x = cut_val(c, x, axis, begin, begin + size)
         else:
             index = c.e.reshape(start, (1,))
             if size > 1:
@@ -159,16 +157,11 @@ def _patch(c: Converter, x: Val, update: Val, begin: dict[int, int], axes: Seque
     axis, *others = axes
     start, size = begin[axis], update.shape[axis]
 
-    def part(low: int, high: int) -> Val:
-        begins, ends = [0] * len(x.shape), list(x.shape)
-        begins[axis], ends[axis] = low, high
-        return slice_val(c, x, begins, ends)
-
-    middle = _patch(c, part(start, start + size), update, begin, others) if others else update
-    parts = [part(0, start)] if start else []
+    middle = _patch(c, cut_val(c, x, axis, start, start + size), update, begin, others) if others else update
+    parts = [cut_val(c, x, axis, 0, start)] if start else []
     parts.append(middle)
     if start + size < x.shape[axis]:
-        parts.append(part(start + size, x.shape[axis]))
+        parts.append(cut_val(c, x, axis, start + size, x.shape[axis]))
     return concat(c, parts, axis)
 
 
@@ -239,12 +232,7 @@ def _index_parts(c: Converter, indices: Val, vector_dim: int, count: int) -> tup
     if vector_dim == len(indices.shape):
         return [indices] * count, indices.shape
     batch = (*indices.shape[:vector_dim], *indices.shape[vector_dim + 1 :])
-    parts = []
-    for k in range(count):
-        begins, ends = [0] * len(indices.shape), list(indices.shape)
-        begins[vector_dim], ends[vector_dim] = k, k + 1
-        parts.append(c.e.reshape(slice_val(c, indices, begins, ends), batch))
-    return parts, batch
+    return [c.e.reshape(cut_val(c, indices, vector_dim, k, k + 1), batch) for k in range(count)], batch
 
 
 def _has_fill(op: Operation) -> bool:
@@ -286,18 +274,14 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         value = index.scalar()
         if value is not None and axis not in collapsed:
             begin = min(max(int(value), 0), x.shape[axis] - sizes[axis])
-            begins, ends = [0] * len(x.shape), list(x.shape)
-            begins[axis], ends[axis] = begin, begin + sizes[axis]
-            x = slice_val(c, x, begins, ends)
+            x = cut_val(c, x, axis, begin, begin + sizes[axis])
         elif sizes[axis] == x.shape[axis] and axis not in collapsed:
             continue
         else:
             mapped.append((axis, index))
     for axis, size in enumerate(sizes):
         if size != x.shape[axis] and axis not in [a for a, _ in mapped]:
-            begins, ends = [0] * len(x.shape), list(x.shape)
-            ends[axis] = size
-            x = slice_val(c, x, begins, ends)
+            x = cut_val(c, x, axis, 0, size)
     windows = [(axis, index) for axis, index in mapped if axis not in collapsed]
     if windows:
         if len(mapped) > 1 or math.prod(batch_shape) != 1:

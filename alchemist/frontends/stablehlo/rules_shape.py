@@ -35,6 +35,11 @@ def transpose(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.permute(vals[0], prop(op, "permutation"))
 
 
+def cut_val(c: Converter, val: Val, axis: int, begin: int, end: int) -> Val:
+    """From `begin` to `end` along one axis."""
+    return slice_val(c, val, [begin if i == axis else 0 for i in range(len(val.shape))], [end if i == axis else n for i, n in enumerate(val.shape)])
+
+
 def slice_val(c: Converter, val: Val, begins: Sequence[int], ends: Sequence[int], steps: Sequence[int] | None = None) -> Val:
     """Strided slice; broadcast dimensions stay virtual."""
     steps = steps or [1] * len(begins)

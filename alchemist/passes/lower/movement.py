@@ -14,6 +14,7 @@ from alchemist.ops import POINTWISE
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
+from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to
 
@@ -146,10 +147,10 @@ def _product(dims: Sequence[int]) -> int:
     return total
 
 
-@rule("permute")
+@rule("permute", "transpose")
 def permute(c: Lowering, op: Operation) -> None:
     source, result = op.operands[0], op.results[0]
-    order = tuple(access.attr(op, "permutation"))
+    order = tuple(access.order_of(op))
     image = c.is_image(source)
     if image is not None:
         inverse = tuple(order.index(i) for i in range(len(order)))
@@ -157,15 +158,6 @@ def permute(c: Lowering, op: Operation) -> None:
         return
     if not _as_image(c, op):
         c.set(result, c.permute(fetch(c, source), order, note=str(access.attr(op, NOTE, ""))))
-
-
-@rule("transpose")
-def transpose(c: Lowering, op: Operation) -> None:
-    source = op.operands[0]
-    order = list(range(len(shape(source))))
-    i, j = access.attr(op, "dim0"), access.attr(op, "dim1")
-    order[i], order[j] = order[j], order[i]
-    c.set(op.results[0], c.permute(fetch(c, source), order))
 
 
 @rule("rearrange")
@@ -319,13 +311,7 @@ def reverse(c: Lowering, op: Operation) -> None:
     value = c.get(source, TILE)
     dims = shape(source)
     for dim in access.attr(op, "dimensions"):
-        parts = []
-        for i in reversed(range(dims[dim])):
-            begins, ends = [0] * len(dims), list(dims)
-            begins[dim], ends[dim] = i, i + 1
-            out = tuple(1 if d == dim else n for d, n in enumerate(dims))
-            attributes = {"begins": begins, "ends": ends, "step": [1] * len(dims)}
-            parts.append(c.emit("slice_static", [value], attributes, out, layout(value).dtype))
+        parts = [whole_numbers.part(c, value, dim, i, i + 1) for i in reversed(range(dims[dim]))]
         if dims[dim] > 64:
             raise c.error("reversing a long dimension", expected="at most 64 elements", got=str(dims[dim]))
         value = c.emit("concat", [parts], {"dim": dim}, dims, layout(value).dtype) if len(parts) > 1 else value

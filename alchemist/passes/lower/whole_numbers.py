@@ -166,16 +166,16 @@ def product(c: Lowering, value: SSAValue, axes: Sequence[int]) -> SSAValue:
     for axis in axes:
         while (size := shape(value)[axis]) > 1:
             half = size // 2
-            multiplied = _binary(c, "multiply", _part(c, value, axis, 0, half), _part(c, value, axis, half, 2 * half), dtype)
+            multiplied = _binary(c, "multiply", part(c, value, axis, 0, half), part(c, value, axis, half, 2 * half), dtype)
             if size % 2:
-                rest = _part(c, value, axis, size - 1, size)
+                rest = part(c, value, axis, size - 1, size)
                 dims = tuple(half + 1 if d == axis else n for d, n in enumerate(shape(value)))
                 multiplied = c.emit("concat", [[multiplied, rest]], {"dim": axis}, dims, dtype)
             value = multiplied
     return value
 
 
-def _part(c: Lowering, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
+def part(c: Lowering, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
     dims = shape(value)
     begins, ends = [0] * len(dims), list(dims)
     begins[axis], ends[axis] = begin, end
@@ -221,8 +221,8 @@ def matrix_product(c: Lowering, a: SSAValue, b: SSAValue, transpose_a: bool, tra
     total: SSAValue | None = None
     for begin in range(0, depth, step):
         end = min(depth, begin + step)
-        left = _part(c, a, len(shape(a)) - 1, begin, end) if end - begin < depth else a
-        right = _part(c, b, len(shape(b)) - 2, begin, end) if end - begin < depth else b
+        left = part(c, a, len(shape(a)) - 1, begin, end) if end - begin < depth else a
+        right = part(c, b, len(shape(b)) - 2, begin, end) if end - begin < depth else b
         left = c.reshape(left, (*shape(left), 1))
         right = c.reshape(right, (*shape(right)[:-2], 1, *shape(right)[-2:]))
         products = _binary(c, "multiply", left, right, dtype)
