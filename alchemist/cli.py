@@ -12,13 +12,13 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from ttnn_shim.command_line import CommandParser, can_be_passed
 
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
-from alchemist.options import CompilerOptions, described, pairs, table, values_of
+from alchemist.options import CompilerOptions, Init, described, pairs, table, values_of
 from alchemist.progress import Progress
 
 EPILOG = """\
@@ -127,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_mlir_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--init", choices=("ones", "zeros", "randn", "arange"), default="randn", help="values of inputs and weights")
+    command.add_argument("--init", choices=get_args(Init), default="randn", help="values of inputs and weights")
     command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
     command.add_argument("--dims", default="", metavar="NAME=N,...", help="sizes of dimensions that an ONNX file leaves open: batch=1,sequence=128")
     command.add_argument("--seed", type=int, default=0, metavar="N", help="of randn: a whole number from 0")

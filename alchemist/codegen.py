@@ -15,8 +15,8 @@ from alchemist.export.precision import export_within_limits
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import FrontendResult
-from alchemist.model_files import FileCall, Init, Programs, mlir_loader, onnx_loader
-from alchemist.options import CompilerOptions, Language, boolean, choice
+from alchemist.model_files import FileCall, Programs, mlir_loader, onnx_loader
+from alchemist.options import CompilerOptions, Init, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
 from alchemist.progress import Progress
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from alchemist.errors import OptionError, checked_path, printable, quoted
 from alchemist.export.arrays import values_in
 from alchemist.frontends.base import FrontendResult
-from alchemist.options import CompilerOptions, Language, choice
+from alchemist.options import CompilerOptions, Init, Language, choice
 from alchemist.pipeline import check_options
 from alchemist.toolchain.ttnn_file import read_module_text
 
-Init = Literal["ones", "zeros", "randn", "arange"]
 MOST_SEED = 1 << 63
 Programs = dict[str, FrontendResult]
 """Name -> program of a source; the only one of a source has the name "" if nothing calls it otherwise."""

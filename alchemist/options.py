@@ -22,6 +22,8 @@ from alchemist.errors import InternalError, OptionError, quoted
 from alchemist.toolchain.cards import agree, card_of_file, card_of_text, named_descriptor
 
 Language = Literal["python", "cpp"]
+Init = Literal["ones", "zeros", "randn", "arange"]
+"""How values of arguments and weights are made up."""
 
 CARDS = {name: (card.architecture, card.name) for name, card in cards().items()}
 """name -> (architecture, card)."""

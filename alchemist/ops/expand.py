@@ -19,6 +19,7 @@ from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.op_class import short_names
 from alchemist.ir.printer import attribute_text
 from alchemist.ir.value import Value, constant, count, full
 
@@ -95,7 +96,7 @@ def _scatter_extreme(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[V
     x, index, source = _values(b, op)
     dims, places = x.shape, index.shape
     axis = a["dim"] % max(len(dims), 1)
-    if kind not in ("max", "min") or not dims or dims[axis] * math.prod(places) > _SCATTER_LIMIT:
+    if kind not in short_names("ttir", "extreme") or not dims or dims[axis] * math.prod(places) > _SCATTER_LIMIT:
         return None
     whole = not x.of.startswith(("f", "bf"))
     bounds: tuple[float, float] = (np.iinfo(np.int32).min, np.iinfo(np.int32).max) if whole else (-math.inf, math.inf)

@@ -14,6 +14,7 @@ from alchemist.ir import access
 from alchemist.ir.access import attr, element_type, operand, set_attr, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.dialects import named
 from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, ops_named, replace, single_use
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
@@ -437,7 +438,6 @@ FEWEST_HEADS = 4
 """Readings of a mask, by a head of an attention each, that are worth a cast."""
 LEAST_MASKED = -1e4
 """What masks a position out: the other value is 0, so that a block's shared exponent loses nothing of it."""
-_VIEWS = ("ttnn.repeat", "ttnn.reshape", "ttnn.permute", "ttnn.slice_static", "ttnn.typecast", "ttnn.to_layout")
 
 
 def narrow_masks(func: FuncOp) -> None:
@@ -464,7 +464,7 @@ def narrow_masks(func: FuncOp) -> None:
 
 
 def _has_two_values(value: SSAValue) -> bool:
-    while (view := defining(value, *_VIEWS)) is not None:
+    while (view := defining(value, *named("ttnn", "selects", "conversion"))) is not None:
         value = view.operands[0]
     chosen = defining(value, "ttnn.where")
     if chosen is not None:

@@ -15,6 +15,7 @@ from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, all_ops, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.op_class import short_names
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import inline_scalar
@@ -57,13 +58,13 @@ class CanonicalizeDots(Pass):
                 replace(op, [b.op("ttir.matmul", list(op.operands), flags, [op.results[0].type])])
 
 
-_ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh")
+_ACTIVATIONS = short_names("ttir", "fused_behind")
 FUSED = {
-    "ttir.linear": (*_ACTIVATIONS, "gelu_tanh"),
-    "ttir.matmul": (*_ACTIVATIONS, "gelu_tanh"),
-    "ttir.conv2d": (*_ACTIVATIONS, "relu6"),
-    "ttir.conv1d": (*_ACTIVATIONS, "relu6"),
-    "ttir.add": ("relu",),
+    "ttir.linear": _ACTIVATIONS | {"gelu_tanh"},
+    "ttir.matmul": _ACTIVATIONS | {"gelu_tanh"},
+    "ttir.conv2d": _ACTIVATIONS | {"relu6"},
+    "ttir.conv1d": _ACTIVATIONS | {"relu6"},
+    "ttir.add": {"relu"},
 }
 """Op -> activations that its TTNN call takes."""
 

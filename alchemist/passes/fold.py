@@ -324,7 +324,7 @@ def _write_constants(func: FuncOp, consts: Consts) -> None:
     """Constant ops for the folded values that other ops use."""
     for value, array in consts.items():
         op = value.owner
-        if not isinstance(op, Operation) or op.name in ("ttir.full", "ttir.constant"):
+        if not isinstance(op, Operation) or has_trait(op, "literal"):
             continue
         if any(set(use.operation.results) - consts.keys() or not use.operation.results for use in value.uses):
             value.replace_all_uses_with(_materialise(op, value, array))

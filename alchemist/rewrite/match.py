@@ -356,7 +356,7 @@ def products(value: SSAValue, frame: Frame, limit: int, depth: int) -> Iterator[
                 yield one * other, [*factors, *more], (*ops, *between, *views, op)
         return
     power = {"square": 2, "neg": 1, "pow": int(second) if second in (2.0, 3.0) else 0}.get(kind, 1 if second else 0)
-    scale = -1.0 if kind == "neg" else 1 / second if kind in ("div", "divide") and second else 1.0
+    scale = -1.0 if kind == "neg" else 1 / second if kind.startswith("div") and second else 1.0
     for one, factors, ops in products(left, cut(frame, left), limit // power, depth - 1) if power else ():
         yield scale * one**power, factors * power, (*ops, *views, op)
 

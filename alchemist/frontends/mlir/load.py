@@ -19,7 +19,7 @@ from alchemist.frontends.mlir.entries import entry_names, function_names, keep_o
 from alchemist.frontends.mlir.host_calls import lift_host_calls
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
-from alchemist.frontends.mlir.values import Array, Init, LoadOptions, ValueOptions, Values, index_bound, is_prepared
+from alchemist.frontends.mlir.values import Array, LoadOptions, ValueOptions, Values, index_bound, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attribute_classes import enum
@@ -27,6 +27,7 @@ from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand
+from alchemist.options import Init
 from alchemist.toolchain.host_code import HostCode
 from alchemist.toolchain.tosa import tosa_to_ttir
 

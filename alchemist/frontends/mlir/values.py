@@ -19,9 +19,9 @@ from alchemist.frontends.stablehlo.rules_shape import numbers
 from alchemist.ir.access import attr, element_type, operands, shape
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.dialects import TTOp
+from alchemist.options import Init
 
 Array = np.ndarray[Any, Any]
-Init = Literal["ones", "zeros", "randn", "arange"]
 Range = Literal["normal", "positive", "weight"]
 
 

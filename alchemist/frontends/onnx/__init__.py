@@ -19,7 +19,7 @@ except ImportError as _error:
 
 from alchemist.errors import FrontendError, quoted
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output
-from alchemist.frontends.mlir.values import Init, Values
+from alchemist.frontends.mlir.values import Values
 from alchemist.frontends.onnx.emitter import Array, DType, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.inputs import declared_inputs, examples, shapes_of
@@ -30,6 +30,7 @@ from alchemist.frontends.onnx.walk import Scope, Walk
 from alchemist.frontends.vocabulary import FOLD_LIMIT
 from alchemist.ir.builder import Builder
 from alchemist.ir.location import SourceInfo
+from alchemist.options import Init
 
 Inputs = list[tuple[str, Any, str, SourceInfo | None]]
 

@@ -16,6 +16,7 @@ from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.edit import defining
+from alchemist.ir.op_class import short_names
 
 ONE_HOT_LIMIT = 1 << 22
 """Largest comparison matrix, in elements, of a sum that is written as a product with it."""
@@ -438,7 +439,7 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
     is_float = x.of.startswith(("f", "bf"))
     if kind == "sum" and is_float and size * count <= ONE_HOT_LIMIT:
         made = _one_hot_sum(c, flat, places.linear, values, count)
-    elif kind in ("max", "min") or (kind == "sum" and not is_float and size * count * rest <= ONE_HOT_LIMIT):
+    elif kind in short_names("ttir", "extreme") or (kind == "sum" and not is_float and size * count * rest <= ONE_HOT_LIMIT):
         made = _one_hot_reduction(c, flat, places.linear, values, count, kind)
     else:
         ids = unwrap_index(c.e.full(places.linear))

@@ -14,6 +14,7 @@ from alchemist.frontends.stablehlo.rules_eltwise import array_of
 from alchemist.frontends.stablehlo.rules_shape import pad_val, padded, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
 from alchemist.ir.attributes import numpy_dtype, tensor, to_python
+from alchemist.ir.op_class import short_names
 
 _REDUCE = {
     "stablehlo.add": ("sum", np.sum, 0),
@@ -42,7 +43,7 @@ def _is_neutral(kind: str, init: Val) -> bool:
     value = init.scalar()
     if value is None:
         return False
-    if kind in ("max", "min") and init.of.lstrip("su").startswith("i"):
+    if kind in short_names("ttir", "extreme") and init.of.lstrip("su").startswith("i"):
         info = np.iinfo(init.const.dtype) if init.const is not None and init.const.dtype.kind in "iu" else None
         return info is not None and value == (info.min if kind == "max" else info.max)
     return bool(value == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "reduce_or": 0, "reduce_and": 1}[kind])

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import elements, shape
-from alchemist.ir.dialects import named
+from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.op_class import short_names
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TTIR_NAMES
@@ -22,7 +22,7 @@ from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, 
 from alchemist.passes.signs import FLOAT32_EXACT, WHOLE, interval, is_whole
 
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
-_FLOAT_ONLY_INTEGER = ("divide", "pow_tensor", "atan2")
+_FLOAT_ONLY_INTEGER = short_names("ttnn", "floats_only")
 ACTIVATION = "alchemist.activation"
 """Attribute on a TTIR op: name of the unary op that the pass fuse-activation merged into it."""
 
@@ -61,7 +61,7 @@ def unary(c: Lowering, op: Operation) -> None:
     c.set(result, *apply_unary(c, name, op.operands[0], attributes))
 
 
-_ROUNDING = ("floor", "ceil", "round", "trunc")
+_ROUNDING = short_names("ttir", "rounding") | {"round"}
 _BEYOND_ITS_WIDTH = short_names("ttnn", "leaves_width")
 _OF_INTEGERS = short_names("ttir", "takes_integers")
 
@@ -460,7 +460,7 @@ def _holds(element: str, source: SSAValue) -> bool:
 
 
 def _needs_tile(value: SSAValue) -> bool:
-    return not all(use.operation.name in ("ttir.embedding", "ttir.gather", "ttir.reshape") for use in value.uses)
+    return not all(has_trait(use.operation, "look_up") or use.operation.name == "ttir.reshape" for use in value.uses)
 
 
 @rule("to_layout")

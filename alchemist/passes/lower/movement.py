@@ -10,6 +10,7 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.layout import tile_padded
+from alchemist.ir.op_class import short_names
 from alchemist.ops import POINTWISE
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
@@ -340,7 +341,7 @@ def scatter(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     operands = [c.get(target, ROW_MAJOR, dtype), c.get(index, ROW_MAJOR, "si32"), c.get(source, ROW_MAJOR, dtype)]
     kind = str(access.attr(op, "scatter_reduce_type"))
-    if kind in ("max", "min"):  # small ones are expanded before
+    if kind in short_names("ttir", "extreme"):  # small ones are expanded before
         raise c.error(f"a scatter of this size that keeps the {kind}imum", expected="ttnn.scatter adds or multiplies", got=str(list(shape(target))))
     attributes: dict[str, object] = {"dim": access.attr(op, "dim"), "scatter_reduce_type": kind}
     if kind in _REDUCE_NAMES:
