@@ -20,6 +20,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named, op_classes
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.value import Value
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer import matmul, stream
 from alchemist.optimizer.calls import NotAskable, spec_of
@@ -159,17 +160,10 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
         if has_trait(step, "transposition"):
             dim = access.order_of(step)[dim]
         value = step.operands[0]
-    dims = list(shape(value))
-    begins, ends = [0] * len(dims), list(dims)
-    begins[dim], ends[dim] = number * columns, (number + 1) * columns
-    dims[dim] = columns
-    part = tuple(dims)
-    kind = layout_of(value.type)
-    assert kind is not None
     first = behind[0] if behind else end
-    cut = Builder.before(first).make("ttnn.slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, [kind.with_(part).type_for(part)])
-    set_source(cut, *sources_of(value.owner if isinstance(value.owner, Operation) else first))
-    first.operands[0] = cut.results[0]
+    b = Builder.before(first)
+    b.source = sources_of(value.owner if isinstance(value.owner, Operation) else first) or None
+    first.operands[0] = Value(b, value).cut(dim, number * columns, (number + 1) * columns).ssa
     for step in behind:
         before, after = shape(step.operands[0]), layout_of(step.results[0].type)
         assert after is not None

@@ -452,10 +452,9 @@ def narrow_masks(func: FuncOp) -> None:
         alone = all(use.operation in attentions for use in mask.uses)
         if layout is None or layout.dtype != "bf16" or layout.page != "tile" or heads < FEWEST_HEADS or not alone or not _has_two_values(mask):
             continue
-        shape = access.shape(mask)
         wide = defining(mask, "ttnn.typecast")  # to bfloat16: one cast does both
         value = mask if wide is None else wide.operands[0]
-        cast = Builder.before(wide or attentions[0]).make("ttnn.typecast", [value], {}, [layout.with_(shape, dtype="bfp_bf4").type_for(shape)])
+        cast = Builder.before(wide or attentions[0]).make("ttnn.typecast", [value], of="bfp_bf4")
         if isinstance(mask.owner, Operation):
             set_source(cast, *sources_of(mask.owner))
         mask.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]

@@ -258,7 +258,7 @@ def _cast_rows(write: Operation, dtype: str) -> None:
     layout = layout_of(rows.type)
     if layout is None or layout.dtype == dtype:
         return
-    cast = Builder.before(write).make("ttnn.typecast", [rows], {}, [layout.with_(shape(rows), dtype=dtype).type_for(shape(rows))])
+    cast = Builder.before(write).make("ttnn.typecast", [rows], of=dtype)
     set_source(cast, *sources_of(write))
     write.operands[1] = cast.results[0]
 

@@ -239,15 +239,14 @@ class Products:
 
     def table(self, values: SSAValue) -> SSAValue:
         """Values [.., rows, columns] that all heads share with four dims; one value for all ops that read the same."""
-        dims, of = (1, 1, *shape(values)[-2:]), layout_of(values.type)
+        dims = (1, 1, *shape(values)[-2:])
         if shape(values) == dims:
             return values
         if values not in self._tables:
-            assert of is not None
             owner = values.owner
             b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
             b.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
-            self._tables[values] = b.op("ttnn.reshape", [values], {"shape": dims}, [of.with_(dims).type_for(dims)])
+            self._tables[values] = b.op("ttnn.reshape", [values], {"shape": dims})
         return self._tables[values]
 
 

@@ -17,7 +17,7 @@ from alchemist.ir.edit import all_ops, defining, erase_dead, functions, replace
 from alchemist.ir.value import Value
 from alchemist.ops import POINTWISE
 from alchemist.ops.axes import Dims, Groups, Regrouped, dims_of
-from alchemist.ops.constants import constant_of, uniform
+from alchemist.ops.constants import number
 from alchemist.passes.registry import Pass, register
 from alchemist.rewrite.moves import commute, regroup
 
@@ -159,9 +159,9 @@ def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
             if shape(op.results[0]) != dims or math.prod(dims) == 1:
                 return None
             for operand in op.operands:
-                if shape(operand) == dims and _number(operand) is None:
+                if shape(operand) == dims and number(operand) is None:
                     pending.append(operand)
-                elif _number(operand) is None:
+                elif number(operand) is None:
                     return None
         elif not _keeps(op, kept, axis):
             return None
@@ -172,11 +172,6 @@ def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
             elif not (user.name == "ttir.reshape" and shape(user.results[0]) == kept) and not has_trait(user, "reduction"):
                 return None
     return found if any(has_trait(op, "reduction") for op in found) else None
-
-
-def _number(value: SSAValue) -> float | None:
-    found = uniform(constant_of(value))
-    return None if found is None else float(found)
 
 
 def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:

@@ -20,6 +20,7 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, connected, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import NOTE
@@ -55,19 +56,25 @@ class TurnedMoves(Pass):
         before = defining(op.operands[0], RESHAPE if op.name == PERMUTE else PERMUTE)
         if before is not None and (not single_use(op.operands[0]) or not lies_in_tiles(before.operands[0], _DTYPES)):
             before = None
-        moves = _Moves(op, (before if before is not None else op).operands[0])
-        made = _heads(moves, before, op) if op.name == PERMUTE else _joined(moves, before, op) or _column(_Moves(op, op.operands[0]), op)
+        b = Builder.in_place_of(op)
+        start = Value(b, (before if before is not None else op).operands[0])
+        made = _heads(start, before, op) if op.name == PERMUTE else _joined(start, before, op) or _column(Value(b, op.operands[0]), op)
         if made is None:
             return
-        replaced = [op] if made.start is op.operands[0] else [op, before] if before is not None else [op]
-        if self._gains(made.ops, replaced):
-            for each in made.ops:
+        ops: list[Operation] = []
+        value = made.ssa
+        while value is not start.ssa and value is not op.operands[0] and isinstance(value.owner, Operation):
+            ops.insert(0, value.owner)
+            value = value.owner.operands[0]
+        replaced = [op] if before is None or value is op.operands[0] else [op, before]
+        if self._gains(ops, replaced):
+            for each in ops:
                 add_sources(each, *reversed(replaced[1:]))
-            replace(op, [made.value])
+            replace(op, [made.ssa])
             for each in replaced[1:]:
                 erase(each)
         else:
-            for each in reversed(made.ops):
+            for each in reversed(ops):
                 erase(each)
 
     def _gains(self, made: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
@@ -77,57 +84,27 @@ class TurnedMoves(Pass):
         return math.isfinite(gain) and gain > sum(each.error_ns for each in new) / 2
 
 
-class _Moves:
-    """Moves in front of an op, one after the other."""
-
-    def __init__(self, op: Operation, start: SSAValue) -> None:
-        self.start = self.value = start
-        self.ops: list[Operation] = []
-        self._builder = Builder.before(op)
-        self._builder.source = sources_of(op) or None
-
-    def _make(self, name: str, attributes: dict[str, object], dims: tuple[int, ...]) -> None:
-        of = layout_of(self.value.type)
-        assert of is not None
-        made = self._builder.make(name, [self.value], attributes, [of.with_(dims).type_for(dims)])
-        self.ops.append(made)
-        self.value = made.results[0]
-
-    def reshape(self, *dims: int) -> None:
-        if shape(self.value) != dims:
-            self._make(RESHAPE, {"shape": dims}, dims)
-
-    def turn(self) -> None:
-        """The last two dims change places."""
-        dims = shape(self.value)
-        rank = len(dims)
-        self._make("ttnn.transpose", {"dim0": rank - 2, "dim1": rank - 1}, (*dims[:-2], dims[-1], dims[-2]))
-
-    def permute(self, order: Sequence[int]) -> None:
-        """Dims in front of the last two."""
-        dims = shape(self.value)
-        if list(order) != list(range(len(order))):
-            whole = (*order, len(dims) - 2, len(dims) - 1)
-            self._make(PERMUTE, {"permutation": whole}, tuple(dims[place] for place in whole))
+def _turned(x: Value) -> Value:
+    """The last two dims change places."""
+    return x.op("transpose", dim0=len(x.shape) - 2, dim1=len(x.shape) - 1)
 
 
-def _column(moves: _Moves, op: Operation) -> _Moves | None:
+def _in_front(x: Value, order: Sequence[int]) -> Value:
+    """Dims in front of the last two in another order."""
+    return x.permute(*order, len(x.shape) - 2, len(x.shape) - 1)
+
+
+def _column(x: Value, op: Operation) -> Value | None:
     """A reshape to or from columns of one element each."""
-    before, after = shape(moves.value), shape(op.results[0])
-    columns = [len(dims) > 1 and dims[-1] == 1 and dims[-2] > 1 for dims in (before, after)]
+    after = shape(op.results[0])
+    columns = [len(dims) > 1 and dims[-1] == 1 and dims[-2] > 1 for dims in (x.shape, after)]
     if not any(columns):
         return None
-    if columns[0]:
-        moves.turn()
-    if columns[1]:
-        moves.reshape(*after[:-2], 1, after[-2])
-        moves.turn()
-    else:
-        moves.reshape(*after)
-    return moves
+    x = _turned(x) if columns[0] else x
+    return _turned(x.reshape(*after[:-2], 1, after[-2])) if columns[1] else x.reshape(*after)
 
 
-def _heads(moves: _Moves, split: Operation | None, op: Operation) -> _Moves | None:
+def _heads(x: Value, split: Operation | None, op: Operation) -> Value | None:
     """[.., S, X.., D] of rows, with S moved behind X: in front of D or behind it."""
     if split is None:
         return None
@@ -138,30 +115,22 @@ def _heads(moves: _Moves, split: Operation | None, op: Operation) -> _Moves | No
     if last not in order[-2:] or tokens >= last - 1 or (not turned and order[-1] != last):
         return None
     outer, inner = dims[:tokens], dims[tokens + 1 :]
-    moves.reshape(*outer, dims[tokens], math.prod(inner))
-    moves.turn()
-    moves.reshape(*outer, *inner, dims[tokens])
-    moves.permute([place - (place > tokens) for place in order[:-2]])
-    if not turned:
-        moves.turn()
-    return moves
+    x = _turned(x.reshape(*outer, dims[tokens], math.prod(inner))).reshape(*outer, *inner, dims[tokens])
+    x = _in_front(x, [place - (place > tokens) for place in order[:-2]])
+    return x if turned else _turned(x)
 
 
-def _joined(moves: _Moves, turned: Operation | None, op: Operation) -> _Moves | None:
+def _joined(x: Value, permute: Operation | None, op: Operation) -> Value | None:
     """[X.., S, D] with S moved in front of some of X, and those joined with D."""
-    if turned is None:
+    if permute is None:
         return None
-    dims, order = shape(turned.operands[0]), tuple(access.attr(turned, "permutation"))
+    dims, order = shape(permute.operands[0]), tuple(access.attr(permute, "permutation"))
     tokens = order.index(len(dims) - 2)
     if order[-1] != len(dims) - 1 or tokens >= len(dims) - 2:
         return None
     outer, inner = order[:tokens], order[tokens + 1 : -1]
-    moves.turn()
-    moves.permute([*outer, *inner])
-    moves.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])
-    moves.turn()
-    moves.reshape(*shape(op.results[0]))
-    return moves
+    x = _in_front(_turned(x), [*outer, *inner])
+    return _turned(x.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])).reshape(*shape(op.results[0]))
 
 
 # --- TTNN: reshapes, permutes, slices and concatenations that work on rows where tiles would have to be taken apart for each of them. ---

@@ -15,6 +15,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, erase, erase_dead, functions, is_const_eval, ops_named, replace, rewrite, single_use
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.location import sources_of
 from alchemist.ir.value import Value
 from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
@@ -51,8 +52,6 @@ def _unit_first(rank: int) -> Groups:
 
 
 # --- TTIR: products of every sample with one matrix as one product of all rows: samples would be taken in turn, on the cores that one of them fills.
-
-_TILE = 32
 
 
 @register("batches-as-rows", fusing=True)
@@ -94,7 +93,7 @@ def _worked_on(func: FuncOp) -> dict[Operation, Regrouped]:
 
 
 def _has_samples(dims: Dims) -> bool:
-    return len(dims) in (3, 4) and dims[-2] % _TILE == 0 and math.prod(dims[:-2]) > 1
+    return len(dims) in (3, 4) and dims[-2] % TILE_EDGE == 0 and math.prod(dims[:-2]) > 1
 
 
 def _one_matrix(rank: int) -> Groups:
@@ -304,7 +303,7 @@ def _merge(op: Operation) -> None:
 
 def _pays(a: tuple[int, ...], own: list[int], shared: list[int]) -> bool:
     """Whether no row moves, or whether the rows of all batches fill half as many tiles together."""
-    if a[-2] % _TILE == 0 and max(own, default=-1) < shared[0]:
+    if a[-2] % TILE_EDGE == 0 and max(own, default=-1) < shared[0]:
         return True
     count = math.prod(a[place] for place in shared)
-    return -(-count * a[-2] // _TILE) * 2 <= count * -(-a[-2] // _TILE)
+    return -(-count * a[-2] // TILE_EDGE) * 2 <= count * -(-a[-2] // TILE_EDGE)

@@ -259,8 +259,6 @@ def _applied(view: View | None, ops: Iterable[Operation]) -> View | None:
 
 # --- TTIR: chains of reshapes and permutes as the one reshape, permute, reshape that they are, without dims of size 1 between them. ---
 
-_TILE = 32
-
 
 @register("fewer-moves", fusing=True)
 class FewerMoves(Pass):
@@ -323,22 +321,14 @@ def tiles_moved(ops: Iterable[Operation]) -> int:
     total = 0
     for op in ops:
         before, after = shape(op.operands[0]), shape(op.results[0])
-        if op.name != "ttir.reshape" or not _keeps_rows(before, after):
+        if op.name != "ttir.reshape" or not is_free(before, after):
             total += _tiles_of(before) + _tiles_of(after)
     return total
 
 
-def _keeps_rows(before: Sequence[int], after: Sequence[int]) -> bool:
-    """Whether a reshape leaves tiles as they are."""
-    if before[-1:] != after[-1:]:
-        return False
-    rows = [(1, *dims)[-2] for dims in (before, after)]
-    return rows[0] == rows[1] or all(each % _TILE == 0 for each in rows)
-
-
 def _tiles_of(dims: Sequence[int]) -> int:
     rows, columns = (1, 1, *dims)[-2:]
-    return math.prod(dims[:-2]) * -(-rows // _TILE) * -(-columns // _TILE)
+    return math.prod(dims[:-2]) * -(-rows // TILE_EDGE) * -(-columns // TILE_EDGE)
 
 
 # --- TTIR: reshapes begin at the view of their value that they are nearest to; products and sums of rows are taken as their operands lie. ---

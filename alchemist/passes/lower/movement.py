@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
 from xdsl.ir import Operation, SSAValue
 
@@ -89,7 +89,7 @@ def _as_image(c: Lowering, op: Operation) -> bool:
     for order in _PIXELS_FIRST:
         pixels, channels = dims[order[1]] * dims[order[2]], dims[order[3]]
         root = c.pixels_of(result, order) if min(pixels, channels) > 1 else None
-        if root is not None and (order == _PIXELS_FIRST[0] or (_product(shape(root)[:-2]), shape(root)[-1]) == (1, channels)):
+        if root is not None and (order == _PIXELS_FIRST[0] or (math.prod(shape(root)[:-2]), shape(root)[-1]) == (1, channels)):
             c.set(result, c.flat(result, order, natural_page(c, root)), order)
             return True
     return False
@@ -123,7 +123,7 @@ def _is_index(c: Lowering, value: SSAValue) -> bool:
 
 def _wasteful(dims: Shape) -> bool:
     """Whether tiles of a tensor would hold at least four times its elements."""
-    return len(dims) > 2 and _product(dims) >= 4096 and _product(tile_padded(dims)) >= 4 * _product(dims)
+    return len(dims) > 2 and math.prod(dims) >= 4096 and math.prod(tile_padded(dims)) >= 4 * math.prod(dims)
 
 
 def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAValue | None:
@@ -132,20 +132,13 @@ def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAV
         return c.reshape(c.flat(source, order), dims)
     moved = [shape(source)[i] for i in order]
     n, h, w, ch = moved
-    if h * w == 1 and dims[:1] == (n,) and ch == _product(dims[1:]):
+    if h * w == 1 and dims[:1] == (n,) and ch == math.prod(dims[1:]):
         return c.reshape(c.flat(source, order), dims)
     # [N, C, H, W] -> [N, C, H*W]: keep channels last, then one transpose
     if order == (0, 2, 3, 1) and dims == (n, ch, h * w):
         rows = c.reshape(c.flat(source, order, TILE), (n, h * w, ch))
         return c.permute(rows, (0, 2, 1))
     return None
-
-
-def _product(dims: Sequence[int]) -> int:
-    total = 1
-    for n in dims:
-        total *= n
-    return total
 
 
 @rule("permute", "transpose")
