@@ -247,7 +247,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         runs, changing, caught, _, _ = counts([one for one in outcomes if one.edit.kind == kind and one.edit.wrong])
         out.append(f"| {kind} | {runs} | {changing} | {caught} |\n")
     harmless_kinds = sorted({one.edit.kind for one in outcomes if not one.edit.wrong})
-    out.append(f"\nHarmless edits: {', '.join(harmless_kinds)}.\n")
+    out.append(f"\n| harmless edits |\n|---|\n| {', '.join(harmless_kinds)} |\n")
     wrong_verdicts = [one for one in outcomes if one.missed or one.false_alarm]
     if wrong_verdicts:
         out.append("\nNot as they should be:\n\n")
