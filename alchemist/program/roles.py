@@ -14,7 +14,7 @@ from alchemist.program.names import result_name, snake_case
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
-    "exponential_sum attn_mask has_keys".split()
+    "exponential_sum attn_mask attention_sink has_keys index".split()
 )
 """Names that `computed_role` and front ends give."""
 

@@ -206,7 +206,7 @@ def test_roles_of_arguments() -> None:
     arguments = {name: [arg.name for arg in spec.args if arg.source.startswith("operand:")] for name, spec in TTNN_OPS.items()}
     found = {(name, arg): read(name.removeprefix("ttnn."), arg) for name, args in arguments.items() for arg in args}
     assert {(arg, role) for (_, arg), role in found.items() if role} == {
-        ("cos_cache", "cos"), ("sin_cache", "sin"), ("update_idxs_tensor", "positions"), ("cur_pos_tensor", "positions"),
+        ("cos_cache", "cos"), ("sin_cache", "sin"), ("update_idxs_tensor", "positions"), ("cur_pos_tensor", "positions"), ("attention_sink", "attention_sink"),
     }  # fmt: skip
     ((name, arg),) = [key for key, role in found.items() if role == "cos"][:1]
     assert read(name.removeprefix("ttnn."), arg, shaped=False) == "cos"
