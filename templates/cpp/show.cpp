@@ -241,7 +241,7 @@ int fail(const std::exception& error) {
 }  // namespace utils
 
 // What gdb_printers.py calls: the text of a tensor, valid until the next call.
-extern "C" __attribute__((used)) const char* describe_tensor(const ttnn::Tensor* tensor) {
+extern "C" __attribute__((used, weak)) const char* describe_tensor(const ttnn::Tensor* tensor) {
     static std::string last;
     try {
         last = utils::text(*tensor);

@@ -52,6 +52,13 @@ def test_stitching(tmp_path: Path) -> None:
     assert script("stitching/stitching.py", str(tmp_path)).count("copies through the host: 0") == 2
 
 
+@pytest.mark.slow
+def test_stitching_in_cpp(tmp_path: Path) -> None:
+    """The script builds, runs and compares; its own exit code says whether the results are right."""
+    script("stitching/stitching_cpp.py", str(tmp_path))
+    assert len(list(tmp_path.glob("*.npy"))) == 2
+
+
 def test_edit_and_check(tmp_path: Path) -> None:
     text = script("edit_and_check/edit_and_check.py", str(tmp_path / "out"))
     assert "check-ops: FAILED: first at main.py:" in text
