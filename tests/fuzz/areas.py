@@ -81,35 +81,41 @@ def mlir(rng: random.Random) -> str:
 
 @cache
 def binaries() -> tuple[bytes, ...]:
-    """A `.ttnn` of the model, and one with a text of 100 KB."""
+    """A `.ttnn` of the model, one with a text of 100 KB, and a `.ttsys` of two chips."""
     from alchemist.frontends.mlir.read import read_module
     from alchemist.options import CompilerOptions
     from alchemist.passes import lower_to_ttnn
+    from alchemist.toolchain.descriptors import descriptor
     from alchemist.toolchain.ttnn_binary import ttnn_binary
 
     module = lower_to_ttnn(read_module(MODEL), CompilerOptions()).module
     small = ttnn_binary(module)
     module.attributes["note"] = StringAttr("x" * 100_000)
-    return small, ttnn_binary(module)
+    return small, ttnn_binary(module), descriptor("n300")
 
 
 def binary(rng: random.Random) -> str:
-    """A damaged `.ttnn` by both readers; the peak of memory is below ten times the file."""
+    """A damaged `.ttnn` or `.ttsys` by every reader; the peak of memory is below ten times the file."""
+    from alchemist.toolchain import descriptors, flatbuffer
     from alchemist.toolchain.ttnn_file import read_module_text, read_ttnn
 
+    def read_system(raw: bytes) -> tuple[str, int]:
+        return descriptors.card_of(flatbuffer.read(raw, "f.ttsys", {flatbuffer.TTSYS: descriptors.ROOT})[1].get("system_desc", {}))
+
     data = bytes_damaged(rng.choice(binaries()), rng)
-    outcome = "accepted"
+    outcomes = set()
     tracemalloc.start()
-    for read in (read_ttnn, lambda raw: read_module_text(io.BytesIO(raw))):
+    for read in (read_ttnn, read_system, lambda raw: read_module_text(io.BytesIO(raw))):
         try:
             read(data)
+            outcomes.add("accepted")
         except AlchemistError as error:
-            outcome = refusal(error)
+            outcomes.add(refusal(error))
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     if peak_bytes > 10 * len(data) + 500_000:
         raise Bad(f"{peak_bytes} bytes of memory for a file of {len(data)}")
-    return outcome
+    return min(outcomes, key=lambda each: (each != "accepted", each))
 
 
 # ---------------------------------------------------------------------------------------------------------- tensor files
