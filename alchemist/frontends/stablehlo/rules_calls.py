@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -72,6 +73,11 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         shape, _ = type_of(op.results[0])
         differing = [i for i, (a, b) in enumerate(zip(shape, vals[0].shape, strict=True)) if a != b]
         return list(top_values(c, op, vals[0], differing[0] if differing else len(shape) - 1, not _smallest_first(c, op)))
+    if "callback" in target and not op.results:  # jax.debug.print and jax.debug.callback: nothing reads what they do
+        warnings.warn("jax.debug calls do not run on the device: they are left out", stacklevel=2)
+        return []
+    if "callback" in target:
+        raise Unsupported("a call back into Python (jax.pure_callback, io_callback)", hint="compute it with jax.numpy, or on the host and pass it as input")
     if target.startswith("lapack_") or "cusolver" in target or "Eigh" in target:
         raise Unsupported(f"a matrix factorisation ({target})", hint="there is none on the device: factorise on the host and pass the result as input")
     raise Unsupported(f"custom call {target}")

@@ -31,8 +31,11 @@ def matmul(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     return composites.matmul(c, a, b)
 
 
-def _plus(c: Emitter, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    if alpha != 1:
+def _plus(c: Emitter, addend: Tensor, value: Tensor, beta: Scalar, alpha: Scalar, *, blas: bool = True) -> Tensor:
+    """beta * addend + alpha * value. An operand with a factor of 0 is not read: no NaN comes from it (of the product in BLAS alone)."""
+    if alpha == 0 and blas:
+        value = c.full(value.shape, 0, value.dtype)
+    elif alpha != 1:
         value = c.binary("multiply", value, alpha)
     if beta == 0:
         return value
@@ -48,9 +51,26 @@ def addmm(c: Emitter, bias: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, a
     return _plus(c, bias, product(c, a, b), beta, alpha)
 
 
-@rule("aten.baddbmm.default", "aten.addmv.default")
+@rule("aten.baddbmm.default")
 def baddbmm(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+    return _plus(c, addend, matmul_value(c, a, b), beta, alpha, blas=False)
+
+
+@rule("aten.addmv.default")
+def addmv(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
     return _plus(c, addend, matmul_value(c, a, b), beta, alpha)
+
+
+@recipe("aten.addbmm.default")
+def addbmm(addend: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> torch.Tensor:
+    product = torch.bmm(a, b).sum(0) * alpha if alpha else torch.zeros(addend.shape, dtype=addend.dtype)
+    return product.expand(addend.shape) if beta == 0 else addend * beta + product
+
+
+@recipe("aten._int_mm.default")
+def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """A product of int8 matrices in int32."""
+    return torch.mm(a.to(torch.int32), b.to(torch.int32))
 
 
 def matmul_value(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
