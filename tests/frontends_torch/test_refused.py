@@ -63,9 +63,6 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
         lambda x: torch.ops.aten.native_layer_norm(x, [8], None, None, 1e-5)[1], (ROWS,), UnsupportedOpError, "its result 1 is used"),
     "indices of a pool": (lambda x: F.max_pool3d(x[None], 2, return_indices=True)[1] if x.dim() > 3 else x, (X.expand(1, 2, 8, 8),), UnsupportedOpError,
                           "its result 1 is used"),
-    "a number that the program reads": (lambda x: x * x.int().sum().item(), (ROWS,), FrontendError, "the shape of this value depends on data"),
-    "a number that is checked and read": (
-        lambda x: (torch._check(x.int().sum().item() > -9), x * x.int().sum().item())[1], (ROWS,), FrontendError, "the shape of this value depends on data"),
     "gradients by frequency": (
         lambda d, i: torch.ops.aten.embedding_dense_backward(d, i, 9, -1, True), (ROWS[:3], IDS), UnsupportedOpError, "embedding with scale_grad_by_freq"),
     "gradients of a large kernel": (

@@ -21,6 +21,7 @@ from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, O
 from alchemist.frontends.torch import rules as _rules
 from alchemist.frontends.torch.aliasing import written_placeholders
 from alchemist.frontends.torch.complex_numbers import Pair
+from alchemist.frontends.torch.data_values import refuse_open
 from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
 from alchemist.frontends.torch.emitter import INLINE_LIMIT, Tensor
 from alchemist.frontends.torch.errors import Unsupported
@@ -121,6 +122,11 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
 
 def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raises InputError for sparse, quantised and nested arguments and weights: torch.export takes some of them, what it makes of them nothing can."""
+    for name, module in root.named_modules():
+        kind = type(module).__module__
+        if kind.startswith(("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.nn.quantized")):
+            hint = 'export the model as it was before quantisation: precision="bfp8" stores weights in 8 bits (docs/options.md)'
+            raise InputError("a quantised module", expected="modules with float weights", got=f"{name}: {type(module).__qualname__} of {kind}", hint=hint)
     leaves = [(pytree.keystr(path[1:]), leaf) for path, leaf in pytree.tree_flatten_with_path((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
     for name, value in [*((f"argument {path}", leaf) for path, leaf in leaves), *root.named_parameters(), *root.named_buffers()]:
         if value.layout != torch.strided or value.is_quantized or value.is_nested:
@@ -252,6 +258,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
         lowering = Lowering(sources, [(p.name, tuple(p.value.shape), p.value.dtype, p.kind, None) for p in declared])
     except Unsupported as error:
         raise FrontendError(f"unsupported argument: {error}", hint="real floating point, integer or boolean tensors") from error
+    lowering.values = {place.node: place.value for place in places if place.kind in ("parameter", "constant") and place.name not in written}
     ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
     lowering.stored = {ssa[place.name]: place.value for place in declared if place.kind != "input" and place.name not in written}
     env: dict[fx.Node, Any] = {}
@@ -282,6 +289,7 @@ def _lower(program: ExportedProgram, lowering: Lowering, env: dict[fx.Node, Any]
         results = flatten(lowering.run(program.graph, env, program.graph_module))
     except Unsupported as error:
         raise FrontendError(str(error), location=lowering.location()) from error
+    refuse_open(results)
     by_target = {place.target or place.node.name: place for place in places} | {p.node.name: p for p in places}
     values: list[Any] = []
     mutations: list[tuple[_Place, Tensor]] = []

@@ -17,12 +17,14 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import CallLeaf, distinct, python_value
 from alchemist.frontends.torch import caches, training
 from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views
+from alchemist.frontends.torch.export_values import values_at_export
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
@@ -109,9 +111,14 @@ def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverlo
 
 
 def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
-    with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet():
+    with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(model) as read:
         warnings.simplefilter("ignore")
-        return torch.export.export(model, args, kwargs, strict=False)
+        program = torch.export.export(model, args, kwargs, strict=False)
+    if read & set(program.graph_signature.buffers_to_mutate.values()):  # what it read at export is not what later calls read
+        with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(None):
+            warnings.simplefilter("ignore")
+            return torch.export.export(model, args, kwargs, strict=False)
+    return program
 
 
 def _as_step(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.nn.Module | None:
@@ -262,8 +269,23 @@ def model_error(error: Exception, failed: str = "torch.export failed") -> Fronte
         return FrontendError("the model returns an object that holds tensors unseen", expected="tensors in tuples, lists, dicts", got=name, hint=hint)
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
         return InputError("the arguments do not fit the model", got=first)
+    if _meets_packed_sequences(error):
+        what = "packed sequences (pack_padded_sequence): the lengths are only known when the program runs"
+        advice = "run the layer on the padded batch and zero what lies beyond each length: torch.where(steps < lengths, output, 0)"
+        return FrontendError(what, location=location, got=first, hint=advice)
     hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
     return FrontendError(f"{failed}: {type(error).__name__}", location=location, got=first, hint=hint)
+
+
+def _meets_packed_sequences(error: BaseException) -> bool:
+    """Whether the error came out of code that makes or holds one."""
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if "packed_sequence" in frame.f_code.co_name or any(isinstance(one, PackedSequence) for one in frame.f_locals.values()):
+            return True
+        trace = trace.tb_next
+    return any(_meets_packed_sequences(cause) for cause in (error.__cause__, error.__context__) if cause is not None)
 
 
 def _location(error: Exception, text: str) -> str:

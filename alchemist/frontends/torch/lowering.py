@@ -25,7 +25,7 @@ from torch import fx
 from xdsl.ir import SSAValue
 
 from alchemist.errors import FrontendError, InternalError
-from alchemist.frontends.torch import decompose, higher_order
+from alchemist.frontends.torch import data_values, decompose, higher_order
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
 from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
@@ -45,6 +45,12 @@ SKIPPED = {
     "aten.sym_constrain_range.default",
     "aten.sym_constrain_range_for_size.default",
 }
+_FORWARD_MODE = "a derivative in forward mode (torch.func.jvp, jacfwd): write its formula, or take it with torch.func.vjp or jax.jvp"
+_WHY = {
+    **dict.fromkeys(("_make_dual", "_unpack_dual", "_unwrap_for_grad"), _FORWARD_MODE),
+    "embedding_renorm_": "max_norm rescales the table in each call: rescale it once before the export, and leave max_norm out",
+}
+"""Ops whose name says nothing of what the model wrote: what it is, and what to write."""
 FILLED = ("aten::zeros", "aten::ones", "aten::full", "aten::empty", "aten::empty_permuted", "aten::empty_strided")
 """Ops that make a tensor of one value. Memory that torch leaves as it is counts as zeros: two exports of a model are equal."""
 SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "new_empty")
@@ -57,6 +63,7 @@ class Lowering(Emitter):
         super().__init__(sources, inputs)
         self.unsupported: dict[tuple[str, str], list[Any]] = {}
         self._traces: dict[Any, fx.GraphModule] = {}
+        self.values: Mapping[fx.Node, torch.Tensor] = {}  # of buffers, parameters and constants that nothing writes
         self._depth = 0
         self._cell: tuple[type, str] | None = None  # whose step is being lowered, and the step's name
         self._steps = 0
@@ -139,22 +146,34 @@ class Lowering(Emitter):
         if has_symbols(val) and isinstance(val, torch.SymInt | torch.SymFloat | torch.SymBool) and only_checked(node):
             return None
         if has_symbols(val):
+            found = data_values.resolve(self, node, target, args, kwargs)
+            if found is not data_values.UNKNOWN:
+                return found
             raise FrontendError(
                 "the shape of this value depends on data",
                 op=target,
                 location=self.location(),
                 got=str(tuple(val.shape)) if isinstance(val, torch.Tensor) else str(val),
-                hint="every shape must be known at export: replace nonzero, boolean indexing and .item() by masks (torch.where)",
+                hint=data_values.HINT,
             )
         if not isinstance(node.target, torch._ops.OpOverload):
             if callable(node.target) and not any(isinstance(part, Tensor) for part in flatten((args, kwargs))):
                 return node.target(*args, **kwargs)
             return self._fail(node, target, "not an ATen op")
+        if any(isinstance(leaf, data_values.Read | data_values.Masked) for leaf in flatten((args, kwargs))):
+            found = data_values.with_reads(self, node, target, args, kwargs)
+            if found is not data_values.UNKNOWN:
+                return found
+            return self._fail(node, target, "a shape or number that depends on data (use torch.where)")
         folded = self._fold(node, args, kwargs)
         if folded is not None:
             return folded
         if any(isinstance(leaf, Pair) or (isinstance(leaf, Tensor) and leaf.dtype.is_complex) for leaf in flatten((args, kwargs))) or is_complex(val):
             return self._complex(node, target, args, kwargs)
+        return self._apply(node, target, args, kwargs)
+
+    def apply_node(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The node's op on other arguments of the same shapes."""
         return self._apply(node, target, args, kwargs)
 
     def _complex(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -402,6 +421,8 @@ class Lowering(Emitter):
 
     def _fail(self, node: fx.Node, target: str, reason: str) -> Any:
         """Notes an unsupported op and goes on with values of the right type, so that all of them are reported at once."""
+        name = getattr(node.target, "__name__", "").partition(".")[0]
+        reason = _WHY.get(name, reason)
         record = self.unsupported.setdefault((target, reason), [0, self.location()])
         record[0] += 1
 

@@ -1,0 +1,181 @@
+"""Values that a model reads from its tensors: numbers (`.item()`, a 0-d index) and what a mask picks (`p[mask] *= 0`).
+
+torch.export leaves them open. A number of a buffer that nothing writes is known; others have forms of fixed shape: a 0-d index gathers a row, a
+number takes part in arithmetic as the tensor that it was read from, and an elementwise op on `p[mask]` is one on all of `p` whose other
+results nobody reads.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import fx
+
+from alchemist.errors import FrontendError
+from alchemist.frontends.torch.aliasing import mutated_argument
+from alchemist.frontends.torch.emitter import Tensor
+from alchemist.frontends.torch.registry import RULES
+
+if TYPE_CHECKING:
+    from alchemist.frontends.torch.lowering import Lowering
+
+KNOWN_LIMIT = 1 << 20
+"""Values up to which ops between a buffer and the number that is read from it are computed at export."""
+_READS = ("aten.item.default", "aten._local_scalar_dense.default")
+_ARITHMETIC = {operator.add: "add", operator.sub: "subtract", operator.mul: "multiply", operator.neg: "neg"}
+HINT = "every shape must be known at export: replace nonzero, boolean indexing and .item() by masks (torch.where)"
+UNKNOWN = object()
+"""The answer of `resolve` where the value has no form of fixed shape."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A number that is only known when the program runs: the 0-d tensor that holds it, and the model's line that read it."""
+
+    tensor: Tensor
+    line: str
+
+
+@dataclass(frozen=True)
+class Masked:
+    """`tensor[mask]`: of the values of `tensor`, those where the mask of its leading dimensions holds; `line` of the model."""
+
+    tensor: Tensor
+    mask: Tensor
+    line: str
+
+
+def refuse_open(values: Iterable[Any]) -> None:
+    """Raises FrontendError for an output whose shape or number depends on data."""
+    for value in values:
+        if isinstance(value, Read | Masked):
+            what = "a number that is read from a tensor" if isinstance(value, Read) else "the values that a mask picks"
+            raise FrontendError(f"the shape of this value depends on data: {what} as an output", location=value.line, hint=HINT)
+
+
+def known_value(node: Any, values: Mapping[fx.Node, torch.Tensor]) -> torch.Tensor | None:
+    """The values of a node that depends on buffers alone, None for others and for large ones."""
+    if not isinstance(node, fx.Node):
+        return None
+    if node in values:
+        return values[node] if values[node].numel() <= KNOWN_LIMIT else None
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or mutated_argument(node) is not None:
+        return None
+    if torch.Tag.nondeterministic_seeded in node.target.tags or any(user.op == "call_function" and mutated_argument(user) is node for user in node.users):
+        return None
+    found = {source: known_value(source, values) for source in node.all_input_nodes}
+    if not found or any(value is None for value in found.values()):
+        return None
+    args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda source: found[source])
+    with torch.no_grad():
+        result = node.target(*args, **kwargs)
+    return result if isinstance(result, torch.Tensor) and result.numel() <= KNOWN_LIMIT else None
+
+
+def resolve(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a node whose shape or number depends on data, UNKNOWN where it must be refused."""
+    if target in _READS and isinstance(args[0], Tensor):
+        known = known_value(node.args[0], c.values) if args[0].const is None else args[0].const
+        return Read(args[0], c.location()) if known is None else known.item()
+    if not isinstance(node.target, torch._ops.OpOverload):
+        if not any(isinstance(part, Tensor | Read | Masked) for part in args):
+            return node.target(*args, **kwargs)
+        if node.target in _ARITHMETIC and not kwargs:
+            first, *rest = (part.tensor if isinstance(part, Read) else part for part in args)
+            name = _ARITHMETIC[node.target]
+            if not isinstance(first, Tensor):
+                first = c.full((), first, rest[0].dtype)
+            return Read(c.binary(name, first, *rest) if rest else c.unary(name, first), c.location())
+        return UNKNOWN
+    if target in ("aten.index.Tensor", "aten.masked_select.default"):
+        return _masked(c, args)
+    if torch.Tag.pointwise in node.target.tags and any(isinstance(part, Masked) for part in args):
+        return _elementwise(c, node, target, args, kwargs)
+    return UNKNOWN
+
+
+def with_reads(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The result of an op of known shape that is given a `Read` or a `Masked`, UNKNOWN where there is no form of it."""
+    if target == "aten.select.int" and isinstance(args[2], Read):
+        dim = args[1] % args[0].rank
+        row = RULES["aten.index.Tensor"](c, args[0], [*[None] * dim, c.reshape(args[2].tensor, [1])])
+        return c.reshape(row, c.out_shape)
+    if target == "aten.select_scatter.default" and isinstance(args[3], Read):
+        x, source, dim, place = args[0], args[1], args[2] % args[0].rank, args[3].tensor
+        return c.apply(_scattered, x, source, dim, place)
+    if target.startswith("aten.index_put") and isinstance(args[2], Masked):
+        (mask,) = [one for one in args[1] if one is not None] if len(args[1]) == 1 else [None]
+        if mask is args[2].mask and not (args[3] if len(args) > 3 else kwargs.get("accumulate", False)):
+            return c.where(_mask_of(c, mask, args[0]), args[2].tensor, args[0])
+        return UNKNOWN
+    if target in ("aten.sum.default", "aten.mean.default") and isinstance(args[0], Masked):
+        reduced = _sum_where if target == "aten.sum.default" else _mean_where
+        return c.apply(reduced, args[0].tensor, _mask_of(c, args[0].mask, args[0].tensor))
+    if torch.Tag.pointwise in node.target.tags and not any(isinstance(part, Masked) for part in args):
+        plain = tuple(part.tensor if isinstance(part, Read) else part for part in args)
+        return c.apply_node(node, target, plain, kwargs)
+    return UNKNOWN
+
+
+def _masked(c: Lowering, args: tuple[Any, ...]) -> Any:
+    """`x[mask]`, or `torch.masked_select(x, mask)` of one shape."""
+    x, mask = args[0], args[1]
+    if isinstance(mask, list | tuple):
+        if len(mask) != 1:
+            return UNKNOWN
+        (mask,) = mask
+    if not isinstance(x, Tensor) or not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != x.shape[: mask.rank]:
+        return UNKNOWN
+    return Masked(x, mask, c.location())
+
+
+def _mask_of(c: Lowering, mask: Tensor, x: Tensor) -> Tensor:
+    return c.expand(c.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)]), x.shape)
+
+
+def _elementwise(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The op on whole tensors. Operands beside `x[mask]` broadcast along the dimensions that the mask does not have, or are masked alike."""
+    masked = [part for part in args if isinstance(part, Masked)]
+    mask, trailing = masked[0].mask, masked[0].tensor.rank - masked[0].mask.rank
+    for part in args:
+        if isinstance(part, Masked) and (part.mask is not mask or part.tensor.shape != masked[0].tensor.shape):
+            return UNKNOWN
+        if isinstance(part, Tensor) and part.rank > trailing:
+            return UNKNOWN
+    whole = tuple(part.tensor if isinstance(part, Masked | Read) else part for part in args)
+    return Masked(c.apply(_Call(node.target, kwargs), *whole), mask, c.location())
+
+
+@dataclass(frozen=True)
+class _Call:
+    """An op in its functional form as a function of its positional arguments."""
+
+    op: Any
+    kwargs: dict[str, Any]
+
+    def __hash__(self) -> int:
+        return hash((self.op, str(self.kwargs)))
+
+    def __call__(self, *args: Any) -> Any:
+        op = self.op
+        if op._schema.is_mutable:
+            packet = getattr(torch.ops.aten, op._schema.name.removeprefix("aten::").removesuffix("_"))
+            op = getattr(packet, op._overloadname)
+        return op(*args, **self.kwargs)
+
+
+def _scattered(x: torch.Tensor, source: torch.Tensor, dim: int, place: torch.Tensor) -> torch.Tensor:
+    rows = torch.arange(x.shape[dim]).reshape([-1, *[1] * (x.dim() - dim - 1)])
+    return torch.where(rows == torch.remainder(place, x.shape[dim]), source.unsqueeze(dim), x)
+
+
+def _sum_where(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return torch.where(mask, x, 0).sum()
+
+
+def _mean_where(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return torch.where(mask, x, 0).sum() / mask.sum()

@@ -1,0 +1,93 @@
+"""While a model is exported: numbers of its buffers are their values, and 0-d tensors may stand as indices of an assignment."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+_AS: dict[str, Callable[[Any], Any]] = {"item": lambda value: value, "__bool__": bool, "__int__": int, "__float__": float, "__index__": operator.index}
+
+
+@contextmanager
+def values_at_export(model: torch.nn.Module | None) -> Iterator[set[str]]:
+    """`if self.flag`, `range(self.count)` and `self.scale.item()` read the values of the model's buffers of one element.
+
+    Yields the names of the buffers that were read: those must not be written by the model. Without a model none is read.
+    """
+    places = _single_values(model) if model is not None else []
+    read: set[str] = set()
+
+    def known(tensor: torch.Tensor) -> Any:
+        for name, owner, key, value in places:
+            if owner._buffers.get(key) is tensor:
+                read.add(name)
+                return value
+        return None
+
+    original = {name: getattr(torch.Tensor, name) for name in (*_AS, "__setitem__")}
+
+    def reader(name: str) -> Callable[..., Any]:
+        def call(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            value = known(self)
+            return original[name](self, *args, **kwargs) if value is None else _AS[name](value)
+
+        return call
+
+    def assign(self: torch.Tensor, index: Any, value: Any) -> None:
+        original["__setitem__"](self, *_with_lists(self, index, value))
+
+    own = {name: name in vars(torch.Tensor) for name in original}
+    for name in _AS:
+        setattr(torch.Tensor, name, reader(name))
+    torch.Tensor.__setitem__ = assign
+    try:
+        yield read
+    finally:
+        for name, function in original.items():
+            if own[name]:
+                setattr(torch.Tensor, name, function)
+            else:
+                delattr(torch.Tensor, name)
+
+
+def _single_values(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module, str, Any]]:
+    """(name, module, key, value) of the buffers of one element."""
+    return [
+        (f"{path}.{key}" if path else key, module, key, value.item())
+        for path, module in model.named_modules()
+        for key, value in module._buffers.items()
+        if value is not None and value.numel() == 1 and value.device.type != "meta"
+    ]
+
+
+def _with_lists(x: torch.Tensor, index: Any, value: Any) -> tuple[Any, Any]:
+    """The assignment with one 0-d index as a list of one: torch.export asks such an index for its number."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    places = [i for i, one in enumerate(items) if isinstance(one, torch.Tensor) and one.dim() == 0 and one.dtype not in (torch.bool, torch.uint8)]
+    others = [one for i, one in enumerate(items) if i not in places]
+    if len(places) != 1 or not all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in others):
+        return index, value
+    place = places[0]
+    behind = [one for one in items[place + 1 :] if one is not Ellipsis]
+    taken = sum(one is not None for one in items if one is not Ellipsis)
+    kept = sum(not isinstance(one, int) for one in behind)  # dimensions of the result behind the index
+    if Ellipsis not in items[:place]:
+        kept += x.dim() - taken
+    items[place] = items[place].reshape(1)
+    if any(isinstance(one, int) for one in others):  # torch would move the list's dimension in front
+        items = [slice(one, one + 1 or None) if isinstance(one, int) else one for one in items]
+        return tuple(items), _raised(value, items, others, x)
+    if isinstance(value, torch.Tensor) and value.dim() > kept:
+        value = value.unsqueeze(value.dim() - kept)
+    return tuple(items), value
+
+
+def _raised(value: Any, items: list[Any], others: list[Any], x: torch.Tensor) -> Any:
+    """`value` reshaped to the dimensions that the indexed part has, where it has all of those that numbers do not drop."""
+    if not isinstance(value, torch.Tensor) or value.dim() == 0:
+        return value
+    return value.reshape(x[tuple(items)].shape)

@@ -1,0 +1,131 @@
+"""Numbers and rows that a model reads from its tensors: 0-d indices, buffers as values, what a mask picks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch_checking
+from torch import nn
+
+from alchemist.errors import FrontendError, InputError, UnsupportedOpError
+from alchemist.frontends.torch import capture
+
+X, V, MASK, AT = torch.randn(4, 5), torch.randn(5), torch.tensor([True, False, True, True]), torch.tensor(2)
+
+
+class Buffers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("flag", torch.tensor(True))
+        self.register_buffer("count", torch.tensor(3))
+        self.register_buffer("scale", torch.tensor(0.25))
+        self.register_buffer("table", torch.arange(5.0))
+        self.gain = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.flag:
+            x = x * self.scale.item()
+        for _ in range(int(self.count)):
+            x = x + self.table[3].item()
+        return x * self.gain.exp().item()
+
+
+class Counter(nn.Module):
+    """Writes the number that it reads: no value of the export may stay in the program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("step", torch.tensor(1))
+        self.register_buffer("table", torch.arange(5.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * self.table[self.step]
+        self.step += 1
+        return y
+
+
+class Cache(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4, 5))
+
+    def forward(self, v: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        self.rows[i] = v
+        return self.rows * 1
+
+
+def _assigned(x: torch.Tensor, v: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y[i] = 0.0
+    y[:, i] = v[:4]
+    y[1, i] = 7.0
+    return y
+
+
+def _updated(x: torch.Tensor, mask: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    y = x * 1
+    y[mask] = y[mask] * w + 1
+    y[x > 0] *= 0.5
+    return y
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "rows by a 0-d index": (lambda x, i: (x[i], x[:, i + 1], x[i.item()], x.select(0, i.item() - 1)), (X, AT)),
+    "a number in arithmetic": (lambda x, s: x * s.item() + s.item(), (X, torch.tensor(2.5))),
+    "a whole number in arithmetic": (lambda x: x * x.int().sum().item(), (X * 3,)),
+    "a number that is checked and read": (lambda x: (torch._check(x.int().sum().item() > -999), x * x.int().sum().item())[1], (X * 3,)),
+    "values of buffers": (Buffers(), (X,)),
+    "a counter": (Counter(), (X,)),
+    "a row of a cache": (Cache(), (V, AT)),
+    "assignments at a 0-d index": (_assigned, (X, V, AT)),
+    "masked updates": (_updated, (X, MASK, V)),
+    "masked sums": (lambda x, m: (x[m].sum(), x[m].mean(), (x[m] * 2).sum()), (X, X > 0)),
+    "addbmm without its product": (lambda x, a, b: torch.addbmm(x, a, b, alpha=0), (X, torch.full((2, 4, 3), float("nan")), torch.randn(2, 3, 5))),
+    "addbmm": (lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2), (X, torch.randn(2, 4, 3), torch.randn(2, 3, 5))),
+    "int8 product": (lambda a, b: torch._int_mm(a, b), (torch.randint(-128, 127, (20, 16), dtype=torch.int8), torch.randint(-128, 127, (16, 8), dtype=torch.int8))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_like_torch(name: str) -> None:
+    model, args = CASES[name]
+    torch_checking.check(model if isinstance(model, nn.Module) else torch_checking.Model(model), args)
+
+
+def test_a_buffer_that_is_read_as_a_value_and_written_is_an_input() -> None:
+    result = capture(Counter(), (X,))
+    assert [(one.name, one.mutates) for one in result.outputs][1:] == [("step", "step")]
+
+
+class Packed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn = nn.GRU(8, 12, batch_first=True)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> Any:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0], batch_first=True, total_length=7)[0]
+
+
+def _quantised() -> nn.Module:
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(16, 4)).eval(), {nn.Linear}, dtype=torch.qint8)
+
+
+REFUSED: dict[str, tuple[Any, tuple[Any, ...], type[Exception], str]] = {
+    "packed sequences": (lambda: Packed().eval(), (torch.randn(3, 7, 8), torch.tensor([5, 7, 3])), FrontendError, "pack_padded_sequence"),
+    "quantised modules": (_quantised, (torch.randn(3, 16),), InputError, "a quantised module"),
+    "forward mode": (lambda: lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1], (V,), UnsupportedOpError, "forward mode"),
+    "max_norm": (lambda: nn.Embedding(10, 4, max_norm=1.0).eval(), (torch.tensor([1, 2]),), UnsupportedOpError, "max_norm rescales the table"),
+    "a number as an output": (lambda: lambda x: (x * 2, x.sum().item()), (X,), FrontendError, "a number that is read"),
+    "what a mask picks": (lambda: lambda x: x[x > 0] * 2, (X,), FrontendError, "depends on data"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_its_reason(name: str) -> None:
+    make, args, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message):
+        capture(make(), args)
