@@ -19,8 +19,12 @@ _BODY = {"wrap_with_set_grad_enabled": 1, "tag_activation_checkpoint": 0, "check
 """Ops that only wrap a body: its position among the arguments; the body's own arguments follow it."""
 
 
+MOST_STEPS = 4096
+"""Of a while loop that is unrolled."""
+
+
 def lower(c: Lowering, name: str, args: tuple[Any, ...]) -> Any:
-    """The op's results; FrontendError for control flow without a fixed shape (while_loop)."""
+    """The op's results; FrontendError for control flow that depends on data."""
     if name in _BODY:
         return c.expand_body(args[_BODY[name]], args[_BODY[name] + 1 :])
     found = _KINDS.get(name)
@@ -76,6 +80,27 @@ def _map(c: Lowering, body: fx.GraphModule, xs: Sequence[Tensor], extra: Sequenc
     return _stacked(c, rows)
 
 
+def _while(c: Lowering, condition: fx.GraphModule, body: fx.GraphModule, carried: Sequence[Any], extra: Sequence[Any] = ()) -> Any:
+    """The body's steps one after the other, as long as the condition is known at export: a count from a known start."""
+    carry = list(carried)
+    for _ in range(MOST_STEPS):
+        found = c.expand_body(condition, [*carry, *extra])
+        going = found[0] if isinstance(found, list | tuple) else found
+        known = going.uniform if isinstance(going, Tensor) else going
+        if known is None:
+            break
+        if not known:
+            return carry
+        carry = list(c.expand_body(body, [*carry, *extra]))
+    raise FrontendError(
+        "a while loop whose count depends on data",
+        op="while_loop",
+        location=c.location(),
+        expected=f"a condition that is known at export, at most {MOST_STEPS} steps",
+        hint="count the steps from a number: the loop is unrolled; keep results of finished rows by torch.where",
+    )
+
+
 def _step(c: Lowering, xs: Sequence[Tensor], step: int) -> list[Tensor]:
     return [c.reshape(c.slice(x, 0, step, step + 1), x.shape[1:]) for x in xs]
 
@@ -84,4 +109,4 @@ def _stacked(c: Lowering, rows: Sequence[Sequence[Tensor]]) -> list[Tensor]:
     return [c.concat([c.reshape(part, [1, *part.shape]) for part in column], 0) for column in zip(*rows, strict=True)]
 
 
-_KINDS: dict[str, Callable[..., Any]] = {"wrap_with_autocast": _autocast, "cond": _cond, "scan": _scan, "map_impl": _map}
+_KINDS: dict[str, Callable[..., Any]] = {"wrap_with_autocast": _autocast, "cond": _cond, "scan": _scan, "map_impl": _map, "while_loop": _while}
