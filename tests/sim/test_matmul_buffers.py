@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ttnn
 from ttnn_shim.queries import Memory, Record, Spec
 
 import ttnn_shim
@@ -90,3 +91,53 @@ def test_columns_from_banks() -> None:
     )
     assert answer.accepted, answer.error
     assert answer.cb_bytes == 1_074_528 - first_byte
+
+
+def test_a_config_without_blocks_is_the_program_of_single_tiles() -> None:
+    """Two tiles of each operand and of the result, one output tile after the other: what the wheel allocates for the program, whoever chooses it."""
+    answer = ttnn_shim.query(
+        "ttnn.matmul",
+        [Spec((512, 2048), "bfloat16", "tile", DRAM), Spec((2048, 1024), "bfloat16", "tile", DRAM)],
+        card="n150",
+        program_config=Record("MatmulMultiCoreProgramConfig", ()),
+        compute_kernel_config=COMPUTE,
+    )
+    (program,) = answer.programs
+    assert (program.factory, program.cores, program.cb_bytes) == ("MatmulMultiCoreProgramFactory", 64, 12288)
+
+
+def test_matrices_of_a_loop_take_longer_than_one_product() -> None:
+    """fuse_batch=False: the cores multiply a block of each matrix of A after the other, and fetch B anew for each."""
+
+    def ns(fuse: bool) -> float:
+        fields = [(name, value) for name, value in config("2d", 4, (1, 2), (8 if fuse else 1, 2)).fields if name != "fuse_batch"]
+        program = Record("MatmulMultiCoreReuseMultiCastProgramConfig", (*fields, ("fuse_batch", fuse)))
+        inputs = [Spec((8, 256, 512), "bfloat16", "tile", DRAM), Spec((512, 512), "bfloat16", "tile", DRAM)]
+        answer = ttnn_shim.query("ttnn.matmul", inputs, card="n150", program_config=program, compute_kernel_config=COMPUTE)
+        assert answer.accepted, answer.error
+        return answer.ns
+
+    assert ns(False) > ns(True)
+
+
+# A, B, their dtypes, the result's: bytes that the wheel allocates for the program that it chooses on 8 x 8 cores. Blocks of the result that
+# do not fit are first tried with less of K, then in parts; the library's estimate takes tiles of the result for as large as A's.
+CHOSEN = {
+    "half the columns": ((2048, 2048), (2048, 8192), "float32", "float32", None, 720896),
+    "half the rows": ((4096, 1024), (1024, 8192), "float32", "float32", None, 720896),
+    "one tile of K": ((3072, 1536), (1536, 6144), "float32", "float32", None, 786432),
+    "parts of 16-bit values": ((4096, 4096), (4096, 8192), "bfloat16", "bfloat16", None, 786432),
+    "more rows": ((8192, 2048), (2048, 8192), "bfloat16", "bfloat16", None, 786432),
+    "blocks of floats": ((5120, 4096), (4096, 10240), "bfloat8_b", "bfloat8_b", None, 1341440),
+    "a narrower result": ((2048, 2048), (2048, 2048), "float32", "float32", "bfloat8_b", 724992),
+    "a wider result": ((2048, 2048), (2048, 4096), "bfloat8_b", "bfloat16", "float32", 1187840),
+}
+
+
+@table("name", CHOSEN)
+def test_chosen_blocks_are_the_real_librarys(name: str) -> None:
+    a, b, dtype_a, dtype_b, result, expected = CHOSEN[name]
+    more = {"dtype": getattr(ttnn, result)} if result else {}
+    answer = ttnn_shim.query("ttnn.matmul", [Spec(a, dtype_a, "tile", DRAM), Spec(b, dtype_b, "tile", DRAM)], card="n150", **more)
+    (program,) = answer.programs
+    assert (program.factory, program.cores, program.cb_bytes) == ("MatmulMultiCoreReuseMcast2DProgramFactory", 64, expected)

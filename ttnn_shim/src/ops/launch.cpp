@@ -174,13 +174,9 @@ strategy::ComputeConfig compute_of(const std::optional<ttnn::ComputeKernelConfig
     return result;
 }
 
-strategy::TensorDesc describe(const TensorSpec& spec) {
+strategy::TensorDesc describe(DataType dtype, const MemoryConfig& config) {
     strategy::TensorDesc desc;
-    desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
-    desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
-    desc.dtype = spec.data_type();
-    desc.layout = spec.layout();
-    const MemoryConfig& config = spec.memory_config();
+    desc.dtype = dtype;
     desc.buffer = config.is_l1() ? config.buffer_type() : BufferType::DRAM;
     desc.memory = config.memory_layout();
     const auto describe_shard = [&](int64_t h, int64_t w, const CoreRangeSet& grid, ShardOrientation orientation) {
@@ -207,18 +203,20 @@ strategy::TensorDesc describe(const TensorSpec& spec) {
     return desc;
 }
 
+strategy::TensorDesc describe(const TensorSpec& spec) {
+    strategy::TensorDesc desc = describe(spec.data_type(), spec.memory_config());
+    desc.logical.assign(spec.logical_shape().begin(), spec.logical_shape().end());
+    desc.padded.assign(spec.padded_shape().begin(), spec.padded_shape().end());
+    desc.layout = spec.layout();
+    return desc;
+}
+
 strategy::OpConfig describe(const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& outputs) {
     strategy::OpConfig config;
     config.op = program.op;
-    for (const Tensor& input : inputs) {
-        config.inputs.push_back(describe(input.tensor_spec()));
-    }
-    for (const TensorSpec& input : program.released) {
-        config.inputs.push_back(describe(input));
-    }
-    for (const TensorSpec& output : outputs) {
-        config.outputs.push_back(describe(output));
-    }
+    for (const Tensor& input : inputs) config.inputs.push_back(describe(input.tensor_spec()));
+    for (const TensorSpec& input : program.released) config.inputs.push_back(describe(input));
+    for (const TensorSpec& output : outputs) config.outputs.push_back(describe(output));
     config.compute = compute_of(program.compute);
     return config;
 }
@@ -309,6 +307,39 @@ void check_cache(const ClockState& clock, bool cached) {
             "run the call once before set_program_cache_misses_allowed(False)");
 }
 
+Event event_of(
+    Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Priced& priced) {
+    Event event;
+    event.call_id = running_call != 0 ? running_call : current_call();
+    event.call_op = current_op();
+    event.op = strategy::name_of(program.op);
+    event.name = operation_name(program, priced.factory);
+    event.factory = priced.factory;
+    event.cores = priced.cores;
+    event.grid_x = priced.grid_x;
+    event.grid_y = priced.grid_y;
+    event.cycles = priced.stats.cycles;
+    event.ns = priced.stats.ns;
+    event.modelled = priced.modelled;
+    event.l1_bytes = priced.cb_bytes;
+    event.l1_peak_bytes = machine.allocator().allocated(BufferType::L1) + priced.cb_bytes;
+    event.dram_bytes = machine.allocator().allocated(BufferType::DRAM);
+    event.stats = priced.stats;
+    event.attributes = priced.attributes;
+    event.fidelity = priced.fidelity;
+    for (const Tensor& input : inputs) {
+        event.inputs.push_back(input.tensor_spec());
+        event.input_ids.push_back(input.shim().id);
+        event.input_addresses.push_back(input.buffer_address());
+    }
+    for (const Tensor& output : outputs) {
+        event.outputs.push_back(output.tensor_spec());
+        event.output_ids.push_back(output.shim().id);
+        event.output_addresses.push_back(output.buffer_address());
+    }
+    return event;
+}
+
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 Planned account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
@@ -357,41 +388,14 @@ Planned account(
     const std::string_view op_name = op == 0 ? "unmodelled" : strategy::name_of(program.op);  // names of operation 0 are the program's own
     const double start_ns = clock.capture ? 0 : advance(clock, op, op_name, priced.modelled, gap_ns, priced.stats);
     if (!clock.log.enabled() && !clock.capture) return planned;
-    Event event;
-    event.call_id = running_call != 0 ? running_call : current_call();
-    event.call_op = current_op();
-    event.op = strategy::name_of(program.op);
-    event.name = operation_name(program, priced.factory);
-    event.factory = priced.factory;
-    event.cores = priced.cores;
-    event.grid_x = priced.grid_x;
-    event.grid_y = priced.grid_y;
-    event.cycles = priced.stats.cycles;
-    event.ns = priced.stats.ns;
-    event.gap_ns = gap_ns;
-    event.start_ns = start_ns;
-    event.modelled = priced.modelled;
-    event.l1_bytes = priced.cb_bytes;
-    event.l1_peak_bytes = machine.allocator().allocated(BufferType::L1) + priced.cb_bytes;
-    event.dram_bytes = machine.allocator().allocated(BufferType::DRAM);
-    event.stats = priced.stats;
-    event.attributes = priced.attributes;
-    event.fidelity = priced.fidelity;
     if (clock.keeps_configs && clock.configs.size() < EventLog::MOST_EVENTS) {
         strategy::OpConfig config = describe(program, inputs, output_specs);
         config.l1_free_bytes = room.l1_free_bytes;
         clock.configs.push_back(strategy::record_of(config));
     }
-    for (const Tensor& input : inputs) {
-        event.inputs.push_back(input.tensor_spec());
-        event.input_ids.push_back(input.shim().id);
-        event.input_addresses.push_back(input.buffer_address());
-    }
-    for (const Tensor& output : outputs) {
-        event.outputs.push_back(output.tensor_spec());
-        event.output_ids.push_back(output.shim().id);
-        event.output_addresses.push_back(output.buffer_address());
-    }
+    Event event = event_of(machine, program, inputs, outputs, priced);
+    event.gap_ns = gap_ns;
+    event.start_ns = start_ns;
     if (clock.capture)
         clock.capture->push_back({std::move(event), op, op_name});
     else
@@ -434,6 +438,12 @@ CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_li
 }
 
 CoreLimit::~CoreLimit() { core_limit = before_; }
+
+strategy::OpConfig configuration(const Program& program, const std::vector<Tensor>& inputs, DataType dtype, const MemoryConfig& memory) {
+    strategy::OpConfig config = describe(program, inputs, {});
+    config.outputs.push_back(describe(dtype, memory));
+    return config;
+}
 
 void set_call(uint64_t call_id) { running_call = call_id; }
 

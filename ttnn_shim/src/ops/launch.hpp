@@ -26,6 +26,10 @@
 
 namespace ttnn_shim {
 
+namespace strategy {
+struct OpConfig;
+}
+
 using OptionalTensor = std::optional<Tensor>;
 
 struct Program {
@@ -68,6 +72,9 @@ std::vector<Tensor> launch(
 std::vector<Tensor> launch_on(
     MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const Kernel& kernel, const std::vector<OptionalTensor>& preallocated = {});
+
+/// What the strategy is told of a program; of its result dtype and memory, for a choice that comes before its shards.
+strategy::OpConfig configuration(const Program& program, const std::vector<Tensor>& inputs, DataType dtype, const MemoryConfig& memory);
 
 /// A dimension counted from the front, as Shape's signed index.
 constexpr int32_t at(size_t index) { return static_cast<int32_t>(index); }

@@ -330,8 +330,9 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
 }  // namespace
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Matmul& op) {
+    if (!op.is_configured() && !c.release.older_matmul_selector) return plan(arch, c, choose_matmul(arch, c, op));
     const MatmulShape s = matmul_shape(c, op);
-    const MatmulProgram p = select_matmul(arch, c, op, s);
+    const MatmulProgram p = matmul_program(arch, c, op, s);
     return p.kind == MatmulKind::Ring ? ring(arch, c, op, s, p) : build(arch, c, op, s, p);
 }
 
@@ -352,7 +353,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MinimalMatmul& op)
     cut(ceil_div(s.m, p.grid_y), op.M_block_size, p.block_h, p.m);
     cut(ceil_div(s.n, p.grid_x), op.N_block_size, p.block_w, p.n);
     p.block_k = std::min(op.K_block_size, s.k);
-    pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
+    const auto [sub_h, sub_w] = pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false);
+    p.sub_h = sub_h;
+    p.sub_w = sub_w;
     p.cores = arch.cores();
     p.output_beside_math = true;
     OpConfig summed = c;
@@ -381,7 +384,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const MatmulDecode& op) 
     p.n = p.block_w = std::max<std::int64_t>(1, ceil_div(ceil_div(op.n, 32), cores));
     p.block_k = std::max<std::int64_t>(1, ceil_div(op.k, 32));
     p.cores = cores;
-    pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false, p.sub_h, p.sub_w);
+    const auto [sub_h, sub_w] = pick_subblock(p.block_h, p.block_w, c.compute.fp32_dest_acc, false);
+    p.sub_h = sub_h;
+    p.sub_w = sub_w;
     Phase phase;
     phase.items = std::min<std::int64_t>(senders, p.block_k);
     phase.coupling = arch.k.mm_coupling;

@@ -86,7 +86,7 @@ std::optional<MatmulConfig> matmul_config_of(std::string_view name) {
 }
 
 bool plan_depends_on_l1(const Operation& op) {
-    if (const auto* matmul = op.get_if<Matmul>()) return !matmul->program_config;
+    if (const auto* matmul = op.get_if<Matmul>()) return !matmul->is_configured();
     return op.visit([]<class Op>(const Op&) { return requires { Op::PLAN_DEPENDS_ON_L1; }; });
 }
 

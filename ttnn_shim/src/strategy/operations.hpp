@@ -338,12 +338,16 @@ struct Matmul {
     std::optional<MatmulConfig> program_config{};  ///< class of the program config
     OptionalInteger in0_block_w{}, per_core_M{}, per_core_N{}, out_subblock_h{}, out_subblock_w{}, out_block_h{}, out_block_w{};
     OptionalFlag mcast_in0{};
+    OptionalFlag fuse_batch{};                ///< matrices that share B are one tall product (unless said otherwise)
+    OptionalFlag transpose_mcast{};           ///< columns of the grid along M
     OptionalFlag gather_in0{};                ///< A's shards go round a ring of cores
     std::optional<std::string> activation{};  ///< fused: a unary function on the result
     OptionalFlag activation_approx{};         ///< its approximate form
     OPERATION(
         Matmul, "matmul", transpose_a, transpose_b, core_grid, program_config, in0_block_w, per_core_M, per_core_N, out_subblock_h,
-        out_subblock_w, out_block_h, out_block_w, mcast_in0, gather_in0, activation, activation_approx)
+        out_subblock_w, out_block_h, out_block_w, mcast_in0, fuse_batch, transpose_mcast, gather_in0, activation, activation_approx)
+    /// Whether the program is settled: a config with its blocks, or the one that has none.
+    bool is_configured() const { return program_config && (in0_block_w || *program_config == MatmulConfig::MultiCore); }
 };
 
 /// Inputs A, B[, bias]; blocks in tiles.

@@ -6,7 +6,7 @@ namespace ttnn_shim {
 
 namespace {
 
-namespace mm = ttnn::operations::matmul;
+using strategy::MatmulConfig;
 using tt::tt_metal::ShardOrientation;
 using enum TensorMemoryLayout;
 
@@ -28,8 +28,32 @@ int64_t batch_of(const Shape& shape) {
 Tiles tiles_of(const ConfiguredMatmul& call) {
     const Shape a = call.a.padded_shape(), b = call.b.padded_shape();
     return {
-        a[call.transpose_a ? -1 : -2] / 32, a[call.transpose_a ? -2 : -1] / 32, b[call.transpose_b ? -2 : -1] / 32, batch_of(a),
+        a[call.op.transpose_a ? -1 : -2] / 32, a[call.op.transpose_a ? -2 : -1] / 32, b[call.op.transpose_b ? -2 : -1] / 32, batch_of(a),
         batch_of(b)};
+}
+
+/// A program config with its defaults, in tiles.
+struct Blocks {
+    int64_t in0_block_w, per_core_M, per_core_N, out_subblock_h, out_subblock_w, out_block_h, out_block_w;
+    CoreCoord grid;
+    bool fuse_batch, transpose_mcast, mcast_in0, gather_in0;
+};
+Blocks blocks_of(const strategy::Matmul& op) {
+    const int64_t rows = op.per_core_M.value_or(1), columns = op.per_core_N.value_or(1);
+    const strategy::Pair grid = op.core_grid.value_or(strategy::Pair{});
+    return {
+        op.in0_block_w.value_or(1),
+        rows,
+        columns,
+        op.out_subblock_h.value_or(1),
+        op.out_subblock_w.value_or(1),
+        op.out_block_h.value_or(rows),
+        op.out_block_w.value_or(columns),
+        CoreCoord(static_cast<size_t>(grid[0]), static_cast<size_t>(grid[1])),
+        op.fuse_batch.value_or(true),
+        op.transpose_mcast.value_or(false),
+        op.mcast_in0.value_or(true),
+        op.gather_in0.value_or(false)};
 }
 
 /// Shards of a sharded tensor, in tiles.
@@ -57,7 +81,7 @@ Line line_of(const MemoryConfig& memory) {
     return {box.start_coord.y == box.end_coord.y, box.start_coord.x == box.end_coord.x};
 }
 
-MemoryConfig with_blocks(const ConfiguredMatmul& call, const CoreRangeSet& cores, size_t per_m, size_t per_n, bool row_major) {
+MemoryConfig with_blocks(const ConfiguredMatmul& call, const CoreRangeSet& cores, int64_t per_m, int64_t per_n, bool row_major) {
     return call.output.with_shard_spec(ShardSpec(
         cores, {static_cast<uint32_t>(per_m * 32), static_cast<uint32_t>(per_n * 32)},
         row_major ? ShardOrientation::ROW_MAJOR : ShardOrientation::COL_MAJOR));
@@ -70,51 +94,40 @@ CoreRangeSet first_cores(int64_t count, CoreCoord grid, bool row_major) {
     return tt::tt_metal::num_cores_to_corerangeset(static_cast<uint32_t>(count), grid, row_major);
 }
 
-MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
+MemoryConfig line_output(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     if (c.gather_in0) return call.output;  // the caller names its shards
     if (const Line line = line_of(call.output); line.row || line.column)
         return MemoryConfig(line.column ? HEIGHT_SHARDED : WIDTH_SHARDED, call.output.buffer_type(), call.output.shard_spec());
-    const int64_t count = ceil_div(t.rows(c.fuse_batch), number(c.per_core_M)) * ceil_div(t.n, number(c.per_core_N));
-    return with_blocks(call, first_cores(count, c.compute_with_storage_grid_size, true), c.per_core_M, c.per_core_N, true);
+    const int64_t count = ceil_div(t.rows(c.fuse_batch), c.per_core_M) * ceil_div(t.n, c.per_core_N);
+    return with_blocks(call, first_cores(count, c.grid, true), c.per_core_M, c.per_core_N, true);
 }
 
-MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig& c) {
+MemoryConfig dram_sharded_output(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     SHIM_CHECK(
         call.a.is_sharded(), "program_config: a DRAM-sharded program expects shards of input_tensor_a, got {}", call.a.memory_config());
     const int64_t own = shards_of(call.a, "input_tensor_a").columns;
     SHIM_CHECK(own > 0 && t.k % own == 0, "input_tensor_a: {} tiles of K in uneven shards of {}", t.k, own);
-    const int64_t count = ceil_div(t.rows(true), number(c.per_core_M)) * ceil_div(t.n, number(c.per_core_N));
+    const int64_t count = ceil_div(t.rows(true), c.per_core_M) * ceil_div(t.n, c.per_core_N);
     const CoreCoord grid = call.a.device()->compute_with_storage_grid_size();
     return with_blocks(call, first_cores(count, grid, true), c.per_core_M, c.per_core_N, true);
 }
 
-MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastProgramConfig& c) {
-    const auto down = static_cast<size_t>(ceil_div(t.rows(true), number(c.per_core_M))) - 1;
-    const auto across = static_cast<size_t>(ceil_div(t.n, number(c.per_core_N))) - 1;
+MemoryConfig grid_output(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
+    const auto down = static_cast<size_t>(ceil_div(t.rows(true), c.per_core_M)) - 1;
+    const auto across = static_cast<size_t>(ceil_div(t.n, c.per_core_N)) - 1;
     const CoreCoord end = c.transpose_mcast ? CoreCoord{down, across} : CoreCoord{across, down};
     return with_blocks(call, CoreRangeSet(CoreRange(CoreCoord{0, 0}, end)), c.per_core_M, c.per_core_N, !c.transpose_mcast);
 }
 
-MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseProgramConfig& c) {
+MemoryConfig reuse_output(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     bool row_major = false;
     if (call.a.is_sharded()) {
         row_major = shards_of(call.a, "input_tensor_a").row_major;
     } else if (call.b.is_sharded()) {
         row_major = shards_of(call.b, "input_tensor_b").row_major;
     }
-    const int64_t count = ceil_div(t.rows(true), number(c.per_core_M)) * ceil_div(t.n, number(c.per_core_N));
-    return with_blocks(call, first_cores(count, c.compute_with_storage_grid_size, row_major), c.per_core_M, c.per_core_N, row_major);
-}
-
-MemoryConfig output_of(
-    const ConfiguredMatmul& call, const Tiles&, const mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig&) {
-    SHIM_CHECK(call.output.shard_spec(), "memory_config: a batched DRAM-sharded program expects a shard spec, got {}", call.output);
-    return call.output;
-}
-
-MemoryConfig output_of(const ConfiguredMatmul& call, const Tiles&, const mm::MatmulMultiCoreProgramConfig&) {
-    SHIM_CHECK(false, "memory_config: MatmulMultiCoreProgramConfig has no sharded result, got {}", call.output);
-    return call.output;
+    const int64_t count = ceil_div(t.rows(true), c.per_core_M) * ceil_div(t.n, c.per_core_N);
+    return with_blocks(call, first_cores(count, c.grid, row_major), c.per_core_M, c.per_core_N, row_major);
 }
 
 // --- rules -----------------------------------------------------------------------------------------------------------------------------
@@ -142,22 +155,19 @@ void check_same_place(const ConfiguredMatmul& call) {
 }
 
 /// A sharded result is packed in rows: a subblock is one tile high or spans per_core_N.
-template <typename Config>
-void check_rows_of_subblocks(const Config& c) {
+void check_rows_of_subblocks(const Blocks& c) {
     SHIM_CHECK(
         c.out_subblock_w == c.per_core_N || c.out_subblock_h == 1,
         "program_config: a sharded result needs out_subblock_w equal to per_core_N ({}) or out_subblock_h of 1, got {} x {}", c.per_core_N,
         c.out_subblock_h, c.out_subblock_w);
-    if constexpr (requires { c.out_block_w; })
-        SHIM_CHECK(
-            c.out_block_w == 0 || c.out_block_w == c.per_core_N || c.out_block_h == 1,
-            "program_config: a sharded result needs out_block_w equal to per_core_N ({}) or out_block_h of 1, got {} x {}", c.per_core_N,
-            c.out_block_h, c.out_block_w);
+    SHIM_CHECK(
+        c.out_block_w == c.per_core_N || c.out_block_h == 1,
+        "program_config: a sharded result needs out_block_w equal to per_core_N ({}) or out_block_h of 1, got {} x {}", c.per_core_N,
+        c.out_block_h, c.out_block_w);
 }
 
-template <typename Config>
-void check_blocks(const Config& c) {
-    const size_t h = c.out_block_h == 0 ? c.per_core_M : c.out_block_h, w = c.out_block_w == 0 ? c.per_core_N : c.out_block_w;
+void check_blocks(const Blocks& c) {
+    const int64_t h = c.out_block_h, w = c.out_block_w;
     SHIM_CHECK(
         c.per_core_M % h == 0 && c.per_core_N % w == 0, "program_config: out_block ({}, {}) must divide per_core ({}, {})", h, w,
         c.per_core_M, c.per_core_N);
@@ -175,20 +185,19 @@ void check_batch(const ConfiguredMatmul& call, const Tiles& t, bool fuse_batch) 
     }
     SHIM_CHECK(t.batch_b == 1, "program_config: fuse_batch expects one matrix as input_tensor_b, got a batch of {}", t.batch_b);
     SHIM_CHECK(
-        !call.transpose_a || t.batch_a == 1 || t.m == 1,
+        !call.op.transpose_a || t.batch_a == 1 || t.m == 1,
         "program_config: transpose_a with fuse_batch of a batch of {} matrices of {} tiles", t.batch_a, t.m);
 }
 
-void check_depth(const Tiles& t, size_t in0_block_w) {
-    SHIM_CHECK(t.k % number(in0_block_w) == 0, "program_config: in0_block_w {} must divide K of {} tiles, Kt", in0_block_w, t.k);
+void check_depth(const Tiles& t, int64_t in0_block_w) {
+    SHIM_CHECK(t.k % in0_block_w == 0, "program_config: in0_block_w {} must divide K of {} tiles, Kt", in0_block_w, t.k);
 }
 
 /// A's shards go round a ring of the cores that hold them. K may be padded to equal shards.
-void check_ring(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
+void check_ring(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
     SHIM_CHECK(!c.mcast_in0, "program_config: mcast_in0 and gather_in0 exclude each other");
-    SHIM_CHECK(!call.transpose_a && !call.transpose_b, "transpose_a, transpose_b: not with gather_in0");
-    SHIM_CHECK(c.num_global_cb_receivers == 1, "program_config: num_global_cb_receivers must be 1, got {}", c.num_global_cb_receivers);
+    SHIM_CHECK(!call.op.transpose_a && !call.op.transpose_b, "transpose_a, transpose_b: not with gather_in0");
     SHIM_CHECK(!call.bias, "bias: not with gather_in0");
     SHIM_CHECK(c.fuse_batch, "program_config: fuse_batch must be set with gather_in0");
     SHIM_CHECK(a.memory_layout() == WIDTH_SHARDED && a.shard_spec(), "input_tensor_a: gather_in0 expects WIDTH_SHARDED, got {}", a);
@@ -208,15 +217,15 @@ void check_ring(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMu
         "memory_config: expected shards on the cores of input_tensor_a's, {}, got {}", a, call.output);
     const Shards own = shards_of(call.a, "input_tensor_a");
     SHIM_CHECK(own.row_major, "input_tensor_a: expected ROW_MAJOR shard orientation, got {}", a);
-    const int64_t rows = t.rows(true), per_m = number(c.per_core_M);
+    const int64_t rows = t.rows(true), per_m = c.per_core_M;
     SHIM_CHECK(
         rows == per_m && per_m == own.rows, "program_config: per_core_M must be the {} tiles of all rows and of a shard ({}), got {}", rows,
         own.rows, per_m);
-    SHIM_CHECK(t.k % number(c.in0_block_w) == 0, "program_config: in0_block_w {} must divide K of {} tiles, Kt", c.in0_block_w, t.k);
+    check_depth(t, c.in0_block_w);
     check_rows_of_subblocks(c);
 }
 
-void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCast1DProgramConfig& c) {
+void check_1d(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     if (c.gather_in0) {
         check_blocks(c);
         check_ring(call, t, c);
@@ -224,8 +233,8 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     }
     check_batch(call, t, c.fuse_batch);
     check_blocks(c);
-    check_result_in_grid(call, c.compute_with_storage_grid_size);
-    const int64_t m = t.rows(c.fuse_batch), per_m = number(c.per_core_M);
+    check_result_in_grid(call, c.grid);
+    const int64_t m = t.rows(c.fuse_batch), per_m = c.per_core_M;
     const MemoryConfig& a = call.a.memory_config();
     if (a.is_sharded()) {
         const Shards own = shards_of(call.a, "input_tensor_a");
@@ -241,8 +250,8 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
         SHIM_CHECK(per_m == own.rows, "program_config: per_core_M must be the shard's height of {} tiles, got {}", own.rows, per_m);
         check_depth(t, c.in0_block_w);
         SHIM_CHECK(
-            !c.mcast_in0 || own.columns % number(c.in0_block_w) == 0,
-            "program_config: in0_block_w {} must divide the shard's width of {} tiles", c.in0_block_w, own.columns);
+            !c.mcast_in0 || own.columns % c.in0_block_w == 0, "program_config: in0_block_w {} must divide the shard's width of {} tiles",
+            c.in0_block_w, own.columns);
         SHIM_CHECK(c.mcast_in0 || t.k == own.columns, "input_tensor_a: expected shards of all {} tiles of K, got {}", t.k, own.columns);
     }
     if (call.output.is_sharded()) {
@@ -253,8 +262,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
             "memory_config: mcast_in0={} gives a result that is {}, got {}", c.mcast_in0, expected, call.output);
         SHIM_CHECK(!c.mcast_in0 || m == per_m, "program_config: per_core_M must be the {} tiles of all rows, got {}", m, per_m);
         SHIM_CHECK(
-            c.mcast_in0 || t.n == number(c.per_core_N), "program_config: per_core_N must be the {} tiles of a row, got {}", t.n,
-            c.per_core_N);
+            c.mcast_in0 || t.n == c.per_core_N, "program_config: per_core_N must be the {} tiles of a row, got {}", t.n, c.per_core_N);
         check_rows_of_subblocks(c);
     }
     const MemoryConfig& b = call.b.memory_config();
@@ -263,8 +271,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
         SHIM_CHECK(b.memory_layout() == WIDTH_SHARDED, "input_tensor_b: expected INTERLEAVED or WIDTH_SHARDED in L1, got {}", b);
         const int64_t width = shards_of(call.b, "input_tensor_b").columns;
         SHIM_CHECK(
-            number(c.per_core_N) == width, "program_config: per_core_N must be the width of {} tiles of B's shards, got {}", width,
-            c.per_core_N);
+            c.per_core_N == width, "program_config: per_core_N must be the width of {} tiles of B's shards, got {}", width, c.per_core_N);
         if (call.bias) {
             const auto& shards = call.bias->memory_config().shard_spec();
             SHIM_CHECK(
@@ -277,7 +284,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     SHIM_CHECK(per_m <= t.rows(true), "program_config: per_core_M {} exceeds the {} rows of tiles", per_m, t.rows(true));
 }
 
-void check_shards_of_b(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastProgramConfig& c) {
+void check_shards_of_b(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
     const Shards own = shards_of(call.b, "input_tensor_b");
     SHIM_CHECK(!c.transpose_mcast, "program_config: transpose_mcast does not take shards of input_tensor_b, got {}", b);
@@ -295,12 +302,12 @@ void check_shards_of_b(const ConfiguredMatmul& call, const Tiles& t, const mm::M
             !a.is_sharded() || a.memory_layout() == HEIGHT_SHARDED,
             "input_tensor_a: expected INTERLEAVED or HEIGHT_SHARDED beside {}, got {}", b, a);
         SHIM_CHECK(
-            number(c.per_core_N) == own.columns, "program_config: per_core_N must be the width of {} tiles of B's shards, got {}",
-            own.columns, c.per_core_N);
+            c.per_core_N == own.columns, "program_config: per_core_N must be the width of {} tiles of B's shards, got {}", own.columns,
+            c.per_core_N);
         // Blocks of B are taken out of its shards, two at a time where there is more than one.
-        const int64_t blocks = t.k / number(c.in0_block_w) * (c.fuse_batch ? 1 : t.batch_a);
+        const int64_t blocks = t.k / c.in0_block_w * (c.fuse_batch ? 1 : t.batch_a);
         SHIM_CHECK(
-            (blocks > 1 ? 2 : 1) * number(c.in0_block_w) * number(c.per_core_N) <= own.rows * own.columns,
+            (blocks > 1 ? 2 : 1) * c.in0_block_w * c.per_core_N <= own.rows * own.columns,
             "program_config: two blocks of {} x {} tiles exceed B's shards of {} x {}", c.in0_block_w, c.per_core_N, own.rows, own.columns);
     }
     SHIM_CHECK(
@@ -308,11 +315,11 @@ void check_shards_of_b(const ConfiguredMatmul& call, const Tiles& t, const mm::M
         "input_tensor_b: expected shards on one row of cores, got {}", b);
 }
 
-void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastProgramConfig& c) {
+void check_2d(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     check_batch(call, t, c.fuse_batch);
-    check_in_grid(call.a, "input_tensor_a", c.compute_with_storage_grid_size);
-    check_in_grid(call.b, "input_tensor_b", c.compute_with_storage_grid_size);
-    check_result_in_grid(call, c.compute_with_storage_grid_size);
+    check_in_grid(call.a, "input_tensor_a", c.grid);
+    check_in_grid(call.b, "input_tensor_b", c.grid);
+    check_result_in_grid(call, c.grid);
     check_blocks(c);
     const MemoryConfig& a = call.a.memory_config();
     if (a.is_sharded()) {
@@ -329,16 +336,15 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
         } else {
             SHIM_CHECK(!c.transpose_mcast, "program_config: transpose_mcast does not take {}", a);
             SHIM_CHECK(
-                t.k == number(c.in0_block_w) && t.k == own.columns, "program_config: in0_block_w must be K of {} tiles for {}, got {}", t.k,
-                a, c.in0_block_w);
+                t.k == c.in0_block_w && t.k == own.columns, "program_config: in0_block_w must be K of {} tiles for {}, got {}", t.k, a,
+                c.in0_block_w);
             SHIM_CHECK(own.box.start_coord.x == own.box.end_coord.x, "input_tensor_a: expected shards on one column of cores, got {}", a);
         }
         SHIM_CHECK(
-            number(c.per_core_M) == own.rows, "program_config: per_core_M must be the shard's height of {} tiles, got {}", own.rows,
-            c.per_core_M);
+            c.per_core_M == own.rows, "program_config: per_core_M must be the shard's height of {} tiles, got {}", own.rows, c.per_core_M);
         SHIM_CHECK(
-            own.columns % number(c.in0_block_w) == 0, "program_config: in0_block_w {} must divide the shard's width of {} tiles",
-            c.in0_block_w, own.columns);
+            own.columns % c.in0_block_w == 0, "program_config: in0_block_w {} must divide the shard's width of {} tiles", c.in0_block_w,
+            own.columns);
     }
     if (call.b.is_sharded()) check_shards_of_b(call, t, c);
     if (call.output.is_sharded()) {
@@ -346,29 +352,29 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
         check_rows_of_subblocks(c);
     }
     const int64_t rows = t.rows(c.fuse_batch);
-    SHIM_CHECK(number(c.per_core_M) <= rows, "program_config: per_core_M {} exceeds the {} rows of tiles", c.per_core_M, rows);
-    const int64_t down = ceil_div(rows, number(c.per_core_M)), across = ceil_div(t.n, number(c.per_core_N));
-    const CoreCoord grid = c.compute_with_storage_grid_size;
+    SHIM_CHECK(c.per_core_M <= rows, "program_config: per_core_M {} exceeds the {} rows of tiles", c.per_core_M, rows);
+    const int64_t down = ceil_div(rows, c.per_core_M), across = ceil_div(t.n, c.per_core_N);
+    const CoreCoord grid = c.grid;
     SHIM_CHECK(
         (c.transpose_mcast ? across : down) <= number(grid.y) && (c.transpose_mcast ? down : across) <= number(grid.x),
         "program_config: {} x {} blocks of output do not fit the grid of {} x {}", down, across, grid.x, grid.y);
 }
 
-void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseProgramConfig& c) {
+void check_reuse(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
-    const int64_t per_m = number(c.per_core_M);
+    const int64_t per_m = c.per_core_M;
     SHIM_CHECK(
         per_m > t.m ? per_m % t.m == 0 && t.rows(true) % per_m == 0 : t.m % per_m == 0,
         "program_config: per_core_M {} must divide the {} rows of tiles of a matrix, or be whole matrices of {}", per_m, t.m, t.rows(true));
-    SHIM_CHECK(t.n == number(c.per_core_N), "program_config: per_core_N must be the {} tiles of a row, got {}", t.n, c.per_core_N);
+    SHIM_CHECK(t.n == c.per_core_N, "program_config: per_core_N must be the {} tiles of a row, got {}", t.n, c.per_core_N);
     if (a.is_sharded()) {
         const Shards own = shards_of(call.a, "input_tensor_a");
         SHIM_CHECK(a.memory_layout() != WIDTH_SHARDED, "input_tensor_a: must not be WIDTH_SHARDED, got {}", a);
         SHIM_CHECK(
-            t.k == own.columns && own.columns == number(c.in0_block_w),
+            t.k == own.columns && own.columns == c.in0_block_w,
             "program_config: in0_block_w must be K and the shard's width, {} and {} tiles, got {}", t.k, own.columns, c.in0_block_w);
         SHIM_CHECK(per_m == own.rows, "program_config: per_core_M must be the shard's height of {} tiles, got {}", own.rows, per_m);
-        const int64_t blocks = ceil_div(t.rows(true), per_m) * ceil_div(t.n, number(c.per_core_N));
+        const int64_t blocks = ceil_div(t.rows(true), per_m) * ceil_div(t.n, c.per_core_N);
         SHIM_CHECK(
             blocks % own.cores == 0, "input_tensor_a: {} blocks of output do not divide among the {} cores of its shards", blocks,
             own.cores);
@@ -381,8 +387,8 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     }
     SHIM_CHECK(t.batch_a == 1 || t.batch_b > 1, "input_tensor_b: this program takes as many matrices as input_tensor_a's {}", t.batch_a);
     SHIM_CHECK(
-        t.batch_a == 1 || t.m % number(c.out_subblock_h) == 0,
-        "program_config: out_subblock_h {} must divide the {} rows of tiles of a matrix", c.out_subblock_h, t.m);
+        t.batch_a == 1 || t.m % c.out_subblock_h == 0, "program_config: out_subblock_h {} must divide the {} rows of tiles of a matrix",
+        c.out_subblock_h, t.m);
     if (b.is_sharded()) {
         const Shards own = shards_of(call.b, "input_tensor_b");
         SHIM_CHECK(
@@ -398,7 +404,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     }
 }
 
-void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig& c) {
+void check_dram_sharded(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
     SHIM_CHECK(
         a.memory_layout() == WIDTH_SHARDED && call.output.is_sharded(),
@@ -407,13 +413,13 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     const Shards own = shards_of(call.a, "input_tensor_a");
     SHIM_CHECK(own.row_major, "input_tensor_a: expected ROW_MAJOR shard orientation, got {}", a);
     SHIM_CHECK(
-        t.m == 1 && number(c.per_core_M) == 1 && own.rows == 1,
+        t.m == 1 && c.per_core_M == 1 && own.rows == 1,
         "program_config: a DRAM-sharded program takes one row of tiles, got {} and per_core_M {}", t.m, c.per_core_M);
     check_depth(t, c.in0_block_w);
     SHIM_CHECK(b.memory_layout() == WIDTH_SHARDED, "input_tensor_b: expected WIDTH_SHARDED, got {}", b);
 }
 
-void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig& c) {
+void check_batched_dram_sharded(const ConfiguredMatmul& call, const Tiles& t, const Blocks& c) {
     const MemoryConfig &a = call.a.memory_config(), &b = call.b.memory_config();
     SHIM_CHECK(
         a.memory_layout() == HEIGHT_SHARDED && b.memory_layout() == HEIGHT_SHARDED && call.output.is_sharded(),
@@ -422,7 +428,7 @@ void check(const ConfiguredMatmul& call, const Tiles& t, const mm::MatmulMultiCo
     check_depth(t, c.in0_block_w);
 }
 
-void check(const ConfiguredMatmul& call, const Tiles&, const mm::MatmulMultiCoreProgramConfig&) {
+void check_tile_by_tile(const ConfiguredMatmul& call) {
     SHIM_CHECK(
         !call.a.is_sharded() && !call.b.is_sharded() && !call.output.is_sharded(),
         "program_config: MatmulMultiCoreProgramConfig takes INTERLEAVED memory only, got {}, {} and {}", call.a.memory_config(),
@@ -431,26 +437,40 @@ void check(const ConfiguredMatmul& call, const Tiles&, const mm::MatmulMultiCore
 
 }  // namespace
 
-MemoryConfig configured_output(const ConfiguredMatmul& call, const mm::MatmulProgramConfig& config) {
+MemoryConfig configured_output(const ConfiguredMatmul& call) {
     if (!call.output.is_sharded()) return call.output;
-    return std::visit([&](const auto& c) { return output_of(call, tiles_of(call), c); }, config);
+    const Tiles t = tiles_of(call);
+    const Blocks c = blocks_of(call.op);
+    switch (*call.op.program_config) {
+        case MatmulConfig::MultiCast1D: return line_output(call, t, c);
+        case MatmulConfig::MultiCast: return grid_output(call, t, c);
+        case MatmulConfig::Reuse: return reuse_output(call, t, c);
+        case MatmulConfig::DramSharded: return dram_sharded_output(call, t, c);
+        case MatmulConfig::BatchedDramSharded:
+            SHIM_CHECK(call.output.shard_spec(), "memory_config: a batched DRAM-sharded program expects a shard spec, got {}", call.output);
+            break;
+        case MatmulConfig::MultiCore:
+            SHIM_CHECK(false, "memory_config: MatmulMultiCoreProgramConfig has no sharded result, got {}", call.output);
+    }
+    return call.output;
 }
 
-void check_config(const ConfiguredMatmul& call, const mm::MatmulProgramConfig& config) {
+void check_config(const ConfiguredMatmul& call) {
     const Tiles t = tiles_of(call);
-    std::visit(
-        [&](const auto& c) {
-            check(call, t, c);
-            if constexpr (requires { c.out_subblock_h; }) {
-                check_depth(t, c.in0_block_w);
-                const size_t registers = (call.compute.dst_full_sync_en ? 16 : 8) / (call.compute.fp32_dest_acc_en ? 2 : 1);
-                SHIM_CHECK(
-                    c.out_subblock_h * c.out_subblock_w <= registers,
-                    "program_config: an out_subblock of {} x {} tiles does not fit {} registers", c.out_subblock_h, c.out_subblock_w,
-                    registers);
-            }
-        },
-        config);
+    const Blocks c = blocks_of(call.op);
+    switch (*call.op.program_config) {
+        case MatmulConfig::MultiCast1D: check_1d(call, t, c); break;
+        case MatmulConfig::MultiCast: check_2d(call, t, c); break;
+        case MatmulConfig::Reuse: check_reuse(call, t, c); break;
+        case MatmulConfig::DramSharded: return check_dram_sharded(call, t, c);
+        case MatmulConfig::BatchedDramSharded: return check_batched_dram_sharded(call, t, c);
+        case MatmulConfig::MultiCore: return check_tile_by_tile(call);
+    }
+    check_depth(t, c.in0_block_w);
+    const int64_t registers = (call.compute.dst_full_sync_en ? 16 : 8) / (call.compute.fp32_dest_acc_en ? 2 : 1);
+    SHIM_CHECK(
+        c.out_subblock_h * c.out_subblock_w <= registers, "program_config: an out_subblock of {} x {} tiles does not fit {} registers",
+        c.out_subblock_h, c.out_subblock_w, registers);
 }
 
 }  // namespace ttnn_shim

@@ -4,26 +4,25 @@
 #include <optional>
 
 #include "ops/launch.hpp"
-#include "ttnn/operations/matmul/matmul_program_configs.hpp"
 
 namespace ttnn_shim {
 
-/// A product with a caller's program config; `output` is where the result is wanted.
+/// A product with a program config, in `op`; `output` is where the result is wanted.
 struct ConfiguredMatmul {
     const Tensor& a;
     const Tensor& b;
     const std::optional<Tensor>& bias;
-    bool transpose_a = false, transpose_b = false;
+    const strategy::Matmul& op;
     MemoryConfig output;
     ttnn::ComputeKernelConfig compute;
 };
 
 /// The memory of the result: a sharded one has the program's shards (per_core_M x per_core_N tiles on the config's grid), whatever shard
 /// spec the call gives. Throws where the config has no sharded result.
-MemoryConfig configured_output(const ConfiguredMatmul& call, const ttnn::operations::matmul::MatmulProgramConfig& config);
+MemoryConfig configured_output(const ConfiguredMatmul& call);
 
 /// Throws what the real package refuses: blocks that do not match the shards or the grid, subblocks that do not divide their block, do not
 /// fit the destination registers, or do not suit a sharded result.
-void check_config(const ConfiguredMatmul& call, const ttnn::operations::matmul::MatmulProgramConfig& config);
+void check_config(const ConfiguredMatmul& call);
 
 }  // namespace ttnn_shim

@@ -7,13 +7,14 @@
 #include <algorithm>
 
 #include "ops/arguments.hpp"
+#include "ops/clock_state.hpp"
 #include "ops/data_movement/common.hpp"
-#include "ops/matmul/automatic_config.hpp"
 #include "ops/matmul/config_rules.hpp"
 #include "ops/matmul/geometry.hpp"
 #include "ops/matmul/multiply.hpp"
 #include "ops/matmul/product.hpp"
 #include "ops/matmul/small_tiles.hpp"
+#include "strategy/matmul_config.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
 #include "ttnn/operations/eltwise/binary/binary.hpp"
@@ -100,22 +101,27 @@ void matmul_kernel(
     }
 }
 
-void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
+/// A caller's program config as members of the operation, and the activation that it fuses.
+void set_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::optional<UnaryStep>& activation) {
+    const auto number = [](size_t value) { return static_cast<int64_t>(value); };
     op.program_config = static_cast<strategy::MatmulConfig>(config.index());
     std::visit(
         [&](const auto& c) {
             if constexpr (requires { c.mcast_in0; }) {
                 op.mcast_in0 = c.mcast_in0;
                 if (c.gather_in0) op.gather_in0 = true;
+                SHIM_CHECK(
+                    !c.gather_in0 || c.num_global_cb_receivers == 1, "program_config: num_global_cb_receivers must be 1, got {}",
+                    c.num_global_cb_receivers);
             }
             if constexpr (requires { c.in0_block_w; }) {
                 SHIM_CHECK(
                     c.in0_block_w > 0 && c.per_core_M > 0 && c.per_core_N > 0,
                     "program_config: in0_block_w, per_core_M and per_core_N must be positive, got {}, {} and {}", c.in0_block_w,
                     c.per_core_M, c.per_core_N);
-                op.in0_block_w = c.in0_block_w;
-                op.per_core_M = c.per_core_M;
-                op.per_core_N = c.per_core_N;
+                op.in0_block_w = number(c.in0_block_w);
+                op.per_core_M = number(c.per_core_M);
+                op.per_core_N = number(c.per_core_N);
             }
             if constexpr (requires { c.out_subblock_h; }) {
                 SHIM_CHECK(
@@ -123,13 +129,17 @@ void add_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::op
                         c.per_core_N % c.out_subblock_w == 0,
                     "program_config: out_subblock ({}, {}) must divide per_core ({}, {})", c.out_subblock_h, c.out_subblock_w, c.per_core_M,
                     c.per_core_N);
-                op.out_subblock_h = c.out_subblock_h;
-                op.out_subblock_w = c.out_subblock_w;
+                op.out_subblock_h = number(c.out_subblock_h);
+                op.out_subblock_w = number(c.out_subblock_w);
                 op.core_grid = pair_of(c.compute_with_storage_grid_size);
             }
             if constexpr (requires { c.out_block_h; }) {
-                if (c.out_block_h > 0) op.out_block_h = c.out_block_h;
-                if (c.out_block_w > 0) op.out_block_w = c.out_block_w;
+                if (c.out_block_h > 0) op.out_block_h = number(c.out_block_h);
+                if (c.out_block_w > 0) op.out_block_w = number(c.out_block_w);
+                if (!c.fuse_batch) op.fuse_batch = false;
+            }
+            if constexpr (requires { c.transpose_mcast; }) {
+                if (c.transpose_mcast) op.transpose_mcast = true;
             }
             if constexpr (requires { c.fused_activation; }) {
                 if (c.fused_activation) activation = *c.fused_activation;
@@ -159,54 +169,80 @@ bool takes_bias(const Tensor& a, const Tensor& b, const MemoryConfig& output, bo
 }
 
 /// A product without values, or of none: zeros in A's layout, whatever dtypes and layouts say, and the bias added by a program of its own.
-Tensor multiply_nothing(
-    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options) {
-    const Shape &sa = a.logical_shape(), &sb = b.logical_shape();
+Tensor multiply_nothing(const char* op_name, const arguments::linear& call) {
+    const Tensor& a = call.input_tensor_a;
+    const Shape &sa = a.logical_shape(), &sb = call.input_tensor_b.logical_shape();
     const size_t rank = std::max(sa.rank(), sb.rank());
     Shape shape = sa.to_rank(rank);  // the inner dimensions are not even compared
     const Shape wide_b = sb.to_rank(rank);
     for (int32_t i = 0; i + 2 < static_cast<int32_t>(rank); ++i)
         if (shape[i] == 1) shape[i] = wide_b[i];
-    shape[-2] = sa[options.transpose_a ? -1 : -2];
-    shape[-1] = sb[options.transpose_b ? -2 : -1];
-    const DataType dtype = options.dtype.value_or(a.dtype());
-    const MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
-    const Tensor zeros = ttnn::full(shape, 0.0F, dtype, a.layout(), *a.device(), memory, bias ? std::nullopt : options.output);
-    return bias ? binary_op(op_name, zeros, *bias, BinaryOpType::ADD, {.memory_config = memory, .output = options.output}) : zeros;
+    shape[-2] = sa[call.transpose_a ? -1 : -2];
+    shape[-1] = sb[call.transpose_b ? -2 : -1];
+    const auto& output = call.optional_output_tensor;
+    const MemoryConfig memory = call.memory_config.value_or(output ? output->memory_config() : MemoryConfig{});
+    const Tensor zeros =
+        ttnn::full(shape, 0.0F, call.dtype.value_or(a.dtype()), a.layout(), *a.device(), memory, call.bias ? std::nullopt : output);
+    return call.bias ? binary_op(op_name, zeros, *call.bias, BinaryOpType::ADD, {.memory_config = memory, .output = output}) : zeros;
 }
 
-}  // namespace
+/// Vectors become a row or a column.
+Tensor multiply_vectors(const char* op_name, const arguments::linear& call, const std::optional<strategy::MinimalMatmul>& minimal) {
+    const Shape &sa = call.input_tensor_a.logical_shape(), &sb = call.input_tensor_b.logical_shape();
+    const bool row = sa.rank() == 1, column = sb.rank() == 1;
+    arguments::linear wide = call;
+    if (row) wide.input_tensor_a = ttnn::reshape(call.input_tensor_a, Shape({1, sa[0]}));
+    if (column) wide.input_tensor_b = ttnn::reshape(call.input_tensor_b, Shape({sb[0], 1}));
+    const Tensor product = multiply_tensors(op_name, wide, minimal);
+    auto extents = extents_of(product.logical_shape());
+    if (column) extents.pop_back();
+    if (row) extents.erase(extents.end() - (column ? 1 : 2));
+    return ttnn::reshape(product, shape_of(extents));
+}
 
-Tensor ttnn_shim::multiply_tensors(
-    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options) {
-    OpScope scope(op_name);
-    check_device_tensor(a, "input_tensor_a");
-    check_device_tensor(b, "input_tensor_b");
-    SHIM_CHECK(
-        !options.activation || (!a.is_sharded() && !b.is_sharded()),
-        "activation: a sharded matmul takes it in the program_config's fused_activation, got {}", a.memory_config());
-    const Shape &shape_a = a.logical_shape(), &shape_b = b.logical_shape();
-    for (size_t i = 0; shape_a.rank() > 1 && i + shape_a.rank() < shape_b.rank(); ++i)
-        SHIM_CHECK(
-            shape_b.view()[i] == 1, "input_tensor_b: dimensions in front of input_tensor_a's must be 1 (shapes {} and {})", shape_a,
-            shape_b);
-    if ((a.logical_volume() == 0 || b.logical_volume() == 0) && shape_a.rank() > 1 && shape_b.rank() > 1)
-        return multiply_nothing(op_name, a, b, bias, options);
-    check_operand(a, "input_tensor_a");
-    check_operand(b, "input_tensor_b");
-    SHIM_CHECK(
-        !options.core_grid || b.logical_shape().rank() > 1, "core_grid: not with a vector as input_tensor_b (shape {})", b.logical_shape());
-    if (a.logical_shape().rank() == 1 || b.logical_shape().rank() == 1) {  // vectors become a row or a column
-        const bool row = a.logical_shape().rank() == 1, column = b.logical_shape().rank() == 1;
-        const Tensor wide_a = row ? ttnn::reshape(a, Shape({1, a.logical_shape()[0]})) : a;
-        const Tensor wide_b = column ? ttnn::reshape(b, Shape({b.logical_shape()[0], 1})) : b;
-        const Tensor product = multiply_tensors(op_name, wide_a, wide_b, bias, options);
-        auto extents = extents_of(product.logical_shape());
-        if (column) extents.pop_back();
-        if (row) extents.erase(extents.end() - (column ? 1 : 2));
-        return ttnn::reshape(product, shape_of(extents));
+/// What is settled of a product before its program is launched.
+struct Settled {
+    Geometry g;
+    DataType dtype;
+    ttnn::ComputeKernelConfig compute;
+    strategy::Matmul op;     ///< with its program config, unless all tensors are interleaved and the call names no cores
+    MemoryConfig memory;     ///< of the result
+    bool adds_bias = false;  ///< the program does
+    std::optional<UnaryStep> activation = std::nullopt;  ///< of the program config
+};
+
+/// The program config that the library gives a product without one.
+void choose_config(Settled& s, const std::vector<Tensor>& inputs) {
+    Device& machine = inputs[0].device()->shim();
+    strategy::OpConfig config = configuration({.op = s.op, .compute = s.compute}, inputs, s.dtype, s.memory);
+    config.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
+    try {
+        const std::lock_guard lock(clock_mutex());
+        s.op = strategy::choose_matmul(clock_of(machine).arch, config, s.op);
+    } catch (const std::invalid_argument& error) {
+        fail(ErrorCode::InvalidArgument, error.what());
     }
-    const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), options.transpose_a, options.transpose_b);
+}
+
+/// A sharded result lies as the program config says, and what the config does not take is refused.
+void follow_config(Settled& s, const arguments::linear& call) {
+    const ConfiguredMatmul rules{call.input_tensor_a, call.input_tensor_b, call.bias, s.op, s.memory, s.compute};
+    if (!call.optional_output_tensor) s.memory = configured_output(rules);
+    check_config(rules);
+    // Matrices that cores hold leave results on the cores that the caller asked for, where no config names others.
+    const auto& asked = rules.output.shard_spec();
+    if (call.program_config || s.op.program_config != strategy::MatmulConfig::Reuse || !asked || call.optional_output_tensor) return;
+    const uint32_t blocks = s.memory.shard_spec()->num_cores();
+    SHIM_CHECK(
+        call.input_tensor_a.is_sharded() || asked->num_cores() <= blocks,
+        "memory_config: {} blocks of output leave some of {} cores without work", blocks, asked->num_cores());
+    s.memory = s.memory.with_shard_spec(ShardSpec(asked->grid, s.memory.shard_spec()->shape, asked->orientation));
+}
+
+Settled settle(const arguments::linear& call, bool minimal) {
+    const Tensor &a = call.input_tensor_a, &b = call.input_tensor_b;
+    const auto &bias = call.bias, &output = call.optional_output_tensor;
+    Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), call.transpose_a, call.transpose_b);
     if (bias) {
         check_device_tensor(*bias, "bias");
         const Shape& shape = bias->logical_shape();
@@ -214,99 +250,109 @@ Tensor ttnn_shim::multiply_tensors(
             shape.rank() >= 1 && shape[-1] == static_cast<uint32_t>(g.n), "bias: expected a last dimension of {}, got shape {}", g.n,
             shape);
     }
-    const bool one_program = options.core_grid || options.program_config || options.minimal;
-    const bool row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
-    const DataType dtype = options.dtype.value_or(options.output ? options.output->dtype() : a.dtype());
+    const DataType dtype = call.dtype.value_or(output ? output->dtype() : a.dtype());
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-    const auto compute = matmul_compute_config(a, b, options.compute, dtype, options.program_config || options.core_grid);
-    Fused fused;
-    strategy::Matmul matmul{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
-    if (options.core_grid) matmul.core_grid = pair_of(*options.core_grid);
-    if (options.program_config) add_config(matmul, *options.program_config, fused.activation);
-    const bool b_batched = batch_of(b.logical_shape()) > 1;
-    MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
-    const bool adds_bias = row_bias && takes_bias(a, b, memory, one_program);
-    std::optional<MatmulProgramConfig> config = options.program_config;
-    const bool on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
-    if (!config && (on_shards || options.core_grid)) {
+    const bool named = call.program_config || call.core_grid, row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
+    const MemoryConfig memory = call.memory_config.value_or(output ? output->memory_config() : MemoryConfig{});
+    Settled s{
+        .g = std::move(g),
+        .dtype = dtype,
+        .compute = matmul_compute_config(a, b, call.compute_kernel_config, dtype, named),
+        .op = {.transpose_a = call.transpose_a, .transpose_b = call.transpose_b},
+        .memory = memory,
+        .adds_bias = row_bias && takes_bias(a, b, memory, named || minimal)};
+    if (call.core_grid) s.op.core_grid = pair_of(*call.core_grid);
+    const bool b_batched = batch_of(b.logical_shape()) > 1, on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
+    if (call.program_config) {
+        set_config(s.op, *call.program_config, s.activation);
+    } else if (on_shards || call.core_grid) {
         SHIM_CHECK(
-            !b_batched || ((!on_shards || shape_a.rank() == shape_b.rank()) && g.batch_a == g.batch),
-            "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
-        config = automatic_config(
-            {.a = a,
-             .b = b,
-             .transpose_a = options.transpose_a,
-             .transpose_b = options.transpose_b,
-             .output = memory,
-             .dtype = dtype,
-             .compute = compute,
-             .core_grid = options.core_grid,
-             .bias_tile_bytes = adds_bias ? tile_bytes(bias->dtype()) : 0});
-        add_config(matmul, *config, fused.activation);
+            !b_batched || ((!on_shards || a.logical_shape().rank() == b.logical_shape().rank()) && s.g.batch_a == s.g.batch),
+            "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
+            b.logical_shape());
+        choose_config(s, s.adds_bias ? std::vector{a, b, *bias} : std::vector{a, b});
     }
-    if (config) {
-        ConfiguredMatmul call{a, b, bias, options.transpose_a, options.transpose_b, memory, compute};
-        if (!options.output) memory = configured_output(call, *config);
-        check_config(call, *config);
-        // Matrices that cores hold leave results on the cores that the caller asked for, where no config names others.
-        const bool pairs = std::holds_alternative<ttnn::operations::matmul::MatmulMultiCoreReuseProgramConfig>(*config);
-        if (const auto& asked = call.output.shard_spec(); !options.program_config && pairs && asked && !options.output) {
-            const uint32_t blocks = memory.shard_spec()->num_cores();
-            SHIM_CHECK(
-                a.is_sharded() || asked->num_cores() <= blocks, "memory_config: {} blocks of output leave some of {} cores without work",
-                blocks, asked->num_cores());
-            memory = memory.with_shard_spec(ShardSpec(asked->grid, memory.shard_spec()->shape, asked->orientation));
-        }
-    }
-    TensorSpec result_spec = make_spec(g.shape, dtype, Layout::TILE, memory);
+    if (s.op.program_config) follow_config(s, call);
     const auto in_dram = [](const MemoryConfig& other) { return other.is_dram() && !other.is_sharded(); };
-    const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(memory);
+    const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(s.memory);
     SHIM_CHECK(  // one program reads a single A for all matrices of B
-        config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid),
-        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
+        s.op.program_config || !b_batched || s.g.batch_a == s.g.batch || all_dram,
+        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
+        b.logical_shape());
     // Operands that are not all in DRAM are transposed by programs of their own; the bias is then held against the shapes before that.
     SHIM_CHECK(
-        !bias || config || options.core_grid || options.minimal || all_dram ||
-            (shape_a[-2] == static_cast<uint32_t>(g.m) && shape_b[-1] == static_cast<uint32_t>(g.n)),
+        !bias || s.op.program_config || minimal || all_dram ||
+            (a.logical_shape()[-2] == static_cast<uint32_t>(s.g.m) && b.logical_shape()[-1] == static_cast<uint32_t>(s.g.n)),
         "Broadcast error: Invalid dimension: bias {} beside a transposed operand of another extent, {} and {}, not all in DRAM",
-        bias ? bias->logical_shape() : Shape(), shape_a, shape_b);
-    if (adds_bias) {
-        fused.bias = bias;
-        if (bias->logical_shape().rank() > g.shape.rank())  // a bias of more dimensions gives them to the result
-            result_spec = make_spec(g.shape.to_rank(bias->logical_shape().rank()), dtype, Layout::TILE, memory);
-    }
+        bias ? bias->logical_shape() : Shape(), a.logical_shape(), b.logical_shape());
+    return s;
+}
+
+/// The program, and those behind it for a bias and an activation that it does not take.
+Tensor launch_product(
+    const char* op_name, const arguments::linear& call, Settled s, const std::optional<strategy::MinimalMatmul>& minimal) {
+    const Tensor &a = call.input_tensor_a, &b = call.input_tensor_b;
+    const auto &bias = call.bias, &output = call.optional_output_tensor;
+    Fused fused{s.adds_bias ? bias : std::nullopt, s.activation};
     // With a core_grid the program applies the activation, with a program_config a program of its own after the config's own.
-    if (options.activation && (options.core_grid || options.minimal) && !options.program_config) fused.activation = options.activation;
+    if (call.activation && (call.core_grid || minimal) && !call.program_config) fused.activation = call.activation;
     const bool late_bias = bias && !fused.bias;
-    const bool late_activation = options.activation && (options.program_config || !fused.activation || late_bias);
+    const bool late_activation = call.activation && (call.program_config || !fused.activation || late_bias),
+               last = !late_bias && !late_activation;
     if (late_bias) fused.activation = std::nullopt;
     if (fused.activation) {
-        matmul.activation = unary_name(fused.activation->op_type);
+        s.op.activation = unary_name(fused.activation->op_type);
         if (!fused.activation->params.empty() && fused.activation->params[0] != 0.0F && fused.activation->op_type == UnaryOpType::GELU)
-            matmul.activation_approx = true;
+            s.op.activation_approx = true;
     }
-    Program program{.op = matmul, .compute = compute, .name = "MatmulDeviceOperation"};
+    Program program{.op = s.op, .compute = s.compute, .name = "MatmulDeviceOperation"};
     // A fused activation is priced by the program of a matmul: minimal_matmul's equations have none.
-    if (options.minimal && !matmul.activation)
-        program = {.op = *options.minimal, .compute = compute, .name = "MinimalMatmulDeviceOperation"};
-    const bool last = !late_bias && !late_activation;
+    if (minimal && !s.op.activation) program = {.op = *minimal, .compute = s.compute, .name = "MinimalMatmulDeviceOperation"};
 
     std::vector<Tensor> inputs = {a, b};
     if (fused.bias) inputs.push_back(*fused.bias);
-    const auto target = last ? options.output : std::nullopt;
+    // A bias of more dimensions gives them to the result.
+    const size_t rank = std::max(s.g.shape.rank(), fused.bias ? fused.bias->logical_shape().rank() : 0);
     Tensor result = launch(
-        program, inputs, {result_spec},
-        [=](std::span<const Tensor> outputs, const Planned& planned) {
-            matmul_kernel(a, b, outputs[0], g, options.transpose_a, options.transpose_b, fused, matmul_math(compute, planned.block_k));
+        program, inputs, {make_spec(s.g.shape.to_rank(rank), s.dtype, Layout::TILE, s.memory)},
+        [=, g = s.g, compute = s.compute, transpose_a = call.transpose_a, transpose_b = call.transpose_b](
+            std::span<const Tensor> outputs, const Planned& planned) {
+            matmul_kernel(a, b, outputs[0], g, transpose_a, transpose_b, fused, matmul_math(compute, planned.block_k));
         },
-        {target})[0];
+        {last ? output : std::nullopt})[0];
     if (late_bias)
         result = binary_op(
-            op_name, result, *bias, BinaryOpType::ADD,
-            {.memory_config = memory, .output = late_activation ? std::nullopt : options.output});
-    if (late_activation) result = unary_op(op_name, result, {*options.activation}, {memory, options.output});
+            op_name, result, *bias, BinaryOpType::ADD, {.memory_config = s.memory, .output = late_activation ? std::nullopt : output});
+    if (late_activation) result = unary_op(op_name, result, {*call.activation}, {s.memory, output});
     return result;
 }
+
+}  // namespace
+
+Tensor ttnn_shim::multiply_tensors(
+    const char* op_name, const arguments::linear& call, const std::optional<strategy::MinimalMatmul>& minimal) {
+    OpScope scope(op_name);
+    const Tensor &a = call.input_tensor_a, &b = call.input_tensor_b;
+    check_device_tensor(a, "input_tensor_a");
+    check_device_tensor(b, "input_tensor_b");
+    SHIM_CHECK(
+        !call.activation || (!a.is_sharded() && !b.is_sharded()),
+        "activation: a sharded matmul takes it in the program_config's fused_activation, got {}", a.memory_config());
+    const Shape &shape_a = a.logical_shape(), &shape_b = b.logical_shape();
+    for (size_t i = 0; shape_a.rank() > 1 && i + shape_a.rank() < shape_b.rank(); ++i)
+        SHIM_CHECK(
+            shape_b.view()[i] == 1, "input_tensor_b: dimensions in front of input_tensor_a's must be 1 (shapes {} and {})", shape_a,
+            shape_b);
+    if ((a.logical_volume() == 0 || b.logical_volume() == 0) && shape_a.rank() > 1 && shape_b.rank() > 1)
+        return multiply_nothing(op_name, call);
+    check_operand(a, "input_tensor_a");
+    check_operand(b, "input_tensor_b");
+    SHIM_CHECK(!call.core_grid || shape_b.rank() > 1, "core_grid: not with a vector as input_tensor_b (shape {})", shape_b);
+    if (shape_a.rank() == 1 || shape_b.rank() == 1) return multiply_vectors(op_name, call, minimal);
+    return launch_product(op_name, call, settle(call, minimal.has_value()), minimal);
+}
+
+namespace {
 
 std::optional<UnaryStep> step_of(
     const std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>>& activation) {
@@ -315,25 +361,18 @@ std::optional<UnaryStep> step_of(
     return UnaryStep(std::get<ttnn::operations::unary::UnaryWithParam>(*activation));
 }
 
-namespace {
-
-template <typename T>
-std::optional<T> plain(const std::optional<const T>& value) {
-    return value ? std::optional<T>(*value) : std::nullopt;
-}
-
 /// A product of tiles of any size.
-Tensor multiply_tiles(
-    const char* op_name, const Tensor& a, const Tensor& b, const std::optional<Tensor>& bias, const ProductOptions& options,
-    const std::optional<const ttnn::Tile>& output_tile) {
+Tensor multiply_tiles(const char* op_name, const arguments::linear& call) {
     const ttnn::Tile full;
-    const bool small = has_small_tiles(a) || has_small_tiles(b) || (bias && has_small_tiles(*bias));
-    if (!small && output_tile.value_or(full) == full) return multiply_tensors(op_name, a, b, bias, options);
+    const Tensor &a = call.input_tensor_a, &b = call.input_tensor_b;
+    const auto& output = call.optional_output_tensor;
+    const bool small = has_small_tiles(a) || has_small_tiles(b) || (call.bias && has_small_tiles(*call.bias));
+    if (!small && call.output_tile.value_or(full) == full) return multiply_tensors(op_name, call);
     OpScope scope(op_name);
     check_device_tensor(a, "input_tensor_a", Layout::TILE);
     check_device_tensor(b, "input_tensor_b", Layout::TILE);
     const ttnn::Tile tile_a = a.tensor_spec().tile(), tile_b = b.tensor_spec().tile();
-    SHIM_SUPPORTED(!options.transpose_a && !options.transpose_b, "transpose_a and transpose_b: not with tiles smaller than 32 x 32");
+    SHIM_SUPPORTED(!call.transpose_a && !call.transpose_b, "transpose_a and transpose_b: not with tiles smaller than 32 x 32");
     SHIM_CHECK(
         !tile_b.get_transpose_of_faces() || tile_b.get_width() == full.get_width(),
         "input_tensor_b: a narrow tile with transpose_tile needs transpose_b, got {} x {} tiles", tile_b.get_height(), tile_b.get_width());
@@ -341,19 +380,20 @@ Tensor multiply_tiles(
         tile_a.get_width() == tile_b.get_height(), "tiles of input_tensor_a are {} values wide, those of input_tensor_b {} high",
         tile_a.get_width(), tile_b.get_height());
     const std::array<uint32_t, 2> block = {tile_a.get_height(), tile_b.get_width()};
-    const ttnn::Tile tile = output_tile ? *output_tile : options.output ? options.output->tensor_spec().tile() : ttnn::Tile(block);
+    const ttnn::Tile tile = call.output_tile ? *call.output_tile : output ? output->tensor_spec().tile() : ttnn::Tile(block);
     SHIM_CHECK(
         tile.get_height() == block[0] && tile.get_width() % block[1] == 0,
         "output_tile: expected a height of {} and a multiple of {} as width, got {} x {}", block[0], block[1], tile.get_height(),
         tile.get_width());
-    ProductOptions wide = options;
+    arguments::linear wide = call;
+    wide.input_tensor_a = in_full_tiles(a);
+    wide.input_tensor_b = in_full_tiles(b);
+    if (call.bias) wide.bias = in_full_tiles(*call.bias, true);
+    if (output && !wide.memory_config) wide.memory_config = output->memory_config();
     if (wide.memory_config) wide.memory_config = in_full_tiles(*wide.memory_config, ttnn::Tile(block));
-    if (options.output && !wide.memory_config) wide.memory_config = in_full_tiles(options.output->memory_config(), ttnn::Tile(block));
-    wide.output = std::nullopt;
-    const std::optional<Tensor> wide_bias = bias ? std::optional(in_full_tiles(*bias, true)) : std::nullopt;
+    wide.optional_output_tensor = std::nullopt;
     const Geometry g = geometry_of(a.logical_shape(), b.logical_shape(), false, false);
-    Tensor product = multiply_tensors(op_name, in_full_tiles(a), in_full_tiles(b), wide_bias, wide);
-    return in_small_tiles(std::move(product), {tile, block, static_cast<uint32_t>(g.m), static_cast<uint32_t>(g.n)}, options.output);
+    return in_small_tiles(multiply_tensors(op_name, wide), {tile, block, static_cast<uint32_t>(g.m), static_cast<uint32_t>(g.n)}, output);
 }
 
 /// Arguments that the simulated chip has one value for.
@@ -377,10 +417,8 @@ Tensor matmul(
     OpScope scope("ttnn.matmul");
     check_one_chip(global_cb.has_value() || !pipes.empty(), sub_device_id);
     return multiply_tiles(
-        "ttnn.matmul", a, b, std::nullopt,
-        {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
-         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)},
-        output_tile);
+        "ttnn.matmul", {a, b, std::nullopt, transpose_a, transpose_b, memory_config, dtype, program_config, step_of(activation),
+                        compute_kernel_config, core_grid, output_tile, std::move(optional_output_tensor)});
 }
 
 Tensor linear(
@@ -396,10 +434,8 @@ Tensor linear(
     check_one_chip(global_cb.has_value() || !pipes.empty(), sub_device_id);
     SHIM_SUPPORTED(!in0_column_offset, "in0_column_offset is not supported; slice input_tensor_a instead");
     return multiply_tiles(
-        "ttnn.linear", a, b, plain(bias),
-        {transpose_a, transpose_b, plain(memory_config), plain(dtype), plain(program_config), step_of(activation),
-         plain(compute_kernel_config), plain(core_grid), std::move(optional_output_tensor)},
-        output_tile);
+        "ttnn.linear", {a, b, bias, transpose_a, transpose_b, memory_config, dtype, program_config, step_of(activation),
+                        compute_kernel_config, core_grid, output_tile, std::move(optional_output_tensor)});
 }
 
 Tensor addmm(
@@ -420,11 +456,15 @@ Tensor addmm(
         input.logical_shape()[0] == mat1.logical_shape()[0] && input.logical_shape()[1] == mat2.logical_shape()[1],
         "input_tensor: expected the shape of mat1_tensor @ mat2_tensor, got {} for {} and {}", input.logical_shape(), mat1.logical_shape(),
         mat2.logical_shape());
-    const auto memory = plain(memory_config);
+    const std::optional<MemoryConfig> memory = memory_config;
     Tensor result = multiply_tensors(
-        "ttnn.addmm", mat1, mat2, std::nullopt,
-        {false, false, memory, plain(dtype), plain(program_config), std::nullopt, plain(compute_kernel_config), plain(core_grid),
-         std::nullopt});
+        "ttnn.addmm", {.input_tensor_a = mat1,
+                       .input_tensor_b = mat2,
+                       .memory_config = memory,
+                       .dtype = dtype,
+                       .program_config = program_config,
+                       .compute_kernel_config = compute_kernel_config,
+                       .core_grid = core_grid});
     if (alpha != 1.0F) result = binary_op("ttnn.addmm", result, Scalar(alpha), BinaryOpType::MUL, {.output = result});
     if (beta == 0.0F) return result;
     const Tensor added = beta == 1.0F ? input : binary_op("ttnn.addmm", input, Scalar(beta), BinaryOpType::MUL, {.memory_config = memory});
@@ -464,7 +504,7 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
         "input_tensor_b: a vector must not be height sharded, got {}", b.memory_config());
     const Tensor column = to_layout(unsqueeze(gathered(a), -1), Layout::TILE), row = to_layout(unsqueeze(gathered(b), -2), Layout::TILE);
     if (!is_integer(a.dtype()) && a.logical_volume() > 0 && b.logical_volume() > 0)
-        return multiply_tensors("ttnn.outer", column, row, std::nullopt, {.memory_config = memory_config});
+        return multiply_tensors("ttnn.outer", {.input_tensor_a = column, .input_tensor_b = row, .memory_config = memory_config});
     return binary_op("ttnn.outer", column, row, BinaryOpType::MUL, {.memory_config = memory_config.value_or(MemoryConfig{})});
 }
 
@@ -474,50 +514,58 @@ Tensor outer(const Tensor& a, const Tensor& b, const std::optional<MemoryConfig>
 
 namespace {
 
-ProductOptions options_of(const auto& args) {
-    return {args.transpose_a,           args.transpose_b, args.memory_config,         args.dtype, args.program_config, args.activation,
-            args.compute_kernel_config, args.core_grid,   args.optional_output_tensor};
+arguments::linear product_of(const auto& args, const Tensor& b) {
+    return {
+        args.input_tensor_a,
+        b,
+        std::nullopt,
+        args.transpose_a,
+        args.transpose_b,
+        args.memory_config,
+        args.dtype,
+        args.program_config,
+        args.activation,
+        args.compute_kernel_config,
+        args.core_grid,
+        args.output_tile,
+        args.optional_output_tensor};
 }
 
 }  // namespace
 
 SHIM_OP("ttnn.matmul", [](const arguments::matmul& args) {
     OpScope scope("ttnn.matmul");
-    return multiply_tiles("ttnn.matmul", args.input_tensor_a, args.input_tensor_b, std::nullopt, options_of(args), args.output_tile);
+    return multiply_tiles("ttnn.matmul", product_of(args, args.input_tensor_b));
 });
 SHIM_OP("ttnn.linear", [](const arguments::linear& args) {
     OpScope scope("ttnn.linear");
-    return multiply_tiles("ttnn.linear", args.input_tensor_a, args.input_tensor_b, args.bias, options_of(args), args.output_tile);
+    return multiply_tiles("ttnn.linear", args);
 });
 SHIM_OP("ttnn.addmm", [](const arguments::addmm& args) {
-    auto constant = [](const auto& value) {
-        using T = std::decay_t<decltype(*value)>;
-        return value ? std::optional<const T>(*value) : std::nullopt;
-    };
     return ttnn::addmm(
-        args.input_tensor, args.mat1_tensor, args.mat2_tensor, args.alpha, args.beta, constant(args.memory_config), constant(args.dtype),
-        constant(args.program_config), constant(args.compute_kernel_config), constant(args.core_grid), std::nullopt,
-        args.optional_output_tensor);
+        args.input_tensor, args.mat1_tensor, args.mat2_tensor, args.alpha, args.beta, args.memory_config, args.dtype, args.program_config,
+        args.compute_kernel_config, args.core_grid, std::nullopt, args.optional_output_tensor);
 });
 SHIM_OP("ttnn.outer", [](const arguments::outer& args) {
     return ttnn::outer(args.input_tensor_a, args.input_tensor_b, args.memory_config);
 });
 
-SHIM_OP("ttnn.matmul_batched_weights", [](const arguments::matmul_batched_weights& args) {
+namespace {
+
+std::vector<Tensor> multiply_each(const arguments::matmul_batched_weights& args) {
     const OpScope scope("ttnn.matmul_batched_weights");
-    const ProductOptions options = options_of(args);
-    SHIM_CHECK(options.memory_config.has_value(), "memory_config must be provided");
+    SHIM_CHECK(args.memory_config.has_value(), "memory_config must be provided");
     std::vector<Tensor> products;
     for (const Tensor& weight : args.input_tensors_b)
-        products.push_back(multiply_tensors("ttnn.matmul_batched_weights", args.input_tensor_a, weight, std::nullopt, options));
+        products.push_back(multiply_tiles("ttnn.matmul_batched_weights", product_of(args, weight)));
     return products;
-});
+}
 
-// ---- the C++ functions ------------------------------------------------------------------------------------------------------
+}  // namespace
 
-namespace ttnn {
+SHIM_OP("ttnn.matmul_batched_weights", multiply_each);
 
-std::vector<Tensor> operations::matmul::matmul_batched_weights(
+std::vector<Tensor> ttnn::operations::matmul::matmul_batched_weights(
     const Tensor& a, const std::vector<Tensor>& weights, bool transpose_a, bool transpose_b,
     const std::optional<const MemoryConfig>& memory_config, std::optional<const DataType> dtype,
     const std::optional<const MatmulProgramConfig>& program_config, const std::optional<const Activation>& activation,
@@ -525,15 +573,9 @@ std::vector<Tensor> operations::matmul::matmul_batched_weights(
     const std::optional<const Tile>& output_tile, const std::optional<Tensor>& output,
     const std::optional<const tt::tt_metal::experimental::GlobalCircularBuffer>& global_cb,
     const std::optional<SubDeviceId>& sub_device_id) {
-    const OpScope scope("ttnn.matmul_batched_weights");
-    SHIM_CHECK(memory_config.has_value(), "memory_config must be provided");
+    check_one_chip(global_cb.has_value(), sub_device_id);
     SHIM_SUPPORTED(!output, "optional_output_tensor is not supported; use the results");
-    std::vector<Tensor> products;
-    for (const Tensor& weight : weights)
-        products.push_back(operations::matmul::matmul(
-            a, weight, transpose_a, transpose_b, memory_config, dtype, program_config, activation, compute_kernel_config, core_grid,
-            output_tile, std::nullopt, global_cb, sub_device_id));
-    return products;
+    return multiply_each(
+        {a, weights, transpose_a, transpose_b, memory_config, dtype, program_config, step_of(activation), compute_kernel_config, core_grid,
+         output_tile});
 }
-
-}  // namespace ttnn

@@ -34,22 +34,22 @@ void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, Da
 Tensor minimal(const auto& args, const Tensor& a, const char* name) {
     const OpScope scope(name);
     SHIM_SUPPORTED(!args.fuse_swiglu, "fuse_swiglu is not supported; call ttnn.swiglu on the result");
-    ProductOptions options;
-    options.memory_config = args.memory_config;
-    options.dtype = args.dtype;
-    options.compute = args.compute_kernel_config;
-    options.activation = args.fused_activation;
     const Tensor& b = args.weight_tensor;
     check_device_tensor(a, "input_tensor", Layout::TILE);
     check_device_tensor(b, "weight_tensor", Layout::TILE);
-    check_minimal_blocks(args, a, b, options.dtype.value_or(a.dtype()));
-    options.minimal.emplace();
-    if (args.config) {
-        options.minimal->M_block_size = args.config->M_block_size;
-        options.minimal->K_block_size = args.config->K_block_size;
-        options.minimal->N_block_size = args.config->N_block_size;
-    }
-    return multiply_tensors(name, a, b, args.bias_tensor, options);
+    check_minimal_blocks(args, a, b, args.dtype.value_or(a.dtype()));
+    strategy::MinimalMatmul blocks;
+    if (args.config) blocks = {args.config->M_block_size, args.config->N_block_size, args.config->K_block_size};
+    return multiply_tensors(
+        name,
+        {.input_tensor_a = a,
+         .input_tensor_b = b,
+         .bias = args.bias_tensor,
+         .memory_config = args.memory_config,
+         .dtype = args.dtype,
+         .activation = args.fused_activation,
+         .compute_kernel_config = args.compute_kernel_config},
+        blocks);
 }
 
 Tensor minimal_matmul(const arguments::experimental::minimal_matmul& args) {

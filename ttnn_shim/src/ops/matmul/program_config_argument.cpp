@@ -1,70 +1,57 @@
-// The Python door's matmul program configs.
+// The Python door's matmul program configs: members that a call leaves out keep the struct's defaults.
 #include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 
 using namespace ttnn_shim;
 using ttnn::operations::matmul::MatmulProgramConfig;
 
+namespace {
+
+template <class Config>
+MatmulProgramConfig read_config(const Record& record) {
+    Config c;
+    const auto size = [&](const char* name, size_t& member) {
+        const int64_t value = record.integer(name, static_cast<int64_t>(member));
+        SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
+        member = static_cast<size_t>(value);
+    };
+    const auto flag = [&](const char* name, bool& member) { member = record.boolean(name, member); };
+    if constexpr (requires { c.in0_block_w; }) {
+        size("in0_block_w", c.in0_block_w);
+        size("per_core_M", c.per_core_M);
+        size("per_core_N", c.per_core_N);
+    }
+    if constexpr (requires { c.out_subblock_h; }) {
+        c.compute_with_storage_grid_size = record.core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
+        size("out_subblock_h", c.out_subblock_h);
+        size("out_subblock_w", c.out_subblock_w);
+    }
+    if constexpr (requires { c.out_block_h; }) {
+        size("out_block_h", c.out_block_h);
+        size("out_block_w", c.out_block_w);
+        flag("fuse_batch", c.fuse_batch);
+    }
+    if constexpr (requires { c.transpose_mcast; }) flag("transpose_mcast", c.transpose_mcast);
+    if constexpr (requires { c.mcast_in0; }) {
+        flag("mcast_in0", c.mcast_in0);
+        flag("gather_in0", c.gather_in0);
+        size("num_global_cb_receivers", c.num_global_cb_receivers);
+    }
+    if constexpr (requires { c.num_workers_per_dram_bank; }) size("num_workers_per_dram_bank", c.num_workers_per_dram_bank);
+    if constexpr (requires { c.fused_activation; })
+        if (const Attr* attr = record.find("fused_activation"))
+            if (const auto step = parse_unary_step(*attr)) c.fused_activation.emplace(*step);
+    return c;
+}
+
+}  // namespace
+
 MatmulProgramConfig ttnn_shim::ArgumentType<MatmulProgramConfig>::read(const Call& call, std::string_view parameter) {
     const auto record = call.record(parameter);
-    namespace mm = ttnn::operations::matmul;
-    auto size = [&](const char* name, int64_t otherwise) {
-        const int64_t value = record->integer(name, otherwise);
-        SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
-        return static_cast<size_t>(value);
-    };
-    std::optional<ttnn::operations::unary::UnaryWithParam> activation;
-    if (const Attr* attr = record->find("fused_activation")) {
-        if (const auto step = parse_unary_step(*attr)) activation.emplace(*step);
-    }
-    const auto grid = record->core_coord("compute_with_storage_grid_size").value_or(CoreCoord(8, 8));
-    if (record->type == "MatmulMultiCoreProgramConfig") return mm::MatmulMultiCoreProgramConfig{};
-    if (record->type == "MatmulMultiCoreReuseProgramConfig") {
-        return mm::MatmulMultiCoreReuseProgramConfig{grid,
-                                                     size("in0_block_w", 1),
-                                                     size("out_subblock_h", 1),
-                                                     size("out_subblock_w", 1),
-                                                     size("per_core_M", 1),
-                                                     size("per_core_N", 1)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastProgramConfig{
-            grid,
-            size("in0_block_w", 1),
-            size("out_subblock_h", 1),
-            size("out_subblock_w", 1),
-            size("out_block_h", 0),
-            size("out_block_w", 0),
-            size("per_core_M", 1),
-            size("per_core_N", 1),
-            record->boolean("transpose_mcast", false),
-            activation,
-            record->boolean("fuse_batch", true)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCast1DProgramConfig") {
-        mm::MatmulMultiCoreReuseMultiCast1DProgramConfig config;
-        config.compute_with_storage_grid_size = grid;
-        config.in0_block_w = size("in0_block_w", 1);
-        config.out_subblock_h = size("out_subblock_h", 1);
-        config.out_subblock_w = size("out_subblock_w", 1);
-        config.out_block_h = size("out_block_h", 0);
-        config.out_block_w = size("out_block_w", 0);
-        config.per_core_M = size("per_core_M", 1);
-        config.per_core_N = size("per_core_N", 1);
-        config.fuse_batch = record->boolean("fuse_batch", true);
-        config.fused_activation = activation;
-        config.mcast_in0 = record->boolean("mcast_in0", true);
-        config.gather_in0 = record->boolean("gather_in0", false);
-        config.num_global_cb_receivers = size("num_global_cb_receivers", 1);
-        return config;
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastDRAMShardedProgramConfig{
-            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation, size("num_workers_per_dram_bank", 1)};
-    }
-    if (record->type == "MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig") {
-        return mm::MatmulMultiCoreReuseMultiCastBatchedDRAMShardedProgramConfig{
-            size("in0_block_w", 1), size("per_core_M", 1), size("per_core_N", 1), activation};
-    }
-    fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
+    const auto kind = strategy::matmul_config_of(record->type);
+    if (!kind) fail(ErrorCode::InvalidArgument, text("program_config: {} is not a matmul program config", record->type));
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+        constexpr MatmulProgramConfig (*READERS[])(const Record&) = {read_config<std::variant_alternative_t<I, MatmulProgramConfig>>...};
+        return READERS[static_cast<size_t>(*kind)](*record);
+    }(std::make_index_sequence<std::variant_size_v<MatmulProgramConfig>>());
 }
