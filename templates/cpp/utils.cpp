@@ -326,6 +326,9 @@ Args parse_args(int argc, char** argv) {
     if (args.estimate) {
         setenv("TTNN_SHIM_ESTIMATE", "1", 1);  // read by the simulator when the device opens
     }
+#if ON_SIMULATOR
+    ttnn_shim::check_abi();
+#endif
     return args;
 }
 

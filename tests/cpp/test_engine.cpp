@@ -4,6 +4,7 @@
 #include "harness.hpp"
 #include "sim/arch.hpp"
 #include "sim/engine.hpp"
+#include "ttnn_shim/profile.hpp"
 
 using namespace ttnn_shim;
 
@@ -73,4 +74,9 @@ TEST(terms_add_up_to_the_duration) {
             CHECK_EQ(term(sim::Term::Math), 0.0);
         }
     }
+}
+
+TEST(a_program_of_another_abi_is_refused) {
+    check_abi();
+    CHECK_THROWS(InvalidArgument, "the program was compiled for version", check_abi(ABI_VERSION - 1));
 }

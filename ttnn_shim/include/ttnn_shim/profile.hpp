@@ -9,6 +9,11 @@
 
 namespace ttnn_shim {
 
+/// Of all headers: raised when a member of a type or a signature changes, which programs that are compiled already do not notice.
+inline constexpr int ABI_VERSION = 2;
+/// Throws where a program was compiled with headers of another version than this library's.
+void check_abi(int compiled_with = ABI_VERSION);
+
 /// What the device did since `clock_reset`.
 struct ClockReading {
     double device_ns = 0;  ///< device programs and the gaps between them

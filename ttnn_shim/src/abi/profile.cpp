@@ -7,6 +7,16 @@
 
 namespace ttnn_shim {
 
+void check_abi(int compiled_with) {
+    if (compiled_with != ABI_VERSION)
+        fail(
+            ErrorCode::InvalidArgument,
+            text(
+                "the program was compiled for version {} of TT-NN's simulator library, the installed one is {}", compiled_with,
+                ABI_VERSION),
+            "delete the program's build folder and build it again");
+}
+
 void clock_reset(tt::tt_metal::distributed::MeshDevice& device) { LockedEventLog(device.shim())->clear(); }
 
 ClockReading clock_read(tt::tt_metal::distributed::MeshDevice& device) {
