@@ -115,7 +115,8 @@ def base(commit: str) -> Side:
             (work / "unpacked").touch()
         python = _python(work / f"python_{hashlib.sha256(sys.prefix.encode()).hexdigest()[:8]}", tree)
         library = _library(work / "core", tree, full)
-    environment = _environment(TTNN_SHIM_LIBRARY=str(library))
+    # oneDNN: the environment that the core was built in may be gone.
+    environment = _environment(TTNN_SHIM_LIBRARY=str(library), LD_LIBRARY_PATH=f"{sys.prefix}/lib")
     tools = tree / "tools" if (tree / "tools" / "behaviour_diff").is_dir() else ROOT / "tools"
     start, own = work / f"start_{hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]}", work / "start_own"
     return Side("base", key_of(PRODUCT, full), tree, python, environment, _start(start, ROOT / "tests", ROOT / "tools"), _start(own, tree / "tests", tools))
