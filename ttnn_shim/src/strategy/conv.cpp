@@ -10,10 +10,6 @@ namespace {
 /// Stages hand over parts of a block (rows of tiles), not whole blocks.
 constexpr int kParts = 8;
 
-}  // namespace
-
-namespace {
-
 /// Kernel rows that are gathered, relative to all of every window: with activation reuse a core gathers them all for its first line of
 /// pixels, and for each further line only the rows by which the window moves on.
 double gathered_share(const Conv2d& op) {
@@ -32,14 +28,18 @@ double partial_sums(const Arch& arch, const OpConfig& c, double k_blocks) {
     return arch.k.conv_accumulate - arch.k.mm_reload * spared;
 }
 
-}  // namespace
+/// Blocks of the product in tiles (m, n: of a core), how often they follow each other along K and down, and cycles of one.
+struct ConvBlocks {
+    double bh, bw, m, n, kb, hb, kh, kw, mac, fill;
+    double fetch;      ///< weights
+    double own_share;  ///< of the gathering, of the first data movement core
+    bool split, block_sharded;
+    int cores;
+};
 
-DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
+ConvBlocks blocks_of(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const Constants& k = arch.k;
-    if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
-    const TensorDesc& a = c.inputs[0];
-    const TensorDesc& weights = c.inputs[1];
-    const TensorDesc& out = c.outputs[0];
+    const TensorDesc &a = c.inputs[0], &weights = c.inputs[1];
     const double bh = static_cast<double>(std::max<std::int64_t>(1, op.act_block_h)),
                  bw = static_cast<double>(std::max<std::int64_t>(1, op.act_block_w));
     const double m = static_cast<double>(std::max<std::int64_t>(1, op.per_core_m)),
@@ -52,74 +52,90 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     const double fill = k.conv_subblock * bh * n / sub + (kb > 1 ? partial_sums(arch, c, kb) * bh * n : 0) + k.conv_block;
     const double mac = bh * n * bw * (k.conv_mac + k.conv_mac_phase * (ph - 1));
     const bool split = gathers_with_both(arch, c, op);
-    const double own_share = split ? k.conv_split_reader : 1.0;  // of the first data movement core
+    const double own_share = split ? k.conv_split_reader : 1.0;
     const bool block_sharded = a.memory == TensorMemoryLayout::BLOCK_SHARDED || a.memory == TensorMemoryLayout::WIDTH_SHARDED;
-    const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, out)));
+    const int cores = static_cast<int>(op.core_count.value_or(shard_cores(arch, c.outputs[0])));
     // One core of all (of each column of a block-sharded one) reads a block of weights and multicasts it, as the one that sends a matmul's
     // B.
     const auto blocks = static_cast<std::int64_t>(block_sharded ? hb * kb : kb);
     const int receivers = block_sharded ? static_cast<int>(op.num_cores_nhw.value_or(1)) : cores;
     const double fetch = bw * n * std::max(k.mm_issue, wt / k.mm_read_rate) + multicast(arch, bw * n, wt, receivers) +
                          handshake(arch, receivers, false, blocks);
-    DeviceProgram p;
-    std::vector<Phase> phases_list;
-    if (!block_sharded) {
-        const double tilize = bh * bw * k.tilize_tile, multiply = mac + fill, comp = tilize + multiply;
-        // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
-        const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
-        const double read =
-            bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) * own_share;
-        Phase first;
-        first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
-        if (hb <= 1 && !op.weights_double_buffer) {
-            // The buffer holds one block of weights: the next is fetched when the product is done, while its activations are tilized. They
-            // are gathered beside both.
-            const double prepared = std::max(fetch, tilize), late = std::max(0.0, read - prepared);
-            first.items = static_cast<std::int64_t>(kb);
-            first.stages = {{Unit::Sender, prepared, late, 1}, {Unit::Compute, kb > 1 ? std::max(multiply, late) : multiply, 0, 1}};
-        } else {
-            first.items = static_cast<std::int64_t>(kb) * kParts;
-            first.coupling = k.conv_coupling;
-            first.stages = {
-                {Unit::Reader, read / kParts}, {Unit::Sender, (fetch + (split ? read : 0)) / kParts}, {Unit::Compute, comp / kParts}};
-        }
-        Phase rest;  // the weights stay in L1 for further rows
-        rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
-        rest.coupling = k.stage_exponent;
-        rest.stages = {{Unit::Reader, read / kParts}, {Unit::Compute, comp / kParts}};
-        rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
-        phases_list = {std::move(first), std::move(rest)};
+    return {bh, bw, m, n, kb, hb, kh, kw, mac, fill, fetch, own_share, split, block_sharded, cores};
+}
+
+/// Each core gathers, tilizes and multiplies rows of its own: its first block of rows, and the others.
+std::vector<Phase> row_phases(const Arch& arch, const OpConfig& c, const Conv2d& op, const ConvBlocks& b) {
+    const Constants& k = arch.k;
+    const TensorDesc &a = c.inputs[0], &weights = c.inputs[1];
+    const auto& [bh, bw, m, n, kb, hb, kh, kw, mac, fill, fetch, own_share, split, block_sharded, cores] = b;
+    const double tilize = bh * bw * k.tilize_tile, multiply = mac + fill, comp = tilize + multiply;
+    // im2col: one local read per output pixel and kernel row; the K blocks share the kernel rows between them.
+    const double row_bytes = kw * static_cast<double>(a.width()) * a.element_bytes();
+    const double read = bh * 32 * std::max(1.0, kh / kb) * (k.conv_stick + k.conv_stick_byte * row_bytes) * gathered_share(op) * own_share;
+    Phase first;
+    first.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) : 0;
+    if (hb <= 1 && !op.weights_double_buffer) {
+        // The buffer holds one block of weights: the next is fetched when the product is done, while its activations are tilized. They
+        // are gathered beside both.
+        const double prepared = std::max(fetch, tilize), late = std::max(0.0, read - prepared);
+        first.items = static_cast<std::int64_t>(kb);
+        first.stages = {{Unit::Sender, prepared, late, 1}, {Unit::Compute, kb > 1 ? std::max(multiply, late) : multiply, 0, 1}};
     } else {
-        // Each block's activations are gathered and tilized by one core of the line and multicast to the others, its weights fetched by
-        // another core. What has a second buffer arrives while the block before it is multiplied, what has none after that. Since 2026 both
-        // data movement cores gather and send a block of several rows of tiles, half of it each.
-        const double line = static_cast<double>(std::max<std::int64_t>(1, op.num_cores_c_in.value_or(1)));
-        const double stick = k.conv_stick + k.conv_stick_byte * kw * static_cast<double>(shard_of(arch, a).w) * a.element_bytes();
-        const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
-        const double sent = bh * bw * static_cast<double>(out.tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
-        const double across = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
-        const double activations = k.mm_handshake + arch.k.mm_receiver * across + (gather + sent) * own_share;
-        const double products = mac + fill + bh * bw * k.tilize_tile / line;
-        Phase blocks;
-        blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
-        blocks.coupling = k.conv_coupling;
-        const double beside = std::max(op.act_double_buffer ? activations : 0, op.weights_double_buffer ? fetch : 0);
-        const double before = std::max(op.act_double_buffer ? 0 : activations, op.weights_double_buffer ? 0 : fetch);
-        blocks.stages = {{Unit::Sender, beside / kParts}, {Unit::Compute, products / kParts}};
-        blocks.extra_cycles = hb * kb * before + (op.untilize_out ? m * n * k.conv_untilize : 0);
-        blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
-        phases_list = {std::move(blocks)};
+        first.items = static_cast<std::int64_t>(kb) * kParts;
+        first.coupling = k.conv_coupling;
+        first.stages = {
+            {Unit::Reader, read / kParts}, {Unit::Sender, (fetch + (split ? read : 0)) / kParts}, {Unit::Compute, comp / kParts}};
     }
-    p.factory = block_sharded
-                    ? (a.memory == TensorMemoryLayout::WIDTH_SHARDED ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory")
-                    : "Conv2dShardedProgramFactory";
-    p.cores = cores;
+    Phase rest;  // the weights stay in L1 for further rows
+    rest.items = static_cast<std::int64_t>((hb - 1) * kb) * kParts;
+    rest.coupling = k.stage_exponent;
+    rest.stages = {{Unit::Reader, read / kParts}, {Unit::Compute, comp / kParts}};
+    rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
+    return {std::move(first), std::move(rest)};
+}
+
+/// Each block's activations are gathered and tilized by one core of the line and multicast to the others, its weights fetched by
+/// another core. What has a second buffer arrives while the block before it is multiplied, what has none after that. Since 2026 both
+/// data movement cores gather and send a block of several rows of tiles, half of it each.
+Phase line_phase(const Arch& arch, const OpConfig& c, const Conv2d& op, const ConvBlocks& b) {
+    const Constants& k = arch.k;
+    const TensorDesc &a = c.inputs[0], &weights = c.inputs[1];
+    const auto& [bh, bw, m, n, kb, hb, kh, kw, mac, fill, fetch, own_share, split, block_sharded, cores] = b;
+    const double line = static_cast<double>(std::max<std::int64_t>(1, op.num_cores_c_in.value_or(1)));
+    const double stick = k.conv_stick + k.conv_stick_byte * kw * static_cast<double>(shard_of(arch, a).w) * a.element_bytes();
+    const double gather = bh * 32 * std::max(1.0, kh * line / kb) * stick / line;
+    const double sent = bh * bw * static_cast<double>(c.outputs[0].tile_bytes()) / k.mm_mcast_rate;  // tilized in the result's format
+    const double across = static_cast<double>(op.num_cores_c_out.value_or(op.num_cores_c_in.value_or(1)));
+    const double activations = k.mm_handshake + arch.k.mm_receiver * across + (gather + sent) * own_share;
+    const double products = mac + fill + bh * bw * k.tilize_tile / line;
+    Phase blocks;
+    blocks.items = static_cast<std::int64_t>(hb * kb) * kParts;
+    blocks.coupling = k.conv_coupling;
+    const double beside = std::max(op.act_double_buffer ? activations : 0, op.weights_double_buffer ? fetch : 0);
+    const double before = std::max(op.act_double_buffer ? 0 : activations, op.weights_double_buffer ? 0 : fetch);
+    blocks.stages = {{Unit::Sender, beside / kParts}, {Unit::Compute, products / kParts}};
+    blocks.extra_cycles = hb * kb * before + (op.untilize_out ? m * n * k.conv_untilize : 0);
+    blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
+    return blocks;
+}
+
+}  // namespace
+
+DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
+    const Constants& k = arch.k;
+    if (c.inputs.size() < 2) throw std::invalid_argument("op 'conv2d': needs activations and weights");
+    const TensorDesc& a = c.inputs[0];
+    const ConvBlocks b = blocks_of(arch, c, op);
+    DeviceProgram p;
+    p.factory = a.memory == TensorMemoryLayout::WIDTH_SHARDED ? "Conv2dWidthShardedProgramFactory" : "Conv2dShardedProgramFactory";
+    p.cores = b.cores;
     set_grid(p, arch);
-    p.work.cores = cores;
+    p.work.cores = b.cores;
     p.work.has_compute = true;
     p.work.extra_cycles = k.conv_start;
-    p.work.total_math_cycles = hb * kb * bh * n * bw * k.fpu_tile * ph * cores;
-    p.work.classes.push_back({cores, std::move(phases_list)});
+    p.work.total_math_cycles = b.hb * b.kb * b.bh * b.n * b.bw * k.fpu_tile * phases(c) * b.cores;
+    p.work.classes.push_back({b.cores, b.block_sharded ? std::vector{line_phase(arch, c, op, b)} : row_phases(arch, c, op, b)});
     // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
     if (a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
     p.circular_buffers = conv_buffers(arch, c, op);

@@ -100,8 +100,45 @@ uint32_t extent(uint32_t in, uint32_t kernel, uint32_t stride, uint32_t padding,
     return static_cast<uint32_t>((padded - reach) / stride + 1);
 }
 
-Tensor conv3d(const arguments::experimental::conv3d& args) {
-    const OpScope scope("ttnn.experimental.conv3d");
+/// Windows of an image [N, T, H, W, C] as rows of a product.
+struct Windows {
+    Shape input;
+    Triple kernel, stride, padding, dilation, out;
+    uint32_t block = 0;  ///< channels that lie together in a row
+    bool zeros = true;   ///< padding, instead of the nearest value
+    size_t area() const { return size_t{kernel[0]} * kernel[1] * kernel[2]; }
+};
+
+/// Rows of `count` windows from the `first` on; a row has room for whole blocks of channels.
+void gather_windows(const Windows& g, const float* values, size_t first, size_t count, size_t depth, float* rows) {
+    const Shape& s = g.input;
+    const size_t channels = s[4], area = g.area(), block = g.block;
+    const auto source = [&](int64_t at, uint32_t size) -> int64_t {  // -1: padding
+        if (at >= 0 && at < size) return at;
+        return g.zeros ? -1 : std::clamp<int64_t>(at, 0, int64_t{size} - 1);
+    };
+    parallel_for(count, 16, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+            float* row = rows + i * depth;
+            std::fill_n(row, depth, 0.0F);
+            size_t rest = first + i;
+            const size_t ox = rest % g.out[2], oy = (rest /= g.out[2]) % g.out[1], ot = (rest /= g.out[1]) % g.out[0], n = rest / g.out[0];
+            for (uint32_t k = 0; k < area; ++k) {
+                const uint32_t kx = k % g.kernel[2], ky = k / g.kernel[2] % g.kernel[1], kt = k / g.kernel[2] / g.kernel[1];
+                const int64_t t = source(static_cast<int64_t>(ot * g.stride[0] + kt * g.dilation[0]) - g.padding[0], s[1]);
+                const int64_t y = source(static_cast<int64_t>(oy * g.stride[1] + ky * g.dilation[1]) - g.padding[1], s[2]);
+                const int64_t x = source(static_cast<int64_t>(ox * g.stride[2] + kx * g.dilation[2]) - g.padding[2], s[3]);
+                if (t < 0 || y < 0 || x < 0) continue;
+                const float* stick =
+                    values + (((static_cast<int64_t>(n) * s[1] + t) * s[2] + y) * s[3] + x) * static_cast<int64_t>(channels);
+                for (size_t from = 0; from < channels; from += block)
+                    std::copy_n(stick + from, std::min<size_t>(block, channels - from), row + (from / block * area + k) * block);
+            }
+        }
+    });
+}
+
+void check_arguments(const arguments::experimental::conv3d& args) {
     const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor", Layout::ROW_MAJOR);
     const Shape& s = input.logical_shape();
@@ -109,7 +146,6 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     SHIM_CHECK(
         input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
         input.dtype());
-    const Triple kernel = args.kernel_size, stride = args.stride, padding = args.padding, dilation = args.dilation;
     const uint32_t outs = args.output_channels, groups = args.groups;
     const std::string mode = args.padding_mode;
     SHIM_CHECK(mode == "zeros" || mode == "replicate", "padding_mode: expected zeros or replicate, got '{}'", mode);
@@ -119,6 +155,16 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     SHIM_SUPPORTED(
         args.logical_h_mask == 0 && args.logical_w_mask == 0 && args.output_pad_h == 0 && args.output_pad_w == 0,
         "logical_h_mask, logical_w_mask, output_pad_h and output_pad_w: only 0 is supported for conv3d");
+}
+
+Tensor conv3d(const arguments::experimental::conv3d& args) {
+    const OpScope scope("ttnn.experimental.conv3d");
+    const Tensor& input = args.input_tensor;
+    check_arguments(args);
+    const Shape& s = input.logical_shape();
+    const Triple kernel = args.kernel_size, stride = args.stride, padding = args.padding, dilation = args.dilation;
+    const uint32_t outs = args.output_channels, groups = args.groups;
+    const std::string mode = args.padding_mode;
     const auto config = args.config.value_or(Conv3dConfig{});
     const Layout layout = config.output_layout;
     Tensor weight = args.weight_tensor;
@@ -151,6 +197,7 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
     if (args.compute_kernel_config) given.emplace(*args.compute_kernel_config);
     const auto compute =
         ttnn::init_device_compute_kernel_config(device_of(input)->arch(), given, ttnn::MathFidelity::HiFi2, true, false, false);
+    const Windows g{s, kernel, stride, padding, dilation, out, block, mode == "zeros"};
     return launch(
         {.op =
              strategy::Conv3d{
@@ -168,34 +215,11 @@ Tensor conv3d(const arguments::experimental::conv3d& args) {
             std::optional<F32Values> shifts;
             if (bias) shifts.emplace(*bias);
             constexpr size_t CHUNK_ROWS = 1024;
-            const size_t pixels = result.volume() / outs, depth = w[0], channels = s[4];
+            const size_t pixels = result.volume() / outs, depth = w[0];
             std::vector<float> rows(std::min(pixels, CHUNK_ROWS) * depth), sums(pixels * outs);
-            const auto source = [&](int64_t at, uint32_t size) -> int64_t {  // -1: padding
-                if (at >= 0 && at < size) return at;
-                return mode == "zeros" ? -1 : std::clamp<int64_t>(at, 0, int64_t{size} - 1);
-            };
             for (size_t first = 0; first < pixels; first += CHUNK_ROWS) {
                 const size_t count = std::min(CHUNK_ROWS, pixels - first);
-                parallel_for(count, 16, [&](size_t begin, size_t end) {
-                    for (size_t i = begin; i < end; ++i) {
-                        float* row = rows.data() + i * depth;
-                        std::fill_n(row, depth, 0.0F);
-                        size_t rest = first + i;
-                        const size_t ox = rest % out[2], oy = (rest /= out[2]) % out[1], ot = (rest /= out[1]) % out[0], n = rest / out[0];
-                        for (uint32_t k = 0; k < area; ++k) {
-                            const uint32_t kx = k % kernel[2], ky = k / kernel[2] % kernel[1], kt = k / kernel[2] / kernel[1];
-                            const int64_t t = source(static_cast<int64_t>(ot * stride[0] + kt * dilation[0]) - padding[0], s[1]);
-                            const int64_t y = source(static_cast<int64_t>(oy * stride[1] + ky * dilation[1]) - padding[1], s[2]);
-                            const int64_t x = source(static_cast<int64_t>(ox * stride[2] + kx * dilation[2]) - padding[2], s[3]);
-                            if (t < 0 || y < 0 || x < 0) continue;
-                            const float* stick = values.data() + (((static_cast<int64_t>(n) * s[1] + t) * s[2] + y) * s[3] + x) *
-                                                                     static_cast<int64_t>(channels);
-                            for (size_t from = 0; from < channels; from += block)
-                                std::copy_n(
-                                    stick + from, std::min<size_t>(block, channels - from), row + (from / block * area + k) * block);
-                        }
-                    }
-                });
+                gather_windows(g, values.data(), first, count, depth, rows.data());
                 MatmulCall call;
                 call.m = static_cast<int64_t>(count);
                 call.k = static_cast<int64_t>(depth);

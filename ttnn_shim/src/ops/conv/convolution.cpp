@@ -402,6 +402,130 @@ Outcome convolve_folded_shards(
     settings.config.deallocate_activation = true;  // the folded windows are nobody else's
     return convolve(windows, weight, device, flat, bias, settings);
 }
+
+/// A convolution whose weights are prepared and whose data types are settled.
+struct Prepared {
+    Convolution conv;
+    Settings settings;
+    Tensor weight;
+    std::optional<Tensor> bias;
+    std::vector<UnaryStep> steps;  ///< on the result
+    TensorSpec result;             ///< interleaved in DRAM
+    Shape flat_in;                 ///< [1, 1, pixels, channels]
+    bool to_dram = false;          ///< in slices where one piece does not fit
+
+    Kernel kernel(const Tensor& input) const {
+        return [=, weight = weight, bias = bias, conv = conv, steps = steps, math = tensix_math(*settings.compute)](
+                   std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
+    }
+};
+
+/// On the shards of `plan`; `input` is given up, and `halo` is what TT-NN holds until the result lies where memory_config says.
+Tensor run_on_shards(Tensor& input, Tensor& halo, const ShardPlan& plan, bool pointwise, const Prepared& p) {
+    const auto fewer = p.flat_in[3] == p.conv.window.channels ? std::nullopt : std::optional(p.conv.window.channels);
+    const Tensor values = without_place(input, fewer);
+    const std::optional<Tensor> captured = is_recording(device_of(input)->shim()) ? std::optional(input) : std::nullopt;  // has none yet
+    if (input.logical_shape() != p.flat_in) input = ttnn::reshape(input, p.flat_in);
+    Tensor source = on_plan(input, plan, p.settings, pointwise);
+    input = Tensor();  // a host activation's shards are held by nobody else
+    if (pointwise) return multiply_shards(std::move(source), p.weight, p.bias, plan, p.result.data_type(), *p.settings.compute, p.settings);
+    const TensorSpec spec = make_spec(p.result.logical_shape(), p.result.data_type(), p.result.layout(), plan.output);
+    const Kernel kernel = [=, weight = p.weight, bias = p.bias, conv = p.conv, steps = p.steps,
+                           math = tensix_math(*p.settings.compute)](std::span<const Tensor> outputs) {
+        compute_conv(captured ? without_place(*captured, fewer) : values, weight, bias, conv, steps, math, outputs[0]);
+    };
+    return convolve_shards(
+        std::move(source), halo, p.weight, p.bias, p.conv, run_as(p.conv).window, plan, spec, *p.settings.compute, p.settings, kernel);
+}
+
+/// As a product of the pixels, or of the windows that lie side by side.
+Tensor run_as_product(const Tensor& input, bool folding, const Prepared& p) {
+    const Tensor sticks = folding                              ? folded(input, p.conv.window)
+                          : input.logical_shape() == p.flat_in ? input
+                                                               : ttnn::reshape(input, p.flat_in);
+    std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
+    if (p.settings.config.activation) activation.emplace(*p.settings.config.activation);
+    const std::optional<const Tensor> bias = p.bias ? std::optional<const Tensor>(*p.bias) : std::nullopt;
+    const Tensor output = ttnn::linear(
+        ttnn::to_layout(sticks, Layout::TILE), p.weight, bias, false, false, std::optional<const MemoryConfig>(dram()),
+        p.result.data_type(), std::nullopt, activation, p.settings.compute);
+    return p.result.layout() == Layout::ROW_MAJOR ? ttnn::to_layout(output, Layout::ROW_MAJOR) : output;
+}
+
+/// Gathers rows onto the cores that TT-NN chooses and convolves there, in slices where one piece does not fit.
+Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
+    const Convolution &conv = p.conv, as_run = run_as(conv);
+    const Window& w = conv.window;
+    const DataType dtype = p.result.data_type();
+    const Layout layout = p.result.layout();
+    const Shape& flat_out = p.result.logical_shape();
+    MeshDevice* device = device_of(input);
+    Tensor source = input;
+    Tensor image;  // TT-NN holds it until the end
+    if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
+        w.in_w % TILE_EDGE != 0) {
+        // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
+        image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
+        source = ttnn::reshape(image, p.flat_in);
+    } else if (input.logical_shape() != p.flat_in) {
+        source = ttnn::reshape(input, p.flat_in);
+    }
+    const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
+    const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, flat_out[2], device)}
+                                       : fitting_cut(source, p.weight, conv, as_run, dtype, p.settings, device, p.to_dram, unit);
+    Settings chosen = p.settings;
+    chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
+    if (cut.slices > 1) {
+        // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
+        const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
+        const TensorSpec written = make_spec(layout == Layout::TILE && conv.out_w() > 1 ? image_out : flat_out, dtype, layout, dram());
+        const Tensor output = run_sliced(source, p.weight, p.bias, conv, as_run, cut, written, chosen, p.kernel(input));
+        return output.logical_shape() == flat_out ? output : ttnn::reshape(output, flat_out);
+    }
+    halo = gather_halo(
+        source, as_run.window, cut.placement, TILE_EDGE, chosen.config.reallocate_halo_output, chosen.config.config_tensors_in_dram);
+    const MemoryConfig sharded =
+        result_placement(cut.placement, flat_out[3])
+            .memory_config(flat_out[2], flat_out[3], layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
+    const Tensor output =
+        run_conv(source, halo, p.weight, p.bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, p.kernel(input));
+    if (image.is_allocated()) source = Tensor();  // its place is the result's
+    if (!p.to_dram) return output;
+    return launch(
+        {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output}, {p.result},
+        [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
+}
+
+/// Weights and bias as the program wants them: TT-NN fetches those of the device that are not prepared.
+void prepare(
+    Prepared& p, const Tensor& weight, bool ready, const ExpectedInput& input, DataType dtype, uint32_t columns, MeshDevice* device) {
+    const WeightShape& shape = p.conv.weights;
+    p.weight = ready
+                   ? weight
+                   : prepare_weights(
+                         raw_weights(weight, p.conv), shape, dtype, device, weight_rows(p.conv, input, dtype, p.settings, device), columns);
+    if (!p.bias) return;
+    if (!is_on_device(*p.bias) || p.bias->layout() != Layout::TILE)
+        p.bias = prepare_bias(is_on_device(*p.bias) ? p.bias->cpu() : *p.bias, shape.out_channels, dtype, device, columns);
+    SHIM_CHECK(
+        p.bias->logical_volume() == shape.out_channels, "bias_tensor: expected {} values, got shape {}", shape.out_channels,
+        p.bias->logical_shape());
+}
+
+uint32_t out_pixels(const Convolution& conv) {
+    const uint64_t pixels = uint64_t{conv.window.batch} * conv.out_h() * conv.out_w();
+    SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
+    return static_cast<uint32_t>(pixels);
+}
+
+void check_dtypes(const Tensor& input, DataType dtype) {
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(
+        is_floating_point(input.dtype()) || input.dtype() == DataType::UINT32,
+        "input_tensor: expected a floating point dtype or UINT32, got {}", input.dtype());
+    SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
+}
+
 }  // namespace
 
 Outcome convolve(
@@ -417,27 +541,21 @@ Outcome convolve(
             return convolve(onto_shards(input, conv, settings, device), weight_tensor, device, std::move(conv), bias_tensor, settings);
         return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
     }
-    check_device_tensor(input, "input_tensor");
+    const DataType dtype = settings.dtype.value_or(input.dtype());
+    check_dtypes(input, dtype);
     const Window& w = conv.window;
-    SHIM_CHECK(
-        is_floating_point(input.dtype()) || input.dtype() == DataType::UINT32,
-        "input_tensor: expected a floating point dtype or UINT32, got {}", input.dtype());
     conv.repeats_edges = settings.config.padding_mode == ttnn::prim::PaddingMode::Replicate;
     std::vector<UnaryStep> steps;
     if (settings.config.activation) {
         steps.emplace_back(*settings.config.activation);
         check_unary_steps(steps, input.dtype());
     }
-    const DataType input_dtype = input.dtype();
-    const DataType dtype = settings.dtype.value_or(input_dtype);
-    SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
     const DataType weights_dtype = settings.config.weights_dtype.value_or(weight_tensor.dtype());
-
     settings.compute = compute_config(input, weights_dtype, settings);
-    const ttnn::ComputeKernelConfig compute = *settings.compute;
-    const bool prepared = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
+    const bool wide_sums = settings.compute->fp32_dest_acc_en,
+               ready = is_prepared(weight_tensor, conv.weights) && is_on_device(weight_tensor);
     SHIM_CHECK(
-        prepared || weight_tensor.layout() == Layout::ROW_MAJOR,
+        ready || weight_tensor.layout() == Layout::ROW_MAJOR,
         "weight_tensor: weights that are not prepared must have layout ROW_MAJOR, got {}", weight_tensor.layout());
     const bool from_l1 = whole_in_l1(settings) || (!settings.slices && input.memory_config().is_l1());
     const bool folding =
@@ -450,133 +568,44 @@ Outcome convolve(
         return convolve(ttnn::to_memory_config(input, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
     }
     const bool pointwise = conv.is_matmul() && settings.config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED;
-    std::optional<ShardPlan> plan;
-    if (from_l1 && !folding && !conv.is_matmul() && !input.is_sharded() && !settings.config.shard_layout) {
-        settings.config.shard_layout = chosen_scheme(conv, input, weights_dtype, compute.fp32_dest_acc_en, settings, device);
-    }
+    if (from_l1 && !folding && !conv.is_matmul() && !input.is_sharded() && !settings.config.shard_layout)
+        settings.config.shard_layout = chosen_scheme(conv, input, weights_dtype, wide_sums, settings, device);
     SHIM_CHECK(
         from_l1 || (input.is_sharded() && !settings.slices) || conv.weights.transposed || !settings.config.override_output_sharding_config,
         "conv_config: override_output_sharding_config is for activations in L1, got {}", input.memory_config());
     const bool on_shards = !folding && (from_l1 || pointwise) && (input.is_sharded() || settings.config.shard_layout);
     const uint32_t held = held_channels(input, w, on_shards && !pointwise);
+    std::optional<ShardPlan> plan;
     if (on_shards)
-        plan = plan_shards(
-            conv, settings.config, input.memory_config(), input.layout(), held, device->shim().grid(), pointwise, compute.fp32_dest_acc_en);
-    const auto rows_of_weights = [&] {
-        if (plan && pointwise) return weight_rows(conv, {input.dtype(), Layout::TILE, plan->input}, weights_dtype, settings, device);
-        return weight_rows(
-            conv, {input.dtype(), input.layout(), plan ? plan->input : input.memory_config()}, weights_dtype, settings, device);
-    };
-    const uint32_t columns = plan ? result_columns(*plan) : 0;
-    const Tensor weight =
-        prepared ? weight_tensor
-                 : prepare_weights(raw_weights(weight_tensor, conv), conv.weights, weights_dtype, device, rows_of_weights(), columns);
-    std::optional<Tensor> bias = bias_tensor;
-    // TT-NN fetches a bias of the device that is not prepared.
-    if (bias && (!is_on_device(*bias) || bias->layout() != Layout::TILE)) {
-        const Tensor raw = is_on_device(*bias) ? bias->cpu() : *bias;
-        bias = prepare_bias(raw, conv.weights.out_channels, weights_dtype, device, columns);
-    }
-    if (bias) {
-        SHIM_CHECK(
-            bias->logical_volume() == conv.weights.out_channels, "bias_tensor: expected {} values, got shape {}", conv.weights.out_channels,
-            bias->logical_shape());
-    }
-    const uint64_t pixels = uint64_t{w.batch} * conv.out_h() * conv.out_w();
-    SHIM_CHECK(pixels > 0 && pixels < (uint64_t{1} << 32), "the output has {} pixels", pixels);
-    const Shape flat_in({1, 1, static_cast<uint32_t>(w.in_pixels()), held});
-    const Shape flat_out({1, 1, static_cast<uint32_t>(pixels), conv.weights.out_channels});
+        plan = plan_shards(conv, settings.config, input.memory_config(), input.layout(), held, device->shim().grid(), pointwise, wide_sums);
+    const Shape flat_out({1, 1, out_pixels(conv), conv.weights.out_channels});
     const bool whole = settings.slices && settings.slices->slice_type == SliceConfig::SliceType::L1_FULL;
-    const bool to_dram = !whole && !input.is_sharded() && !input.memory_config().is_l1();
+    Prepared p{
+        .conv = conv,
+        .settings = settings,
+        .weight = {},
+        .bias = bias_tensor,
+        .steps = std::move(steps),
+        .result = make_spec(flat_out, dtype, settings.config.output_layout, dram()),
+        .flat_in = Shape({1, 1, static_cast<uint32_t>(w.in_pixels()), held}),
+        .to_dram = !whole && !input.is_sharded() && !input.memory_config().is_l1()};
+    prepare(
+        p, weight_tensor, ready,
+        {input.dtype(), plan && pointwise ? Layout::TILE : input.layout(), plan ? plan->input : input.memory_config()}, weights_dtype,
+        plan ? result_columns(*plan) : 0, device);
     (void)slices_asked(settings.slices, input);
 
-    Tensor output;
-    Tensor halo;  // TT-NN holds it until the result lies where memory_config says
-    const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
-    if (plan) {
-        const auto fewer = held == w.channels ? std::nullopt : std::optional(w.channels);
-        const Tensor values = without_place(input, fewer);
-        const std::optional<Tensor> captured = is_recording(device->shim()) ? std::optional(input) : std::nullopt;  // has none yet
-        if (input.logical_shape() != flat_in) input = ttnn::reshape(input, flat_in);
-        Tensor source = on_plan(input, *plan, settings, pointwise);
-        input = Tensor();  // a host activation's shards are held by nobody else
-        if (pointwise) {
-            output = multiply_shards(std::move(source), weight, bias, *plan, dtype, compute, settings);
-        } else {
-            const TensixMath math = tensix_math(compute);
-            output = convolve_shards(
-                std::move(source), halo, weight, bias, conv, run_as(conv).window, *plan,
-                make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute, settings,
-                [=](std::span<const Tensor> outputs) {
-                    const Tensor& read = captured ? without_place(*captured, fewer) : values;
-                    compute_conv(read, weight, bias, conv, steps, math, outputs[0]);
-                });
-        }
-    } else if (as_matmul) {
-        const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));
-        const Tensor rows = ttnn::to_layout(sticks, Layout::TILE);
-        std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
-        if (settings.config.activation) {
-            activation.emplace(*settings.config.activation);
-        }
-        const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
-        output = ttnn::linear(
-            rows, weight, linear_bias, false, false, std::optional<const MemoryConfig>(dram()), dtype, std::nullopt, activation,
-            settings.compute);
-        if (settings.config.output_layout == Layout::ROW_MAJOR) {
-            output = ttnn::to_layout(output, Layout::ROW_MAJOR);
-        }
-    } else {
-        Tensor source = input;
-        Tensor image;  // TT-NN holds it until the end
-        if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
-            w.in_w % TILE_EDGE != 0) {
-            // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
-            image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
-            source = ttnn::reshape(image, flat_in);
-        } else if (input.logical_shape() != flat_in) {
-            source = ttnn::reshape(input, flat_in);
-        }
-        const Convolution as_run = run_as(conv);
-        const Layout layout = settings.config.output_layout;
-        const TensixMath math = tensix_math(compute);
-        const Kernel kernel = [=](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
-        const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
-        const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
-                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram, unit);
-        Settings chosen = settings;
-        chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
-        if (cut.slices > 1) {
-            // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
-            const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
-            const TensorSpec written = make_spec(layout == Layout::TILE && conv.out_w() > 1 ? image_out : flat_out, dtype, layout, dram());
-            output = run_sliced(source, weight, bias, conv, as_run, cut, written, chosen, kernel);
-            if (output.logical_shape() != flat_out) output = ttnn::reshape(output, flat_out);
-        } else {
-            halo = gather_halo(
-                source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
-                settings.config.config_tensors_in_dram);
-            const MemoryConfig sharded =
-                result_placement(cut.placement, conv.weights.out_channels)
-                    .memory_config(
-                        pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
-            output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
-            if (image.is_allocated()) source = Tensor();  // its place is the result's
-            if (to_dram) {
-                output = launch(
-                    {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output},
-                    {make_spec(flat_out, dtype, layout, dram())},
-                    [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
-            }
-        }
-    }
+    Tensor halo;
+    const bool as_matmul = !plan && (folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded())));
+    Tensor output = plan        ? run_on_shards(input, halo, *plan, pointwise, p)
+                    : as_matmul ? run_as_product(input, folding, p)
+                                : run_by_windows(input, halo, p);
     // From DRAM, TT-NN works through slices into an interleaved DRAM output, whatever memory_config says.
-    if ((!to_dram || as_matmul || plan) && settings.memory_config && *settings.memory_config != output.memory_config()) {
+    if ((!p.to_dram || as_matmul || plan) && settings.memory_config && *settings.memory_config != output.memory_config())
         output = ttnn::to_memory_config(output, *settings.memory_config);
-    }
     if (!plan) free_activation(input, settings);
     if (halo.is_allocated()) free_activation(halo, settings);  // the activation itself where no rows were gathered
-    return {output, conv.out_h(), conv.out_w(), weight, bias};
+    return {output, conv.out_h(), conv.out_w(), p.weight, p.bias};
 }
 
 Convolution geometry(

@@ -74,11 +74,8 @@ Bordered repeat_edges(ConvCall& call, const Convolution& conv) {
     return result;
 }
 
-}  // namespace
-
-void compute_conv(
-    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
-    const std::vector<UnaryStep>& steps, const TensixMath& math, const Tensor& output) {
+/// The library's geometry of a convolution.
+ConvCall library_call(const Convolution& conv) {
     const Window& w = conv.window;
     ConvCall call{
         .batch = w.batch,
@@ -100,7 +97,7 @@ void compute_conv(
         .pad_right = w.right,
         .groups = conv.weights.groups,
         .transposed = conv.weights.transposed,
-        .input = {raw_data(input), input.dtype(), nullptr},
+        .input = {},
         .weight = {}};
     if (!conv.weights.transposed) {
         // Rows and columns that no window reaches are not part of the library's geometry.
@@ -110,6 +107,17 @@ void compute_conv(
         call.pad_bottom = int64_t{w.bottom} - conv.output_padding[0];
         call.pad_right = int64_t{w.right} - conv.output_padding[1];
     }
+    return call;
+}
+
+}  // namespace
+
+void compute_conv(
+    const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Convolution& conv,
+    const std::vector<UnaryStep>& steps, const TensixMath& math, const Tensor& output) {
+    const Window& w = conv.window;
+    ConvCall call = library_call(conv);
+    call.input = {raw_data(input), input.dtype(), nullptr};
     const auto dense = dense_weights(weight, conv.weights);
     call.weight = {dense->data(), weight.dtype(), dense};
     std::optional<F32Values> numbers;  // whole numbers are multiplied in float32

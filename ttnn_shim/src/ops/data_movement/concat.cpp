@@ -94,6 +94,27 @@ bool padded_rows_fit(const std::vector<Tensor>& tensors, uint64_t total) {
     return DEEP * tiles * tile_bytes(tensors[0].dtype()) <= device_of(tensors[0])->shim().allocator().circular_buffer_space();
 }
 
+void join(const std::vector<Tensor>& tensors, uint32_t axis, unsigned int groups, const Tensor& output) {
+    const Shape& result = output.logical_shape();
+    const uint64_t total = result[at(axis)];
+    std::byte* target = mutable_raw_data(output);
+    const size_t bytes = stored_bytes(output.dtype());
+    const auto strides = signed_strides(result);
+    const auto inner = strides[axis];
+    const size_t outer = result.volume() == 0 ? 0 : result.volume() / (total * static_cast<uint64_t>(inner));
+    int64_t begin = 0;
+    for (unsigned int group = 0; group < groups; ++group) {  // groups interleave: part g of every tensor, then part g + 1
+        for (const Tensor& tensor : tensors) {
+            const auto run = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) / groups * inner;
+            const auto row = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) * inner;
+            strided_copy(
+                bytes, raw_data(tensor) + group * run * static_cast<int64_t>(bytes), target + begin * static_cast<int64_t>(bytes),
+                {{outer, row, static_cast<int64_t>(total) * inner}, {static_cast<size_t>(run), 1, 1}});
+            begin += run;
+        }
+    }
+}
+
 }  // namespace
 
 namespace ttnn {
@@ -172,24 +193,7 @@ Tensor concat(
     const Shape result = shape_of(extents);
     return launch(
         {.op = strategy::Concat{.dim = axis}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
-        [=](std::span<const Tensor> outputs) {
-            std::byte* target = mutable_raw_data(outputs[0]);
-            const size_t bytes = stored_bytes(first.dtype());
-            const auto strides = signed_strides(result);
-            const auto inner = strides[axis];
-            const size_t outer = result.volume() == 0 ? 0 : result.volume() / (total * static_cast<uint64_t>(inner));
-            int64_t begin = 0;
-            for (unsigned int group = 0; group < groups; ++group) {  // groups interleave: part g of every tensor, then part g + 1
-                for (const Tensor& tensor : tensors) {
-                    const auto run = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) / groups * inner;
-                    const auto row = static_cast<int64_t>(tensor.logical_shape()[at(axis)]) * inner;
-                    strided_copy(
-                        bytes, raw_data(tensor) + group * run * static_cast<int64_t>(bytes), target + begin * static_cast<int64_t>(bytes),
-                        {{outer, row, static_cast<int64_t>(total) * inner}, {static_cast<size_t>(run), 1, 1}});
-                    begin += run;
-                }
-            }
-        })[0];
+        [=](std::span<const Tensor> outputs) { join(tensors, axis, groups, outputs[0]); })[0];
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int dim) {

@@ -118,6 +118,15 @@ bool must_gather(const Tensor& input, const MemoryConfig& target, const Bounds& 
     return shape.rank() >= 2 && (ragged_width || shape[-2] % TILE_SIDE != 0) && !stays;
 }
 
+Tensor sliced_on_host(const Tensor& input, const Bounds& b, bool whole) {
+    check_ends(b, input.logical_shape());
+    if (whole) return input;
+    const TensorSpec spec = make_spec(shape_of(b.extents()), input.dtype(), input.layout());
+    auto values = new_values(spec);
+    if (has_values(input)) Cut(input.logical_shape(), b).copy(input, values->data(), spec.logical_shape().volume());
+    return make_host_tensor(spec, values);
+}
+
 Tensor sliced(
     const Tensor& input, const Bounds& given, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
     OpScope scope("ttnn.slice");
@@ -130,14 +139,7 @@ Tensor sliced(
     const bool stepped = std::any_of(b.steps.begin(), b.steps.end(), [](int64_t step) { return step != 1; });
     const bool whole = !stepped && std::all_of(given.begins.begin(), given.begins.end(), [](int64_t begin) { return begin == 0; }) &&
                        std::equal(given.ends.begin(), given.ends.end(), shape.begin());
-    if (!is_on_device(input)) {
-        check_ends(b, shape);
-        if (whole) return input;
-        const TensorSpec spec = make_spec(result, input.dtype(), input.layout());
-        auto values = new_values(spec);
-        if (has_values(input)) Cut(shape, b).copy(input, values->data(), result.volume());
-        return make_host_tensor(spec, values);
-    }
+    if (!is_on_device(input)) return sliced_on_host(input, b, whole);
     check_device_tensor(input, "input_tensor");
     const MemoryConfig asked = output ? output->memory_config() : memory_config.value_or(input.memory_config());
     MemoryConfig target = asked;

@@ -285,6 +285,23 @@ Tensor narrow(const Tensor& input, int dim, int start, uint32_t length) {
         })[0];
 }
 
+namespace {
+/// `input` at `before` in a tensor of shape `result`, `value` around it.
+void write_padded(const Tensor& input, const Shape& result, const std::vector<int64_t>& before, float value, std::byte* target) {
+    const Shape& shape = input.logical_shape();
+    const size_t bytes = stored_bytes(input.dtype());
+    fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), value).data());
+    const auto strides = signed_strides(result), own = signed_strides(shape);
+    std::vector<StridedDim> dims;
+    int64_t offset = 0;
+    for (size_t i = 0; i < shape.rank(); ++i) {
+        offset += before[i] * strides[i];
+        dims.push_back({shape[at(i)], own[i], strides[i]});
+    }
+    strided_copy(bytes, raw_data(input), target + offset * static_cast<int64_t>(bytes), dims);
+}
+}  // namespace
+
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>& grids) {
@@ -315,18 +332,7 @@ Tensor pad(
     }
     if (!any) return memory_config && *memory_config != input.memory_config() ? ttnn::to_memory_config(input, *memory_config) : input;
     const Shape result = shape_of(extents);
-    const auto fill = [=](std::byte* target) {
-        const size_t bytes = stored_bytes(input.dtype());
-        fill_elements(bytes, target, result.volume(), encode_value(input.dtype(), value).data());
-        const auto strides = signed_strides(result), own = signed_strides(shape);
-        std::vector<StridedDim> dims;
-        int64_t offset = 0;
-        for (size_t i = 0; i < shape.rank(); ++i) {
-            offset += before[i] * strides[i];
-            dims.push_back({shape[at(i)], own[i], strides[i]});
-        }
-        strided_copy(bytes, raw_data(input), target + offset * static_cast<int64_t>(bytes), dims);
-    };
+    const auto fill = [=](std::byte* target) { write_padded(input, result, before, value, target); };
     if (!is_on_device(input)) {
         const TensorSpec spec = make_spec(result, input.dtype(), input.layout());
         auto values = new_values(spec);

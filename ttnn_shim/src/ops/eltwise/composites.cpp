@@ -24,6 +24,19 @@ Tensor padded_tiles(const Tensor& tensor) {
     return ttnn::tilize_with_val_padding(tensor, padded, 0.0F, tensor.memory_config());
 }
 
+/// The program is placed on the shards' cores, its arguments on as many from the first on: row by row, block shards by columns.
+void check_first_cores(const Tensor& a) {
+    const CoreRangeSet& cores = a.memory_config().shard_spec()->grid;
+    const bool block = a.memory_config().memory_layout() == TensorMemoryLayout::BLOCK_SHARDED;
+    const size_t line = block ? cores.ranges().front().end_coord.y + 1 : device_of(a)->shim().grid().x;
+    for (size_t i = 0; i < cores.num_cores(); ++i) {
+        const CoreCoord core = block ? CoreCoord(i / line, i % line) : CoreCoord(i % line, i / line);
+        SHIM_CHECK(
+            cores.contains(core), "input_a: shards must lie on the first cores, {}, got {} without core {}-{}",
+            block ? "column by column" : "row by row", cores.str(), core.x, core.y);
+    }
+}
+
 /// The old broadcasting op: the first row (H), column (W) or value (HW) of the second operand's matrices, or of its one matrix.
 Tensor bcast(const arguments::bcast& args) {
     const OpScope scope("ttnn.bcast");
@@ -58,18 +71,7 @@ Tensor bcast(const arguments::bcast& args) {
                      : layout == target_memory.memory_layout() &&
                            (layout == TensorMemoryLayout::INTERLEAVED || layout == TensorMemoryLayout::HEIGHT_SHARDED),
         "input_a: memory layout {} is not supported along {} with a result in {}", layout, dim, target_memory.memory_layout());
-    if (a.is_sharded() && dim == "H") {
-        // The program is placed on the shards' cores, its arguments on as many from the first on: row by row, block shards by columns.
-        const CoreRangeSet& cores = a.memory_config().shard_spec()->grid;
-        const bool block = layout == TensorMemoryLayout::BLOCK_SHARDED;
-        const size_t line = block ? cores.ranges().front().end_coord.y + 1 : device_of(a)->shim().grid().x;
-        for (size_t i = 0; i < cores.num_cores(); ++i) {
-            const CoreCoord core = block ? CoreCoord(i / line, i % line) : CoreCoord(i % line, i / line);
-            SHIM_CHECK(
-                cores.contains(core), "input_a: shards must lie on the first cores, {}, got {} without core {}-{}",
-                block ? "column by column" : "row by row", cores.str(), core.x, core.y);
-        }
-    }
+    if (a.is_sharded() && dim == "H") check_first_cores(a);
     const Shape &shape = a.logical_shape(), &other = b.logical_shape();
     const auto matrices = [](const Shape& padded) {
         uint64_t count = 1;

@@ -177,6 +177,35 @@ std::optional<UnaryOpType> unary_form(BinaryOpType op) {
 
 DataType binary_result_dtype(DataType a, const std::variant<Scalar, DataType>& b, BinaryOpType op) { return policy_of(a, b, op).result; }
 
+namespace {
+
+/// The device operation on these tensors; null: a number.
+strategy::Binary described(BinaryOpType op, const Tensor* ta, const Tensor* tb, const BinaryOptions& options) {
+    const Tensor& lead = ta != nullptr ? *ta : *tb;
+    std::vector<std::string> post;
+    for (const UnaryStep& step : options.post) post.emplace_back(unary_name(step.op_type));
+    const auto chain = [](UnarySteps steps) -> std::optional<std::vector<std::string>> {
+        if (steps.empty()) return std::nullopt;
+        std::vector<std::string> names;
+        for (const UnaryStep& step : steps) names.emplace_back(unary_name(step.op_type));
+        return names;
+    };
+    const bool first = ta != nullptr;  // a number as the first operand: the tensor's functions are those of the only operand
+    const bool fpu = (op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL) && lead.dtype() != DataType::FLOAT32 &&
+                     !is_integer(lead.dtype());
+    const std::string kind = ta != nullptr && tb != nullptr ? broadcast_kind(ta->logical_shape(), tb->logical_shape()) : "NONE";
+    return {
+        .op = std::string(binary_name(op)),
+        .broadcast = kind,
+        .is_sfpu = !fpu,
+        .scalar = ta == nullptr || tb == nullptr,
+        .pre_ops = chain(first ? options.left : options.right),
+        .pre_ops_b = first ? chain(options.right) : std::nullopt,
+        .post_ops = post};
+}
+
+}  // namespace
+
 Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& given_b, BinaryOpType op, const BinaryOptions& options) {
     OpScope scope(op_name);
     Operand a = given_a, b = given_b;
@@ -240,34 +269,12 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     check_empty_shards(lead, pair ? tb : nullptr, memory_config);
     const TensorSpec spec = options.output ? output_spec(*options.output, shape) : make_spec(shape, dtype, lead.layout(), memory_config);
 
-    std::vector<std::string> post;
-    for (const UnaryStep& step : options.post) post.emplace_back(unary_name(step.op_type));
-    const auto chain = [](UnarySteps steps) -> std::optional<std::vector<std::string>> {
-        if (steps.empty()) return std::nullopt;
-        std::vector<std::string> names;
-        for (const UnaryStep& step : steps) names.emplace_back(unary_name(step.op_type));
-        return names;
-    };
-    const bool first = ta != nullptr;  // a number as the first operand: the tensor's functions are those of the only operand
     std::vector<Tensor> inputs;
     if (ta != nullptr) inputs.push_back(*ta);
     if (tb != nullptr) inputs.push_back(*tb);
-    const bool fpu = (op == BinaryOpType::ADD || op == BinaryOpType::SUB || op == BinaryOpType::MUL) && lead.dtype() != DataType::FLOAT32 &&
-                     !is_integer(lead.dtype());
-    const std::string kind = ta != nullptr && tb != nullptr ? broadcast_kind(ta->logical_shape(), tb->logical_shape()) : "NONE";
     const auto owned = [](UnarySteps steps) { return std::vector<UnaryStep>(steps.begin(), steps.end()); };
     const Tensor result = launch(
-        {.op =
-             strategy::Binary{
-                 .op = std::string(binary_name(op)),
-                 .broadcast = kind,
-                 .is_sfpu = !fpu,
-                 .scalar = ta == nullptr || tb == nullptr,
-                 .pre_ops = chain(first ? options.left : options.right),
-                 .pre_ops_b = first ? chain(options.right) : std::nullopt,
-                 .post_ops = post},
-         .name = "BinaryNgDeviceOperation"},
-        inputs, {spec},
+        {.op = described(op, ta, tb, options), .name = "BinaryNgDeviceOperation"}, inputs, {spec},
         [a, b, op, integer, left = owned(options.left), right = owned(options.right),
          post = owned(options.post)](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {left, right, post}, integer); },
         {options.output})[0];

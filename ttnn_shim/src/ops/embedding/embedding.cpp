@@ -12,6 +12,40 @@
 
 using namespace ttnn_shim;
 
+namespace {
+
+void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const std::optional<int>& padding_idx, const Tensor& output) {
+    const size_t width = table[-1], vocabulary = table[-2], count = ids.logical_volume();
+    const bool wide = ids.dtype() == DataType::UINT32;
+    const auto* exact = wide ? data<uint32_t>(ids).data() : nullptr;
+    const auto* rounded = wide ? nullptr : data<bfloat16>(ids).data();
+    const std::byte* source = raw_data(values);
+    std::byte* target = mutable_raw_data(output);
+    const size_t bytes = stored_bytes(output.dtype());
+    if (vocabulary == 0) {  // nothing to look up
+        std::memset(target, 0, count * width * bytes);
+        return;
+    }
+    parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
+        std::vector<float> row(width);
+        for (size_t i = begin; i < end; ++i) {
+            const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
+            SHIM_CHECK(
+                id >= 0 && id < static_cast<int64_t>(vocabulary), "input_tensor: index {} at position {} is outside the table of {} rows",
+                id, i, vocabulary);
+            if (output.dtype() == DataType::BFLOAT16) {
+                std::memcpy(target + i * width * 2, source + static_cast<size_t>(id) * width * 2, width * 2);
+            } else {
+                load_f32(DataType::BFLOAT16, source + static_cast<size_t>(id) * width * 2, row.data(), width);
+                store_f32(output.dtype(), row.data(), target + i * width * bytes, width);
+            }
+            if (padding_idx && id == *padding_idx) std::memset(target + i * width * bytes, 0, width * bytes);
+        }
+    });
+}
+
+}  // namespace
+
 namespace ttnn {
 
 Tensor embedding(
@@ -46,7 +80,6 @@ Tensor embedding(
         extents = {sequence == 0 ? 0 : static_cast<uint32_t>(input.logical_volume() / sequence), sequence, table[-1]};
     }
     // the program reads row-major rows: a tiled table costs a conversion
-    const Tensor& rows = input;
     const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;
     const Layout result_layout = layout.value_or(weight.layout());
     const Shape shape = shape_of(extents);
@@ -71,38 +104,9 @@ Tensor embedding(
                 table[-1] % shard->shape[1] == 0,
             "memory_config: expected shards of whole tiles that divide {} rows of {}, got {}", input.logical_volume(), table[-1], memory);
     const Tensor looked_up = launch(
-        {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {rows, values},
+        {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {input, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
-        [=](std::span<const Tensor> outputs) {
-            const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
-            const bool wide = rows.dtype() == DataType::UINT32;
-            const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
-            const auto* rounded = wide ? nullptr : data<bfloat16>(rows).data();
-            const std::byte* source = raw_data(values);
-            std::byte* target = mutable_raw_data(outputs[0]);
-            const size_t bytes = stored_bytes(outputs[0].dtype());
-            if (vocabulary == 0) {  // nothing to look up
-                std::memset(target, 0, count * width * bytes);
-                return;
-            }
-            parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
-                std::vector<float> row(width);
-                for (size_t i = begin; i < end; ++i) {
-                    const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
-                    SHIM_CHECK(
-                        id >= 0 && id < static_cast<int64_t>(vocabulary),
-                        "input_tensor: index {} at position {} is outside the table of {} rows", id, i, vocabulary);
-                    if (outputs[0].dtype() == DataType::BFLOAT16) {
-                        std::memcpy(target + i * width * 2, source + static_cast<size_t>(id) * width * 2, width * 2);
-                    } else {
-                        load_f32(DataType::BFLOAT16, source + static_cast<size_t>(id) * width * 2, row.data(), width);
-                        store_f32(outputs[0].dtype(), row.data(), target + i * width * bytes, width);
-                    }
-                    if (padding_idx && id == *padding_idx) std::memset(target + i * width * bytes, 0, width * bytes);
-                }
-            });
-        },
-        {output})[0];
+        [=](std::span<const Tensor> outputs) { look_up(input, values, table, padding_idx, outputs[0]); }, {output})[0];
     const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
     return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
 }

@@ -113,12 +113,8 @@ Tensor batch_norm(
         {output})[0];
 }
 
-Tensor group_norm(
-    const Tensor& input, int num_groups, float epsilon, const std::optional<Tensor>& input_mask, const std::optional<Tensor>& weight,
-    const std::optional<Tensor>& bias, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> dtype,
-    std::optional<CoreGrid> core_grid, std::optional<bool> inplace, std::optional<Layout> output_layout, std::optional<int>,
-    std::optional<ComputeKernelConfig> compute, const std::optional<Tensor>&, bool) {
-    OpScope scope("ttnn.group_norm");
+namespace {
+void check_image(const Tensor& input, int num_groups, const std::optional<CoreGrid>& core_grid) {
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(shape.rank() == 4 && shape[1] == 1, "input_tensor: expected shape [N, 1, H*W, C], got {}", shape);
@@ -142,6 +138,18 @@ Tensor group_norm(
     SHIM_CHECK(
         input.dtype() == DataType::BFLOAT16 || input.dtype() == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32, got {}",
         input.dtype());
+}
+}  // namespace
+
+Tensor group_norm(
+    const Tensor& input, int num_groups, float epsilon, const std::optional<Tensor>& input_mask, const std::optional<Tensor>& weight,
+    const std::optional<Tensor>& bias, const std::optional<MemoryConfig>& memory_config, std::optional<DataType> dtype,
+    std::optional<CoreGrid> core_grid, std::optional<bool> inplace, std::optional<Layout> output_layout, std::optional<int>,
+    std::optional<ComputeKernelConfig> compute, const std::optional<Tensor>&, bool) {
+    OpScope scope("ttnn.group_norm");
+    check_image(input, num_groups, core_grid);
+    const Shape& shape = input.logical_shape();
+    const uint32_t channels = shape[3];
     // Each core reads whole rows of 32: its channels may be followed by padding up to the next row.
     const auto& shards = input.memory_config().shard_spec();
     const uint32_t part = shards ? std::min(shards->shape[1], channels) : channels;

@@ -106,16 +106,7 @@ void check_config(
     SHIM_CHECK(config.subblock_w <= registers, "program_config: subblock_w {} does not fit {} registers", config.subblock_w, registers);
 }
 
-Tensor normalize(
-    const char* op_name, bool rms, const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias,
-    const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
-    const std::optional<const ttnn::prim::LayerNormProgramConfig>& program_config,
-    const std::optional<const ttnn::ComputeKernelConfig>& compute) {
-    OpScope scope(op_name);
-    check_device_tensor(input, "input_tensor");
-    SHIM_CHECK(!rms || input.layout() == Layout::TILE, "input_tensor: expected TILE layout, got {}", input.layout());
-    if (input.logical_volume() == 0 && input.logical_shape().rank() > 0)  // no program
-        return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
+void check_input(const Tensor& input, bool rms, bool residual) {
     SHIM_CHECK(
         is_floating_point(input.dtype()) && input.dtype() != DataType::BFLOAT4_B,
         "input_tensor: expected FLOAT32, BFLOAT16 or BFLOAT8_B, got {}", input.dtype());
@@ -131,6 +122,20 @@ Tensor normalize(
     SHIM_CHECK(
         input.layout() == Layout::TILE || shape[-1] % tt::constants::TILE_WIDTH == 0,
         "input_tensor: rows in ROW_MAJOR layout need a multiple of 32 values, got shape {}", shape);
+}
+
+Tensor normalize(
+    const char* op_name, bool rms, const Tensor& input, float epsilon, const OptionalConst& weight, const OptionalConst& bias,
+    const OptionalConst& residual, const std::optional<MemoryConfig>& memory_config,
+    const std::optional<const ttnn::prim::LayerNormProgramConfig>& program_config,
+    const std::optional<const ttnn::ComputeKernelConfig>& compute) {
+    OpScope scope(op_name);
+    check_device_tensor(input, "input_tensor");
+    SHIM_CHECK(!rms || input.layout() == Layout::TILE, "input_tensor: expected TILE layout, got {}", input.layout());
+    if (input.logical_volume() == 0 && input.logical_shape().rank() > 0)  // no program
+        return ttnn::clone(input, std::nullopt, memory_config, std::nullopt);
+    check_input(input, rms, residual.has_value());
+    const Shape& shape = input.logical_shape();
     check_shards(input, memory_config);
     SHIM_CHECK(
         !weight || !bias || weight->layout() == bias->layout(), "weight and bias: expected one layout, got {} and {}", weight->layout(),

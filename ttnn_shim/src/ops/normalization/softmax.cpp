@@ -154,6 +154,45 @@ Tensor softmax_of_nothing(const Tensor& input, const Softmax& o, bool plain) {
     return input;
 }
 
+/// read_as: what the rows of the mask are broadcast to.
+void softmax_values(
+    const Tensor& input, uint32_t dim, const Softmax& o, const std::optional<Tensor>& rows_of_mask, const Shape& read_as,
+    const Tensor& output) {
+    const Shape& shape = input.logical_shape();
+    const auto& kernel = kernels::kernel_set();
+    const size_t size = shape[static_cast<int32_t>(dim)];
+    size_t inner = 1;
+    for (size_t i = dim + 1; i < shape.rank(); ++i) inner *= shape[static_cast<int32_t>(i)];
+    if (inner != 1) return softmax_columns(input, output, size, inner, o.stable);
+    const auto half = [](const Tensor& tensor) { return tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()); };
+    if (half(input) && half(output) && !o.scale && !o.mask && !o.causal && size != 0) {
+        auto* target = reinterpret_cast<uint16_t*>(mutable_raw_data(output));  // first: in place, it may move the values
+        const auto* source = reinterpret_cast<const uint16_t*>(raw_data(input));
+        parallel_for(input.logical_volume() / size, std::max<size_t>(1, 4096 / size), [&](size_t begin, size_t end) {
+            std::vector<float> scratch(size);
+            for (size_t r = begin; r < end; ++r)
+                kernel.softmax_row_bf16(source + r * size, scratch.data(), target + r * size, size, o.stable);
+        });
+        return;
+    }
+    std::optional<BlockReader<float>> mask;
+    if (rows_of_mask) mask.emplace(*rows_of_mask, read_as.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
+    const size_t rows = shape.rank() >= 2 ? shape[-2] : 1, mask_rows = shape.rank() >= 2 ? read_as[-2] : 1;
+    for_each_row(input, output, size, [&](size_t index, float* row) {
+        if (o.scale) kernel.scale_row(row, size, *o.scale);
+        if (mask) {
+            thread_local std::vector<float> scratch;
+            scratch.resize(size);
+            const size_t read = mask_rows == rows ? index : index / rows * mask_rows;
+            kernel.axpy_row(mask->read(read * size, size, scratch.data()), row, size, 1.0F);
+        }
+        if (o.causal && !mask) {
+            for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
+        }
+        kernel.softmax_row(row, row, size, o.stable);
+    });
+}
+
 Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     OpScope scope(op_name);
     check_device_tensor(input, "input_tensor");
@@ -226,41 +265,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     }
     return launch(
         {.op = std::move(attributes), .compute = compute, .name = "SoftmaxDeviceOperation"}, inputs, {spec},
-        [=](std::span<const Tensor> outputs) {
-            const auto& kernel = kernels::kernel_set();
-            const size_t size = shape[static_cast<int32_t>(dim)];
-            size_t inner = 1;
-            for (size_t i = dim + 1; i < shape.rank(); ++i) inner *= shape[static_cast<int32_t>(i)];
-            if (inner != 1) return softmax_columns(input, outputs[0], size, inner, o.stable);
-            const auto half = [](const Tensor& tensor) { return tensor.dtype() == DataType::BFLOAT16 || is_block_float(tensor.dtype()); };
-            if (half(input) && half(outputs[0]) && !o.scale && !o.mask && !o.causal && size != 0) {
-                auto* target = reinterpret_cast<uint16_t*>(mutable_raw_data(outputs[0]));  // first: in place, it may move the values
-                const auto* source = reinterpret_cast<const uint16_t*>(raw_data(input));
-                parallel_for(input.logical_volume() / size, std::max<size_t>(1, 4096 / size), [&](size_t begin, size_t end) {
-                    std::vector<float> scratch(size);
-                    for (size_t r = begin; r < end; ++r)
-                        kernel.softmax_row_bf16(source + r * size, scratch.data(), target + r * size, size, o.stable);
-                });
-                return;
-            }
-            std::optional<BlockReader<float>> mask;
-            if (rows_of_mask) mask.emplace(*rows_of_mask, read_as.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
-            const size_t rows = shape.rank() >= 2 ? shape[-2] : 1, mask_rows = shape.rank() >= 2 ? read_as[-2] : 1;
-            for_each_row(input, outputs[0], size, [&](size_t index, float* row) {
-                if (o.scale) kernel.scale_row(row, size, *o.scale);
-                if (mask) {
-                    thread_local std::vector<float> scratch;
-                    scratch.resize(size);
-                    const size_t read = mask_rows == rows ? index : index / rows * mask_rows;
-                    kernel.axpy_row(mask->read(read * size, size, scratch.data()), row, size, 1.0F);
-                }
-                if (o.causal && !mask) {
-                    for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
-                }
-                kernel.softmax_row(row, row, size, o.stable);
-            });
-        },
-        preallocated)[0];
+        [=](std::span<const Tensor> outputs) { softmax_values(input, dim, o, rows_of_mask, read_as, outputs[0]); }, preallocated)[0];
 }
 
 std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn::SoftmaxProgramConfig& config) {

@@ -212,6 +212,40 @@ Tensor accumulated(
         {out})[0];
 }
 
+void argmax_values(const Tensor& input, const Lines& lines, const Tensor& output) {
+    auto target = mutable_data<uint32_t>(output);
+    auto run = [&](auto zero, auto load) {
+        using T = decltype(zero);
+        parallel_for(lines.count, std::max<size_t>(1, 8192 / lines.size), [&](size_t begin, size_t end) {
+            std::vector<T> line(lines.size);
+            for (size_t l = begin; l < end; ++l) {
+                load(lines, l, line.data());
+                size_t best = 0;
+                for (size_t i = 1; i < lines.size; ++i) {
+                    const bool nan = line[best] != line[best];
+                    if (!nan && (line[i] > line[best] || line[i] != line[i])) best = i;
+                }
+                target[l] = static_cast<uint32_t>(best);
+            }
+        });
+    };
+    const std::byte* source = raw_data(input);
+    const size_t bytes = stored_bytes(input.dtype());
+    if (is_integer(input.dtype())) {
+        run(int64_t{0}, [&](const Lines& s, size_t l, int64_t* line) {
+            for (size_t i = 0; i < s.size; ++i) load_i64(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
+        });
+    } else {
+        run(0.0F, [&](const Lines& s, size_t l, float* line) {
+            if (s.stride == 1) {
+                load_f32(input.dtype(), source + s.offset(l) * bytes, line, s.size);
+            } else {
+                for (size_t i = 0; i < s.size; ++i) load_f32(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
+            }
+        });
+    }
+}
+
 }  // namespace
 
 namespace ttnn {
@@ -270,41 +304,7 @@ Tensor argmax(
         {make_spec(
             shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR,
             memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
-        [=](std::span<const Tensor> outputs) {
-            auto target = mutable_data<uint32_t>(outputs[0]);
-            auto run = [&](auto zero, auto load) {
-                using T = decltype(zero);
-                parallel_for(lines.count, std::max<size_t>(1, 8192 / lines.size), [&](size_t begin, size_t end) {
-                    std::vector<T> line(lines.size);
-                    for (size_t l = begin; l < end; ++l) {
-                        load(lines, l, line.data());
-                        size_t best = 0;
-                        for (size_t i = 1; i < lines.size; ++i) {
-                            const bool nan = line[best] != line[best];
-                            if (!nan && (line[i] > line[best] || line[i] != line[i])) best = i;
-                        }
-                        target[l] = static_cast<uint32_t>(best);
-                    }
-                });
-            };
-            const std::byte* source = raw_data(input);
-            const size_t bytes = stored_bytes(input.dtype());
-            if (is_integer(input.dtype())) {
-                run(int64_t{0}, [&](const Lines& s, size_t l, int64_t* line) {
-                    for (size_t i = 0; i < s.size; ++i) load_i64(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
-                });
-            } else {
-                run(0.0F, [&](const Lines& s, size_t l, float* line) {
-                    if (s.stride == 1) {
-                        load_f32(input.dtype(), source + s.offset(l) * bytes, line, s.size);
-                    } else {
-                        for (size_t i = 0; i < s.size; ++i)
-                            load_f32(input.dtype(), source + (s.offset(l) + i * s.stride) * bytes, line + i, 1);
-                    }
-                });
-            }
-        },
-        {output})[0];
+        [=](std::span<const Tensor> outputs) { argmax_values(input, lines, outputs[0]); }, {output})[0];
 }
 
 std::vector<Tensor> topk(

@@ -149,6 +149,59 @@ AttentionMath attention_math(const Program& program, const Tensor& q, const Tens
     return result;
 }
 
+namespace {
+
+/// Lines of queries that one thread computes together: `rows` of each of `count` units, all against the keys of one pair of heads.
+struct QueryLines {
+    int64_t count, rows, first_row, pair, last_key, key_block;
+};
+
+void attend_lines(
+    const AttentionShape& s, const Operands& o, const QueryLines& q, float* score, bfloat16* weight, float* result,
+    std::vector<Running>& running) {
+    const auto [count, rows, first_row, pair, last_key, key_block] = q;
+    const int64_t lines = count * rows;
+    running.assign(static_cast<size_t>(lines), {});
+    if (o.sink != nullptr) {
+        for (int64_t line = 0; line < lines; ++line) {
+            // The kernel scales sinks as it scales scores.
+            const float value = o.sink[(first_row + line) / s.queries % s.heads] * (scales_first(o) ? o.scale : 1.0F);
+            running[static_cast<size_t>(line)] = {value, value == -INFINITY ? 0.0F : 1.0F};
+        }
+    }
+    for (int64_t key = 0; key < last_key; key += key_block) {
+        const int64_t keys = std::min(key_block, last_key - key);
+        MatmulCall call;
+        if (count > 1) call.batch = call.batch_a = call.batch_b = {count};
+        call.m = rows;
+        call.k = s.depth;
+        call.n = keys;
+        call.transpose_b = true;
+        call.a = {o.q + first_row * s.depth * 2, DataType::BFLOAT16, nullptr};
+        call.b = {o.k + (pair * s.keys + key) * s.depth * 2, DataType::BFLOAT16, nullptr};
+        call.c = score;
+        call.c_dtype = DataType::FLOAT32;
+        matmul_in_thread(call);
+        for (int64_t line = 0; line < lines; ++line) {
+            const float shrink = weigh(
+                s, o, (first_row + line) / s.queries, (first_row + line) % s.queries, {key, keys, score + line * keys},
+                weight + line * keys, running[static_cast<size_t>(line)]);
+            if (key > 0 && shrink != 1.0F)
+                kernels::kernel_set().scale_row(result + line * s.depth_v, static_cast<size_t>(s.depth_v), shrink);
+        }
+        call.k = keys;
+        call.n = s.depth_v;
+        call.transpose_b = false;
+        call.a = {weight, DataType::BFLOAT16, nullptr};
+        call.b = {o.v + (pair * s.keys + key) * s.depth_v * 2, DataType::BFLOAT16, nullptr};
+        call.c = result;
+        call.accumulate = key > 0;
+        matmul_in_thread(call);
+    }
+}
+
+}  // namespace
+
 void attend(
     const AttentionShape& s, const AttentionMath& a, const void* q, const void* k, const void* v, void* output, DataType output_dtype,
     float scale, const ScoreMask& mask, const float* sink) {
@@ -194,46 +247,9 @@ void attend(
             const int64_t count = std::min(plan.pairs, plan.units - unit);
             const int64_t row = (plan.row_blocks - 1 - item % plan.row_blocks) * plan.item_rows;  // long causal rows first
             const int64_t rows = std::min(plan.item_rows, plan.unit_rows - row);
-            const int64_t first_row = unit * plan.unit_rows + row, lines = count * rows, pair = unit / units_per_pair;
-            const auto query_of = [&](int64_t line) { return (first_row + line) % s.queries; };
+            const int64_t first_row = unit * plan.unit_rows + row, pair = unit / units_per_pair;
             const int64_t last_key = s.causal && heads_per_unit == 1 ? std::min(s.keys, row + rows) : s.keys;
-            running.assign(static_cast<size_t>(lines), {});
-            if (o.sink != nullptr) {
-                for (int64_t line = 0; line < lines; ++line) {
-                    // The kernel scales sinks as it scales scores.
-                    const float value = o.sink[(first_row + line) / s.queries % s.heads] * (scales_first(o) ? o.scale : 1.0F);
-                    running[static_cast<size_t>(line)] = {value, value == -INFINITY ? 0.0F : 1.0F};
-                }
-            }
-            for (int64_t key = 0; key < last_key; key += plan.key_block) {
-                const int64_t keys = std::min(plan.key_block, last_key - key);
-                MatmulCall call;
-                if (count > 1) call.batch = call.batch_a = call.batch_b = {count};
-                call.m = rows;
-                call.k = s.depth;
-                call.n = keys;
-                call.transpose_b = true;
-                call.a = {o.q + first_row * s.depth * 2, DataType::BFLOAT16, nullptr};
-                call.b = {o.k + (pair * s.keys + key) * s.depth * 2, DataType::BFLOAT16, nullptr};
-                call.c = score;
-                call.c_dtype = DataType::FLOAT32;
-                matmul_in_thread(call);
-                for (int64_t line = 0; line < lines; ++line) {
-                    const float shrink = weigh(
-                        s, o, (first_row + line) / s.queries, query_of(line), {key, keys, score + line * keys}, weight + line * keys,
-                        running[static_cast<size_t>(line)]);
-                    if (key > 0 && shrink != 1.0F)
-                        kernels::kernel_set().scale_row(result + line * s.depth_v, static_cast<size_t>(s.depth_v), shrink);
-                }
-                call.k = keys;
-                call.n = s.depth_v;
-                call.transpose_b = false;
-                call.a = {weight, DataType::BFLOAT16, nullptr};
-                call.b = {o.v + (pair * s.keys + key) * s.depth_v * 2, DataType::BFLOAT16, nullptr};
-                call.c = result;
-                call.accumulate = key > 0;
-                matmul_in_thread(call);
-            }
+            attend_lines(s, o, {count, rows, first_row, pair, last_key, plan.key_block}, score, weight, result, running);
             finish(o, result, running, first_row, s.depth_v);
         }
     });

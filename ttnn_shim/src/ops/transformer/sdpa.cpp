@@ -61,6 +61,23 @@ void join_heads(std::span<const std::byte> heads, const Shape& query, size_t lin
         std::copy_n(heads.data() + at * line, line, to + ((batch * rows + row) * count + head) * line);
     }
 }
+/// The mask of queries `sq` and keys `sk`.
+void check_mask(const Tensor& attn_mask, const Shape& sq, const Shape& sk) {
+    const Shape& sm = attn_mask.logical_shape();
+    check_device_tensor(attn_mask, "attn_mask", Layout::TILE);
+    SHIM_CHECK(
+        attn_mask.dtype() == DataType::BFLOAT16 || is_block_float(attn_mask.dtype()),
+        "attn_mask: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", attn_mask.dtype());
+    SHIM_CHECK(
+        attn_mask.memory_config().buffer_type() == BufferType::DRAM, "attn_mask: expected a tensor in DRAM, got {}",
+        attn_mask.memory_config());
+    SHIM_CHECK(
+        sm.rank() == 4 && (sm[0] == 1 || sm[0] == sq[0]) && (sm[1] == 1 || sm[1] == sq[1]),
+        "attn_mask: expected shape [1 or {}, 1 or {}, {}, {}], got {}", sq[0], sq[1], sq[2], sk[2], sm);
+    SHIM_CHECK(
+        sm[2] == sq[2] && sm[3] == sk[2], "attn_mask: expected {} rows and {} columns (no broadcast), got shape {}", sq[2], sk[2], sm);
+}
+
 }  // namespace
 
 namespace ttnn::transformer {
@@ -88,21 +105,7 @@ Tensor scaled_dot_product_attention(
     SHIM_CHECK(sk[3] == sq[3], "input_tensor_k: expected head dimension {}, got {} (is the key transposed?)", sq[3], sk[3]);
     SHIM_CHECK(!is_causal || !attn_mask, "attn_mask: not allowed when is_causal is True (the default); pass is_causal=False");
     SHIM_CHECK(!is_causal || sq[2] == sk[2], "is_causal: expected equal query and key lengths, got {} and {}", sq[2], sk[2]);
-    if (attn_mask) {
-        const Shape& sm = attn_mask->logical_shape();
-        check_device_tensor(*attn_mask, "attn_mask", Layout::TILE);
-        SHIM_CHECK(
-            attn_mask->dtype() == DataType::BFLOAT16 || is_block_float(attn_mask->dtype()),
-            "attn_mask: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", attn_mask->dtype());
-        SHIM_CHECK(
-            attn_mask->memory_config().buffer_type() == BufferType::DRAM, "attn_mask: expected a tensor in DRAM, got {}",
-            attn_mask->memory_config());
-        SHIM_CHECK(
-            sm.rank() == 4 && (sm[0] == 1 || sm[0] == sq[0]) && (sm[1] == 1 || sm[1] == sq[1]),
-            "attn_mask: expected shape [1 or {}, 1 or {}, {}, {}], got {}", sq[0], sq[1], sq[2], sk[2], sm);
-        SHIM_CHECK(
-            sm[2] == sq[2] && sm[3] == sk[2], "attn_mask: expected {} rows and {} columns (no broadcast), got shape {}", sq[2], sk[2], sm);
-    }
+    if (attn_mask) check_mask(*attn_mask, sq, sk);
     const float factor = scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     std::vector<Tensor> inputs = {q, k, v};
     std::optional<Tensor> mask = attn_mask;

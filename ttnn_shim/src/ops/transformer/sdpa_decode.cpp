@@ -96,13 +96,9 @@ void check_cores(const Decode& d, const Tensor& q, uint32_t users, uint32_t kv_h
     SHIM_CHECK(each <= 64, "program_config: {} cores for a head of keys, at most 64 join their parts; give a smaller grid", each);
 }
 
-Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::optional<Tensor>& v, const Decode& d) {
-    OpScope scope(op_name);
-    check_decode_operand(q, "input_tensor_q", true);
-    check_decode_operand(k, "input_tensor_k", false);
-    if (v) check_decode_operand(*v, "input_tensor_v", false);
+/// What the real package refuses; sv: shape of the values.
+void check_decode(const Tensor& q, const Tensor& k, const Shape& sv, const Decode& d) {
     const Shape &sq = q.logical_shape(), &sk = k.logical_shape();
-    const Shape sv = v ? v->logical_shape() : Shape({sk[0], sk[1], sk[2], d.v_width.value_or(sk[3])});
     const uint32_t users = sq[1], heads = sq[2];
     SHIM_CHECK(
         !d.positions || !d.page_table || d.positions->dtype() == DataType::INT32, "cur_pos_tensor: expected INT32, got {}",
@@ -150,6 +146,18 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
         SHIM_CHECK(!memory.is_sharded(), "memory_config: no sharded result for grouped heads ({} of keys), got {}", sk[1], memory);
         SHIM_CHECK(q.dtype() == DataType::BFLOAT16, "input_tensor_q: expected BFLOAT16 for grouped heads, got {}", q.dtype());
     }
+}
+
+Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::optional<Tensor>& v, const Decode& d) {
+    OpScope scope(op_name);
+    check_decode_operand(q, "input_tensor_q", true);
+    check_decode_operand(k, "input_tensor_k", false);
+    if (v) check_decode_operand(*v, "input_tensor_v", false);
+    const Shape &sq = q.logical_shape(), &sk = k.logical_shape();
+    const Shape sv = v ? v->logical_shape() : Shape({sk[0], sk[1], sk[2], d.v_width.value_or(sk[3])});
+    const uint32_t users = sq[1], heads = sq[2];
+    check_decode(q, k, sv, d);
+    const MemoryConfig memory = d.memory_config.value_or(MemoryConfig{});
     const float factor = d.scale.value_or(1.0F / std::sqrt(static_cast<float>(sq[3])));
     std::vector<Tensor> inputs = {q, k, v.value_or(k)};
     for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
