@@ -218,7 +218,7 @@ def unchanged(up: Edits, op: Operation) -> None:
     value = op.operands[0]
     frees = [use.operation for each in (value, op.results[0]) for use in each.uses if use.operation.name in ("ttnn.dealloc", "ttnn.deallocate")]
     up.values(op, [value])
-    for free in sorted((free for free in frees if free.parent is not None), key=lambda free: free.parent.get_operation_index(free))[:-1]:  # type: ignore[union-attr]
+    for free in sorted((free for free in frees if free.parent is not None), key=lambda free: free.parent.get_operation_index(free))[:-1]:
         up.erase(free)
 
 

@@ -96,6 +96,10 @@ def _transpose(op: Operation) -> Form:
     return "ttir.permute", op.operands[:1], {"permutation": order}
 
 
+def _reduction(today: str, op: Operation) -> Form:
+    return today, op.operands, {"keep_dim": True, "dim_arg": (_axis(op),)}
+
+
 _OTHERS: dict[str, Callable[[Operation], Form]] = {
     "mul": partial(_product, "ttir.multiply", 2, "shift"),
     "matmul": partial(_product, "ttir.matmul", 2, "zero point"),
@@ -105,7 +109,7 @@ _OTHERS: dict[str, Callable[[Operation], Form]] = {
     "max_pool2d": _max_pool,
     "reshape": lambda op: ("ttir.reshape", op.operands[:1], {"shape": shape(op.results[0])}),
     "transpose": _transpose,
-    **{name: lambda op, today=today: (f"ttir.{today}", op.operands, {"keep_dim": True, "dim_arg": (_axis(op),)}) for name, today in _REDUCTIONS.items()},
+    **{name: partial(_reduction, f"ttir.{today}") for name, today in _REDUCTIONS.items()},
 }
 OPS = frozenset(f"tosa.{name}" for name in (*_SAME, *_OTHERS, "const", "const_shape"))
 

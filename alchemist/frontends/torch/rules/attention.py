@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -53,7 +54,7 @@ def scaled_dot_product_attention(
     return c.reshape(_attention(c, (q, k, v), mask, attributes), shape)
 
 
-def _attention(c: Emitter, heads: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, attributes: dict[str, object]) -> Tensor:
+def _attention(c: Emitter, heads: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, attributes: Mapping[str, Any]) -> Tensor:
     """torch's attention: zeros in rows without keys, where the device's softmax would give the mean of all values, or NaN."""
     mask, keyed = (None, None) if mask is None else _mask_and_keys(c, mask, heads[0], heads[1].shape[-2])
     sink = c.full((1, heads[0].shape[1], 1, 1), NO_KEYS_SINK, heads[0].dtype) if keyed is True else None
