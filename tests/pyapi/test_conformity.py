@@ -25,11 +25,8 @@ EXPLAINED = {
 }
 # Methods of real classes that the simulator leaves out: several devices, or parts of the real runtime.
 METHODS_ABSENT = {
-    "ttnn.Device": {
-        "create_submesh", "create_submeshes", "dram_core_from_logical_core", "get_fabric_node_id", "get_optimal_dram_bank_to_logical_worker_assignment",
-        "get_view", "logical_core_from_worker_core", "worker_core_from_logical_core",
-    },
-    "ttnn.Tensor": {"experimental_per_core_buffer_address", "extract_shard", "host_buffer", "update_tensor_topology"},
+    "ttnn.Device": {"dram_core_from_logical_core", "get_optimal_dram_bank_to_logical_worker_assignment", "get_view"},
+    "ttnn.Tensor": {"experimental_per_core_buffer_address", "update_tensor_topology"},
     "ttnn.Config": {"apply_json_overrides", "load_from_file", "save_to_file"},
 }  # fmt: skip
 # Classes that exist to be named in annotations, or whose constructor the real package publishes as text of another form.

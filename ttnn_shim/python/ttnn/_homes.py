@@ -81,7 +81,8 @@ UNLISTED = {f"ttnn.{name}": home for home, names in {
         "assign bias_gelu concat div_no_nan fill hardtanh leaky_relu lerp logiteps polygamma pow prod rdiv reciprocal repeat rpow rsub softplus "
         "subalpha threshold where "
     ).split()),
-    "_places": ("FabricNodeId", "TensorAccessorArgs", "from_buffer", "get_optimal_worker_cores_for_sharded_tensor"),
+    "_host": ("from_buffer",),
+    "_places": ("FabricNodeId", "TensorAccessorArgs", "get_optimal_worker_cores_for_sharded_tensor"),
     "_sub_devices": ("SubDevice", "SubDeviceManagerId"),
     "_system": ("CONFIG_OVERRIDES", "CONFIG_PATH", "init_distributed_context"),
     "ttnn_extras.golden": ("operations.activations.get_golden_function_for_activation",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ttnn_shim.errors import InvalidArgument, NotSupported, TensorFileError
 from ttnn import _core, _events, _print
 from ttnn._binding import api_function
 from ttnn._configs import config_class
-from ttnn._dtypes import TILE_SIDE, tile_bytes
+from ttnn._dtypes import BLOCK_FLOATS, TILE_SIDE, tile_bytes
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout, enum_class
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
 from ttnn._memory import MemoryConfig, ShardSpec
@@ -457,3 +457,18 @@ def global_avg_pool2d(input_tensor: Tensor, *, memory_config: MemoryConfig | Non
         output_layout=Layout.TILE,
     )
     return named("reshape")(pooled, [batch, 1, 1, channels])  # type: ignore[no-any-return]
+
+
+def from_buffer(buffer: Sequence[Any], shape: Any, dtype: Any, device: Any, layout: Any = None, memory_config: Any = None) -> Any:
+    """A device tensor of `shape` with the values of a flat list."""
+    if dtype in BLOCK_FLOATS:
+        raise _core.error(InvalidArgument, f"expected a dtype of single values, got {dtype}", "ttnn.from_buffer")
+    extents = [int(size) for size in shape]
+    volume = 1
+    for size in extents:
+        volume *= size
+    if len(buffer) != volume:
+        raise _core.error(InvalidArgument, f"Buffer size {len(buffer)} differs from shape volume {volume}", "ttnn.from_buffer")
+    kind = "float32" if dtype.name in ("BFLOAT16", "FLOAT32") else {"INT32": "int32", "UINT32": "uint32", "UINT16": "uint16"}.get(dtype.name, "uint8")
+    array = np.asarray(buffer, dtype=kind).reshape(extents)
+    return Tensor(array, dtype, device=device, layout=layout or Layout.ROW_MAJOR, mem_config=memory_config)

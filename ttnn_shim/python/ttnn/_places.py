@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +10,6 @@ import numpy as np
 from ttnn_shim.errors import InvalidArgument
 
 from ttnn import _core
-from ttnn._dtypes import BLOCK_FLOATS
-from ttnn._enums import Layout
 from ttnn._grid import CoreCoord
 from ttnn._mesh import MeshShape
 
@@ -176,20 +173,3 @@ class TensorAccessorArgs:
 
     def get_common_runtime_args(self) -> list[int]:
         return []
-
-
-def from_buffer(buffer: Sequence[Any], shape: Any, dtype: Any, device: Any, layout: Any = None, memory_config: Any = None) -> Any:
-    """A device tensor of `shape` with the values of a flat list."""
-    from ttnn._tensor import Tensor
-
-    if dtype in BLOCK_FLOATS:
-        raise _core.error(InvalidArgument, f"expected a dtype of single values, got {dtype}", "ttnn.from_buffer")
-    extents = [int(size) for size in shape]
-    volume = 1
-    for size in extents:
-        volume *= size
-    if len(buffer) != volume:
-        raise _core.error(InvalidArgument, f"Buffer size {len(buffer)} differs from shape volume {volume}", "ttnn.from_buffer")
-    kind = "float32" if dtype.name in ("BFLOAT16", "FLOAT32") else {"INT32": "int32", "UINT32": "uint32", "UINT16": "uint16"}.get(dtype.name, "uint8")
-    array = np.asarray(buffer, dtype=kind).reshape(extents)
-    return Tensor(array, dtype, device=device, layout=layout or Layout.ROW_MAJOR, mem_config=memory_config)
