@@ -57,11 +57,11 @@ class Places:
             raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.worker_core_from_logical_core")
         return CoreCoord(columns[x], rows[y])
 
-    def logical_core_from_worker_core(self: Any, worker_core: Any) -> CoreCoord:
+    def logical_core_from_worker_core(self: Any, virtual_core: Any) -> CoreCoord:
         columns, rows = self._translated()
-        if worker_core.x not in columns or worker_core.y not in rows:
-            raise _core.error(InvalidArgument, f"{worker_core} is no core of the device", "ttnn.MeshDevice.logical_core_from_worker_core")
-        return CoreCoord(columns.index(worker_core.x), rows.index(worker_core.y))
+        if virtual_core.x not in columns or virtual_core.y not in rows:
+            raise _core.error(InvalidArgument, f"{virtual_core} is no core of the device", "ttnn.MeshDevice.logical_core_from_worker_core")
+        return CoreCoord(columns.index(virtual_core.x), rows.index(virtual_core.y))
 
     def _translated(self: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Columns and rows of the cores."""
