@@ -64,7 +64,7 @@ Program conv_program(
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
     const strategy::Conv2d operation{
         .act_block_h = block_h,
-        .act_block_w = std::max(1U, inner / std::max(1U, settings.config.act_block_w_div)),
+        .act_block_w = std::max(1U, inner / settings.config.act_block_w_div),
         .subblock_h = subblock_h,
         .subblock_w = subblock_w,
         .per_core_m = per_core_m,
@@ -528,17 +528,6 @@ void check_dtypes(const Tensor& input, DataType dtype) {
 
 }  // namespace
 
-/// What the real package asks of a config, wherever the activation lies.
-static void check_config(const Conv2dConfig& config) {
-    SHIM_CHECK(
-        config.act_block_h_override % TILE_EDGE == 0, "conv_config: act_block_h_override ({}) must be a multiple of 32 (tile height)",
-        config.act_block_h_override);
-    SHIM_CHECK(  // height and block shards do not read it
-        config.act_block_w_div > 0 || (config.shard_layout && config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED),
-        "conv_config: act_block_w_div must be greater than 0");
-    SHIM_CHECK(!config.override_sharding_config || config.core_grid, "conv_config: override_sharding_config needs core_grid");
-}
-
 Outcome convolve(
     Tensor input, const Tensor& weight_tensor, MeshDevice* device, Convolution conv, const std::optional<Tensor>& bias_tensor,
     const Settings& wanted) {
@@ -546,13 +535,11 @@ Outcome convolve(
     if (settings.config.enable_activation_reuse)  // it holds all weights, and no second block of rows
         settings.config.enable_act_double_buffer = settings.config.enable_weights_double_buffer = false;
     conv.check();
-    check_config(settings.config);
-    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first, unless their own memory config says L1
+    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first
         SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
         if (whole_in_l1(settings) && settings.config.shard_layout && !conv.weights.transposed)
             return convolve(onto_shards(input, conv, settings, device), weight_tensor, device, std::move(conv), bias_tensor, settings);
-        const MemoryConfig memory = input.memory_config().is_l1() ? input.memory_config() : dram();
-        return convolve(ttnn::to_device(input, device, memory), weight_tensor, device, std::move(conv), bias_tensor, settings);
+        return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
     }
     const DataType dtype = settings.dtype.value_or(input.dtype());
     check_dtypes(input, dtype);
@@ -608,92 +595,11 @@ Outcome convolve(
         plan ? result_columns(*plan) : 0, device);
     (void)slices_asked(settings.slices, input);
 
-<<<<<<< HEAD
     Tensor halo;
     const bool as_matmul = !plan && (folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded())));
     Tensor output = plan        ? run_on_shards(input, halo, *plan, pointwise, p)
                     : as_matmul ? run_as_product(input, folding, p)
                                 : run_by_windows(input, halo, p);
-=======
-    Tensor output;
-    Tensor halo;  // TT-NN holds it until the result lies where memory_config says
-    const bool as_matmul = folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded()));
-    if (plan) {
-        const auto fewer = held == w.channels ? std::nullopt : std::optional(w.channels);
-        const Tensor values = without_place(input, fewer);
-        const std::optional<Tensor> captured = is_recording(device->shim()) ? std::optional(input) : std::nullopt;  // has none yet
-        if (input.logical_shape() != flat_in) input = ttnn::reshape(input, flat_in);
-        Tensor source = on_plan(input, *plan, settings, pointwise);
-        input = Tensor();  // a host activation's shards are held by nobody else
-        if (pointwise) {
-            output = multiply_shards(std::move(source), weight, bias, *plan, dtype, compute, settings);
-        } else {
-            const TensixMath math = tensix_math(compute);
-            output = convolve_shards(
-                std::move(source), halo, weight, bias, conv, run_as(conv).window, *plan,
-                make_spec(flat_out, dtype, settings.config.output_layout, plan->output), compute, settings,
-                [=](std::span<const Tensor> outputs) {
-                    const Tensor& read = captured ? without_place(*captured, fewer) : values;
-                    compute_conv(read, weight, bias, conv, steps, math, outputs[0]);
-                });
-        }
-    } else if (as_matmul) {
-        const Tensor sticks = folding ? folded(input, w) : (input.logical_shape() == flat_in ? input : ttnn::reshape(input, flat_in));
-        const Tensor rows = ttnn::to_layout(sticks, Layout::TILE);
-        std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
-        if (settings.config.activation) {
-            activation.emplace(*settings.config.activation);
-        }
-        const std::optional<const Tensor> linear_bias = bias ? std::optional<const Tensor>(*bias) : std::nullopt;
-        output = ttnn::linear(
-            rows, weight, linear_bias, false, false, std::optional<const MemoryConfig>(dram()), dtype, std::nullopt, activation,
-            settings.compute);
-    } else {
-        Tensor source = input;
-        Tensor image;  // TT-NN holds it until the end
-        if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
-            w.in_w % TILE_EDGE != 0) {
-            // TT-NN goes through [N, H, W, C], whose rows are padded to the tile, and back.
-            image = ttnn::reshape(input, Shape({w.batch, w.in_h, w.in_w, w.channels}));
-            source = ttnn::reshape(image, flat_in);
-        } else if (input.logical_shape() != flat_in) {
-            source = ttnn::reshape(input, flat_in);
-        }
-        const Convolution as_run = run_as(conv);
-        const TensixMath math = tensix_math(compute);
-        const Kernel kernel = [=](std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
-        const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
-        const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, pixels, device)}
-                                           : fitting_cut(source, weight, conv, as_run, dtype, settings, device, to_dram, unit);
-        Settings chosen = settings;
-        chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
-        // The real package asks for rows only where it slices: a result that one program brings to DRAM is tiles.
-        const Layout layout = to_dram && cut.slices == 1 ? Layout::TILE : settings.config.output_layout;
-        if (cut.slices > 1) {
-            // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
-            const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
-            const TensorSpec written = make_spec(layout == Layout::TILE && conv.out_w() > 1 ? image_out : flat_out, dtype, layout, dram());
-            output = run_sliced(source, weight, bias, conv, as_run, cut, written, chosen, kernel);
-            if (output.logical_shape() != flat_out) output = ttnn::reshape(output, flat_out);
-        } else {
-            halo = gather_halo(
-                source, as_run.window, cut.placement, TILE_EDGE, settings.config.reallocate_halo_output,
-                settings.config.config_tensors_in_dram);
-            const MemoryConfig sharded =
-                result_placement(cut.placement, conv.weights.out_channels)
-                    .memory_config(
-                        pixels, conv.weights.out_channels, layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
-            output = run_conv(source, halo, weight, bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, kernel);
-            if (image.is_allocated()) source = Tensor();  // its place is the result's
-            if (to_dram) {
-                output = launch(
-                    {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output},
-                    {make_spec(flat_out, dtype, layout, dram())},
-                    [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
-            }
-        }
-    }
->>>>>>> e1993cc0 (ttnn: values and refusals of the real package at the edges)
     // From DRAM, TT-NN works through slices into an interleaved DRAM output, whatever memory_config says.
     if ((!p.to_dram || as_matmul || plan) && settings.memory_config && *settings.memory_config != output.memory_config())
         output = ttnn::to_memory_config(output, *settings.memory_config);

@@ -1,4 +1,4 @@
-// embedding. The program keeps the row of `padding_idx` in L1 and copies it from there: the values of a plain look-up.
+// embedding.
 #include "ttnn/operations/embedding/embedding.hpp"
 #include "ttnn/operations/embedding_backward/embedding_backward.hpp"
 
@@ -106,39 +106,7 @@ Tensor embedding(
     const Tensor looked_up = launch(
         {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {input, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
-<<<<<<< HEAD
         [=](std::span<const Tensor> outputs) { look_up(input, values, table, padding_idx, outputs[0]); }, {output})[0];
-=======
-        [=](std::span<const Tensor> outputs) {
-            const size_t width = table[-1], vocabulary = table[-2], count = input.logical_volume();
-            const bool wide = rows.dtype() == DataType::UINT32;
-            const auto* exact = wide ? data<uint32_t>(rows).data() : nullptr;
-            const auto* rounded = wide ? nullptr : data<bfloat16>(rows).data();
-            const std::byte* source = raw_data(values);
-            std::byte* target = mutable_raw_data(outputs[0]);
-            const size_t bytes = stored_bytes(outputs[0].dtype());
-            if (vocabulary == 0) {  // nothing to look up
-                std::memset(target, 0, count * width * bytes);
-                return;
-            }
-            parallel_for(count, std::max<size_t>(1, 16384 / std::max<size_t>(1, width)), [&](size_t begin, size_t end) {
-                std::vector<float> row(width);
-                for (size_t i = begin; i < end; ++i) {
-                    const auto id = wide ? static_cast<int64_t>(exact[i]) : static_cast<int64_t>(static_cast<float>(rounded[i]));
-                    SHIM_CHECK(
-                        id >= 0 && id < static_cast<int64_t>(vocabulary),
-                        "input_tensor: index {} at position {} is outside the table of {} rows", id, i, vocabulary);
-                    if (outputs[0].dtype() == DataType::BFLOAT16) {
-                        std::memcpy(target + i * width * 2, source + static_cast<size_t>(id) * width * 2, width * 2);
-                    } else {
-                        load_f32(DataType::BFLOAT16, source + static_cast<size_t>(id) * width * 2, row.data(), width);
-                        store_f32(outputs[0].dtype(), row.data(), target + i * width * bytes, width);
-                    }
-                }
-            });
-        },
-        {output})[0];
->>>>>>> e1993cc0 (ttnn: values and refusals of the real package at the edges)
     const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
     return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
 }

@@ -252,7 +252,6 @@ Settled settle(const arguments::linear& call, bool minimal) {
     }
     const DataType dtype = call.dtype.value_or(output ? output->dtype() : a.dtype());
     SHIM_CHECK(is_floating_point(dtype), "dtype: expected a floating point dtype, got {}", dtype);
-<<<<<<< HEAD
     const bool named = call.program_config || call.core_grid, row_bias = bias && bias->logical_volume() == static_cast<uint64_t>(g.n);
     const MemoryConfig memory = call.memory_config.value_or(output ? output->memory_config() : MemoryConfig{});
     Settled s{
@@ -272,49 +271,14 @@ Settled settle(const arguments::linear& call, bool minimal) {
             "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
             b.logical_shape());
         choose_config(s, s.adds_bias ? std::vector{a, b, *bias} : std::vector{a, b});
-=======
-    const auto compute = matmul_compute_config(a, b, options.compute, dtype, options.program_config || options.core_grid);
-    Fused fused;
-    strategy::Matmul matmul{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
-    if (options.core_grid) matmul.core_grid = pair_of(*options.core_grid);
-    if (options.program_config) add_config(matmul, *options.program_config, fused.activation);
-    const bool b_batched = batch_of(b.logical_shape()) > 1;
-    SHIM_CHECK(
-        !b_batched || shape_a.rank() == shape_b.rank(), "a batched matmul requires inputs of the same rank, got shapes {} and {}", shape_a,
-        shape_b);
-    MemoryConfig memory = options.memory_config.value_or(options.output ? options.output->memory_config() : MemoryConfig{});
-    const bool adds_bias = row_bias && takes_bias(a, b, memory, one_program);
-    std::optional<MatmulProgramConfig> config = options.program_config;
-    const bool on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
-    if (!config && (on_shards || options.core_grid)) {
-        SHIM_CHECK(
-            !b_batched || g.batch_a == g.batch,
-            "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
-        config = automatic_config(
-            {.a = a,
-             .b = b,
-             .transpose_a = options.transpose_a,
-             .transpose_b = options.transpose_b,
-             .output = memory,
-             .dtype = dtype,
-             .compute = compute,
-             .core_grid = options.core_grid,
-             .bias_tile_bytes = adds_bias ? tile_bytes(bias->dtype()) : 0});
-        add_config(matmul, *config, fused.activation);
->>>>>>> e1993cc0 (ttnn: values and refusals of the real package at the edges)
     }
     if (s.op.program_config) follow_config(s, call);
     const auto in_dram = [](const MemoryConfig& other) { return other.is_dram() && !other.is_sharded(); };
     const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(s.memory);
     SHIM_CHECK(  // one program reads a single A for all matrices of B
-<<<<<<< HEAD
         s.op.program_config || !b_batched || s.g.batch_a == s.g.batch || all_dram,
         "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
         b.logical_shape());
-=======
-        config || !b_batched || g.batch_a == g.batch || (all_dram && !options.core_grid && product(g.batch_a) == 1),
-        "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", shape_a, shape_b);
->>>>>>> e1993cc0 (ttnn: values and refusals of the real package at the edges)
     // Operands that are not all in DRAM are transposed by programs of their own; the bias is then held against the shapes before that.
     SHIM_CHECK(
         !bias || s.op.program_config || minimal || all_dram ||
