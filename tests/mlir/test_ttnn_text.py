@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from alchemist.errors import LoweringError
-from alchemist.frontends.mlir.read import parse_module
+from alchemist.errors import LoweringError, VerifyError
+from alchemist.frontends.mlir.read import parse_module, read_module
 from alchemist.frontends.mlir.ttnn_text import complete
 from alchemist.ir.edit import functions
 from alchemist.ir.layout import layout_of
@@ -76,6 +76,19 @@ def test_collectives_of_one_chip_are_gone() -> None:
     with pytest.raises(LoweringError, match="a collective of several chips") as caught:
         completed("%a: tensor<64x32xbf16>", "tensor<128x32xbf16>", f'%0 = "ttnn.all_gather"(%a) {attributes} : (tensor<64x32xbf16>) -> tensor<128x32xbf16>\nreturn %0 : tensor<128x32xbf16>')  # fmt: skip
     assert caught.value.op == "ttnn.all_gather"
+
+
+def test_attention_whose_heads_come_out_joined() -> None:
+    """The text of an export whose program calls the library with `output_concat_heads`."""
+    heads, joined = "tensor<2x4x32x64xbf16>", "tensor<2x1x32x256xbf16>"
+    call = f'"ttnn.scaled_dot_product_attention"(%a, %a, %a) {{alchemist.output_concat_heads = true}} : ({heads}, {heads}, {heads})'
+
+    def text(result: str) -> str:
+        return f"func.func @f(%a: {heads}) -> {result} {{\n%0 = {call} -> {result}\nreturn %0 : {result}\n}}"
+
+    read_module(text(joined))
+    with pytest.raises(VerifyError, match="expected result shape"):
+        read_module(text(heads))
 
 
 LAYOUTS = {

@@ -61,6 +61,8 @@ def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
         need(fits, f"a mask of shape {list(mask)} does not broadcast to the scores {list(full)}")
     sink = shape_of(op, "attention_sink")
     need(sink is None or sink == (1, query[1], 1, 1), f"attention_sink must have shape {[1, query[1], 1, 1]}, got {list(sink or ())}")
+    if "alchemist.output_concat_heads" in op.attributes:
+        return (query[0], 1, query[2], query[1] * value[3])
     return (*query[:3], value[3])
 
 
