@@ -142,7 +142,8 @@ class Renderer:
         return self.text(_buffer_type(buffer))
 
     def dictionary(self, entries: Mapping[str, Attribute]) -> str:
-        return "{" + ", ".join(self._entry(key, value) for key, value in entries.items()) + "}"
+        """By name, as MLIR prints them."""
+        return "{" + ", ".join(self._entry(key, value) for key, value in sorted(entries.items(), key=lambda entry: entry[0])) + "}"
 
     def _entry(self, key: str, value: Attribute) -> str:
         return key_text(key) if isinstance(value, UnitAttr) else f"{key_text(key)} = {self.text(value)}"

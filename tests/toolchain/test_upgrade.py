@@ -140,7 +140,7 @@ TEXTS = {
     "in_place_halo": (
         _unary("ttnn.max_pool2d", "batch_size = 1 : si32, input_height = 8 : si32, input_width = 8 : si32, channels = 32 : si32, kernel_size = array<i32: 2, 2>, "
                "stride = array<i32: 2, 2>, padding = array<i32: 0, 0>, dilation = array<i32: 1, 1>, ceil_mode = false, in_place_halo = true",
-               "tensor<1x1x64x32xbf16>", "tensor<1x1x16x32xbf16>"), "ceil_mode = false}"),
+               "tensor<1x1x64x32xbf16>", "tensor<1x1x16x32xbf16>"), "dilation = array<i32: 1, 1>, input_height"),
     "operands that results are written to": (
         _one(f'"ttir.add"(%a, %a, %o) <{{operandSegmentSizes = array<i32: 2, 1>}}> : ({_SQUARE}, {_SQUARE}, {_SQUARE}) -> {_SQUARE}', _SQUARE, _SQUARE,
              f"%o = tensor.empty() : {_SQUARE}\n  "), '"ttir.add"(%arg0, %arg0) :'),

@@ -3,7 +3,7 @@
 // The convolution reads and writes channels last; what was transposed behind it cancels later.
 // CHECK-LABEL: func.func @forward
 // CHECK-NEXT: %0 = "ttir.permute"(%arg0){{.*}}permutation = array<i64: 0, 2, 1>{{.*}}-> tensor<2x12x8xf32>
-// CHECK-NEXT: %1 = "ttir.conv1d"(%0, %arg1){{.*}}padding = 1 : i32{{.*}}channel_dim = 2 : i64{{.*}}-> tensor<2x12x16xf32>
+// CHECK-NEXT: %1 = "ttir.conv1d"(%0, %arg1){{.*}}channel_dim = 2 : i64{{.*}}padding = 1 : i32{{.*}}-> tensor<2x12x16xf32>
 // CHECK-NEXT: %2 = "ttir.permute"(%1){{.*}}permutation = array<i64: 0, 2, 1>{{.*}}-> tensor<2x16x12xf32>
 // CHECK-NEXT: %3 = "ttir.permute"(%2){{.*}}permutation = array<i64: 0, 2, 1>{{.*}}-> tensor<2x12x16xf32>
 // CHECK-NEXT: return %3

@@ -2,7 +2,7 @@
 
 // Zeros around an image are padding of the convolution, added side by side to its own.
 // CHECK-LABEL: func.func @forward
-// CHECK-NEXT: %0 = "ttir.conv2d"(%arg0, %arg1){{.*}}padding = array<i32: 2, 1, 2, 2>{{.*}}channel_dim = 1 : i64{{.*}}-> tensor<1x16x8x7xf32>
+// CHECK-NEXT: %0 = "ttir.conv2d"(%arg0, %arg1){{.*}}channel_dim = 1 : i64{{.*}}padding = array<i32: 2, 1, 2, 2>{{.*}}-> tensor<1x16x8x7xf32>
 // CHECK-NEXT: return %0
 func.func @forward(%arg0: tensor<1x8x6x6xf32> {ttcore.argument_type = #ttcore.argument_type<input>}, %arg1: tensor<16x8x3x3xf32> {ttcore.argument_type = #ttcore.argument_type<parameter>}) -> tensor<1x16x8x7xf32> {
   %0 = "ttir.pad"(%arg0) <{padding = array<i32: 0, 0, 0, 0, 1, 1, 0, 1>, value = 0.0 : f32}> : (tensor<1x8x6x6xf32>) -> tensor<1x8x8x7xf32>
