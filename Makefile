@@ -86,6 +86,7 @@ deep: sanitize
 	$(BIN)/python -m alchemist ops --markdown | diff - docs/ops.md || { echo "docs/ops.md is stale; run make docs"; exit 1; }
 
 test-all: test deep
+	@$(BIN)/python -m tests.budget build/cpu_seconds.tsv --strict
 	@if $(BIN)/python -m alchemist.verify.environment; then $(MAKE) referee; \
 	else echo "no Python for the real ttnn: docs/lab/models.md will say that the referee was not run"; fi
 	$(PYTEST) -m slow tests

@@ -1,10 +1,11 @@
 """What tests cost: processor seconds of the test process and of the processes it waited for, set-up and tear-down included.
 
     pytest --cpu-seconds FILE tests/...       appends "seconds<TAB>test" for each test; `make test` writes build/cpu_seconds.tsv
-    python -m tests.budget FILE               the sum per folder, and the tests that cost most; 1 if a test is above its budget
+    python -m tests.budget FILE [--strict]    the sum per folder, the tests that cost most, those above their budget; --strict: 1 if there are any
 
 Wall times say little where two workers and a compiler share two cores; processor seconds add up.
-A test has 2 of them, unless tests/data/slow_units.csv lists it with a reason. On a busy machine the same work takes longer, so twice as much is an error.
+A test has 2 of them, unless tests/data/slow_units.csv lists it with a reason. On a busy machine the same work takes longer, so twice as much counts, and only `make test-all` fails of it:
+`make test` must pass on a slow machine too.
 The first test of a process that needs torch or JAX pays for their import; it is not judged.
 """
 
@@ -51,8 +52,8 @@ def over_budget(seconds: dict[str, float], imports: set[str], allowed: Container
     return [test for test, used in seconds.items() if used > limit and test not in imports and test.partition("[")[0] not in allowed]
 
 
-def main(path: str) -> int:
-    """Prints the sums per folder and the dearest tests of a file that `--cpu-seconds` wrote; 1 if a test is above its budget."""
+def main(path: str, *options: str) -> int:
+    """Prints the sums per folder and the dearest tests of a file that `--cpu-seconds` wrote; --strict: 1 if a test is above its budget."""
     rows = [line.split("\t", 2) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     seconds = {test: float(text) for text, _, test in rows}
     imports = {test for _, loaded, test in rows if int(loaded) >= MODULES_OF_A_FRAMEWORK}
@@ -70,8 +71,8 @@ def main(path: str) -> int:
     over = over_budget(seconds, imports, listed())
     for test in over:
         print(f"{seconds[test]:8.2f} s  {test}: a unit has {LIMIT_SECONDS:.0f} s; make it smaller, mark it slow, or list it with a reason in {LISTED.name}")
-    return 1 if over else 0
+    return 1 if over and "--strict" in options else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))
