@@ -98,3 +98,15 @@ def test_windows_side_by_side_that_the_real_package_refuses(layout: Any, cores: 
     with pytest.raises((InvalidArgument, NotSupported), match=said):
         side_by_side(device, torch.zeros(1024, 32), torch.zeros(64, 32, 2, 2), cores, layout, **settings)
     side_by_side(device, torch.zeros(1024, 32), torch.zeros(64, 32, 2, 2), cores, layout, **settings | {"enable_kernel_stride_folding": False})
+
+
+def test_products_of_block_floats_on_shards_are_tiles(device: Any) -> None:
+    """Whatever output_layout says, as in the real package: BFLOAT8_B has no rows."""
+    x = ttnn.from_torch(torch.ones(1, 1, 256, 64), dtype=ttnn.bfloat8_b, device=device, memory_config=ttnn.L1_MEMORY_CONFIG)
+    settings = ttnn.Conv2dConfig(shard_layout=HEIGHT, output_layout=ttnn.ROW_MAJOR_LAYOUT)
+    output = ttnn.conv2d(
+        input_tensor=x, weight_tensor=ttnn.from_torch(torch.ones(32, 64, 1, 1), dtype=ttnn.bfloat16), device=device, in_channels=64, out_channels=32,
+        batch_size=1, input_height=16, input_width=16, kernel_size=(1, 1), conv_config=settings,
+    )  # fmt: skip
+    assert (output.dtype, output.layout) == (ttnn.bfloat8_b, ttnn.TILE_LAYOUT)
+    assert torch.equal(ttnn.to_torch(output).float(), torch.full((1, 1, 256, 32), 64.0))

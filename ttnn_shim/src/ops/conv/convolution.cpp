@@ -410,10 +410,13 @@ struct Prepared {
     Tensor weight;
     std::optional<Tensor> bias;
     std::vector<UnaryStep> steps;  ///< on the result
-    TensorSpec result;             ///< interleaved in DRAM
-    Shape flat_in;                 ///< [1, 1, pixels, channels]
-    bool to_dram = false;          ///< in slices where one piece does not fit
+    Shape flat_out;                ///< [1, 1, pixels, channels]
+    DataType dtype;
+    Layout layout;  ///< of the result, where its data type can have it: products of shards are tiles whatever it says
+    Shape flat_in;
+    bool to_dram = false;  ///< in slices where one piece does not fit
 
+    TensorSpec result(const MemoryConfig& memory) const { return make_spec(flat_out, dtype, layout, memory); }
     Kernel kernel(const Tensor& input) const {
         return [=, weight = weight, bias = bias, conv = conv, steps = steps, math = tensix_math(*settings.compute)](
                    std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
@@ -428,8 +431,8 @@ Tensor run_on_shards(Tensor& input, Tensor& halo, const ShardPlan& plan, bool po
     if (input.logical_shape() != p.flat_in) input = ttnn::reshape(input, p.flat_in);
     Tensor source = on_plan(input, plan, p.settings, pointwise);
     input = Tensor();  // a host activation's shards are held by nobody else
-    if (pointwise) return multiply_shards(std::move(source), p.weight, p.bias, plan, p.result.data_type(), *p.settings.compute, p.settings);
-    const TensorSpec spec = make_spec(p.result.logical_shape(), p.result.data_type(), p.result.layout(), plan.output);
+    if (pointwise) return multiply_shards(std::move(source), p.weight, p.bias, plan, p.dtype, *p.settings.compute, p.settings);
+    const TensorSpec spec = p.result(plan.output);
     const Kernel kernel = [=, weight = p.weight, bias = p.bias, conv = p.conv, steps = p.steps,
                            math = tensix_math(*p.settings.compute)](std::span<const Tensor> outputs) {
         compute_conv(captured ? without_place(*captured, fewer) : values, weight, bias, conv, steps, math, outputs[0]);
@@ -447,19 +450,17 @@ Tensor run_as_product(const Tensor& input, bool folding, const Prepared& p) {
     if (p.settings.config.activation) activation.emplace(*p.settings.config.activation);
     const std::optional<const Tensor> bias = p.bias ? std::optional<const Tensor>(*p.bias) : std::nullopt;
     const Tensor output = ttnn::linear(
-        ttnn::to_layout(sticks, Layout::TILE), p.weight, bias, false, false, std::optional<const MemoryConfig>(dram()),
-        p.result.data_type(), std::nullopt, activation, p.settings.compute);
-    return p.result.layout() == Layout::ROW_MAJOR ? ttnn::to_layout(output, Layout::ROW_MAJOR) : output;
+        ttnn::to_layout(sticks, Layout::TILE), p.weight, bias, false, false, std::optional<const MemoryConfig>(dram()), p.dtype,
+        std::nullopt, activation, p.settings.compute);
+    return p.layout == Layout::ROW_MAJOR ? ttnn::to_layout(output, Layout::ROW_MAJOR) : output;
 }
 
 /// Gathers rows onto the cores that TT-NN chooses and convolves there, in slices where one piece does not fit.
 Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
     const Convolution &conv = p.conv, as_run = run_as(conv);
     const Window& w = conv.window;
-    const DataType dtype = p.result.data_type();
-    const Layout layout = p.result.layout();
-    const Shape& flat_out = p.result.logical_shape();
     MeshDevice* device = device_of(input);
+    const bool tiles = p.layout == Layout::TILE;
     Tensor source = input;
     Tensor image;  // TT-NN holds it until the end
     if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
@@ -471,28 +472,26 @@ Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
         source = ttnn::reshape(input, p.flat_in);
     }
     const uint32_t unit = input.layout() == Layout::TILE ? TILE_EDGE : 8;
-    const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, flat_out[2], device)}
-                                       : fitting_cut(source, p.weight, conv, as_run, dtype, p.settings, device, p.to_dram, unit);
+    const Cut cut = input.is_sharded() ? Cut{kept_placement(input, conv, p.flat_out[2], device)}
+                                       : fitting_cut(source, p.weight, conv, as_run, p.dtype, p.settings, device, p.to_dram, unit);
     Settings chosen = p.settings;
     chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
     if (cut.slices > 1) {
         // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
         const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
-        const TensorSpec written = make_spec(layout == Layout::TILE && conv.out_w() > 1 ? image_out : flat_out, dtype, layout, dram());
+        const TensorSpec written = make_spec(tiles && conv.out_w() > 1 ? image_out : p.flat_out, p.dtype, p.layout, dram());
         const Tensor output = run_sliced(source, p.weight, p.bias, conv, as_run, cut, written, chosen, p.kernel(input));
-        return output.logical_shape() == flat_out ? output : ttnn::reshape(output, flat_out);
+        return output.logical_shape() == p.flat_out ? output : ttnn::reshape(output, p.flat_out);
     }
     halo = gather_halo(
         source, as_run.window, cut.placement, TILE_EDGE, chosen.config.reallocate_halo_output, chosen.config.config_tensors_in_dram);
-    const MemoryConfig sharded =
-        result_placement(cut.placement, flat_out[3])
-            .memory_config(flat_out[2], flat_out[3], layout == Layout::TILE ? TILE_EDGE : 1, layout == Layout::TILE ? TILE_EDGE : 8);
-    const Tensor output =
-        run_conv(source, halo, p.weight, p.bias, conv, cut.placement, make_spec(flat_out, dtype, layout, sharded), chosen, p.kernel(input));
+    const MemoryConfig sharded = result_placement(cut.placement, p.flat_out[3])
+                                     .memory_config(p.flat_out[2], p.flat_out[3], tiles ? TILE_EDGE : 1, tiles ? TILE_EDGE : 8);
+    const Tensor output = run_conv(source, halo, p.weight, p.bias, conv, cut.placement, p.result(sharded), chosen, p.kernel(input));
     if (image.is_allocated()) source = Tensor();  // its place is the result's
     if (!p.to_dram) return output;
     return launch(
-        {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output}, {p.result},
+        {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output}, {p.result(dram())},
         [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
 }
 
@@ -578,7 +577,6 @@ Outcome convolve(
     std::optional<ShardPlan> plan;
     if (on_shards)
         plan = plan_shards(conv, settings.config, input.memory_config(), input.layout(), held, device->shim().grid(), pointwise, wide_sums);
-    const Shape flat_out({1, 1, out_pixels(conv), conv.weights.out_channels});
     const bool whole = settings.slices && settings.slices->slice_type == SliceConfig::SliceType::L1_FULL;
     Prepared p{
         .conv = conv,
@@ -586,7 +584,9 @@ Outcome convolve(
         .weight = {},
         .bias = bias_tensor,
         .steps = std::move(steps),
-        .result = make_spec(flat_out, dtype, settings.config.output_layout, dram()),
+        .flat_out = Shape({1, 1, out_pixels(conv), conv.weights.out_channels}),
+        .dtype = dtype,
+        .layout = settings.config.output_layout,
         .flat_in = Shape({1, 1, static_cast<uint32_t>(w.in_pixels()), held}),
         .to_dram = !whole && !input.is_sharded() && !input.memory_config().is_l1()};
     prepare(
