@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import budget, golden, tables
-from tests.device import as_found
+from tests.device import as_found, open_devices
 
 # Nearly all that collecting makes stays until the end: looking for garbage meanwhile takes a fifth as long again.
 gc.disable()
@@ -57,6 +57,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         with open(file, "a", encoding="utf-8") as rows:
             rows.write(f"{used:.2f}\t{len(sys.modules) - modules}\t{item.nodeid}\n")
     return result
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _devices_as_found() -> Iterator[None]:
+    """Before any fixture of the module: what those close is found open."""
+    devices = open_devices()
+    yield
+    assert all(device in open_devices() for device in devices), "a fixture of this module has closed a device that it did not open: tests/device.py"
 
 
 @pytest.fixture(autouse=True)

@@ -58,13 +58,6 @@ TERNARY: dict[str, tuple[Function, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def device() -> Any:
-    found = ttnn.open_device(device_id=0)
-    yield found
-    ttnn.close_device(found)
-
-
 def _compare(device: Any, name: str, function: Function, inputs: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], checked: int) -> None:
     leaves = [one.clone().requires_grad_() for one in inputs]
     result = function(*leaves)
