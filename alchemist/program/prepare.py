@@ -163,8 +163,8 @@ class _Preparation:
                 pairs = zip(first.nodes, second, strict=True)
                 cuts = {id(node): counting for node, other in pairs if (counting := _counting(node, other, loop))}
                 if cuts:
-                    stop = loop.start + loop.count * loop.step
-                    found[first.key] = replace(first, parts=Parts(loop.variable, loop.start, stop, {first.key: loop.keys[first.key]}, cuts))
+                    turns = range(loop.start, loop.start + loop.count * loop.step, loop.step)
+                    found[first.key] = replace(first, parts=Parts(loop.variable, turns, {first.key: loop.keys[first.key]}, cuts))
         return found
 
     def _nodes(self, value: Value) -> list[Node]:
@@ -417,7 +417,8 @@ def _steps(
             statements.append(model.Comment(note))
         statements.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
         if made.parts is not None and index + 1 == len(before) + len(inside):
-            out.append(model.Loop(made.parts.variable, made.parts.start, model.Literal(made.parts.stop), 1, tuple(turned), ""))
+            turns = made.parts.turns
+            out.append(model.Loop(made.parts.variable, turns.start, model.Literal(turns.stop), turns.step, tuple(turned), ""))
     return out
 
 

@@ -35,15 +35,14 @@ class Parts:
     """
 
     variable: str
-    start: int
-    stop: int
+    turns: range
     keys: Mapping[str, Key]
     cuts: Mapping[int, Mapping[tuple[str, int], Cut]]
 
     def of(self, nodes: Sequence[Node]) -> Hashable:
         """Equal for recipes that cut out the same parts."""
         places = tuple((index, tuple(self.cuts[id(node)].items())) for index, node in enumerate(nodes) if id(node) in self.cuts)
-        return (self.variable, self.start, self.stop, places)
+        return (self.variable, self.turns, places)
 
 
 @dataclass(slots=True)
@@ -161,7 +160,7 @@ def _parts_of_both(first: Parts | None, second: Parts | None) -> Parts | None:
     """None where they are parts of different loops."""
     if first is None or second is None:
         return first or second
-    if (first.variable, first.start, first.stop) != (second.variable, second.start, second.stop):
+    if (first.variable, first.turns) != (second.variable, second.turns):
         return None
     return replace(first, keys={**first.keys, **second.keys}, cuts={**first.cuts, **second.cuts})
 
