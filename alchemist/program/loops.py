@@ -21,7 +21,7 @@ SHORT_PERIOD = 24
 MIN_EQUAL = 4
 """Iterations of a loop of few items in which nothing counts."""
 MAX_JOINED = 4
-"""Values of each iteration that one op joins."""
+"""Values of each layer, in a loop over layers with loops inside, that one op joins."""
 MIN_JOINED = 3
 """Iterations of a loop whose results are joined with a tensor from before it."""
 MIN_SAVED = 8
@@ -533,7 +533,7 @@ class _Search:
         for index, tensors in enumerate(self._lists[id(node)]):
             head = [id(one) for one in tensors[: 2 * MAX_JOINED + 1]]
             width = head.index(id(following)) - head.index(id(value)) if id(value) in head and id(following) in head else 0
-            if 0 < width <= MAX_JOINED and head.index(id(value)) <= width:
+            if 0 < width <= (MAX_JOINED if self.has_loops else 1) and head.index(id(value)) <= width:
                 return _Join(node, tensors, head.index(id(value)), index % 2 == 1, width)
         return None
 
