@@ -277,7 +277,7 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
 def _said(first: int, channels: int, full: int, whole: int) -> str:
     """The remark at a part. full: channels of those that are not the last."""
     why = "conv2d fills the weights of groups up with zeros to all channels"
-    if channels == full and whole >= 2 * full:
+    if channels == full and first + channels <= whole >= 2 * full:
         return f"{channels} of {whole} channels at a time: {why}"
     if not first:
         return f"the first {channels} of {whole} channels: {why}"
