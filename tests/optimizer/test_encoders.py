@@ -106,7 +106,7 @@ def test_a_published_encoder_reads_as_its_source(tmp_path: Path) -> None:
     signature = re.search(r"def bert_self_attention\((.*?)\) ->", text, re.DOTALL)
     assert signature and re.findall(r"(\w+): ttnn.Tensor", signature[1])[:2] == ["hidden_states", "attention_mask"], text
     assert text.count("bert_layer(") == 2, text
-    assert re.search(r"for i in range\(NUM_LAYERS\):\n        hidden_states = bert_layer\(\s*hidden_states, attention_mask", text), text
+    assert re.search(r"for i in range\(NUM_LAYERS\):\n        hidden_states = bert_layer\(\s*hidden_states,\s*attention_mask,", text), text
     (attention,) = re.findall(r"def bert_self_attention.*?\n\n\n", text, re.DOTALL)
     assert attention.count("ttnn.reshape(attn_output") == 1, attention  # joined heads become rows in one step
     (pooler,) = re.findall(r"def bert_pooler.*?\n\n\n", text, re.DOTALL)
