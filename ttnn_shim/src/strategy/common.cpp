@@ -6,8 +6,8 @@
 namespace ttnn_shim::strategy {
 
 double soft_max(double a, double b, double p) {
-    const double top = std::max(a, b);
-    if (top <= 0) return 0;
+    const double top = std::max({a, b, 0.0});
+    if (top <= 0 || p <= 0) return top;
     return top * std::pow(std::pow(a / top, p) + std::pow(b / top, p), 1 / p);
 }
 

@@ -17,7 +17,7 @@ using sim::Unit;
 
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
 inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
-/// (sum of x^p)^(1/p) of two terms.
+/// (sum of x^p)^(1/p) of two terms; the larger of them for p = 0.
 double soft_max(double a, double b, double p);
 
 inline bool in_dram(const TensorDesc& t) { return t.buffer == BufferType::DRAM; }

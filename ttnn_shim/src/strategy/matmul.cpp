@@ -15,6 +15,10 @@ struct BlockTimes {
     double ideal = 0;  ///< FPU cycles of the block at one MVMUL per cycle
     double pack = 0;   ///< of `math`, by which packing a subblock takes longer than multiplying the next
     double drain = 0;  ///< the last subblock is packed (or the first one multiplied) with nothing beside it
+    double later = 0;  ///< share of `math` that follows the first subblock
+
+    /// By how much math that takes over from the sender lengthens a block: by less than itself (coupling).
+    double lengthened(double coupling) const { return math <= data ? 0 : soft_max(data, math, coupling) - soft_max(data, data, coupling); }
 };
 
 /// Matrix engine on a block of h x w output tiles, depth kb, the mean of `k_blocks` of them. Several: NoC traffic lands in L1 meanwhile and
@@ -36,6 +40,7 @@ void math_block(const Arch& arch, const OpConfig& c, const MatmulProgram& p, std
         c.compute.packer_l1_acc ? 0 : arch.k.mm_reload * sh * sw * static_cast<double>(k_blocks - 1) / static_cast<double>(k_blocks);
     const double multiply = kb * std::max(unpack, fpu) + reload + k.subblock_sync + (overlap ? 0 : k.subblock_tile * (sh * sw - 1));
     t.drain = std::min(multiply, pack);
+    t.later = 1 - 1 / subblocks;
     t.pack = subblocks * std::max(0.0, pack - multiply);
     t.math = subblocks * std::max(multiply, pack) + (overlap ? k.mm_block_end : 0);
 }
@@ -123,9 +128,8 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
 /// does.
 double time_beside(const OpConfig& c, const Constants& k, const Reads& reads, double math) {
     if (reads.in0 <= reads.in1) return 0;
-    const auto block = [&](double data) { return k.mm_coupling > 0 ? soft_max(data, math, k.mm_coupling) : std::max(data, math); };
     const double alone = reads.in1 * (resident(c.inputs[0]) ? 1 : 1 + k.mm_both_operands);
-    return block(reads.both) - block(alone);
+    return soft_max(reads.both, math, k.mm_coupling) - soft_max(alone, math, k.mm_coupling);
 }
 
 /// How the writes of all cores fall on the banks of DRAM: all write their subblocks at the same time, so those whose tiles lie on few banks
@@ -179,25 +183,20 @@ void add_reads(const Arch& arch, const OpConfig& c, const MatmulShape& s, const 
 }
 
 /// Cycles of writing the output that nothing hides: what is left of a block's output when its last K block ends. The write runs while the
-/// block's math does; math that takes over from the sender lengthens a single block by less than itself (coupling), and hides no more.
+/// block's math does; of a single block it hides no more than that lengthens the block.
 double output_tail(
     const Arch& arch, const OpConfig& c, const MatmulShape& s, const MatmulProgram& p, const BlockTimes& t, std::int64_t k_blocks,
     double activation) {
     const Constants& k = arch.k;
     const TensorDesc& out = c.outputs[0];
-    double overlap = t.math + activation;
-    if (k_blocks == 1 && t.math > t.data && k.mm_coupling > 0) {
-        const double lengthened = soft_max(t.data, t.math, k.mm_coupling) - soft_max(t.data, t.data, k.mm_coupling);
-        overlap = (t.data > 0 ? t.data + lengthened : t.math) + activation;
-    }
+    const double overlap = (k_blocks == 1 ? std::min(t.data, t.math) + t.lengthened(k.mm_coupling) : t.math) + activation;
     const double block_bytes = static_cast<double>(p.block_h * p.block_w * out.tile_bytes());
     const double all = block_bytes * std::min<double>(p.cores, static_cast<double>(s.m * s.n) * static_cast<double>(s.batch));
     // DRAM: all cores together walk the banks in step; L1: each core for itself.
     const double one_d = p.kind == MatmulKind::Mcast2D ? 1 : k.mm_write_1d;
     const double dram_rate = k.mm_write_rate / write_noc_share(c, p) * one_d * write_spread(arch, s, p);
     const double write = std::max(in_dram(out) ? all / dram_rate : 0.0, block_bytes / k.write_core_rate);
-    const double subblocks = static_cast<double>(ceil_div(p.block_h, p.sub_h) * ceil_div(p.block_w, p.sub_w));
-    return std::max(write - overlap * (1 - 1 / subblocks), write / subblocks);
+    return std::max(write - overlap * t.later, write * (1 - t.later));
 }
 
 DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s, const MatmulProgram& p) {
@@ -241,8 +240,9 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double tail = resident(out) ? 0 : output_tail(arch, c, s, p, t, k_blocks, activation);
     phase.extra_cycles = k.mm_fill + t.drain;
     // Between rounds the writer has the time that the other operand's sender still needs; where nothing is multicast also that in which
-    // both wait for the math (senders of measured products do not: they wait for their receivers).
-    const double waiting = p.kind == MatmulKind::Reuse ? std::max(0.0, t.math - t.data) : 0;
+    // both wait for the math (senders of measured products do not: they wait for their receivers), less what the tail counts of it.
+    const double longer = t.lengthened(k.mm_coupling), own = k_blocks == 1 ? longer : std::max(0.0, t.math - t.data);
+    const double waiting = p.kind == MatmulKind::Reuse ? std::max(0.0, longer - t.later * own / static_cast<double>(k_blocks)) : 0;
     const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack + waiting;
     const double exposed = std::max(0.0, tail - beside * static_cast<double>(k_blocks));
     phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
