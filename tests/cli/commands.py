@@ -110,7 +110,8 @@ def sessions() -> Iterator[str]:
         for name, text in FILES.items():
             Path(name).write_text(text)
         for line in COMMANDS:
-            yield f"$ {line.replace(str(DATA), 'DATA')}\n{_said(shlex.split(line), scratch)}"
+            words = [word.replace("DATA", str(DATA)) for word in shlex.split(line.replace(str(DATA), "DATA"))]
+            yield f"$ {line.replace(str(DATA), 'DATA')}\n{_said(words, scratch)}"
         for path in sorted(path for path in Path().rglob("*") if path.is_file() and path.name not in FILES):
             yield f"# {path}\n"
 
