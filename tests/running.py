@@ -101,7 +101,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def run_script(export: Path, *options: str, timeout_s: float = 900, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs `./run` from the root directory, with the variables of `clean_environment` and the given ones."""
+    """Runs `./run` from `/`. Its environment is that of `clean_environment`; `variables` are added."""
     command, environment = [str(export / "run"), *options], clean_environment() | variables
     return subprocess.run(command, cwd="/", env=environment, capture_output=True, text=True, check=False, timeout=timeout_s)
 

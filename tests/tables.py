@@ -59,7 +59,8 @@ def groups(cases: Mapping[str, Any], size: int, kind: Callable[[str, Any], objec
 
 
 def together(cases: Mapping[str, Any], check: Callable[[list[Any]], object]) -> None:
-    """Checks all cases at once; if that fails, checks each alone and names those that fail."""
+    """Checks all cases at once; if that fails, checks each alone and names those that fail. A failure that none has alone is raised as it is."""
+    assert cases
     chosen = {name: case for name, case in cases.items() if all(text in name for text in ONLY)}
     if not chosen:
         return

@@ -73,7 +73,7 @@ std::vector<Tensor> launch_on(
     MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
     const Kernel& kernel, const std::vector<OptionalTensor>& preallocated = {});
 
-/// What the strategy is told of a program; of its result dtype and memory, for a choice that comes before its shards.
+/// The program as the strategy reads it. Of its result it has dtype and memory alone: a program is chosen before the result's shards.
 strategy::OpConfig configuration(const Program& program, const std::vector<Tensor>& inputs, DataType dtype, const MemoryConfig& memory);
 
 /// A dimension counted from the front, as Shape's signed index.
