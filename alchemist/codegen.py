@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,22 @@ def codegen_cpp(
     return _codegen("cpp", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points)
 
 
+def _refuse_options_as_keywords(model: Any, kwargs: Mapping[str, Any]) -> None:
+    """`optimization_level=2` goes to the model as every keyword does, and one that takes `**kwargs`, as those of transformers do, would take it in silence.
+
+    Raises:
+        OptionError: a keyword is the name of an option, the model has no parameter of that name, and the value is no tensor.
+    """
+    try:
+        parameters = set(inspect.signature(getattr(model, "forward", model)).parameters)
+    except (TypeError, ValueError):  # a path, or a function without a signature
+        parameters = set()
+    names = {one.name for one in fields(CompilerOptions)} - parameters
+    given = {name: value for name, value in kwargs.items() if name in names and isinstance(value, str | int | float | bool | None)}
+    if given:
+        raise OptionError("an option as a keyword: keywords go to the model", got=", ".join(given), hint=f"compiler_options={given!r}")
+
+
 def _codegen(
     language: Language,
     model: Any,
@@ -99,6 +116,7 @@ def _codegen(
     compiler_options: Mapping[str, Any] | CompilerOptions | None,
     entry_points: Mapping[str, Any] | None,
 ) -> CodegenResult:
+    _refuse_options_as_keywords(model, kwargs)
     options = CompilerOptions.parse(compiler_options)
     check_options(options, language)
     calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)

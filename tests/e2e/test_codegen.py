@@ -261,6 +261,21 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_options_are_no_keywords(tmp_path: Path) -> None:
+    """A model that takes any keyword, as those of transformers do, would take an option in silence; a parameter of the model's own is the model's."""
+    import torch
+
+    class AnyKeyword(torch.nn.Module):
+        def forward(self, x: torch.Tensor, precision: float = 1.0, **kwargs: Any) -> torch.Tensor:
+            return x * precision
+
+    with pytest.raises(OptionError, match="keywords go to the model") as caught:
+        codegen_py(AnyKeyword(), torch.ones(2, 2), export_path=tmp_path / "out", optimization_level=2)
+    assert "compiler_options={'optimization_level': 2}" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+    assert check(codegen_py(AnyKeyword(), torch.ones(2, 2), export_path=tmp_path / "own", precision=2.0).path)["outputs"][0]["passed"] is True
+
+
 def test_without_tensors(tmp_path: Path) -> None:
     model, args, _ = torch_mlp()
     result = codegen_py(model, *args, export_path=tmp_path / "out", export_tensors=False, export_golden="none")
