@@ -151,7 +151,7 @@ class Lowering(Emitter):
                 return found
             raise FrontendError(
                 "the shape of this value depends on data",
-                op=target,
+                op=target if isinstance(node.target, torch._ops.OpOverload) else name,
                 location=self.location(),
                 got=str(tuple(val.shape)) if isinstance(val, torch.Tensor) else str(val),
                 hint=data_values.HINT,
