@@ -39,7 +39,7 @@ KNOWN = (
     Known("ttnn_shim/src/strategy/conv.cpp", "arch.k.conv_accumulate - arch.k.mm_reload", "arch.k.conv_accumulate + arch.k.mm_reload"),
     Known("ttnn_shim/src/strategy/layout.cpp", "arch.k.untilize_block + arch.k.untilize_tile", "arch.k.untilize_block + arch.k.tilize_tile"),
     Known("ttnn_shim/src/strategy/move.cpp", "tile_bytes()) * arch.k.pad_byte", "tile_bytes()) * 0.5 * arch.k.pad_byte"),
-    Known("ttnn_shim/src/tensor/gemm.cpp", "            table_.erase(found);", ""),
+    Known("ttnn_shim/src/tensor/packed_weights.cpp", "        table_.erase(found);", ""),
     Known("ttnn_shim/src/ops/clock.cpp", "lock_(clock_mutex()), log_", "lock_(clock_mutex(), std::defer_lock), log_"),
     Known(
         "ttnn_shim/src/ops/block_rounding.cpp",
