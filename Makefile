@@ -82,7 +82,7 @@ test: cpp-tests check
 
 # What `make test` has no time for: the sanitizer build with its tests, every reader of input fuzzed (other cases each day), docs that are generated.
 deep: sanitize
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.run --area all --cases 2000 --seed $$((10#$$(date +%j))) --workers 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz.run --area all --cases 2000 --seed $$((10#$$(date +%j))) --workers 2
 	$(BIN)/python -m alchemist ops --markdown | diff - docs/ops.md || { echo "docs/ops.md is stale; run make docs"; exit 1; }
 
 test-all: test deep
@@ -97,10 +97,10 @@ referee: setup
 	$(BIN)/python -m alchemist verify
 
 bench: setup
-	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tools/bench/run.py
 
 conformance: setup
-	$(BIN)/python tests/conformance/run.py
+	$(BIN)/python tools/conformance/run.py
 
 # --- lint and types ---------------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ check-python: $(VENV)/.packages
 	cd ttnn_shim/python && ../../$(BIN)/mypy --strict --config-file ../../pyproject.toml -p ttnn_shim -p ttnn -p ttnn_extras -p ttnn_jit -p tracy -p ttrt
 	PYTHONPATH=ttnn_shim/python $(BIN)/lint-imports
 	$(BIN)/python -m tools.prose --check
-	$(BIN)/python -m tests.lines --budget
+	$(BIN)/python -m tools.lines --budget
 
 check-cpp: $(VENV)/.packages
 	$(BIN)/python ttnn_shim/python/check_layers.py
@@ -127,15 +127,15 @@ sanitize: setup
 	build/asan/tests/cpp/shim_tests
 
 fuzz: setup
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.run --area all --cases 20000 --workers 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz.run --area all --cases 20000 --workers 2
 
 fuzz-sanitize: sanitize
 	TTNN_SHIM_LIBRARY=build/asan/libttnn_shim.so LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libstdc++.so.6)" \
-	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 $(BIN)/python tests/fuzz/run.py --cases 10000
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096 $(BIN)/python tools/fuzz/run.py --cases 10000
 
 # A hundred small faults in Python and C++, each against the tests of its file: which go unnoticed? About a minute each.
 mutation: setup
-	$(BIN)/python -m tests.mutation --count 100 --seed 0
+	$(BIN)/python -m tools.mutation --count 100 --seed 0
 
 # --- generated files --------------------------------------------------------------------------------------------------------
 

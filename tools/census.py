@@ -135,7 +135,7 @@ def main() -> None:
     if options.table:
         print_table(options.rows)
         return
-    from tests.zoo import models as zoo
+    from models import models as zoo
 
     table = {"zoo": zoo.table, "families": zoo.families, "onnx": zoo.onnx_files}[options.of]()
     chosen = {name: table[name] for name in options.models or list(table)[:: options.every]}

@@ -90,7 +90,7 @@ def rows_of(name: str, directory: Path, effective: dict[str, str]) -> Iterator[R
 
 
 def main() -> int:
-    from tests.zoo.run import run_model
+    from tools.zoo.run import run_model
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", type=Path, help="append the rows to this file")

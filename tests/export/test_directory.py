@@ -177,7 +177,7 @@ def test_a_link_stays_and_its_directory_is_replaced(tmp_path: Path) -> None:
 
 
 def test_a_mount_point_gets_new_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stands in for a mount (tests/faults mounts a real one): such a directory cannot be renamed."""
+    """Stands in for a mount (tools/faults mounts a real one): such a directory cannot be renamed."""
     target = tmp_path / "mounted"
     (target / "lost+found").mkdir(parents=True)
     for module in ("directory", "workspace"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.run import table
+from tools.faults.run import table
 
 
 @pytest.mark.slow

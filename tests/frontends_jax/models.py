@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen, nnx
 
-from tests.zoo.plain_jax import Block
+from models.plain_jax import Block
 
 
 class DigitsCNN(nnx.Module):

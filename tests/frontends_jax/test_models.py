@@ -19,9 +19,9 @@ from alchemist import codegen_cpp, codegen_py, load_codegen_py
 from alchemist.errors import FrontendError, InputError, UnsupportedOpError
 from alchemist.frontends.jax import capture
 from alchemist.ir.location import sources_of
+from models import jax_flax, jax_functions, plain_jax
 from tests.frontends_jax import models
 from tests.frontends_jax.checking import check, fused_counts, op_counts
-from tests.zoo import jax_flax, jax_functions, plain_jax
 
 KEY = jax.random.key(0)
 

@@ -17,8 +17,8 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import FrontendError, UnsupportedOpError
 from alchemist.frontends.torch import capture
 from alchemist.loaded import LoadedProgram
+from models import training_torch as zoo
 from tests.tables import groups, together
-from tests.zoo import training_torch as zoo
 
 Loss = Callable[..., torch.Tensor]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.run import AREAS, run_area, run_batch
+from tools.fuzz.run import AREAS, run_area, run_batch
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_damaged_input_is_refused_in_few_words(area: str, first: int, count: int
 
 def test_probes_are_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the fuzz changes, and the conformance suite asks both packages, is Python to begin with."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "conformance"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "tools" / "conformance"))
     import probes
 
     calls = {probe.call for probe in probes.all_probes()}

@@ -10,7 +10,7 @@ import pytest
 
 from alchemist.errors import UserError
 from alchemist.loaded import LoadedProgram
-from tests.fuzz.areas import emitted_utils, export
+from tools.fuzz.areas import emitted_utils, export
 
 
 @pytest.mark.parametrize(

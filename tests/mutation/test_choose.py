@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import choose
+from tools.mutation import choose
 
 pytestmark = pytest.mark.slow  # of a tool: `make mutation`
 

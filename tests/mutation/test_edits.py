@@ -7,10 +7,10 @@ import subprocess
 
 import pytest
 
-from tests.mutation.__main__ import draw, main, sources
-from tests.mutation.edits import edits
-from tests.mutation.known import KNOWN
-from tests.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
+from tools.mutation.__main__ import draw, main, sources
+from tools.mutation.edits import edits
+from tools.mutation.known import KNOWN
+from tools.mutation.layers import LAYERS, ROOT, layer_of, relevant_tests
 
 PYTHON = '''"""Doc 1 < 2."""
 LIMIT: Literal[3] = 4

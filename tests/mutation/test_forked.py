@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation import forked
-from tests.mutation.layers import ROOT
+from tools.mutation import forked
+from tools.mutation.layers import ROOT
 
 pytestmark = pytest.mark.slow  # of a tool: `make mutation`
 
@@ -36,7 +36,7 @@ def test_waits_for_ever():
 RUN = """\
 import json, os, sys
 from pathlib import Path
-from tests.mutation import forked
+from tools.mutation import forked
 words, folder, site, limit_s = sys.argv[1].split(), Path(sys.argv[2]), Path(sys.argv[3]), float(sys.argv[4])
 code, output, failed = forked.run(["-q", "-p", "no:cacheprovider", *words], folder=folder, site=site, environment=dict(os.environ), library=None,
                                   seconds={"test_it.py::test_works_for_ever": -2.9}, limit_s=limit_s)

@@ -22,9 +22,9 @@ from alchemist.ops import TTNN_OPS
 
 REPOSITORY = Path(__file__).parents[2]
 FILE = REPOSITORY / "alchemist" / "ops" / "accepted.json"
-sys.path.insert(0, str(REPOSITORY / "tests" / "conformance"))
+sys.path.insert(0, str(REPOSITORY / "tools" / "conformance"))
 
-import probes as conformance  # noqa: E402  (tests/conformance is a folder of scripts)
+import probes as conformance  # noqa: E402  (tools/conformance is a folder of scripts)
 import runner  # noqa: E402
 
 DTYPES = ("bfloat16", "float32", "bfloat8_b", "bfloat4_b", "fp8_e4m3", "int32", "uint32", "uint16", "uint8", "int8")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parents[1] / "conformance"
+FOLDER = Path(__file__).parents[2] / "tools" / "conformance"
 sys.path.insert(0, str(FOLDER))
 import recorded  # noqa: E402
 import run  # noqa: E402
@@ -22,7 +22,7 @@ KNOWN: dict[str, dict[str, list[str] | None]] = json.loads(gzip.decompress(recor
 
 @pytest.mark.parametrize("arch", list(run.CARDS))
 def test_config_verdicts(arch: str, tmp_path: Path) -> None:
-    """Every row is judged: a new one needs `python tests/conformance/recorded.py`."""
+    """Every row is judged: a new one needs `python tools/conformance/recorded.py`."""
     rows = [probe for probe in recorded.config_probes() if run.key_of(probe) in KNOWN[arch]]
     assert len(rows) >= 0.98 * len(recorded.config_probes())
     work, report = tmp_path / "probes.json", tmp_path / "answers.jsonl"

@@ -12,7 +12,7 @@ import pytest
 import ttnn_shim
 from tests.tables import table
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "conformance"), str(ttnn_shim.python_path())]
+sys.path[:0] = [str(Path(__file__).parents[2] / "tools" / "conformance"), str(ttnn_shim.python_path())]
 import probes  # noqa: E402
 import runner  # noqa: E402
 import ttnn  # noqa: E402

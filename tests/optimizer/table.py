@@ -5,7 +5,7 @@ Models have random weights. A time is that of the finished forward function, rep
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
 --bounds: instead, the least time that arithmetic and DRAM leave the convolutional networks (bounds.py). A row of the page stays where the store has none.
 --before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT).
---zoo: the models of tests/zoo, tests/bench/models.py and tests/bench/patterns.py that take more than half a millisecond as BEFORE emits them (run it with
+--zoo: the models of models/, tools/bench/models.py and tools/bench/patterns.py that take more than half a millisecond as BEFORE emits them (run it with
 --before first; a model without such a time is taken by today's level 0).
 """
 

@@ -14,8 +14,8 @@ LEVELS, ZOO = "levels", "zoo"
 
 def zoo_models() -> dict[str, Callable[[], tuple[Any, tuple[Any, ...], dict[str, Any]]]]:
     """Builders by name: those of the benchmarks first, they are larger."""
-    from tests.bench import models, patterns
-    from tests.zoo.models import table
+    from models.tables import table
+    from tools.bench import models, patterns
 
     made: dict[str, Callable[[], Any]] = {f"bench {name}": lambda name=name: models.build(name) for name in models.NAMES}
     made |= {name: lambda build=build: (*build(), {}) for name, build in patterns.CASES.items()}

@@ -119,7 +119,7 @@ def flax_lstm() -> FrontendResult:
 
 def training_step() -> FrontendResult:
     """Activations that the backward pass frees."""
-    transformer_training_step = pytest.importorskip("tests.zoo.jax_functions").transformer_training_step
+    transformer_training_step = pytest.importorskip("models.jax_functions").transformer_training_step
     model, args, _ = transformer_training_step(2, 9)
     return capture(model, args, {}, "jax")
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from alchemist.frontends.base import FrontendResult
 from alchemist.frontends.jax import capture
-from tests.zoo.jax_functions import transformer_training_step
+from models.jax_functions import transformer_training_step
 
 DEPTH = 3
 

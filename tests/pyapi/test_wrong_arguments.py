@@ -1,4 +1,4 @@
-"""Arguments of wrong kinds to the public functions: errors of ours that say what was expected (found by tests/fuzz, area api)."""
+"""Arguments of wrong kinds to the public functions: errors of ours that say what was expected (found by tools/fuzz, area api)."""
 
 from __future__ import annotations
 

@@ -20,9 +20,9 @@ from alchemist.tools.batches import reshaped
 from alchemist.tools.changes import suggestions
 from alchemist.tools.fusions import fusions
 from alchemist.tools.program_text import Source, edited
-from tests.bench.patterns import CASES
 from tests.e2e.models import Built, bert, resnet50, torch_mlp
 from tests.running import run, simulator
+from tools.bench.patterns import CASES
 
 SMALL = """import ttnn
 

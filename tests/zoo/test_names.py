@@ -11,8 +11,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 from alchemist.errors import UserError  # noqa: E402
-from tests.zoo.names import main, measured  # noqa: E402
-from tests.zoo.run import main as run_models  # noqa: E402
+from tools.zoo.names import main, measured  # noqa: E402
+from tools.zoo.run import main as run_models  # noqa: E402
 
 BAR = 0.95
 
@@ -35,7 +35,7 @@ def test_a_name_that_no_model_has(name: str, said: str, capsys: pytest.CaptureFi
 
 @pytest.mark.slow
 def test_the_zoo() -> None:
-    from tests.zoo.models import table
+    from models.tables import table
 
     variables, after_ops, numbered = 0, Counter[str](), []
     for name in table():

@@ -17,11 +17,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 from alchemist.verify import RealTtnn  # noqa: E402
 from alchemist.verify.environment import is_ready  # noqa: E402
-from tests.zoo.document import write  # noqa: E402
-from tests.zoo.families import KNOWN  # noqa: E402
-from tests.zoo.models import CPP, everything, table  # noqa: E402
-from tests.zoo.run import ARCHS, Row, referee, run_guarded  # noqa: E402
-from tests.zoo.sizes import LIMIT, MODELS, lines  # noqa: E402
+from models.families import KNOWN  # noqa: E402
+from models.sizes import LIMIT, MODELS, lines  # noqa: E402
+from models.tables import CPP, everything, table  # noqa: E402
+from tools.zoo.document import write  # noqa: E402
+from tools.zoo.run import ARCHS, Row, referee, run_guarded  # noqa: E402
 
 RUNS = [(name, "py") for name in everything()] + [(name, "cpp") for name in CPP]
 BOUNDS = {"fp32": (0.999, 0.05), "bf16": (0.99, 0.15)}

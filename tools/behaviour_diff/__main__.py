@@ -32,7 +32,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--only", nargs="+", choices=KINDS, metavar="KIND", help="these kinds: " + ", ".join(KINDS))
     parser.add_argument("--prices", action="store_true", help="also calls and prices of the simulator: " + ", ".join(PRICED))
     parser.add_argument("--models", type=int, default=len(exports.NAMES), metavar="N", help=f"so many of the {len(exports.NAMES)} exports, 0: none")
-    parser.add_argument("--names", nargs="+", metavar="MODEL@LEVEL[:CARD][:cpp]", help="these exports, of any model of tests/zoo")
+    parser.add_argument("--names", nargs="+", metavar="MODEL@LEVEL[:CARD][:cpp]", help="these exports, of any model of models/")
     parser.add_argument("--show", type=int, default=3, metavar="N", help="differences of so many rows of each kind are printed (default 3)")
     parser.add_argument("--fresh", action="store_true", help="forget this product's kept answers of these kinds")
     options = parser.parse_args(words)

@@ -59,7 +59,7 @@ def some(count: int) -> list[str]:
 def export_all(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """A row for each name: {folder, files: {file: text}} or {refused: words} as JSON. The programs stay beside the rows' file, to be priced."""
     from alchemist import codegen_cpp, codegen_py
-    from tests.zoo.models import everything
+    from models.tables import everything
 
     table, folder = everything(), Path(sys.argv[2]).parent / "programs"
     for name in names:

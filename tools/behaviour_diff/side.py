@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim")
 """Folders that decide what a checkout answers."""
 SIMULATOR = ("ttnn_shim",)
-QUESTIONS = ("tests", "tools")
+QUESTIONS = ("tests", "tools", "models")
 """Folders whose Python is HEAD's on both sides: the same question is put twice."""
 
 
@@ -56,7 +56,7 @@ def key_of(folders: tuple[str, ...], commit: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class Side:
-    """python, environment: for processes that import this side's product, and HEAD's `tests` and `tools`."""
+    """python, environment: for processes that import this side's product, and HEAD's `tests`, `tools` and `models`."""
 
     title: str
     key: str
@@ -64,9 +64,9 @@ class Side:
     python: Path
     environment: Mapping[str, str]
     start: Path
-    """Where its processes start: `tests` and `tools` there are HEAD's."""
+    """Where its processes start: `tests`, `tools` and `models` there are HEAD's."""
     own_start: Path
-    """The same with its own `tests` and `tools`, for questions that reach into a product which has moved since."""
+    """The same with its own, for questions that reach into a product which has moved since."""
 
     @property
     def folder(self) -> Path:
@@ -82,7 +82,7 @@ def _environment(**more: str) -> dict[str, str]:
 def _start(folder: Path, tests: Path, tools: Path) -> Path:
     """A folder where these are found by their names."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, target in (("tests", tests), ("tools", tools)):
+    for name, target in (("tests", tests), ("tools", tools), ("models", tests.parent / "models")):
         link = folder / name
         if not link.is_symlink() or link.readlink() != target:
             link.unlink(missing_ok=True)

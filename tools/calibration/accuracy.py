@@ -118,7 +118,7 @@ def constant_rows(
 
 
 def other_sections(page: str) -> str:
-    """What other commands wrote behind the list of constants, the last section of this page (whole models: `tests.experts.run --write`)."""
+    """What other commands wrote behind the list of constants, the last section of this page (whole models: `tools.experts.run --write`)."""
     _, _, behind = page.partition("\n## Fitted constants\n")
     _, found, rest = behind.partition("\n## ")
     return f"\n## {rest}" if found else ""

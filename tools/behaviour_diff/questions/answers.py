@@ -1,6 +1,6 @@
 """What each op answers to calls that the conformance suite puts to the real package: refusals, results, memory, device programs with their cycles.
 
-Whether an answer is the real one's, tests/conformance asks.
+Whether an answer is the real one's, tools/conformance asks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SUITE = Path(__file__).resolve().parents[3] / "tests" / "conformance"
+SUITE = Path(__file__).resolve().parents[3] / "tools" / "conformance"
 CARDS = ("n150", "p150")
 STEP = 8  # one of how many calls of the suite a card gets, by their names: a new op moves no other's calls
 _OF_THE_RUN = ("index", "call_id", "start_ns")

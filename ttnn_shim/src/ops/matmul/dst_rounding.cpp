@@ -13,7 +13,7 @@ constexpr uint32_t SRC_A_ALL = 0xffffc000U;      // and the next 5
 constexpr uint32_t SRC_B_PHASE_0 = 0xfffe0000U;  // hidden bit and 6 more
 
 // Errors of one 16-deep step with a 16-bit Dst, in parts of the sum so far; measured on the tensix mode with normally distributed operands
-// (tests/bench/numerics.py prints both). A rounding to bfloat16 has 2^-7 / sqrt(12) x 0.74; terms with low bits of their own round twice.
+// (tools/bench/numerics.py prints both). A rounding to bfloat16 has 2^-7 / sqrt(12) x 0.74; terms with low bits of their own round twice.
 struct StepErrors {
     double spread;        // sums of random signs
     double drift;         // ties away from zero
