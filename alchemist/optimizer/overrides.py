@@ -21,6 +21,7 @@ from alchemist.ir.attributes import StructAttr
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.layout import layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ir.op_class import short_names
 from alchemist.optimizer import matmul, sharded
 from alchemist.optimizer.calls import maker_of, memory_of
 from alchemist.optimizer.candidate import Candidate
@@ -57,7 +58,8 @@ _MATMUL_FIELDS: dict[str, str] = {
     **dict.fromkeys(("transpose_mcast", "mcast_in0", "fuse_batch"), "flag"),
     "compute_with_storage_grid_size": "grid",
 }
-_CHOICES: dict[str, tuple[str, ...]] = {"dtype": _DTYPES, "page": _PAGES, "layout": _MEMORIES[1:], "activation": ("none", "relu", "gelu", "silu")}
+_ACTIVATIONS = ("none", *sorted(short_names("ttir", "fused_behind")))
+_CHOICES: dict[str, tuple[str, ...]] = {"dtype": _DTYPES, "page": _PAGES, "layout": _MEMORIES[1:], "activation": _ACTIVATIONS}
 
 
 @dataclass(frozen=True, slots=True)

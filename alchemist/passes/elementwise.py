@@ -112,14 +112,6 @@ SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "su
 """Binary ops with a number behind the tensor, by the function of one operand that does the same."""
 TURNED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
 """With the number in front of it."""
-ACCURATE = ("exp", "log", "sqrt", "rsqrt")
-"""Functions whose parameter chooses an approximation; 0 is the library's default."""
-FUNCTIONS = {
-    **{name: name for name in ("abs", "neg", "relu", "silu", "sin", "cos", "square", "tanh", "sigmoid", "exp2", "expm1")},
-    **{name: name for name in ACCURATE},
-    "reciprocal": "recip",
-}
-"""Unary ops without arguments of their own; none that jumps: within a chain nothing is rounded to bfloat16, and a step may fall to another side."""
 Step = dict[str, Any]
 
 
@@ -165,7 +157,7 @@ class FuseUnaryChain(Pass):
                 set_attr(reader, ATTRIBUTES[place], fused)
                 _drop(chain, chain[0].operands[_tensor_place(chain[0])], reader)
                 return
-        if len(chain) == 1 and last.name.removeprefix("ttnn.") in FUNCTIONS:
+        if len(chain) == 1 and has_trait(last, "chained"):
             return
         made = Builder.before(last).make("ttnn.unary_chain", [chain[0].operands[_tensor_place(chain[0])]], {"chain": tuple(steps)}, [last.results[0].type])
         set_source(made, *sources_of(last))
@@ -183,8 +175,9 @@ def step_of(op: Operation) -> Step | None:
     name = op.name.removeprefix("ttnn.")
     if len(op.results) != 1 or any(attribute in op.attributes for attribute in (AFTER, *ATTRIBUTES)) or settings(op):
         return None
-    if name in FUNCTIONS and len(op.operands) == 1:
-        step: Step = {"op_type": FUNCTIONS[name], "params": (0.0,)} if name in ACCURATE else {"op_type": FUNCTIONS[name]}
+    if has_trait(op, "chained") and len(op.operands) == 1:
+        step: Step = {"op_type": "recip" if name == "reciprocal" else name}
+        step |= {"params": (0.0,)} if has_trait(op, "approximated") else {}  # 0 is the library's default
     elif name == "multiply" and op.operands[0] is op.operands[1]:
         step = {"op_type": "square"}
     elif name in SCALED and len(op.operands) == 2:

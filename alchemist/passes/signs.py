@@ -250,8 +250,6 @@ def _is_looked_up(value: SSAValue) -> bool:
 INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
 _INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
 """Ops whose result of this number is an index: small and not negative."""
-_NUMBERS = {"ttnn.full": ("fill_value",), "ttnn.clamp_scalar": ("min", "max"), "ttnn.zeros": (), "ttnn.ones": ()}
-"""Ops with numbers that have to be whole as well."""
 
 
 def is_whole(value: SSAValue) -> bool:
@@ -268,8 +266,8 @@ def is_whole(value: SSAValue) -> bool:
             or (op.name == "ttnn.typecast" and _is_integer(op.operands[0]))
         ):
             continue
-        numbers = [access.attr(op, name) for name in _NUMBERS.get(op.name, ())]
-        if not has_trait(op, "keeps_integral") and (op.name not in _NUMBERS or not all(float(number).is_integer() for number in numbers)):
+        numbers = [number for number in access.attrs(op).values() if isinstance(number, float)]
+        if not has_trait(op, "keeps_integral") or not all(number.is_integer() for number in numbers):
             return False
         operands = [operand for operand in op.operands if layout_of(operand.type) is not None]
         todo += [operand for operand in operands if operand not in seen]

@@ -19,7 +19,6 @@ _NAMED_AFTER = {SPLIT: "ttnn.permute", JOIN: "ttnn.concatenate_heads"}
 """The op whose results are called like the function's, whatever it calls."""
 _ATTENTION = "ttnn.transformer.scaled_dot_product_attention"
 _HEADS_FIRST = model.Items(tuple(model.Literal(axis) for axis in (0, 2, 1, 3)))
-_TARGETS = ("ttnn.permute", "ttnn.reshape", "ttnn.transformer.concatenate_heads")
 _DRAM = model.MemoryConfig()
 _COUNT = Arg(COUNT, COUNT, Kind.INT)
 
@@ -43,10 +42,10 @@ def _is_single(heads: int) -> bool:
 
 def _form(node: Node) -> tuple[tuple[Node, ...], str, int] | None:
     """(the ops, what they do, number of heads) of the last of ops that split or join heads."""
-    if node.spec.target not in _TARGETS:
+    if len(node.results) != 1 or not node.inputs() or node.kept or any(value.type.config != _DRAM for value in _tensors(node)):
         return None
     given = dict((arg.name, raw) for arg, raw in node.arguments)
-    if len(node.results) != 1 or node.kept or given.get("memory_config", _DRAM) != _DRAM or any(value.type.config != _DRAM for value in _tensors(node)):
+    if given.get("memory_config", _DRAM) != _DRAM:
         return None
     after = node.results[0].type.shape
     source = node.inputs()[0]

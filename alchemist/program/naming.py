@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from alchemist.ir.location import SourceInfo
+from alchemist.ir.op_class import named
 from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
@@ -31,11 +32,10 @@ _CUSTOMARY = {
 """What the results of ops with several are called."""
 _UNTELLING = frozenset({"result", "res", "ret", "out", "output", "tmp"})
 """What functions call whatever they return."""
-_ARITHMETIC = frozenset(f"ttnn.{name}" for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum"))
+_ARITHMETIC = named("ttnn", "arithmetic", "extreme") | {"ttnn.divide"}
 _PAGED = "ttnn.to_layout"
 """Changes tiles to rows or back: no reader of the source knows of it."""
 _FORMING = SHAPING | {"ttnn.concatenate_heads"}
-_ATTENTION = frozenset({"ttnn.transformer.scaled_dot_product_attention", "ttnn.transformer.scaled_dot_product_attention_decode"})
 
 
 class Naming(ParameterNames):
@@ -145,7 +145,7 @@ class Naming(ParameterNames):
     def _note_roles(self, items: Sequence[Item]) -> None:
         """Values that only an attention of the same statement reads are its query, key and value."""
         for item in items:
-            if isinstance(item, Node) and item.spec.target in _ATTENTION:
+            if isinstance(item, Node) and item.spec.name in named("ttnn", "attention"):
                 own = {(statement.file, statement.line) for statement in self._own_statements(item)}
                 for value, role in zip(item.inputs(), ("query", "key", "value"), strict=False):
                     while value.node is not None and len({id(user) for user in value.users}) == 1 and not value.key:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from alchemist.ir.op_class import named
 from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
@@ -23,8 +24,8 @@ NOT_IN_SOURCE = frozenset({"has_keys"})
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions", "attention_sink": "attention_sink"}
 """Arguments of ops that say what a value is, wherever it comes from."""
 _MASKS = frozenset({"attn_mask", "attention_mask"})
-_COMPARISONS = frozenset(f"ttnn.{name}" for name in "eq ne gt ge lt le logical_and logical_or logical_not logical_xor isfinite".split())
-_TO_SCORES = SHAPING | {"ttnn.add", "ttnn.addcmul", "ttnn.subtract", "ttnn.multiply", "ttnn.divide", "ttnn.where", "ttnn.maximum"}
+_SCALING = named("ttnn", "arithmetic", "factor", "extreme", "elementwise_ternary") | {"ttnn.where"}
+_TO_SCORES = SHAPING | _SCALING
 _MOST_STEPS = 6
 _COLUMNS = re.compile(r"(first|last|middle)_\d+_columns(_\d+)?$")
 """Constants that choose columns next to each other."""
@@ -45,20 +46,18 @@ def computed_role(node: Node, names: Mapping[int, str]) -> str:
         found = "rotated"
     elif op == "neg" and (before := _made_by(inputs[0], "slice_static")) is not None and _half(before):
         found = "negated_half"
-    elif node.spec.name in _COMPARISONS:
+    elif node.spec.name in named("ttnn", "truth"):
         found = "condition" if any(user.spec.name == "ttnn.where" and user.inputs()[0] is result for user in result.users) else "mask"
     elif op == "matmul" and _leads_to_softmax(result):
         found = "scores"
-    elif op in ("add", "addcmul", "subtract", "multiply", "divide", "where"):
-        found = _elementwise(node, op, names)
-    elif op in ("max", "sum", "mean", "exp", "log", "pow_scalar"):
-        found = _statistic(node, op)
     elif op == "softmax" and any(user.spec.name == "ttnn.matmul" and user.inputs()[0] is result for user in _users(result)):
         found = "probabilities"
     elif op == "embedding":
         found = "embedded"
     elif op == "pad":
         found = "padded"
+    elif inputs:
+        found = _elementwise(node, op, names) or _statistic(node, op)
     return found
 
 
@@ -86,17 +85,12 @@ def _masks_attention(value: Value) -> bool:
 
 def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
     inputs = node.inputs()
-    if (
-        op in ("add", "addcmul", "where", "divide", "multiply", "subtract")
-        and _leads_to_softmax(node.results[0])
-        and any(_is_scores(value) for value in inputs)
-    ):
+    if node.spec.name in _SCALING and _leads_to_softmax(node.results[0]) and any(_is_scores(value) for value in inputs):
         return "scores"
     if op == "multiply" and len(inputs) == 2:
         for value in inputs:
-            name = names.get(id(value), value.key)
-            if name.rpartition("_")[2] in ("cos", "sin"):
-                return f"{name.rpartition('_')[2]}_part"
+            if (part := f"{names.get(id(value), value.key).rpartition('_')[2]}_part") in ROLES:
+                return part
         if inputs[0] is inputs[1] and _is_centered(inputs[0]):
             return "squared"
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
@@ -112,7 +106,7 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
             return "shifted"
         if _reduces(inputs[1], inputs[0], "mean"):
             return "centered"
-    if op in ("multiply", "divide") and len(inputs) == 1:
+    if op != "neg" and node.spec.name in named("ttnn", "factor") and len(inputs) == 1:
         return "scaled"
     return ""
 
@@ -121,7 +115,7 @@ def _statistic(node: Node, op: str) -> str:
     result, inputs = node.results[0], node.inputs()
     if op == "max" and any(user.spec.name == "ttnn.subtract" and _reduces(result, user.inputs()[0], "max") for user in _users(result)):
         return "row_max"
-    if op == "exp" and any(user.spec.name in ("ttnn.sum", "ttnn.mean") for user in _users(result)):
+    if op == "exp" and any(user.spec.name in named("ttnn", "reduction") for user in _users(result)):
         return "exponentials"
     if op == "sum" and _made_by(inputs[0], "exp") is not None:
         return "exponential_sum"

@@ -13,6 +13,7 @@ import numpy as np
 
 from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.location import Frame
+from alchemist.ir.op_class import named
 from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
 from alchemist.ops.spec import MOVING
 from alchemist.program import model
@@ -308,7 +309,7 @@ def _source_name(nodes: Sequence[Node], result: Value, sources: Sources, forward
     return ""
 
 
-_SUMMED = frozenset({"ttnn.add", "ttnn.concat", "ttnn.repeat", "ttnn.pad"})
+_SUMMED = named("ttnn", "sum_like")
 _LEAVES_OF_MODULES = ("bias", "weight", "kernel", "scale")
 _LONGEST_SUM = 48
 

@@ -16,6 +16,7 @@ from alchemist.driver import explore
 from alchemist.driver.align import in_order
 from alchemist.errors import OptionError, ToolchainError, quoted
 from alchemist.frontends.mlir.read import read_module
+from alchemist.ir.op_class import named
 from alchemist.toolchain.ttnn_binary import device_functions
 from alchemist.toolchain.ttnn_file import read_ttnn
 from alchemist.ttrt import files
@@ -24,7 +25,7 @@ from alchemist.ttrt.util import Artifacts
 
 COLUMNS = ("LOC", "CONST_EVAL_OP", "INPUT_LAYOUT_CONVERSION_OP", "PROGRAM_METADATA")
 FILTERS = {"const_eval": "CONST_EVAL_OP", "input_layout_conversion": "INPUT_LAYOUT_CONVERSION_OP"}
-_CONVERSIONS = ("ttnn.to_layout", "ttnn.to_memory_config", "ttnn.to_device", "ttnn.typecast", "ttnn.to_dtype", "ttnn.to_tensor_spec")
+_CONVERSIONS = named("ttnn", "conversion", "placement") | {"ttnn.to_dtype"}
 _CSV = "ops_perf_results.csv"
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from alchemist.errors import OptionError, quoted
+from alchemist.options import Init
 
 COMMANDS = {
     "read": "sections of binaries (.ttnn) and system descriptors (.ttsys)",
@@ -18,7 +19,6 @@ COMMANDS = {
     "emitpy": "emitted Python programs on the simulator",
 }
 SECTIONS = ("all", "version", "system_desc", "mlir", "cpp", "inputs", "outputs", "op_stats", "mesh_shape", "programs")
-INITS = ("ones", "zeros", "randn", "arange")
 CARDS = ("n150", "n300", "p100", "p150")
 _RUNS = "run perf"
 
@@ -48,7 +48,7 @@ SWITCHES: dict[str, Switch] = {
     "output": Switch("", "query", "write the descriptor to this file"),
     "like": Switch("", "query", "take schema hash, git hash and version from this descriptor of a real build"),
     "seed": Switch(0, _RUNS, "of values of inputs"),
-    "init": Switch("randn", _RUNS, "values of inputs", INITS),
+    "init": Switch("randn", _RUNS, "values of inputs", get_args(Init)),
     "identity": Switch(False, "run", "outputs must equal the inputs, within --rtol and --atol"),
     "rtol": Switch(1e-5, "run", "relative tolerance"),
     "atol": Switch(1e-8, "run", "absolute tolerance"),

@@ -19,6 +19,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import TTOp
 from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import place_of, sources_of
+from alchemist.ir.op_class import named
 from alchemist.ops.expand import COLLECTIVES, on_one_chip
 
 _ROW_MAJOR = {
@@ -29,7 +30,7 @@ _ROW_MAJOR = {
     "ttnn.chunked_scaled_dot_product_attention": {"page_table": "si32", "chunk_start_idx": "si32"},
 }  # fmt: skip
 """Operands that are read in row-major pages, and the data type they must have ("": their own)."""
-_CONVOLUTIONS = {f"ttnn.{name}" for name in ("conv1d", "conv2d", "conv_transpose2d")}
+_CONVOLUTIONS = named("ttnn", "convolution", "convolution2d")
 _MOVES = {"ttnn.to_device": "dram", "ttnn.from_device": "system_memory"}
 
 

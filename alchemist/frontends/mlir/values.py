@@ -19,6 +19,7 @@ from alchemist.frontends.stablehlo.rules_shape import numbers
 from alchemist.ir.access import attr, element_type, operands, shape
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.dialects import TTOp
+from alchemist.ir.op_class import short_names
 from alchemist.options import Init
 
 Array = np.ndarray[Any, Any]
@@ -89,10 +90,7 @@ def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int,
 
 _VARIANCES = {"variance", "running_var", "running_variance"}
 _ROOTS = {"rsqrt", "sqrt", "log", "log2", "log10", "log1p"}
-_MOVES = {
-    "typecast", "reshape", "to_layout", "to_device", "from_device", "to_memory_config", "permute", "transpose",
-    "unsqueeze", "squeeze", "broadcast", "repeat", "slice_static",
-}  # fmt: skip
+_MOVES = short_names("ttir", "keeps_weight", "move") | short_names("ttnn", "placement")
 
 
 def _range(arg: BlockArgument) -> Range:
@@ -118,7 +116,7 @@ def _is_weight(value: SSAValue, depth: int = 8) -> bool:
             results = op.results if op.name == "ttcore.load_cached" else ()
             if any(_is_weight(result, depth - 1) for result in results):
                 return True
-        elif depth and op.results and short in (*_MOVES, "concat") and _is_weight(op.results[0], depth - 1):
+        elif depth and op.results and short in _MOVES and _is_weight(op.results[0], depth - 1):
             return True
     return False
 
@@ -181,7 +179,7 @@ def index_bound(value: SSAValue, depth: int = 4) -> int | None:
             places = numbers(prop(op, "scatter_dimension_numbers", ""))
             inserted = places.get("inserted_window_dims", ())
             bounds += [dims[axis] if axis in inserted else 1 for axis in places.get("scatter_dims_to_operand_dims", ()) if axis < len(dims)]
-        elif short in ("gather", "scatter") and use.index == 1 and isinstance(op, TTOp):
+        elif use.index == 1 and isinstance(op, TTOp) and [group.name for group in op.info.operands][1:2] == ["index"]:
             bounds.append(dims[attr(op, "dim") or 0])
         elif depth and op.results and short in _MOVES | {"convert", "slice"}:
             bounds += [found for result in op.results if (found := index_bound(result, depth - 1)) is not None]

@@ -24,11 +24,6 @@ _SAME = {
     "Sharding", "annotate_device_placement", "tt.mark_argument", "tt.sharding_constraint", "xla.sdy.FuncResultSharding",
     "SPMDFullToShardShape", "SPMDShardToFullShape",
 }  # fmt: skip
-_CALLED = {  # custom call -> TTIR op with the same operands in the same order
-    "tt.scaled_dot_product_attention", "tt.scaled_dot_product_attention_decode", "tt.paged_update_cache", "tt.paged_fill_cache",
-    "tt.update_cache", "tt.fill_cache", "tt.sparse_matmul", "tt.chunked_scaled_dot_product_attention",
-    "tt.paged_scaled_dot_product_attention_decode",
-}  # fmt: skip
 _ONE_CHIP = "programs are for one chip"
 
 
@@ -57,8 +52,8 @@ def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
         raise Unsupported(f"{target} over several chips", hint=_ONE_CHIP)
     if target in WRITTEN_OUT:
         return WRITTEN_OUT[target](c, op, vals)
-    if target in _CALLED:
-        return [_named(c, op, vals, f"ttir.{target.removeprefix('tt.')}")]
+    if target.startswith("tt.") and (name := f"ttir.{target[3:]}") in op_classes():  # with the same operands in the same order
+        return [_named(c, op, vals, name)]
     for name in (f"chlo.{target[5:]}", f"stablehlo.{target[5:]}") if target.startswith("mhlo.") and len(vals) == 1 else ():
         if name in UNARY:
             made = unary(c, foreign_class(name).create(result_types=op.result_types), vals)

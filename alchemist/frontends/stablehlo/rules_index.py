@@ -11,6 +11,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import array_of
+from alchemist.frontends.stablehlo.rules_reduce import JOIN, REDUCE
 from alchemist.frontends.stablehlo.rules_shape import concat, cut_val, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
@@ -20,13 +21,6 @@ from alchemist.ir.op_class import short_names
 
 ONE_HOT_LIMIT = 1 << 22
 """Largest comparison matrix, in elements, of a sum that is written as a product with it."""
-_COMBINE = {
-    "stablehlo.add": ("sum", "add", 0.0),
-    "stablehlo.multiply": ("prod", "multiply", 1.0),
-    "stablehlo.maximum": ("max", "maximum", None),
-    "stablehlo.minimum": ("min", "minimum", None),
-}
-"""Body of a scatter: TTIR's scatter_reduce_type, the element-wise op."""
 
 
 def within(c: Converter, start: Val, most: int) -> Val:
@@ -472,8 +466,8 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
             return x
         if returned is None or returned.operands[0] is not given:
             raise Unsupported("scatter with an own function")
-    elif len(body) == 2 and body[0] in _COMBINE:
-        kind, name, _ = _COMBINE[body[0]]
+    elif len(body) == 2 and body[0] in REDUCE and (kind := REDUCE[body[0]][0]) not in short_names("ttir", "logical_reduction"):
+        name = JOIN[kind]
     else:
         raise Unsupported("scatter with an own function", hint="compute the new values and use .at[...].set(values)")
     mapped = d.get("scatter_dims_to_operand_dims", ())

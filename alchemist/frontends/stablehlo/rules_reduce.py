@@ -16,7 +16,7 @@ from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
 from alchemist.ir.attributes import numpy_dtype, tensor, to_python
 from alchemist.ir.op_class import short_names
 
-_REDUCE = {
+REDUCE = {
     "stablehlo.add": ("sum", np.sum, 0),
     "stablehlo.maximum": ("max", np.max, -math.inf),
     "stablehlo.minimum": ("min", np.min, math.inf),
@@ -55,21 +55,21 @@ def reduce(c: Converter, op: Operation, vals: list[Val]) -> Val | Sequence[Val]:
     body = _body(op)
     if len(vals) == 4:
         return _arg_extreme(c, op, vals, dims)
-    if len(vals) != 2 or len(body) != 2 or body[0] not in _REDUCE:
+    if len(vals) != 2 or len(body) != 2 or body[0] not in REDUCE:
         raise Unsupported("a reduction with an own function")
-    name, function, _ = _REDUCE[body[0]]
+    name, function, _ = REDUCE[body[0]]
     x, init = vals
     reduced = reduce_val(c, name, function, x, dims)
     return reduced if _is_neutral(name, init) else _joined(c, name, reduced, init)
 
 
-_JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "reduce_or": "logical_or", "reduce_and": "logical_and"}
+JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "reduce_or": "logical_or", "reduce_and": "logical_and"}
 
 
 def _joined(c: Converter, name: str, reduced: Val, init: Val) -> Val:
     """A reduction whose start value counts: it is one more element."""
     spread = c.e.reshape(init, (1,) * len(reduced.shape))
-    return c.e.op(_JOIN[name], reduced, Val(reduced.shape, reduced.of, spread.ssa, spread.const))
+    return c.e.op(JOIN[name], reduced, Val(reduced.shape, reduced.of, spread.ssa, spread.const))
 
 
 def reduce_val(c: Converter, name: str, function: object, x: Val, dims: Sequence[int]) -> Val:
@@ -124,10 +124,10 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     given = prop(op, "padding")
     padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
     body = _body(op)
-    name = _REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
+    name = REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
     if "stablehlo.log_plus_one" in body and "stablehlo.exponential" in body:
         name = "logsumexp"
-    if name not in ("sum", "max", "min", "prod", "logsumexp"):
+    if not name or name in short_names("ttir", "logical_reduction"):
         raise Unsupported("windows with an own function")
     for axis, step in enumerate(prop(op, "base_dilations") or ones):
         x = padded(c, x, [0] * rank, [0] * rank, init, [step - 1 if i == axis else 0 for i in range(rank)]) if step > 1 else x
@@ -180,7 +180,7 @@ def _whole_windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name:
             begins[axis], steps[axis] = tap * dilation[axis], strides[axis]
             ends[axis] = begins[axis] + (dims[axis] - 1) * strides[axis] + 1
             part = slice_val(c, wide, begins, ends, steps)
-            total = part if total is None else c.e.op(_JOIN[name], total, part)
+            total = part if total is None else c.e.op(JOIN[name], total, part)
         assert total is not None
         x = total
     return x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from alchemist.ir.op_class import short_names
 from alchemist.ir.rules.table import Inferred, Shape, attribute, axis_of, element, infers, integer, need, rank_is, rule
 
 
@@ -27,7 +28,7 @@ def _all_reduce(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> Non
 
 def _summed(op: Operation) -> None:
     kind = attribute(op, "reduce_type")
-    need(kind in (None, "sum", "max", "min"), f"a collective cannot reduce by {kind}")
+    need(kind in (None, "sum", *short_names("ttir", "extreme")), f"a collective cannot reduce by {kind}")
 
 
 @infers("ttir.all_to_all")

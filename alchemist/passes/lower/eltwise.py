@@ -77,7 +77,7 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
         attributes = {key: rounded_to(layout(value).dtype, number) for key, number in attributes.items() if isinstance(number, int | float)}
     if layout(value).dtype in INTEGERS and name not in _OF_INTEGERS:
         value = c.convert(value, TILE, "f32")
-    unsigned = layout(value).dtype == "u32" and name in ("clamp_scalar", "neg")
+    unsigned = layout(value).dtype == "u32" and name == "neg"
     if unsigned:
         value = c.convert(value, TILE, "si32")  # not for unsigned integers
     value = c.like(name, value, attributes)
@@ -91,7 +91,7 @@ def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSA
     """Integers between two bounds. The library's clamp takes them through float32: larger ones are tensors of a maximum and a minimum."""
     dtype = layout(value).dtype
     least, most = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
-    low, high = (int(min(max(float(attributes[key]), least), most)) for key in ("min", "max"))  # type: ignore[arg-type]
+    low, high = np.clip([attributes["min"], attributes["max"]], least, most).astype(np.int64).tolist()  # type: ignore[list-item]
     if dtype == "si32" and max(abs(low), abs(high)) <= FLOAT32_EXACT:
         return c.like("clamp_scalar", value, {"min": low, "max": high})
     for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):
@@ -224,24 +224,7 @@ def binary(c: Lowering, op: Operation) -> None:
     c.set(result, value, order)
 
 
-_SWAPPED = {
-    "add": "add",
-    "multiply": "multiply",
-    "eq": "eq",
-    "ne": "ne",
-    "gt": "lt",
-    "lt": "gt",
-    "ge": "le",
-    "le": "ge",
-    "maximum": "maximum",
-    "minimum": "minimum",
-    "logical_and": "logical_and",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
-    "bitwise_and": "bitwise_and",
-    "bitwise_or": "bitwise_or",
-    "bitwise_xor": "bitwise_xor",
-}
+_SWAPPED = {name: name for name in short_names("ttnn", "commutative")} | {"gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
 """Ops with their operands exchanged: a scalar first operand becomes the second."""
 
 for _name in _BINARY_BY_TTIR:

@@ -54,10 +54,9 @@ def _vectors(c: Lowering, op: Operation, dims: tuple[int, ...], dtype: str) -> V
 
 
 def _scaled(c: Lowering, x: SSAValue, vectors: Vectors) -> SSAValue:
-    for kind, value in zip(("multiply", "add"), vectors, strict=True):
-        if value is not None:
-            x = c.emit(kind, [x, value], None, shape(x), layout(x).dtype)
-    return x
+    weight, bias = vectors
+    x = x if weight is None else c.emit("multiply", [x, weight], None, shape(x), layout(x).dtype)
+    return x if bias is None else c.emit("add", [x, bias], None, shape(x), layout(x).dtype)
 
 
 def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:

@@ -7,6 +7,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.op_class import has_trait
 from alchemist.ops.axes import dims_of
 from alchemist.optimizer.movement import ones_collect_rows
 from alchemist.passes.lower import whole_numbers
@@ -43,7 +44,7 @@ def _is_taken_off(op: Operation) -> bool:
         for use in todo.pop().uses:
             if use.operation.name == "ttir.subtract" and use.index == 1 and use.operation.operands[0] is op.operands[0]:
                 return True
-            if use.operation.name in ("ttir.reshape", "ttir.broadcast"):
+            if has_trait(use.operation, "move"):
                 todo.append(use.operation.results[0])
     return False
 

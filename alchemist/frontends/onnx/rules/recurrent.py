@@ -9,6 +9,7 @@ import numpy as np
 from alchemist.frontends.onnx.emitter import Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
+from alchemist.ir.op_class import short_names
 
 Cell = Callable[[Tensor, list[Tensor]], list[Tensor]]
 """(the step's input gates [1, batch, gates * hidden], states [1, batch, hidden]) -> new states, the first of which is the output."""
@@ -146,7 +147,7 @@ def rnn(
     hidden: Tensor | None = None,
 ) -> list[Tensor]:  # fmt: skip
     names = sorted({name.lower() for name in node.get("activations") or ["tanh"]})
-    if len(names) > 1 or names[0] not in ("tanh", "relu", "sigmoid"):
+    if len(names) > 1 or names[0] not in short_names("ttir", "fused_behind"):
         raise Unsupported(f"a recurrent layer with the activations {', '.join(names)}")
 
     def cell(r: Tensor, _bias: Tensor | None) -> Cell:

@@ -24,7 +24,7 @@ UNARY: dict[str, str] = {
     ).split()
 } | {"absolute": "abs", "negative": "neg", "arccos": "acos", "fix": "trunc", "special_expm1": "expm1"}
 """aten name -> TTIR name; the operand is cast to the result's dtype (an integer `exp` gives floats)."""
-PREDICATES = {"isfinite", "logical_not", "signbit"}
+PREDICATES = short_names("ttir", "truth") | {"signbit"}
 
 ARITHMETIC: dict[str, str] = {
     "mul.Tensor": "multiply",
@@ -106,8 +106,8 @@ def sign(c: Emitter, x: Tensor) -> Tensor:
         return x
     if not x.dtype.is_floating_point:
         return c.unary("sign", x)
-    above, below = (c.cast(c.binary(name, x, 0, torch.bool), x.dtype) for name in ("gt", "lt"))
-    return c.binary("subtract", above, below)
+    above, below = c.binary("gt", x, 0, torch.bool), c.binary("lt", x, 0, torch.bool)
+    return c.binary("subtract", c.cast(above, x.dtype), c.cast(below, x.dtype))
 
 
 def _arithmetic(aten: str, name: str) -> None:
@@ -455,7 +455,7 @@ def rrelu(c: Emitter, x: Tensor, lower: float = 0.125, upper: float = 1 / 3, tra
 
 for _name in ("add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod"):
     RULES[f"prims.{_name}.default"] = RULES[f"aten.{_name}.Tensor"]
-for _name in [*UNARY, "sign", "atan2", "maximum", "minimum"]:
+for _name in [*UNARY, "sign", *(name.removesuffix(".default") for name in ARITHMETIC if name.endswith(".default"))]:
     RULES[f"prims.{_name}.default"] = RULES[f"aten.{_name}.default"]
 RULES["prims.where.default"] = where
 RULES["prims.pow.default"] = RULES["aten.pow.Tensor_Tensor"]
