@@ -16,6 +16,8 @@ from tests.device import as_found, open_devices
 
 # Nearly all that collecting makes stays until the end: looking for garbage meanwhile takes a fifth as long again.
 gc.disable()
+GARBAGE = (20_000, 20, 20)
+"""Objects and rounds until it is looked for again: with Python's own (700, 10, 10) it takes a tenth of all processor time."""
 
 # JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
@@ -45,6 +47,7 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays until the end: the garbage collector, which would walk all of it a hundred times, is told so."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*GARBAGE)
     gc.enable()
 
 

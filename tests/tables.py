@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import product
 from pathlib import Path
@@ -49,13 +49,17 @@ def table(names: str | Sequence[str], rows: Iterable[Any], ids: Callable[[Any], 
     return decorate
 
 
-def groups(cases: Mapping[str, Any], size: int, kind: Callable[[str, Any], object] = lambda name, case: None) -> list[Any]:
-    """Parameters for pytest: dictionaries of up to `size` cases of one kind, named after their first case."""
-    of_kind: dict[object, list[str]] = {}
+def groups(cases: Mapping[str, Any], size: int, kind: Callable[[str, Any], object] = lambda name, case: None, nightly: Collection[str] = ()) -> list[Any]:
+    """Parameters for pytest: dictionaries of up to `size` cases of one kind, named after their first case.
+
+    nightly: cases of the slow suite, in groups of their own.
+    """
+    assert set(nightly) <= cases.keys(), set(nightly) - cases.keys()
+    of_kind: dict[tuple[bool, object], list[str]] = {}
     for name, case in cases.items():
-        of_kind.setdefault(kind(name, case), []).append(name)
-    parts = [names[start : start + size] for names in of_kind.values() for start in range(0, len(names), size)]
-    return [pytest.param({name: cases[name] for name in part}, id=f"{part[0]}+{len(part) - 1}") for part in parts]
+        of_kind.setdefault((name in nightly, kind(name, case)), []).append(name)
+    parts = [(names[start : start + size], late) for (late, _), names in of_kind.items() for start in range(0, len(names), size)]
+    return [pytest.param({name: cases[name] for name in part}, id=f"{part[0]}+{len(part) - 1}", marks=pytest.mark.slow if late else ()) for part, late in parts]
 
 
 def together(cases: Mapping[str, Any], check: Callable[[list[Any]], object]) -> None:

@@ -132,6 +132,7 @@ def test_names_that_are_no_text(place: Path) -> None:
     assert b"\\udce9" in (Path(os.fsdecode(os.fsencode(place) + b"/o\xff")) / "main.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_without_docstrings_and_asserts(place: Path) -> None:
     for words in (["generate-python", "m.mlir", "-o", "out"], ["opt", "--list"], ["opt", "m.mlir", "--ttir-to-ttnn-backend-pipeline"]):
         done = subprocess.run([sys.executable, "-OO", "-m", "alchemist", *words], cwd=place, capture_output=True, text=True, check=False)

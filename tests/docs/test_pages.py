@@ -80,9 +80,11 @@ def linted(*files: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_markdown_is_valid() -> None:
+@pytest.mark.parametrize("kind", ["pages of users", pytest.param("measurements and folders", marks=pytest.mark.slow)])
+def test_markdown_is_valid(kind: str) -> None:
     large = ("ops.md", "models.md", "conformance.md", "accuracy.md")  # tables that programs write; seconds each
-    assert linted(*(page for page in MARKDOWN if page.name not in large)) == ""
+    pages = [page for page in MARKDOWN if page.name not in large and (page in PAGES) == (kind == "pages of users")]
+    assert linted(*pages) == ""
 
 
 def test_no_section_stands_twice() -> None:

@@ -48,34 +48,38 @@ def test_small_model_python(name: str, tmp_path: Path) -> None:
 
 
 NIGHTLY = [
-    pytest.param(name, marks=pytest.mark.slow) for name in ("torch_mlp", "torch_cnn", "jax_mlp")
-]  # test_cpp_of_a_level compiles the first two at levels 1 and 2
+    pytest.param(name, marks=pytest.mark.slow) for name in ("torch_attention", "torch_mlp", "torch_cnn", "jax_mlp")
+]  # test_cpp_of_a_level compares two of them at levels 1 and 2
 
 
-@pytest.mark.parametrize("name", ["torch_attention", *NIGHTLY])
-def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
+def same_values(name: str, folder: Path, **options: Any) -> Path:
+    """The C++ export of a model, after both languages' programs have passed their checks with equal bits."""
     model, args, kwargs = SMALL[name]()
     outputs = {}
     for language, codegen in (("py", codegen_py), ("cpp", codegen_cpp)):
-        result = codegen(model, *args, export_path=tmp_path / language / "out", **kwargs)
-        report = check(result.path, "--outputs", str(tmp_path / language / "values"))
-        outputs[language] = {row["name"]: np.load(tmp_path / language / "values" / f"{row['name']}.npy") for row in report["outputs"]}
-    built = {file.name for file in (tmp_path / "cpp" / "out" / "build").rglob("*.cpp.o")}
+        made = codegen(model, *args, export_path=folder / language / "out", **options, **kwargs).path
+        report = check(made, "--outputs", str(folder / language / "values"))
+        assert report["ops"] > 0
+        assert all(output["passed"] for output in report["outputs"])
+        outputs[language] = {row["name"]: np.load(folder / language / "values" / f"{row['name']}.npy") for row in report["outputs"]}
+    built = {file.name for file in (made / "build").rglob("*.cpp.o")}
     assert built - {"consteval.cpp.o", "place.cpp.o"} == {"model.cpp.o", "main.cpp.o"}  # what all programs share comes built with the simulator
     assert outputs["py"].keys() == outputs["cpp"].keys()
     for key, value in outputs["py"].items():
         np.testing.assert_array_equal(value, outputs["cpp"][key])
+    return made
+
+
+@pytest.mark.parametrize("name", NIGHTLY)
+def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
+    same_values(name, tmp_path)
 
 
 @pytest.mark.parametrize(("name", "level", "config"), [("torch_mlp", 1, "MatmulMultiCoreReuse"), ("torch_cnn", 2, "ttnn::Conv2dConfig")])
 def test_cpp_of_a_level_compiles_and_passes_its_check(name: str, level: int, config: str, tmp_path: Path) -> None:
     """Configs and shards are other C++ than calls without them."""
-    model, args, kwargs = SMALL[name]()
-    made = codegen_cpp(model, *args, export_path=tmp_path / "out", compiler_options={"optimization_level": level}, **kwargs)
-    assert config in (made.path / "model.cpp").read_text()
-    report = check(made.path)
-    assert report["ops"] > 0
-    assert all(output["passed"] for output in report["outputs"])
+    made = same_values(name, tmp_path, compiler_options={"optimization_level": level})
+    assert config in (made / "model.cpp").read_text()
 
 
 @pytest.mark.slow

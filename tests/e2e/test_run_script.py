@@ -166,6 +166,7 @@ def test_a_copied_or_moved_cpp_program_is_its_own(tmp_path: Path) -> None:
     assert start(moved).stdout.splitlines()[-1] == "original"
 
 
+@pytest.mark.slow
 def test_edited_support_files_are_built_with_the_program(tmp_path: Path) -> None:
     """The simulator brings them built, from the text that they have in every export."""
     folder = write_program(tmp_path / "out", "cpp")

@@ -107,7 +107,7 @@ def test_both_languages_show_the_same_times(tmp_path_factory: pytest.TempPathFac
     assert len(shown) == 2 and shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("language", CODEGEN)
+@pytest.mark.parametrize("language", ["python", pytest.param("cpp", marks=pytest.mark.slow)])
 def test_state(language: str, tmp_path: Path) -> None:
     """Caches that a step writes in place: the warm-up and the capture leave no mark on them."""
     torch.manual_seed(1)

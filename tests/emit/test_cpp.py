@@ -30,6 +30,8 @@ COMPILER = shutil.which("g++")
 STAMPS = Path(__file__).parents[2] / "build" / "tests" / "compiled"
 INCLUDED = re.compile(r'#include (<|"(ttnn/|utils\.hpp|consteval\.hpp))')  # what all programs share: within a namespace it is there already
 GENERATED = ("model.hpp", "model.cpp", "consteval.cpp")
+COMMON = ("check.cpp", "files.cpp", "show.cpp", "utils.cpp")
+"""Equal in all programs: the core's build compiles them into a library."""
 
 
 def _stamp(unit: tuple[str, tuple[str, ...], bool]) -> Path:
@@ -130,11 +132,18 @@ def test_hostile_models_compile(hostile_files: dict[str, dict[str, str]], tmp_pa
     compile_all(tmp_path, {"all.cpp": "\n".join([*included, *unit]) + "\n"})
 
 
+@pytest.mark.slow
+def test_common_files_have_no_warnings(tmp_path: Path) -> None:
+    files = emit_cpp.emit(program_of(transformer(1), CompilerOptions(), "cpp"))
+    assert set(COMMON) <= files.keys()
+    compile_all(tmp_path, {name: content for name, content in files.items() if name in COMMON or name.endswith(".hpp")})
+
+
 @pytest.mark.parametrize("split", [True, False])
 def test_golden(split: bool, tmp_path: Path) -> None:
     made = transformer(3)
     files = emit_cpp.emit(program_of(made, CompilerOptions(split_consteval=split), "cpp"))
-    compile_all(tmp_path, files)
+    compile_all(tmp_path, {name: content for name, content in files.items() if name not in COMMON})
     folder = GOLDEN / ("transformer_cpp" if split else "transformer_cpp_one_file")
     shown = {name: files[name] for name in GENERATED if name in files}
     for name, content in shown.items():

@@ -71,9 +71,9 @@ def test_transformer() -> None:
     ("model", "shape", "expected"),
     [
         (partial(plain_jax.ResNet, width=8), (1, 32, 32, 3), {"conv2d": 7, "batch_norm_inference": 4, "mean": 1, "max_pool2d": 1}),
-        (models.VisionTransformer, (2, 16, 16, 3), {"conv2d": 1, "gelu": 1}),
+        pytest.param(models.VisionTransformer, (2, 16, 16, 3), {"conv2d": 1, "gelu": 1}, marks=pytest.mark.slow),
         (partial(plain_jax.LSTMClassifier, inputs=4, width=8), (2, 5, 4), {"sigmoid": 15, "tanh": 10}),
-        (models.AutoEncoder, (2, 8, 8, 1), {"conv2d": 1, "conv_transpose2d": 1, "sigmoid": 2}),
+        pytest.param(models.AutoEncoder, (2, 8, 8, 1), {"conv2d": 1, "conv_transpose2d": 1, "sigmoid": 2}, marks=pytest.mark.slow),
     ],
 )
 def test_architectures(model: Any, shape: tuple[int, ...], expected: dict[str, int]) -> None:
@@ -348,6 +348,7 @@ def test_a_list_that_is_there_keeps_its_name() -> None:
     assert "layers.w" in [argument.name for argument in check(run, (params, jnp.ones((4, 16)))).arguments], "one round is no loop"
 
 
+@pytest.mark.slow
 def test_numbered_layers_are_a_loop(tmp_path: Path) -> None:
     main = exported(*_two_of(jax_flax.MODELS["linen_llama"]()), tmp_path)
     assert 'weights.scope(f"layers_{i}")' in main

@@ -114,6 +114,7 @@ def test_steps_equal_torch(case: str) -> None:
     assert any(info.is_gradient for _, info in ops(result))
 
 
+@pytest.mark.slow
 def test_gradients_have_the_scopes_and_lines_of_the_forward_pass() -> None:
     step, args, _ = zoo.transformer(2)
     found = ops(capture(step, args))

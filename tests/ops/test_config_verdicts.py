@@ -20,7 +20,7 @@ import run  # noqa: E402
 KNOWN: dict[str, dict[str, list[str] | None]] = json.loads(gzip.decompress(recorded.FILE.read_bytes()))
 
 
-@pytest.mark.parametrize("arch", list(run.CARDS))
+@pytest.mark.parametrize("arch", [pytest.param(arch, marks=pytest.mark.slow if arch == "blackhole" else ()) for arch in run.CARDS])
 def test_config_verdicts(arch: str, tmp_path: Path) -> None:
     """Every row is judged: a new one needs `python tools/conformance/recorded.py`."""
     rows = [probe for probe in recorded.config_probes() if run.key_of(probe) in KNOWN[arch]]

@@ -1,9 +1,9 @@
 """Values of ops whose sums depend on the processor, from inputs that integer arithmetic makes equal everywhere.
 
-    python -m tests.ops_numeric.machine_values FILE.npz [--permuted | --small]
+    python -m tests.ops_numeric.machine_values FILE.npz [plain] [small] [permuted]
 
-Run under `ONEDNN_MAX_CPU_ISA` and `OMP_NUM_THREADS`. FILE gets an array per op; `--permuted` reorders the terms of each sum, which is what
-another instruction set does. tests/data/machine_values.npz holds every 16th value (AMD EPYC, AVX2, one thread): written by `--sample`.
+Run under `ONEDNN_MAX_CPU_ISA` and `OMP_NUM_THREADS`. FILE gets an array per op and kind; in `permuted` the terms of each sum have another order, which is what
+another instruction set does; `small` are products and attentions whose rows must not be divided between threads. tests/data/machine_values.npz holds every 16th value (AMD EPYC, AVX2, one thread): written by `--sample`.
 """
 
 from __future__ import annotations
@@ -121,6 +121,9 @@ def small_results() -> dict[str, Floats]:
     return found
 
 
+KINDS: dict[str, Callable[[], dict[str, Floats]]] = {"plain": lambda: results(False), "small": small_results, "permuted": lambda: results(True)}
+
+
 def sampled(made: dict[str, Floats]) -> dict[str, Floats]:
     return {name: array.ravel()[::SAMPLE] for name, array in made.items()}
 
@@ -132,13 +135,14 @@ def main() -> None:
         prog="python -m tests.ops_numeric.machine_values", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file")
-    parser.add_argument("--permuted", action="store_true", help="the terms of each sum in another order")
-    parser.add_argument("--small", action="store_true", help="products and attentions whose rows must not be divided between threads")
+    parser.add_argument("kinds", nargs="*", choices=KINDS)
     parser.add_argument("--sample", action="store_true", help=f"each {SAMPLE}th value, for tests/data/machine_values.npz")
     options = parser.parse_args()
     ttnn_shim.activate(explicit=True)
-    made = small_results() if options.small else results(options.permuted)
-    np.savez_compressed(options.file, **(sampled(made) if options.sample else made))
+    if options.sample:
+        np.savez_compressed(options.file, **sampled(results(False)))
+        return
+    np.savez(options.file, **{f"{kind}: {name}": array for kind in options.kinds or ["plain"] for name, array in KINDS[kind]().items()})
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def test_uneven_shards_are_offered_where_they_are_lower(rows: int, cores: list[i
         assert memory.shard is not None and memory.shard[0][0] // 32 * cores_of(memory) >= rows
 
 
-@pytest.mark.parametrize("wide", [192, 144])
+@pytest.mark.parametrize("wide", [192, pytest.param(144, marks=pytest.mark.slow)])
 def test_groups_are_convolved_in_parts(wide: int) -> None:
     """The parts are as wide as whole tiles: zeros fill the last one up, and rows of zeros of the product behind it make nothing of them."""
     dims = (10, 3, 112, 112)
@@ -102,7 +102,7 @@ def test_few_channels_stay_whole() -> None:
     assert [int(access.attr(op, "groups")) for op in of_forward(module, "ttnn.conv2d")] == [1, 32]
 
 
-@pytest.mark.parametrize("wide", [192, 144])
+@pytest.mark.parametrize("wide", [192, pytest.param(144, marks=pytest.mark.slow)])
 def test_parts_read_well_and_give_the_values_of_the_whole(wide: int, tmp_path: Path) -> None:
     """Equal parts are turns of a loop, of product and convolution; one remark says why there are parts, another one what the last part is."""
     torch.manual_seed(0)

@@ -38,6 +38,7 @@ def files() -> dict[str, str]:
     return transformer()
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_program_without_functions(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emit_py, "_MAX_BLACK_LINES", 0)
     plain = program_of(captured_training_step(), CompilerOptions(recover_structure=False))

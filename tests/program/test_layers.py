@@ -64,8 +64,11 @@ def test_loops(net: Net, wanted: list[tuple[int, str]]) -> None:
 
 @pytest.mark.parametrize(
     ("net", "make"),
-    [(Net("GRU", 2, both=True), codegen_cpp), (Net("LSTM", 2, both=False), codegen_py), (Net("GRU", 3, both=False, last=True), codegen_py)],
-    ids=["both ways in C++", "two states", "last state"],
+    [
+        pytest.param(Net("GRU", 2, both=True), codegen_cpp, id="both ways in C++", marks=pytest.mark.slow),
+        pytest.param(Net("LSTM", 2, both=False), codegen_py, id="two states"),
+        pytest.param(Net("GRU", 3, both=False, last=True), codegen_py, id="last state"),
+    ],
 )
 def test_values(net: Net, make: Any, tmp_path: Path) -> None:
     torch.manual_seed(0)

@@ -137,9 +137,10 @@ MODELS: dict[str, Callable[[], FrontendResult]] = {
     "two carries": lambda: jax_scan(old_and_new),
     "backwards": lambda: jax_scan(backwards),
 }
+NIGHTLY = ("training step", "transformer without const-eval", "gru", "two carries")  # the largest, and siblings of others
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in NIGHTLY else ()) for name in MODELS])
 def test_the_program_does_what_the_ir_says(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emit_py, "_MAX_BLACK_LINES", 0)  # its form is not looked at
     made = MODELS[name]()

@@ -78,6 +78,7 @@ def test_values(bounds: tuple[int, ...], tmp_path: Path) -> None:
     torch.testing.assert_close(made, model(x), atol=0.02, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_cpp_appends_the_last_part(tmp_path: Path) -> None:
     forward, prepare, _ = exported(Parts(LAST_IS_WIDER), tmp_path / "out", "cpp")
     assert forward.count("push_back(") == 2 and forward.count("ttnn::linear(") == 2

@@ -61,9 +61,9 @@ def made(model: nn.Module, x: torch.Tensor, directory: Path) -> str:
     ("kind", "cell", "options"),
     [
         (nn.LSTM, "lstm_cell", {"num_layers": 2, "bidirectional": True}),
-        (nn.LSTM, "lstm_cell", {"proj_size": 16}),
+        pytest.param(nn.LSTM, "lstm_cell", {"proj_size": 16}, marks=pytest.mark.slow),
         (nn.GRU, "gru_cell", {"num_layers": 2, "bidirectional": True}),
-        (nn.RNN, "rnn_cell", {"bias": False}),
+        pytest.param(nn.RNN, "rnn_cell", {"bias": False}, marks=pytest.mark.slow),
     ],
 )
 def test_recurrent_layers(kind: type[nn.RNNBase], cell: str, options: dict[str, Any], tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_trace(tmp_path: Path) -> None:
     assert run_script_of("trace/trace.py", tmp_path).stdout.count("the replay equals the plain call") == 3
 
 
+@pytest.mark.slow
 def test_trace_in_cpp(tmp_path: Path) -> None:
     assert built_and_run(EXAMPLES / "trace", tmp_path / "build", "trace").count("the replay equals the plain call") == 3
 
