@@ -21,3 +21,9 @@ from tests.device import simulated_device  # noqa: E402
 def device() -> Iterator[Any]:
     with simulated_device() as opened:
         yield opened
+
+
+@pytest.fixture
+def ieee_nan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NaN in bfloat16 results, to compare with PyTorch. Without it they hold infinities, as on a card."""
+    monkeypatch.setenv("TTNN_SHIM_NAN", "ieee")

@@ -12,6 +12,8 @@ import ttnn
 from tests.ops_numeric.values import get, put, random
 from tests.tables import table
 
+pytestmark = pytest.mark.usefixtures("ieee_nan")
+
 ROWS = ttnn.ROW_MAJOR_LAYOUT
 EPSILON = 2.0**-8
 

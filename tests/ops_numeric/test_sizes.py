@@ -10,12 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 import torch.nn.functional as F
 import ttnn
 
 from tests.ops_numeric.values import SPECIAL, get, put, random
 from tests.tables import table
+
+pytestmark = pytest.mark.usefixtures("ieee_nan")
 
 SIZES = [(1, 1), (1, 31), (31, 32), (32, 33), (33, 64), (64, 31)]
 EPSILON = {torch.bfloat16: 2.0**-8, torch.float32: 2.0**-18}  # of float32: what TF32-free kernels reach over a few hundred terms

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 import ttnn
 
+pytestmark = pytest.mark.usefixtures("ieee_nan")
+
 
 class Window(NamedTuple):
     image: tuple[int, int, int, int]  # N, C, H, W

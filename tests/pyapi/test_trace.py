@@ -209,13 +209,15 @@ def test_program_cache(device: Any) -> None:
     for _ in range(60):
         order.choice(calls)()
     assert device.num_program_cache_entries() == 3
-    ttnn.exp(tensor(device, 1))
+    ttnn.exp(tensor(device, 1))  # compiled for any shape
+    assert device.num_program_cache_entries() == 3
+    ttnn.softmax(a, -1)
     assert device.num_program_cache_entries() == 4
     device.set_program_cache_misses_allowed(False)
     try:
         calls[0]()
         with pytest.raises(RuntimeError, match="cache miss"):
-            ttnn.exp(tensor(device, 1, (96, 32)))
+            ttnn.softmax(tensor(device, 1, (96, 32)), -1)
     finally:
         device.set_program_cache_misses_allowed(True)
     device.disable_and_clear_program_cache()

@@ -160,7 +160,10 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
         operands.append(c.get(table, ROW_MAJOR, "si32"))  # type: ignore[arg-type]
     for name, page, kind in (("attention_mask", TILE, "bf16"), ("cur_pos_tensor", ROW_MAJOR, "si32"), ("attention_sink", TILE, "bf16")):
         given = operand(op, name)
-        operands.append(None if given is None else c.get(given, page, kind))
+        value = None if given is None else c.get(given, page, kind)
+        if value is not None and name == "attention_mask":  # the kernel scales what it added: exp((scores + mask) * scale)
+            value = c.emit("multiply", [value, c.scalar(1 / _scale(op, shape(op.operands[0])[-1]), kind)], None, shape(value), kind)
+        operands.append(value)
     if shape(op.operands[0])[1] * shape(op.operands[1])[1] * MOST_CORES_OF_A_HEAD < MOST_CORES_OF_A_CARD:
         cores = {"compute_with_storage_grid_size": machine(c.options.card).grid, "max_cores_per_head_batch": MOST_CORES_OF_A_HEAD}
         attributes["program_config"] = struct("ttnn.sdpa_program_config", {**cores, "q_chunk_size": 0, "k_chunk_size": 0})

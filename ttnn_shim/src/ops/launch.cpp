@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <ranges>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "ops/block_rounding.hpp"
 #include "ops/clock_state.hpp"
+#include "ops/constants.hpp"
+#include "ops/nan.hpp"
 #include "ops/trace_values.hpp"
 #include "strategy/config_record.hpp"
 #include "strategy/op_config.hpp"
@@ -69,17 +72,18 @@ void put_shape(KeyWriter& key, const Shape& shape) { key.bytes(shape.view().data
 
 void put_grid(KeyWriter& key, const CoreRangeSet& grid) { key.values(grid.ranges()); }
 
-void put_spec(KeyWriter& key, const TensorSpec& spec) {
+/// Without `shapes`: what programs that take their extents when they run are compiled for.
+void put_spec(KeyWriter& key, const TensorSpec& spec, bool shapes = true) {
     const MemoryConfig& config = spec.memory_config();
     const auto& shard = config.shard_spec();
     const auto& nd_shard = config.nd_shard_spec();
-    const bool padded = spec.padded_shape() != spec.logical_shape();
+    const bool padded = shapes && spec.padded_shape() != spec.logical_shape();
     const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
     key.value(std::array{
         byte(spec.data_type()), byte(spec.layout()), byte(config.memory_layout()), byte(config.buffer_type()),
-        byte(spec.logical_shape().rank()), byte(padded ? spec.padded_shape().rank() + 1 : 0),
+        byte(shapes ? spec.logical_shape().rank() : 0), byte(padded ? spec.padded_shape().rank() + 1 : 0),
         byte(shard ? 1 + byte(shard->orientation) : 0), byte(nd_shard ? 1 + byte(nd_shard->orientation) : 0)});
-    put_shape(key, spec.logical_shape());
+    if (shapes) put_shape(key, spec.logical_shape());
     if (padded) {
         put_shape(key, spec.padded_shape());
     }
@@ -112,7 +116,7 @@ void put_attribute(KeyWriter& key, const T& item) {
 /// Unambiguous: every part's length is fixed, or written before it.
 void make_key(
     KeyWriter& key, const Program& program, const strategy::Operation& operation, const std::vector<Tensor>& inputs,
-    const std::vector<TensorSpec>& outputs, const Room& room) {
+    const std::vector<TensorSpec>& outputs, const Room& room, bool shapes = true) {
     const auto byte = [](auto item) { return static_cast<uint8_t>(item); };
     key.clear();
     key.value(std::array{
@@ -125,13 +129,13 @@ void make_key(
                 ? program.compute->math_approx_mode | program.compute->fp32_dest_acc_en << 1 | program.compute->packer_l1_acc << 2
                 : 0)});
     for (const Tensor& input : inputs) {
-        put_spec(key, input.tensor_spec());
+        put_spec(key, input.tensor_spec(), shapes);
     }
     for (const TensorSpec& input : program.released) {
         put_spec(key, input);
     }
     for (const TensorSpec& output : outputs) {
-        put_spec(key, output);
+        put_spec(key, output, shapes);
     }
     if (const auto* unmodelled = operation.get_if<strategy::Unmodelled>()) key.text(unmodelled->name);
     strategy::each_member(operation, [&](std::string_view, const strategy::Members::Read& member) {
@@ -340,6 +344,14 @@ Event event_of(
     return event;
 }
 
+/// The eltwise programs of interleaved tensors are compiled once for all shapes: rows of a unary program excepted, whose pages they are.
+bool takes_any_shape(const strategy::Operation& op, const std::vector<Tensor>& inputs) {
+    const bool unary = op.get_if<strategy::Unary>() != nullptr;
+    if (!unary && op.get_if<strategy::Binary>() == nullptr) return false;
+    return std::ranges::none_of(
+        inputs, [&](const Tensor& input) { return input.is_sharded() || (unary && input.layout() == Layout::ROW_MAJOR); });
+}
+
 /// Steps 2 and 3 of a launch: plan and price the program (or look it up), check its circular buffers, advance the clock, record it.
 Planned account(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
@@ -353,8 +365,10 @@ Planned account(
     auto found = clock.memo.find(key.view());
     bool cached = found != clock.memo.end() && found->second.cached;
     const auto* decode = program.op.get_if<strategy::SdpaDecode>();
+    const bool any_shape = takes_any_shape(program.op, inputs);
+    const std::vector<double> constants = take_program_constants();
     std::string general;
-    if (decode || (!cached && room.l1_free_bytes)) {  // the real cache asks neither what tensors leave of L1 nor for positions in tensors
+    if (decode || any_shape || !constants.empty() || (!cached && room.l1_free_bytes)) {  // the real cache's key differs from the price's
         Room whole = room;
         whole.l1_free_bytes.reset();
         strategy::Operation anywhere = program.op;
@@ -364,12 +378,13 @@ Planned account(
             anywhere = std::move(without_position);
         }
         thread_local KeyWriter plain;
-        make_key(plain, program, anywhere, inputs, output_specs, whole);
+        make_key(plain, program, anywhere, inputs, output_specs, whole, !any_shape);
+        plain.values(constants);
         general = plain.view();
-        if (const auto known = clock.general_programs.find(general); known != clock.general_programs.end()) {
-            cached = true;
-            if (clock.capture && decode && !decode->position) found = clock.memo.find(known->second);  // without values: as the latest call
-        }
+        const auto known = clock.general_programs.find(general);
+        cached = known != clock.general_programs.end();
+        if (cached && clock.capture && decode && !decode->position)
+            found = clock.memo.find(known->second);  // without values: as the latest call
     }
     check_cache(clock, cached);
     if (!general.empty() && !clock.capture && clock.caches_programs)
@@ -430,6 +445,24 @@ void block_round(const Tensor& tensor) {
 
 }  // namespace
 
+/// The kernel, and what the packer makes of its NaN.
+static Kernel packed(const Kernel& kernel, NanRule rule, const std::vector<Tensor>& inputs) {
+    if (rule == NanRule::Kept || !kernel) return kernel;
+    return [kernel, rule, inputs](std::span<const Tensor> outputs, const Planned& planned) {
+        kernel(outputs, planned);
+        for (const Tensor& output : outputs) ensure_values(output);
+        apply_nan_rule(rule, inputs, outputs);
+    };
+}
+
+namespace {
+thread_local std::vector<double> program_constants;
+}  // namespace
+
+ProgramConstants::ProgramConstants(std::vector<double> values) { program_constants = std::move(values); }
+ProgramConstants::~ProgramConstants() { program_constants.clear(); }
+std::vector<double> take_program_constants() { return std::exchange(program_constants, {}); }
+
 CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
     if (!cores || cores->empty()) return;
     const CoreCoord box = cores->bounding_box().grid_size();
@@ -469,7 +502,7 @@ std::vector<Tensor> launch(
 
 std::vector<Tensor> launch_on(
     MeshDevice* device, const Program& program, const std::vector<Tensor>& inputs, const std::vector<TensorSpec>& output_specs,
-    const Kernel& kernel, const std::vector<OptionalTensor>& preallocated) {
+    const Kernel& given, const std::vector<OptionalTensor>& preallocated) {
     SHIM_CHECK(device != nullptr, "the op needs a device");
     Device& machine = device->shim();
     for (const Tensor& input : inputs) {
@@ -490,6 +523,7 @@ std::vector<Tensor> launch_on(
     if (strategy::plan_depends_on_l1(program.op) && machine.allocator().allocated(BufferType::L1) > 0)
         room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
     const Planned planned = account(machine, program, inputs, output_specs, outputs, room);
+    const Kernel kernel = packed(given, nan_rule(program.op), inputs);
 
     if (is_recording(machine)) {
         traced_values(machine)->keep(kernel, inputs, outputs, planned);

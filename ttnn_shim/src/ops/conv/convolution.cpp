@@ -64,7 +64,7 @@ Program conv_program(
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
     const strategy::Conv2d operation{
         .act_block_h = block_h,
-        .act_block_w = std::max(1U, inner / settings.config.act_block_w_div),
+        .act_block_w = std::max(1U, inner / std::max(1U, settings.config.act_block_w_div)),
         .subblock_h = subblock_h,
         .subblock_w = subblock_w,
         .per_core_m = per_core_m,
@@ -416,7 +416,7 @@ struct Prepared {
     Shape flat_in;
     bool to_dram = false;  ///< in slices where one piece does not fit
 
-    TensorSpec result(const MemoryConfig& memory) const { return make_spec(flat_out, dtype, layout, memory); }
+    TensorSpec result(Layout chosen, const MemoryConfig& memory) const { return make_spec(flat_out, dtype, chosen, memory); }
     Kernel kernel(const Tensor& input) const {
         return [=, weight = weight, bias = bias, conv = conv, steps = steps, math = tensix_math(*settings.compute)](
                    std::span<const Tensor> outputs) { compute_conv(input, weight, bias, conv, steps, math, outputs[0]); };
@@ -432,7 +432,7 @@ Tensor run_on_shards(Tensor& input, Tensor& halo, const ShardPlan& plan, bool po
     Tensor source = on_plan(input, plan, p.settings, pointwise);
     input = Tensor();  // a host activation's shards are held by nobody else
     if (pointwise) return multiply_shards(std::move(source), p.weight, p.bias, plan, p.dtype, *p.settings.compute, p.settings);
-    const TensorSpec spec = p.result(plan.output);
+    const TensorSpec spec = p.result(p.layout, plan.output);
     const Kernel kernel = [=, weight = p.weight, bias = p.bias, conv = p.conv, steps = p.steps,
                            math = tensix_math(*p.settings.compute)](std::span<const Tensor> outputs) {
         compute_conv(captured ? without_place(*captured, fewer) : values, weight, bias, conv, steps, math, outputs[0]);
@@ -449,10 +449,9 @@ Tensor run_as_product(const Tensor& input, bool folding, const Prepared& p) {
     std::optional<const std::variant<std::string, ttnn::operations::unary::UnaryWithParam>> activation;
     if (p.settings.config.activation) activation.emplace(*p.settings.config.activation);
     const std::optional<const Tensor> bias = p.bias ? std::optional<const Tensor>(*p.bias) : std::nullopt;
-    const Tensor output = ttnn::linear(
+    return ttnn::linear(
         ttnn::to_layout(sticks, Layout::TILE), p.weight, bias, false, false, std::optional<const MemoryConfig>(dram()), p.dtype,
         std::nullopt, activation, p.settings.compute);
-    return p.layout == Layout::ROW_MAJOR ? ttnn::to_layout(output, Layout::ROW_MAJOR) : output;
 }
 
 /// Gathers rows onto the cores that TT-NN chooses and convolves there, in slices where one piece does not fit.
@@ -460,7 +459,6 @@ Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
     const Convolution &conv = p.conv, as_run = run_as(conv);
     const Window& w = conv.window;
     MeshDevice* device = device_of(input);
-    const bool tiles = p.layout == Layout::TILE;
     Tensor source = input;
     Tensor image;  // TT-NN holds it until the end
     if (input.layout() == Layout::TILE && !input.is_sharded() && !input.memory_config().is_l1() && w.in_pixels() != w.in_h &&
@@ -476,10 +474,13 @@ Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
                                        : fitting_cut(source, p.weight, conv, as_run, p.dtype, p.settings, device, p.to_dram, unit);
     Settings chosen = p.settings;
     chosen.config.act_block_w_div = std::max(chosen.config.act_block_w_div, cut.block_w_div);
+    // The real package asks for rows only where it slices: a result that one program brings to DRAM is tiles.
+    const Layout layout = p.to_dram && cut.slices == 1 ? Layout::TILE : p.layout;
+    const bool tiles = layout == Layout::TILE;
     if (cut.slices > 1) {
         // Slices are written into the rows of an image; where those are no whole tiles, they are brought together at last.
         const Shape image_out({w.batch, conv.out_h(), conv.out_w(), conv.weights.out_channels});
-        const TensorSpec written = make_spec(tiles && conv.out_w() > 1 ? image_out : p.flat_out, p.dtype, p.layout, dram());
+        const TensorSpec written = make_spec(tiles && conv.out_w() > 1 ? image_out : p.flat_out, p.dtype, layout, dram());
         const Tensor output = run_sliced(source, p.weight, p.bias, conv, as_run, cut, written, chosen, p.kernel(input));
         return output.logical_shape() == p.flat_out ? output : ttnn::reshape(output, p.flat_out);
     }
@@ -487,11 +488,11 @@ Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
         source, as_run.window, cut.placement, TILE_EDGE, chosen.config.reallocate_halo_output, chosen.config.config_tensors_in_dram);
     const MemoryConfig sharded = result_placement(cut.placement, p.flat_out[3])
                                      .memory_config(p.flat_out[2], p.flat_out[3], tiles ? TILE_EDGE : 1, tiles ? TILE_EDGE : 8);
-    const Tensor output = run_conv(source, halo, p.weight, p.bias, conv, cut.placement, p.result(sharded), chosen, p.kernel(input));
+    const Tensor output = run_conv(source, halo, p.weight, p.bias, conv, cut.placement, p.result(layout, sharded), chosen, p.kernel(input));
     if (image.is_allocated()) source = Tensor();  // its place is the result's
     if (!p.to_dram) return output;
     return launch(
-        {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output}, {p.result(dram())},
+        {.op = strategy::ShardedToInterleaved{}, .name = "ShardedToInterleavedDeviceOperation"}, {output}, {p.result(layout, dram())},
         [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
 }
 
@@ -525,6 +526,17 @@ void check_dtypes(const Tensor& input, DataType dtype) {
     SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
 }
 
+/// What the real package asks of a config, wherever the activation lies.
+void check_config(const Conv2dConfig& config) {
+    SHIM_CHECK(
+        config.act_block_h_override % TILE_EDGE == 0, "conv_config: act_block_h_override ({}) must be a multiple of 32 (tile height)",
+        config.act_block_h_override);
+    SHIM_CHECK(  // height and block shards do not read it
+        config.act_block_w_div > 0 || (config.shard_layout && config.shard_layout != TensorMemoryLayout::WIDTH_SHARDED),
+        "conv_config: act_block_w_div must be greater than 0");
+    SHIM_CHECK(!config.override_sharding_config || config.core_grid, "conv_config: override_sharding_config needs core_grid");
+}
+
 }  // namespace
 
 Outcome convolve(
@@ -534,11 +546,13 @@ Outcome convolve(
     if (settings.config.enable_activation_reuse)  // it holds all weights, and no second block of rows
         settings.config.enable_act_double_buffer = settings.config.enable_weights_double_buffer = false;
     conv.check();
-    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first
+    check_config(settings.config);
+    if (!is_on_device(input)) {  // TT-NN brings host activations to DRAM first, unless their own memory config says L1
         SHIM_CHECK(input.is_allocated(), "input_tensor: the tensor was deallocated");
         if (whole_in_l1(settings) && settings.config.shard_layout && !conv.weights.transposed)
             return convolve(onto_shards(input, conv, settings, device), weight_tensor, device, std::move(conv), bias_tensor, settings);
-        return convolve(ttnn::to_device(input, device, dram()), weight_tensor, device, std::move(conv), bias_tensor, settings);
+        const MemoryConfig memory = input.memory_config().is_l1() ? input.memory_config() : dram();
+        return convolve(ttnn::to_device(input, device, memory), weight_tensor, device, std::move(conv), bias_tensor, settings);
     }
     const DataType dtype = settings.dtype.value_or(input.dtype());
     check_dtypes(input, dtype);
@@ -597,6 +611,7 @@ Outcome convolve(
 
     Tensor halo;
     const bool as_matmul = !plan && (folding || (conv.is_matmul() && !(settings.config.shard_layout && !input.is_sharded())));
+    if (!plan) (void)p.result(p.layout, dram());  // refused where the dtype has no such layout, though the result may be tiles
     Tensor output = plan        ? run_on_shards(input, halo, *plan, pointwise, p)
                     : as_matmul ? run_as_product(input, folding, p)
                                 : run_by_windows(input, halo, p);

@@ -16,7 +16,7 @@ Conv2dConfig ArgumentType<Conv2dConfig>::read(const Call& call, std::string_view
     config.reallocate_halo_output = record->boolean("reallocate_halo_output", true);
     config.config_tensors_in_dram = record->boolean("config_tensors_in_dram", false);
     config.act_block_h_override = static_cast<uint32_t>(record->integer("act_block_h_override", 0));
-    config.act_block_w_div = static_cast<uint32_t>(std::max<int64_t>(1, record->integer("act_block_w_div", 1)));
+    config.act_block_w_div = static_cast<uint32_t>(record->integer("act_block_w_div", 1));
     config.reshard_if_not_optimal = record->boolean("reshard_if_not_optimal", false);
     config.override_sharding_config = record->boolean("override_sharding_config", false);
     config.shard_layout = shard_scheme("conv_config.shard_layout", record->text("shard_layout"));

@@ -167,10 +167,8 @@ ShardPlan plan_shards(
     const Convolution& conv, const Conv2dConfig& config, const MemoryConfig& memory, Layout layout, uint32_t held_channels, CoreCoord grid,
     bool as_matmul, bool wide_sums) {
     const Window& w = conv.window;
-    if (config.override_sharding_config) {
-        SHIM_CHECK(config.core_grid.has_value(), "conv_config: override_sharding_config needs core_grid");
-        SHIM_CHECK(config.shard_layout.has_value(), "conv_config: override_sharding_config needs shard_layout");
-    }
+    SHIM_CHECK(
+        !config.override_sharding_config || config.shard_layout.has_value(), "conv_config: override_sharding_config needs shard_layout");
     ShardPlan plan;
     uint32_t unit = channel_unit(memory, memory.memory_layout(), layout, as_matmul);
     const bool moves = must_move(conv, config, memory, unit, as_matmul);

@@ -1,18 +1,19 @@
 #include "ops/core/core_programs.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ttnn_shim {
 
 namespace {
 
-/// Rows of the leading corner, converted.
+/// Rows of the leading corner, converted; zeros where the result is larger than the input (the chip reads whatever lies there).
 void copy_corner(const Tensor& input, const Tensor& output) {
     const Shape& from = input.logical_shape();
     const Shape& to = output.logical_shape();
     SHIM_ASSERT(from.rank() == to.rank() && to.rank() > 0);
     const auto strides = strides_of(from);
-    const size_t width = to[-1];
+    const size_t width = to[-1], copied = std::min<size_t>(width, from[-1]);
     const size_t rows = width == 0 ? 0 : to.volume() / width;
     const auto* source = raw_data(input);
     auto* target = mutable_raw_data(output);
@@ -21,11 +22,16 @@ void copy_corner(const Tensor& input, const Tensor& output) {
     for (size_t row = 0; row < rows; ++row) {
         size_t rest = row;
         size_t offset = 0;
+        bool inside = true;
         for (size_t dim = to.rank() - 1; dim-- > 0;) {
+            inside = inside && rest % to.view()[dim] < from.view()[dim];
             offset += rest % to.view()[dim] * strides[dim];
             rest /= to.view()[dim];
         }
-        convert(input.dtype(), source + offset * from_bytes, output.dtype(), target + row * width * to_bytes, width);
+        const size_t count = inside ? copied : 0;
+        std::byte* line = target + row * width * to_bytes;
+        std::fill(line + count * to_bytes, line + width * to_bytes, std::byte{0});
+        if (count > 0) convert(input.dtype(), source + offset * from_bytes, output.dtype(), line, count);
     }
 }
 

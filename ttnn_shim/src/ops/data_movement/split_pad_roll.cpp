@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/arguments.hpp"
+#include "ops/constants.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -357,6 +358,7 @@ Tensor pad(
     }
     const auto write = [=](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
+        const ProgramConstants compiled({value});
         return launch({.op = strategy::Pad{.padding = flat}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
     };
     if (!tiled || input.memory_config().is_sharded() || memory.is_sharded()) return padding_program(input, input.dtype());

@@ -265,7 +265,11 @@ Tensor squeeze(const Tensor& input, const ttsl::SmallVector<int>& dims) {
         for (const int dim : dims) SHIM_CHECK(dim == 0 || dim == -1, "dim: {} is outside rank 0", dim);
         return input;
     }
-    for (const int dim : dims) drop[normalize_dim(dim, shape.rank())] = true;
+    for (const int dim : dims) {
+        const size_t place = normalize_dim(dim, shape.rank());
+        SHIM_CHECK(!drop[place], "dim {} appears multiple times in the list of dims", place);
+        drop[place] = true;
+    }
     std::vector<uint32_t> extents;
     for (size_t i = 0; i < shape.rank(); ++i) {
         if (!drop[i] || shape[static_cast<int32_t>(i)] != 1) extents.push_back(shape[static_cast<int32_t>(i)]);

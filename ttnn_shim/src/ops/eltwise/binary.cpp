@@ -146,12 +146,31 @@ Tensor rsub(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&
 }
 
 namespace {
-Tensor divide_rounded(const Operand& a, const Operand& b, const std::optional<std::string>& rounding_mode, BinaryOptions options) {
+DataType operand_dtype(const Operand& operand) {
+    if (const auto* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
+    return std::holds_alternative<float>(std::get<Scalar>(operand)) ? DataType::FLOAT32 : DataType::INT32;
+}
+/// Two INT32 operands stay whole numbers, exactly, when a rounding mode is given. Where only one is whole, the quotient is real.
+Tensor divide_rounded(
+    const Operand& a, const Operand& b, bool approximate, const std::optional<std::string>& rounding_mode, BinaryOptions options) {
     OpScope scope("ttnn.div");
+    const DataType left = operand_dtype(a), right = operand_dtype(b);
+    const bool whole = left == DataType::INT32 && right == DataType::INT32;
+    SHIM_CHECK(!whole || !approximate, "Integer Division does not support fast_and_approximate_mode=true");
     if (!rounding_mode) return binary_op("ttnn.div", a, b, BinaryOpType::DIV, options);
     SHIM_CHECK(
         *rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'", *rounding_mode);
-    return binary_op("ttnn.div", a, b, *rounding_mode == "floor" ? BinaryOpType::DIV_FLOOR : BinaryOpType::DIV_TRUNC, options);
+    const bool floor = *rounding_mode == "floor";
+    SHIM_CHECK(
+        whole || !is_integer(left) || !is_integer(right), "expected INT32 or floating point operands with a rounding mode, got {} and {}",
+        left, right);
+    if (!floor && is_integer(left) != is_integer(right)) {
+        const Tensor quotient =
+            binary_op("ttnn.div", a, b, BinaryOpType::DIV, {.dtype = options.dtype, .left = options.left, .right = options.right});
+        return unary_op("ttnn.div", quotient, {UnaryOpType::TRUNC}, {options.memory_config, options.output});
+    }
+    if (whole) options.dtype = DataType::INT32;
+    return binary_op("ttnn.div", a, b, floor ? BinaryOpType::DIV_FLOOR : BinaryOpType::DIV_TRUNC, options);
 }
 /// a / b where b is not 0, else 0: a division and a select.
 Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memory_config) {
@@ -167,17 +186,17 @@ Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memo
 }
 }  // namespace
 
-Tensor div(const Tensor& a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+Tensor div(const Tensor& a, const Tensor& b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
     const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, rounding_mode, OPTIONS);
+    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
 }
-Tensor div(const Tensor& a, ScalarVariant b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+Tensor div(const Tensor& a, ScalarVariant b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
     const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, rounding_mode, OPTIONS);
+    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
 }
-Tensor div(ScalarVariant a, const Tensor& b, bool, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
+Tensor div(ScalarVariant a, const Tensor& b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
     const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, rounding_mode, OPTIONS);
+    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
 }
 Tensor div_no_nan(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor div_no_nan(const Tensor& a, ScalarVariant b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
@@ -412,7 +431,7 @@ Tensor call_inplace(const char* name, const auto& args, BinaryOpType type) {
     return binary_op(name, left_of(args), right_of(args), type, options);
 }
 Tensor call_divide(const arguments::div& args) {
-    return ttnn::divide_rounded(args.input_tensor_a, right_of(args), args.rounding_mode, options_of(args));
+    return ttnn::divide_rounded(args.input_tensor_a, right_of(args), args.fast_and_approximate_mode, args.rounding_mode, options_of(args));
 }
 
 }  // namespace

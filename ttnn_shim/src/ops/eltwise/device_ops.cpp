@@ -1,6 +1,7 @@
 // The two device programs of the eltwise ops, unary and binary_ng: which dtypes and layouts they take, and what they make.
 #include <cmath>
 
+#include "ops/constants.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/int_blocks.hpp"
 #include "ops/eltwise/placement.hpp"
@@ -23,6 +24,9 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     TensorSpec spec = spec_like(input, dtype, memory_config);
     if (input.layout() == Layout::ROW_MAJOR && !spec.memory_config().is_sharded()) spec = spec.with_padded_shape(input.padded_shape());
     check_unary_shards(input, spec.memory_config());
+    std::vector<double> constants;
+    for (const UnaryStep& step : steps) constants.insert(constants.end(), step.params.begin(), step.params.end());
+    const ProgramConstants compiled(std::move(constants));
     return launch(
         {.op = strategy::Unary{.ops = names, .approx = options.approx}}, {input}, {spec},
         [=](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
@@ -50,6 +54,7 @@ bool takes_integer(BinaryOpType op, DataType dtype, bool scalar) {
     switch (op) {
         case GCD:
         case LCM:
+        case DIV_TRUNC:
         case FMOD: return dtype == DataType::INT32;
         case LOGICAL_RIGHT_SHIFT: return !narrow;
         case MAXIMUM:
@@ -227,7 +232,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         options.dtype.value_or(DataType::INVALID), options.output->dtype());
     if (tb == nullptr && ta->dtype() == DataType::UINT32 && op == BinaryOpType::REMAINDER)
         SHIM_CHECK(scalar_value(std::get<Scalar>(b)) > 0, "divisor must be positive, got {}", scalar_value(std::get<Scalar>(b)));
-    const auto [result_dtype, integer] = policy_of(kind_of(a), kind_of(b), op);
+    const bool whole_floor = op == BinaryOpType::DIV_FLOOR && options.dtype == DataType::INT32 && ta != nullptr && !real_operand(b);
+    const auto [result_dtype, integer] = whole_floor ? Policy{DataType::INT32, true} : policy_of(kind_of(a), kind_of(b), op);
     const bool plain = options.left.empty() && options.right.empty() && options.post.empty();
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
         return unary_op(

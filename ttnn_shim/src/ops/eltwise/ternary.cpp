@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/arguments.hpp"
+#include "ops/constants.hpp"
 #include "ops/block_rounding.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
@@ -126,6 +127,9 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
     }
     for (const Tensor& input : inputs) check_device_tensor(input, "an operand");
     const TensorSpec spec = result_spec(call, a, tb, tc, dtype);
+    std::vector<double> chosen;
+    if (inputs.size() == 1) chosen = {scalar_value(std::get<Scalar>(b)), scalar_value(std::get<Scalar>(c))};
+    const ProgramConstants compiled(std::move(chosen));
     return launch(
         program_of(call.op, inputs.size()), inputs, {spec},
         [=](std::span<const Tensor> outputs) {

@@ -1,4 +1,4 @@
-// embedding.
+// embedding. The program keeps the row of `padding_idx` in L1 and copies it from there: the values of a plain look-up.
 #include "ttnn/operations/embedding/embedding.hpp"
 #include "ttnn/operations/embedding_backward/embedding_backward.hpp"
 
@@ -14,7 +14,7 @@ using namespace ttnn_shim;
 
 namespace {
 
-void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const std::optional<int>& padding_idx, const Tensor& output) {
+void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const Tensor& output) {
     const size_t width = table[-1], vocabulary = table[-2], count = ids.logical_volume();
     const bool wide = ids.dtype() == DataType::UINT32;
     const auto* exact = wide ? data<uint32_t>(ids).data() : nullptr;
@@ -39,7 +39,6 @@ void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const 
                 load_f32(DataType::BFLOAT16, source + static_cast<size_t>(id) * width * 2, row.data(), width);
                 store_f32(output.dtype(), row.data(), target + i * width * bytes, width);
             }
-            if (padding_idx && id == *padding_idx) std::memset(target + i * width * bytes, 0, width * bytes);
         }
     });
 }
@@ -106,7 +105,7 @@ Tensor embedding(
     const Tensor looked_up = launch(
         {.op = strategy::Embedding{.tilized = fused}, .name = "EmbeddingsDeviceOperation"}, {input, values},
         {make_spec(shape, output ? output->dtype() : values.dtype(), fused ? Layout::TILE : Layout::ROW_MAJOR, memory)},
-        [=](std::span<const Tensor> outputs) { look_up(input, values, table, padding_idx, outputs[0]); }, {output})[0];
+        [=](std::span<const Tensor> outputs) { look_up(input, values, table, outputs[0]); }, {output})[0];
     const Tensor result = tilized && !fused ? to_layout(looked_up, Layout::TILE) : looked_up;
     return output || result.dtype() == result_dtype ? result : typecast(result, result_dtype);
 }

@@ -263,11 +263,14 @@ Settled settle(const arguments::linear& call, bool minimal) {
         .adds_bias = row_bias && takes_bias(a, b, memory, named || minimal)};
     if (call.core_grid) s.op.core_grid = pair_of(*call.core_grid);
     const bool b_batched = batch_of(b.logical_shape()) > 1, on_shards = a.is_sharded() || b.is_sharded() || memory.is_sharded();
+    SHIM_CHECK(
+        !b_batched || a.logical_shape().rank() == b.logical_shape().rank(),
+        "a batched matmul requires inputs of the same rank, got shapes {} and {}", a.logical_shape(), b.logical_shape());
     if (call.program_config) {
         set_config(s.op, *call.program_config, s.activation);
     } else if (on_shards || call.core_grid) {
         SHIM_CHECK(
-            !b_batched || ((!on_shards || a.logical_shape().rank() == b.logical_shape().rank()) && s.g.batch_a == s.g.batch),
+            !b_batched || s.g.batch_a == s.g.batch,
             "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
             b.logical_shape());
         choose_config(s, s.adds_bias ? std::vector{a, b, *bias} : std::vector{a, b});
@@ -276,7 +279,7 @@ Settled settle(const arguments::linear& call, bool minimal) {
     const auto in_dram = [](const MemoryConfig& other) { return other.is_dram() && !other.is_sharded(); };
     const bool all_dram = in_dram(a.memory_config()) && in_dram(b.memory_config()) && in_dram(s.memory);
     SHIM_CHECK(  // one program reads a single A for all matrices of B
-        s.op.program_config || !b_batched || s.g.batch_a == s.g.batch || all_dram,
+        s.op.program_config || !b_batched || s.g.batch_a == s.g.batch || (all_dram && product(s.g.batch_a) == 1),
         "input_tensor_a: the program for a batch of matrices takes as many of both, got shapes {} and {}", a.logical_shape(),
         b.logical_shape());
     // Operands that are not all in DRAM are transposed by programs of their own; the bias is then held against the shapes before that.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
+#include "ops/constants.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/normalization/rmsnorm/rmsnorm.hpp"
@@ -176,6 +177,7 @@ Tensor normalize(
         }
     }
     Program program{.op = norm, .compute = compute_config, .name = "LayerNormDeviceOperation"};
+    const ProgramConstants compiled({epsilon});
     return launch(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
         [=](std::span<const Tensor> outputs) {

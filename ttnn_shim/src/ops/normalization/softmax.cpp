@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
+#include "ops/constants.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -141,6 +142,38 @@ Tensor as_rows(const Tensor& mask, const Shape& shape) {
     return make_view(mask, make_spec(rows, mask.dtype(), Layout::ROW_MAJOR, mask.memory_config()));
 }
 
+/// A tiled mask as the program of interleaved tensors reads it (reader_unary_interleaved_sm.cpp): page by page from the page where a batch
+/// begins, whatever the mask's own rows and columns are. Without `causal`, a batch has one row of tiles, whose first row is added to all
+/// rows; with it, rows of tiles repeat as in a square mask. Pages behind the mask are read as zeros.
+class MaskPages {
+public:
+    MaskPages(const Tensor& mask, const Shape& scores, bool causal)
+        : values_(mask), mask_(mask.logical_shape().to_rank(4)), scores_(scores), causal_(causal) {}
+
+    const float* read(size_t row, std::vector<float>& line) const {
+        const size_t side = tt::constants::TILE_WIDTH, tiles = div_up(line.size(), side), rows = scores_[2];
+        const size_t across = div_up(mask_[3], side), down = div_up(mask_[2], side);
+        const size_t head = row / rows, batch = head / scores_[1];
+        const size_t tile_row = head % scores_[1] * div_up(rows, side) + row % rows / side;
+        const size_t first = causal_ ? batch * across * down + tile_row % tiles * tiles : batch * tiles;
+        std::fill(line.begin(), line.end(), 0.0F);
+        for (size_t tile = 0; tile < tiles; ++tile) {
+            const size_t page = first + tile, column = page % across * side, matrix = page / across / down;
+            const size_t line_of_mask = page / across % down * side + (causal_ ? row % rows % side : 0);
+            if (matrix >= size_t{mask_[0]} * mask_[1] || line_of_mask >= mask_[2]) continue;
+            const size_t count = std::min({side, mask_[3] - column, line.size() - tile * side});
+            std::copy_n(values_.data() + (matrix * mask_[2] + line_of_mask) * mask_[3] + column, count, line.data() + tile * side);
+        }
+        return line.data();
+    }
+
+private:
+    static size_t div_up(size_t value, size_t unit) { return (value + unit - 1) / unit; }
+    F32Values values_;
+    Shape mask_, scores_;
+    bool causal_;
+};
+
 /// No values, or no dimensions: no program but a fill.
 Tensor softmax_of_nothing(const Tensor& input, const Softmax& o, bool plain) {
     if (!o.in_place) {
@@ -156,7 +189,7 @@ Tensor softmax_of_nothing(const Tensor& input, const Softmax& o, bool plain) {
 
 /// read_as: what the rows of the mask are broadcast to.
 void softmax_values(
-    const Tensor& input, uint32_t dim, const Softmax& o, const std::optional<Tensor>& rows_of_mask, const Shape& read_as,
+    const Tensor& input, uint32_t dim, const Softmax& o, const std::optional<Tensor>& rows_of_mask, const Shape& read_as, bool paged,
     const Tensor& output) {
     const Shape& shape = input.logical_shape();
     const auto& kernel = kernels::kernel_set();
@@ -176,17 +209,22 @@ void softmax_values(
         return;
     }
     std::optional<BlockReader<float>> mask;
-    if (rows_of_mask) mask.emplace(*rows_of_mask, read_as.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
+    std::optional<MaskPages> pages;
+    if (paged) {
+        pages.emplace(*o.mask, shape.to_rank(4), o.causal);
+    } else if (rows_of_mask)
+        mask.emplace(*rows_of_mask, read_as.to_rank(std::max(shape.rank(), rows_of_mask->logical_shape().rank())));
     const size_t rows = shape.rank() >= 2 ? shape[-2] : 1, mask_rows = shape.rank() >= 2 ? read_as[-2] : 1;
     for_each_row(input, output, size, [&](size_t index, float* row) {
         if (o.scale) kernel.scale_row(row, size, *o.scale);
+        thread_local std::vector<float> scratch;
+        scratch.resize(size);
+        if (pages) kernel.axpy_row(pages->read(index, scratch), row, size, 1.0F);
         if (mask) {
-            thread_local std::vector<float> scratch;
-            scratch.resize(size);
             const size_t read = mask_rows == rows ? index : index / rows * mask_rows;
             kernel.axpy_row(mask->read(read * size, size, scratch.data()), row, size, 1.0F);
         }
-        if (o.causal && !mask) {
+        if (o.causal && !o.mask) {
             for (size_t i = index % rows + 1; i < size; ++i) row[i] = -INFINITY;
         }
         kernel.softmax_row(row, row, size, o.stable);
@@ -230,6 +268,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     check_device_tensor(input, "input_tensor", Layout::TILE);
     std::vector<Tensor> inputs = {input};
     std::optional<Tensor> rows_of_mask;
+    bool paged = false;
     Shape read_as = shape;  // what the mask is broadcast to: the input, or a matrix of whose rows only the first is used
     if (o.mask) {
         check_device_tensor(*o.mask, "mask");
@@ -237,9 +276,11 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         if (!o.attention && o.in_place) check_mask(input, o);
         rows_of_mask = as_rows(*o.mask, shape);
         if (is_one_row(*o.mask, shape, o.causal)) read_as = with_rows(shape, o.mask->logical_shape()[-2]);
+        paged = o.mask->layout() == Layout::TILE && !o.mask->is_sharded() && !o.sharded && shape.rank() <= 4;
         const Shape& added = rows_of_mask->logical_shape();
         SHIM_CHECK(
-            broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4), "mask: shape {} does not broadcast to {}", added, shape);
+            (paged && o.in_place && !o.attention) || broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4),
+            "mask: shape {} does not broadcast to {}", added, shape);
         inputs.push_back(*o.mask);
     }
     strategy::Softmax attributes{
@@ -263,9 +304,10 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
             shape[-1] == padded[-1] || shard->shape[1] == padded[-1],
             "memory_config: rows of {} values, {} with padding, do not end in shards of width {}", shape[-1], padded[-1], shard->shape[1]);
     }
+    const ProgramConstants compiled({o.scale.value_or(1.0F)});
     return launch(
         {.op = std::move(attributes), .compute = compute, .name = "SoftmaxDeviceOperation"}, inputs, {spec},
-        [=](std::span<const Tensor> outputs) { softmax_values(input, dim, o, rows_of_mask, read_as, outputs[0]); }, preallocated)[0];
+        [=](std::span<const Tensor> outputs) { softmax_values(input, dim, o, rows_of_mask, read_as, paged, outputs[0]); }, preallocated)[0];
 }
 
 std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn::SoftmaxProgramConfig& config) {

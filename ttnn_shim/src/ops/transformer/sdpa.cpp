@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
+#include "ops/constants.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/transformer/attention.hpp"
@@ -44,15 +45,30 @@ ttnn::operations::transformer::SDPAProgramConfig ArgumentType<ttnn::operations::
     config.q_chunk_size = static_cast<size_t>(record->integer("q_chunk_size", 32));
     config.k_chunk_size = static_cast<size_t>(record->integer("k_chunk_size", 32));
     config.max_cores_per_head_batch = static_cast<uint32_t>(record->integer("max_cores_per_head_batch", 16));
-    SHIM_CHECK(
-        config.q_chunk_size % 32 == 0 && config.k_chunk_size % 32 == 0,
-        "program_config: chunk sizes must be multiples of 32, got {} and {}", config.q_chunk_size, config.k_chunk_size);
     return config;
 }
 
 }  // namespace ttnn_shim
 
 namespace {
+void check_chunks(const std::optional<ttnn::operations::transformer::SDPAProgramConfig>& config) {
+    if (!config) return;
+    for (const auto& [name, size] : {std::pair{"q_chunk_size", config->q_chunk_size}, std::pair{"k_chunk_size", config->k_chunk_size}})
+        SHIM_CHECK(size > 0 && size % 32 == 0, "program_config: {} must be a positive multiple of 32, got {}", name, size);
+}
+
+/// One value for each head of queries.
+void check_sink(const Tensor& sink, uint32_t heads) {
+    check_device_tensor(sink, "attention_sink", Layout::TILE);
+    SHIM_CHECK(
+        sink.dtype() == DataType::BFLOAT16 || is_block_float(sink.dtype()),
+        "attention_sink: expected BFLOAT16, BFLOAT8_B or BFLOAT4_B, got {}", sink.dtype());
+    SHIM_CHECK(sink.memory_config().is_dram(), "attention_sink: expected a tensor in DRAM, got {}", sink.memory_config());
+    SHIM_CHECK(
+        sink.logical_shape() == Shape({1, heads, 1, 1}), "attention_sink: expected shape [1, {}, 1, 1], got {}", heads,
+        sink.logical_shape());
+}
+
 /// [B, H, S, D] to [B, S, H * D]; line: bytes of a row of a head.
 void join_heads(std::span<const std::byte> heads, const Shape& query, size_t line, std::byte* to) {
     const size_t count = query[1], rows = query[2];
@@ -103,6 +119,9 @@ Tensor scaled_dot_product_attention(
         sv[1], sq[1]);
     SHIM_CHECK(sk[2] == sv[2], "input_tensor_k and _v: expected one sequence length, got {} and {}", sk[2], sv[2]);
     SHIM_CHECK(sk[3] == sq[3], "input_tensor_k: expected head dimension {}, got {} (is the key transposed?)", sq[3], sk[3]);
+    SHIM_CHECK(sv[3] == sk[3], "K and V hidden dim must match: got {} and {}", sk[3], sv[3]);
+    check_chunks(program_config);
+    if (attention_sink) check_sink(*attention_sink, sq[1]);
     SHIM_CHECK(!is_causal || !attn_mask, "attn_mask: not allowed when is_causal is True (the default); pass is_causal=False");
     SHIM_CHECK(!is_causal || sq[2] == sk[2], "is_causal: expected equal query and key lengths, got {} and {}", sq[2], sk[2]);
     if (attn_mask) check_mask(*attn_mask, sq, sk);
@@ -124,6 +143,7 @@ Tensor scaled_dot_product_attention(
         .op = attention,
         .compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true),
         .name = "SDPAOperation"};
+    const ProgramConstants compiled({factor});
     const Shape shape = output_concat_heads ? Shape({sq[0], 1, sq[2], sq[1] * sv[3]}) : Shape({sq[0], sq[1], sq[2], sv[3]});
     return launch(
         program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},

@@ -131,6 +131,13 @@ void check_decode(const Tensor& q, const Tensor& k, const Shape& sv, const Decod
     SHIM_CHECK(d.page_table || sk[0] == users || sk[0] == 1, "input_tensor_k: expected {} users, got shape {}", users, sk);
     SHIM_CHECK(d.causal || d.mask || (d.listed.empty() && !d.positions), "cur_pos: expected with is_causal=True only");
     SHIM_CHECK(!d.causal || !d.mask, "attn_mask: not allowed when is_causal is True (the default)");
+    if (d.mask) {
+        const Shape& sm = d.mask->logical_shape();
+        SHIM_CHECK(sm.rank() == 4 && sm[2] == heads, "attn_mask: expected the {} heads of q in dimension 2, got shape {}", heads, sm);
+    }
+    SHIM_CHECK(
+        !d.sink || (d.sink->layout() == Layout::TILE && d.sink->logical_shape().rank() <= 2),
+        "attention_sink: expected a tiled matrix with one row for each head, got shape {}", d.sink ? d.sink->logical_shape() : Shape());
     SHIM_CHECK(
         !d.causal || d.positions || d.listed.size() == users, "cur_pos: expected {} positions (or cur_pos_tensor), got {}", users,
         d.listed.size());
@@ -218,7 +225,8 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
                         const Shape& sm = d.mask->logical_shape();
                         const size_t row = ((sm[0] == 1 ? 0 : user) * sm[1] * sm[2] + (sm[2] == 1 ? 0 : static_cast<size_t>(head))) * sm[3];
                         const float* added = mask->data() + row + block.first;
-                        for (int64_t i = 0; i < block.count; ++i) block.scores[i] += added[i];
+                        // the kernel scales after it added
+                        for (int64_t i = 0; i < block.count; ++i) block.scores[i] += factor * added[i];
                     }
                     block.keep(d.window ? position + 1 - static_cast<int64_t>(*d.window) : 0, d.causal ? position + 1 : keys);
                 };
