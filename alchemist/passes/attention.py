@@ -122,11 +122,12 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     of = element_type(op.results[0])
     if is_causal := _is_causal(scores, rows, columns):
         mask = None
-    elif scores.chosen is not None:
-        dims = (1,) * (4 - len(shape(scores.chosen))) + shape(scores.chosen)
-        chosen = reshaped(maker, scores.chosen, dims)
+    elif mask is not None:
+        dims = (1,) * (4 - len(shape(mask))) + shape(mask)
+        mask = Value(maker, mask).reshape(*dims).broadcast(*dims[:3], columns).ssa
+    if mask is not None and scores.chosen is not None:
         low, zero = (full(maker, (1, 1, 1, 1), one, of).ssa for one in (max(scores.fill, _LOWEST), 0.0))
-        mask = maker.value("ttir.where", [chosen, zero, low] if scores.inverted else [chosen, low, zero], {})
+        mask = maker.value("ttir.where", [mask, zero, low] if scores.inverted else [mask, low, zero], {})
     attributes = {"is_causal": is_causal, "scale": scores.scale}
     made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
     position[made] = position[op]

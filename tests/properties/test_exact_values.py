@@ -137,6 +137,18 @@ def masks_by_length(q: torch.Tensor, lengths: torch.Tensor, square: torch.Tensor
     return attend(q, q, q, keys <= last), attend(q, q, q, keys[:, None] <= square), attend(q, q, q, (keys <= square).transpose(-1, -2))
 
 
+def test_masks_of_grouped_heads_of_any_rank() -> None:
+    """Written out, with keys and values repeated for the heads that share them."""
+    q, k, v = (torch.randn(1, heads, rows, 8, generator=torch.Generator().manual_seed(heads)) for heads, rows in ((4, 5), (2, 7), (2, 7)))
+
+    def attend(mask: torch.Tensor) -> torch.Tensor:
+        keys, values = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+        return torch.softmax(q @ keys.transpose(-1, -2) * 0.35 + mask, -1) @ values
+
+    masks = [torch.randn(dims, generator=torch.Generator().manual_seed(1)) for dims in ((5, 7), (7,), (5, 1), (4, 1, 1), (1, 4, 5, 7))]
+    check(lambda *given: tuple(attend(mask) for mask in given), *masks, tolerance=5e-3)
+
+
 def test_masks_by_length_may_have_rows_without_keys() -> None:
     q = torch.rand(2, 2, 6, 32, generator=torch.Generator().manual_seed(0))
     check(masks_by_length, q, torch.tensor([3, 0]), _draw(-1, 6, 6, 6), tolerance=2e-2)
