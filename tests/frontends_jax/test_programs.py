@@ -361,7 +361,6 @@ def test_program(cases: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "op", "reason", "hint"),
     [
-        (lambda x: jnp.fft.fft(x).real, "stablehlo.fft", "complex numbers", "real and imaginary"),
         (lambda x: jnp.linalg.cholesky(x[:3, :3]), "stablehlo.custom_call", "factorisation", "on the host"),
         (lambda x: x.at[1:].apply(jnp.tanh), "stablehlo.scatter", "own function", r"\.set\(values\)"),
         (lambda x: lax.while_loop(lambda v: v.sum() < 10, lambda v: v + 1, x), "stablehlo.while", "depends on data", "fixed number of steps"),

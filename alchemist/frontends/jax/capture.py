@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +18,10 @@ import jax
 import jax.extend
 import numpy as np
 
-from alchemist.errors import FrontendError, UnsupportedOpError
+from alchemist.errors import FrontendError
 from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output, distinct
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
+from alchemist.frontends.jax.complex_numbers import real_program
 from alchemist.frontends.jax.golden import Labelled
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
 from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
@@ -52,10 +52,9 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     codes: dict[str, CodeType] = {}
     entry = _entry(function)
     with FRAMEWORK_LOCK:
-        lowered, shapes, written, labelled = _lower(function, flat, classes, codes, entry, golden_ops)
+        lowered, reference, shapes, written, labelled = _lower(function, flat, classes, codes, entry, golden_ops)
     ir = lowered.compiler_ir("stablehlo").operation
     text = ir.get_asm(print_generic_op_form=True, enable_debug_info=True)
-    _refuse_complex(ir, text)
     module = parse(text, "<stablehlo>", verify=False)
     # a module that is called by the entry function is the root itself
     sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "", labelled.labels if labelled else None)
@@ -68,7 +67,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     arguments = _arguments(converted.module, arrays)
 
     def golden() -> list[Array]:
-        results = lowered.compile()([leaf.value for leaf in flat.leaves])
+        results = reference().compile()([leaf.value for leaf in flat.leaves])
         return [_plain(leaf) for leaf in jax.tree_util.tree_leaves(results)]
 
     return FrontendResult(
@@ -124,29 +123,6 @@ def _model_name(model: Any, args: tuple[Any, ...]) -> str:
     return "forward" if name == "<lambda>" else name
 
 
-_FILE_LINE = re.compile(r'"([^"]+\.py)":(\d+)')
-
-
-def _refuse_complex(module: Any, text: str) -> None:
-    """Raises UnsupportedOpError with every op on complex numbers: the device has none."""
-    if "complex<" not in text:
-        return
-    found: dict[str, tuple[int, str]] = {}
-    pending = [module]
-    while pending:
-        op = pending.pop()
-        pending += [inner.operation for region in op.regions for block in region for inner in block]
-        if op.name.startswith("func.") or not any("complex<" in str(value.type) for value in (*op.operands, *op.results)):
-            continue
-        lines = [(file, line) for file, line in _FILE_LINE.findall(str(op.location)) if not file.startswith(_library_roots())]
-        where = f"{_package_name(lines[0][0])}:{lines[0][1]}" if lines else ""
-        count, first = found.get(op.name, (0, where))
-        found[op.name] = (count + 1, where or first)
-    rows = tuple((name, count, where, "complex numbers") for name, (count, where) in sorted(found.items()))
-    hint = "the device computes with real numbers: keep real and imaginary parts apart, or transform on the host"
-    raise UnsupportedOpError(f"{sum(row[1] for row in rows)} operations cannot be converted", ops=rows, hint=hint)
-
-
 @contextmanager
 def _full_tracebacks() -> Iterator[None]:
     """Locations with all frames: the default limit of 10 loses the model's own in deep module trees."""
@@ -176,8 +152,10 @@ def _lower(
     codes: dict[str, CodeType],
     entry: tuple[str, CodeType] | None,
     golden_ops: bool,
-) -> tuple[Any, Any, dict[str, Any], Labelled | None]:
-    """(lowered, pytree of result shapes, leaf name -> type of what the function wrote, the program with labels).
+) -> tuple[Any, Callable[[], Any], Any, dict[str, Any], Labelled | None]:
+    """(lowered, the function as JAX lowers it, pytree of result shapes, leaf name -> type of what the function wrote, the program with labels).
+
+    lowered has no complex values, labels if asked for, and the locations of the model.
 
     classes, codes: filled with the modules and functions that were called.
     """
@@ -203,13 +181,17 @@ def _lower(
         with _full_tracebacks(), module_scopes(classes), jax.named_scope(""):
             values = [leaf.value for leaf in flat.leaves]
             traced = jax.jit(alchemist_traced_entry, keep_unused=True).trace(values)
-            if not golden_ops:
-                return traced.lower(), shapes[-1], changes[-1], None
-            labelled = Labelled(traced.jaxpr)
-            again = jax.extend.core.jaxpr_as_fun(labelled.program)
-            return jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values), shapes[-1], changes[-1], labelled
     except Exception as error:  # tracing runs the user's code: whatever it raises is reported with its place
         raise tracing_error(error) from error
+    with _full_tracebacks(), jax.named_scope(""):
+        program = real_program(traced.jaxpr)
+        if program is traced.jaxpr and not golden_ops:
+            lowered = traced.lower()
+            return lowered, lambda: lowered, shapes[-1], changes[-1], None
+        labelled = Labelled(program) if golden_ops else None
+        again = jax.extend.core.jaxpr_as_fun(labelled.program if labelled else program)
+        rewritten = jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values)
+        return rewritten, traced.lower, shapes[-1], changes[-1], labelled
 
 
 def tracing_error(error: Exception) -> FrontendError:
