@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
+from fractions import Fraction
+
 import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
@@ -21,16 +25,17 @@ INTERPOLATIONS: dict[str, Interpolation] = {"bilinear": "linear", "linear": "lin
 
 @rule("Resize")
 def resize(c: Emitter, node: Node, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None) -> Tensor:
-    if node.get("coordinate_transformation_mode") == "tf_crop_and_resize":
-        raise Unsupported("resizing of a region of interest")
-    if node.get("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Unsupported("resizing that keeps the aspect ratio")
     axes = [axis % x.rank for axis in node.get("axes") or range(x.rank)]
-    factors: dict[int, float] = {}
+    factors: dict[int, float | Fraction] = {}
     wanted = list(x.shape)
     if sizes is not None and sizes.shape != (0,):
         for axis, size in zip(axes, c.integers(sizes, "the sizes") or [], strict=True):
             wanted[axis] = size
+        if (policy := node.get("keep_aspect_ratio_policy", "stretch")) != "stretch":
+            ratio = (min if policy == "not_larger" else max)(Fraction(wanted[axis], x.shape[axis]) for axis in axes)
+            for axis in axes:
+                factors[axis] = ratio
+                wanted[axis] = int(float(ratio) * x.shape[axis] + 0.5)
     else:
         values = c.known(scales, "the scales")
         for axis, factor in zip(axes, [] if values is None else values.tolist(), strict=True):
@@ -38,16 +43,36 @@ def resize(c: Emitter, node: Node, x: Tensor, roi: Tensor | None = None, scales:
             wanted[axis] = int(np.floor(np.float32(x.shape[axis]) * np.float32(factor)))
     if min(wanted) < 1:
         raise Unsupported(f"resizing to {wanted}")
-    plain = _plain(node, x, wanted, factors)
+    regions = _regions(c, node, axes, roi)
+    plain = "" if regions else _plain(node, x, wanted, factors)
     if plain:
         return composites.upsample(c, x, [wanted[2] // x.shape[2], wanted[3] // x.shape[3]], plain)
-    moved = [axis for axis in range(x.rank) if wanted[axis] != x.shape[axis]]
+    moved = [axis for axis in range(x.rank) if wanted[axis] != x.shape[axis] or axis in regions]
     first = min(moved, default=x.rank)
-    matrices = [_matrix(node, x.shape[axis], wanted[axis], factors.get(axis)) for axis in range(first, x.rank)]
-    return composites.separable(c, x, matrices) if matrices else x
+    matrices = [_matrix(node, x.shape[axis], wanted[axis], factors.get(axis), regions.get(axis)) for axis in range(first, x.rank)]
+    result = composites.separable(c, x, matrices) if matrices else x
+    outside = _outside(matrices) * np.float32(node.get("extrapolation_value", 0.0)) if regions else np.zeros(())
+    return c.binary("add", result, c.array(outside.astype(np.float32), x.dtype)) if outside.any() else result
 
 
-def _plain(node: Node, x: Tensor, wanted: list[int], factors: dict[int, float]) -> str:
+def _regions(c: Emitter, node: Node, axes: list[int], roi: Tensor | None) -> dict[int, tuple[float, float]]:
+    """Start and end of each axis, as parts of the input, where they are not the whole of it."""
+    if node.get("coordinate_transformation_mode") != "tf_crop_and_resize":
+        return {}
+    bounds = c.known(roi, "the region of interest")
+    if bounds is None:
+        raise Unsupported("resizing without its region of interest")
+    found = {axis: (float(start), float(end)) for axis, start, end in zip(axes, bounds[: len(axes)], bounds[len(axes) :], strict=True)}
+    return {axis: ends for axis, ends in found.items() if ends != (0.0, 1.0)}
+
+
+def _outside(matrices: list[Array]) -> Array:
+    """1 where the extrapolation value stands: a row of zeros of any matrix."""
+    inside = [(matrix.sum(1) > 0.5).astype(np.float32) for matrix in matrices]
+    return 1 - functools.reduce(np.multiply.outer, inside)
+
+
+def _plain(node: Node, x: Tensor, wanted: list[int], factors: Mapping[int, float | Fraction]) -> str:
     """The mode of `upsample2d` that gives the same, "" without one."""
     if x.rank != 4 or wanted[:2] != list(x.shape[:2]) or any(want % size for want, size in zip(wanted, x.shape, strict=True)):
         return ""
@@ -61,22 +86,38 @@ def _plain(node: Node, x: Tensor, wanted: list[int], factors: dict[int, float]) 
     return "bilinear" if mode == "linear" and where in ("half_pixel", "half_pixel_symmetric") else ""
 
 
-def _matrix(node: Node, size: int, wanted: int, factor: float | None) -> Array:
-    """[wanted, size]: the result of resizing each unit vector."""
-    if size == wanted and factor in (None, 1.0):
+def _matrix(node: Node, size: int, wanted: int, factor: float | Fraction | None, region: tuple[float, float] | None) -> Array:
+    """[wanted, size]: the result of resizing each unit vector. Rows outside of a region are zeros.
+
+    factor: a fraction is kept for the sake of another axis, and the size of the result is rounded.
+    """
+    if size == wanted and factor in (None, 1) and region is None:
         return np.eye(size, dtype=np.float32)
-    if size * wanted > MOST_ELEMENTS_OF_MATRIX:
+    kept = factor if isinstance(factor, Fraction) else Fraction(1)
+    if size * wanted > MOST_ELEMENTS_OF_MATRIX or size * size * kept.denominator > MOST_ELEMENTS_OF_MATRIX * 8:
         raise Unsupported(f"resizing of {size} to {wanted}")
-    settings = {name: node.get(name) for name in SETTINGS if node.get(name) is not None}
-    inputs = ["x", "", "", "sizes"] if factor is None else ["x", "", "scales"]
-    made = helper.make_node("Resize", inputs, ["y"], **settings)
-    names = {"x": TensorProto.FLOAT, inputs[-1]: TensorProto.INT64 if factor is None else TensorProto.FLOAT}
-    given = [helper.make_tensor_value_info(name, kind, None) for name, kind in names.items()]
+    settings = {name: node.get(name) for name in SETTINGS if node.get(name) is not None} | {"extrapolation_value": 0.0}
+    x = np.broadcast_to(np.eye(size, dtype=np.float32)[:, None], (size, kept.denominator, size))  # the axis in the middle has the ratio
+    feeds: dict[str, Array] = {"x": x}
+    if "coordinate_transformation_mode" in settings and settings["coordinate_transformation_mode"] == "tf_crop_and_resize":
+        start, end = region or (0.0, 1.0)
+        feeds["roi"] = np.array([0, 0, start, 1, 1, end], np.float32)
+    if isinstance(factor, Fraction):
+        settings |= {"keep_aspect_ratio_policy": node.get("keep_aspect_ratio_policy"), "axes": [1, 2]}
+        larger = settings["keep_aspect_ratio_policy"] == "not_larger"
+        feeds["sizes"] = np.array([kept.numerator, size * (int(kept) + 1) if larger else 1], np.int64)
+        if "roi" in feeds:
+            feeds["roi"] = feeds["roi"][[1, 2, 4, 5]]
+    elif factor is None:
+        feeds["sizes"] = np.array([size, 1, wanted], np.int64)
+    else:
+        feeds["scales"] = np.array([1.0, 1.0, factor], np.float32)
+    made = helper.make_node("Resize", [name if name in feeds else "" for name in ("x", "roi", "scales", "sizes")], ["y"], **settings)
+    given = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None) for name, value in feeds.items()]
     graph = helper.make_graph([made], "resize", given, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
-    last = np.array([size, wanted], np.int64) if factor is None else np.array([1.0, factor], np.float32)
-    out = ReferenceEvaluator(model).run(None, {"x": np.eye(size, dtype=np.float32), inputs[-1]: last})
-    columns: Array = np.asarray(out[0], np.float32)  # type: ignore[index]
+    out = ReferenceEvaluator(model).run(None, feeds)
+    columns: Array = np.asarray(out[0], np.float32)[:, 0]  # type: ignore[index]
     return np.ascontiguousarray(columns.T)
 
 
