@@ -384,6 +384,8 @@ case("ReduceSum", (3, 33), None, noop_with_empty_axes=1)
 case("MaxPool", (1, 2, 9, 9), kernel_shape=[3, 3], strides=[2, 2], auto_pad="VALID")
 case("AveragePool", (1, 2, 9, 9), kernel_shape=[3, 3], strides=[2, 2], auto_pad="SAME_LOWER")
 case("AveragePool", (1, 2, 9, 9), kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
+case("Clip", (3, 33), np.array(0.5, np.float32), np.array(-0.5, np.float32))
+case("Clip", i64(-5, 3, 9, 2**30), np.array(-(2**62)), np.array(2**62))
 CROP = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear"}
 case("Resize", (1, 2, 7, 7), f32(0, 0, 0.4, 0.2, 1, 1, 0.9, 0.8), None, i64(1, 2, 4, 3), opset=19, **CROP)
 case("Resize", (1, 2, 7, 6), f32(0, 0, -0.3, 0.2, 1, 1, 0.9, 1.4), None, i64(1, 2, 7, 6), opset=13, extrapolation_value=7.0, **CROP)

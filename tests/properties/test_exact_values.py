@@ -137,6 +137,14 @@ def masks_by_length(q: torch.Tensor, lengths: torch.Tensor, square: torch.Tensor
     return attend(q, q, q, keys <= last), attend(q, q, q, keys[:, None] <= square), attend(q, q, q, (keys <= square).transpose(-1, -2))
 
 
+def test_bounds_of_narrow_integers_and_bounds_that_cross() -> None:
+    """A bound of clamp has the tensor's dtype; bucketize compares in the dtype that holds both."""
+    u, i = torch.tensor([0, 5, 44, 249, 255], dtype=torch.uint8), torch.tensor([-128, 5, 44, 127, -7], dtype=torch.int8)
+    bounds = torch.tensor([-5, 100, 300])
+    check(lambda u, i: (u.clamp(-7, 7), i.clamp(-7, 7), i.clamp(9, 3), i.long().clamp(-(2**40), 2**40), i.float().clamp(3, 1)), u, i)
+    check(lambda u, i: (torch.bucketize(u, bounds), torch.bucketize(i, bounds), torch.bucketize(i, bounds + 0.5), torch.bucketize(5, bounds) + i), u, i)
+
+
 def test_masks_of_grouped_heads_of_any_rank() -> None:
     """Written out, with keys and values repeated for the heads that share them."""
     q, k, v = (torch.randn(1, heads, rows, 8, generator=torch.Generator().manual_seed(heads)) for heads, rows in ((4, 5), (2, 7), (2, 7)))

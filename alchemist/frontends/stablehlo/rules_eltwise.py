@@ -216,7 +216,7 @@ def clamp(c: Converter, op: Operation, vals: list[Val]) -> Val:
     shape, of = type_of(op.results[0])
     lo, hi = low.scalar(), high.scalar()
     if x.const is None and lo is not None and hi is not None:
-        return Val(shape, of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": lo, "max": hi}))
+        return Val(shape, of, c.e.emit("ttir.clamp_scalar", [c.e.small(x)], {"min": min(lo, hi), "max": hi}))
     low, high = (v if len(v.shape) == len(shape) else c.e.reshape(v, (1,) * len(shape)) for v in (low, high))
     low, high = (Val(shape, v.of, v.ssa, v.const) for v in (low, high))
     return c.e.op("minimum", c.e.op("maximum", x, low), high)

@@ -135,8 +135,12 @@ def clip(c: Emitter, node: Node, x: Tensor, low: Tensor | None = None, high: Ten
     if low is not None and high is not None and None not in numbers:
         if numbers == [0, 6]:
             return c.unary("relu6", x)
-        kind = float if c.is_float(x.dtype) else int
-        return c.unary("clamp_scalar", x, {"min": kind(numbers[0]), "max": kind(numbers[1])})  # type: ignore[arg-type]
+        if c.is_float(x.dtype):
+            first, last = float(numbers[0]), float(numbers[1])  # type: ignore[arg-type]
+        else:  # 64 bits are held in 32
+            held = np.iinfo({"int64": "int32", "uint64": "uint32"}.get(x.dtype.name, x.dtype.name))
+            first, last = (min(max(int(number), held.min), held.max) for number in numbers)  # type: ignore[arg-type]
+        return c.unary("clamp_scalar", x, {"min": min(first, last), "max": last})  # the upper bound where they cross
     for bound, name in ((low, "maximum"), (high, "minimum")):
         x = x if bound is None else pointwise(c, name, x, bound)
     return x

@@ -324,13 +324,16 @@ def prelu(c: Emitter, x: Tensor, weight: Tensor) -> Tensor:
 
 def _clamp_scalars(c: Emitter, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
     x = c.cast(x, c.out_dtype)
-    kind = float if x.dtype.is_floating_point else int
     if low is None:
         assert high is not None
         return c.binary("minimum", x, high)
     if high is None:
         return c.binary("maximum", x, low)
-    return c.emit("clamp_scalar", [x], {"min": kind(low), "max": kind(high)})
+    if x.dtype.is_floating_point:
+        return c.emit("clamp_scalar", [x], {"min": float(min(low, high)), "max": float(high)})  # torch gives the upper bound where they cross
+    held = torch.iinfo(torch.int32 if x.dtype == torch.int64 else x.dtype)
+    low, high = (min(max(int(bound), held.min), held.max) for bound in torch.tensor([int(low), int(high)]).to(x.dtype).tolist())  # -7 is 249 of uint8
+    return c.emit("clamp_scalar", [x], {"min": min(low, high), "max": high})
 
 
 @recipe("aten.hypot.default")

@@ -370,7 +370,9 @@ def bucketize(
     if sorter is not None:
         bounds_ = _gather(c, bounds_, bounds_.rank - 1, sorter)
     rows = list(bounds_.shape[:-1]) if bounds_.rank > 1 else [1] * max(values.rank - 1, 0)
-    line = c.reshape(c.cast(bounds_, values.dtype), [*rows, *[1] * min(values.rank, 1), bounds_.shape[-1]])
+    common = torch.result_type(*(torch.empty([1] * one.rank, dtype=one.dtype) for one in (bounds_, values)))
+    values = c.cast(values, common)
+    line = c.reshape(c.cast(bounds_, common), [*rows, *[1] * min(values.rank, 1), bounds_.shape[-1]])
     hits = c.binary("le" if right or side == "right" else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)
     return c.reduce("sum", c.cast(hits, c.out_dtype), [values.rank], False)
 
