@@ -193,6 +193,26 @@ def test_integers_beyond_32_bits_are_refused() -> None:
     assert found.kind == "refused" and "test_exact_values.py" in found.text and "int64" in found.text
 
 
+HASHES: list[Callable[..., Any]] = [
+    lambda a, b: (a * 31 + b) % 1024, lambda a, b: (a * 1103515245 + 12345) & 0x7FFFFFFF, lambda a, b: (a * b).prod(0) % 2, lambda a, b: (a @ b.T) % 256,
+    lambda a, b: ((a * b) ^ (b * 5)) & 1023, lambda a, b: (a << 5).cumsum(1) % 4096, lambda a, b: torch.where(b > 4, a * 7, b * 9) % 512, lambda a, b: (a * b).to(torch.int32),
+    lambda a, b: torch.nn.functional.embedding((a * 2654435 + b) % 16, torch.arange(32.0).view(16, 2)),
+]  # fmt: skip
+WIDE: list[Callable[..., Any]] = [
+    lambda a, b: a * b, lambda a, b: a * b > 0, lambda a, b: (a * b).float(), (lambda a, b: a * b * 0.5), lambda a, b: (a * b) // 7, lambda a, b: (a * b) % 7,
+    lambda a, b: (a * b) >> 16, lambda a, b: (a * b).amax(1) % 2, lambda a, b: (b * 2654435761) % 1024, lambda a, b: (a * b).clamp(0, 5), lambda a, b: (a * b).argsort(1),
+]  # fmt: skip
+
+
+def test_hashes_modulo_powers_of_two_are_exact() -> None:
+    """Values between are beyond 32 bits; what is returned depends on their low bits alone."""
+    a, b = _draw(-LARGEST, LARGEST, 4, 6), _draw(2**20, LARGEST, 4, 6, seed=1)
+    check(lambda a, b: tuple(each(a, b) for each in HASHES), a, b)
+    for number, each in enumerate(WIDE):
+        found = judged(capture, each, (a, b), 0.0)
+        assert found.kind == "refused" and "beyond 32 bits" in found.text, (number, found)
+
+
 def test_jax_fill_values_of_rows_behind_the_end() -> None:
     import jax.numpy as jnp
 

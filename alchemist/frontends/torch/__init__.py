@@ -369,8 +369,10 @@ class _Golden:
             with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
                 try:
-                    with checked((args, kwargs), self.program.graph):
+                    with checked((args, kwargs), self.program.graph) as check:
                         result = self.model(*args, **kwargs)
+                    if check is not None:
+                        check.refuse_wide((result, [place.value for place in self.mutated]))
                 except FrontendError:
                     raise
                 except Exception as error:
