@@ -155,7 +155,7 @@ _PARTWISE = frozenset(
 
 def _on_each_part(primitive: Any, values: Sequence[Any], params: dict[str, Any]) -> Any:
     pairs = [value for value in values if isinstance(value, Pair)]
-    parts = []
+    parts: list[Any] = []
     for which in (0, 1):
         if all(pair[which] is None for pair in pairs):
             parts.append(None)
@@ -172,7 +172,7 @@ def _filled(z: Any) -> Pair:
     """Both parts as arrays."""
     z = z if isinstance(z, Pair) else Pair(z, None)
     if z.re is not None and z.im is not None:
-        return z
+        return Pair(*z)
     known = z.im if z.re is None else z.re
     zeros = np.zeros(np.shape(known), known.dtype)
     return Pair(zeros if z.re is None else z.re, zeros if z.im is None else z.im)

@@ -69,7 +69,8 @@ def _regions(c: Emitter, node: Node, axes: list[int], roi: Tensor | None) -> dic
 def _outside(matrices: list[Array]) -> Array:
     """1 where the extrapolation value stands: a row of zeros of any matrix."""
     inside = [(matrix.sum(1) > 0.5).astype(np.float32) for matrix in matrices]
-    return 1 - functools.reduce(np.multiply.outer, inside)
+    outside: Array = 1 - functools.reduce(np.multiply.outer, inside)
+    return outside
 
 
 def _plain(node: Node, x: Tensor, wanted: list[int], factors: Mapping[int, float | Fraction]) -> str:
