@@ -379,15 +379,22 @@ def nested_text(attribute: Attribute) -> str:
 
 
 def float_text(value: float, of: str = "f32") -> str:
-    """Shortest decimal that reads back as the same number of element type `of`; hexadecimal for inf and nan."""
+    """`1.500000e+00`, as MLIR prints, where six digits read back as the same number of element type `of`.
+
+    Other numbers have their shortest decimal, inf and nan their bits in hexadecimal.
+    """
     if math.isnan(value) or math.isinf(value):
         dtype = numpy_dtype(of)
         bits = np.asarray(value, dtype=dtype).view(f"u{dtype.itemsize}")
         return f"0x{int(bits):0{2 * dtype.itemsize}X}"
-    text = np.format_float_scientific(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0", exp_digits=2)
-    if -5 < int(text.partition("e")[2]) < 16:
-        return np.format_float_positional(numpy_dtype(of).type(value) if of != "bf16" else np.float32(value), trim="0")
-    return text
+    held = numpy_dtype(of).type(value)
+    six = f"{float(held):.6e}"
+    with np.errstate(over="ignore"):  # the largest number may be rounded up to infinity
+        if numpy_dtype(of).type(float(six)) == held:
+            return six
+    exact = held if of != "bf16" else np.float32(held)
+    text = np.format_float_scientific(exact, trim="0", exp_digits=2)
+    return np.format_float_positional(exact, trim="0") if -5 < int(text.partition("e")[2]) < 16 else text
 
 
 def dense_text(elements: DenseElements) -> str:

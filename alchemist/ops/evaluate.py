@@ -83,7 +83,7 @@ def run(module: ModuleOp, arguments: Sequence[Array], entry: str = "forward") ->
     """Runs a function of a TTIR module on numpy arrays (calls of other functions are followed)."""
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     if entry not in functions:
-        entry = next(name for name, op in functions.items() if op.sym_visibility is None)
+        entry = next(name for name, op in functions.items() if op.sym_visibility is None or op.sym_visibility.data == "public")
     return _run(functions, functions[entry], arguments)
 
 

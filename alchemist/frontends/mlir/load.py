@@ -161,6 +161,8 @@ def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
         converted = _converted(module, entry)
         function = entry_function(converted)
         function.properties["sym_name"] = StringAttr(name)
+        if entry.sym_visibility is not None:
+            function.properties["sym_visibility"] = entry.sym_visibility
         function.detach()  # type: ignore[no-untyped-call]
         made.append(function)
     return ModuleOp(made, {key: value for key, value in module.attributes.items() if not key.startswith(("mhlo.", "jax."))})
