@@ -17,7 +17,8 @@ from alchemist.ir.attributes import DTYPE_ELEMENTS, Range, TTAttr, range_set_bod
 TILE_EDGE = 32
 """Rows and columns of a tile, in elements."""
 HELD_AS = {
-    "f32": "f32", "f64": "f32", "f16": "bf16", "bf16": "bf16", "i1": "bf16", "i8": "si32", "i16": "si32", "i32": "si32", "i64": "si32", "si8": "si32",
+    "f32": "f32", "f64": "f32", "f16": "bf16", "bf16": "bf16", "i1": "bf16", "ui1": "bf16",
+    "i8": "si32", "i16": "si32", "i32": "si32", "i64": "si32", "si8": "si32",
     "si16": "si32", "si32": "si32", "si64": "si32", "ui8": "u8", "ui16": "u16", "ui32": "u32", "ui64": "u32",
 }  # fmt: skip
 """Element type of the model -> device data type. Booleans are 0.0 and 1.0, or what the op that made them writes."""

@@ -69,6 +69,7 @@ ROWS: tuple[Row, ...] = (
     Row("2025-02-28", ("ttir.max_pool2d",), "original_height, original_width", "flattened_compat_info", to.flattened),
     Row("2025-02-25", ("ttnn.conv2d", "ttnn.max_pool2d"), "images of ttnn.conv2d, ttnn.max_pool2d as they are", "images in one row, reshaped around the op",
         to.flatten_images),
+    Row("2025-02-25", ("ttir.sum", "ttir.mean", "ttir.max"), "keep_dim of a result of lower rank", "keep_dim by the result's rank", to.dropped_dimension),
     _renamed("2025-03-18", "ttnn.div", "ttnn.divide"),
     _renamed("2025-03-26", "ttir.clamp", "ttir.clamp_scalar"),
     _renamed("2025-03-26", "ttnn.clamp", "ttnn.clamp_scalar"),

@@ -132,6 +132,15 @@ def kept_dimension(up: Edits, op: Operation) -> bool:
     return True
 
 
+def dropped_dimension(up: Edits, op: Operation) -> bool:
+    """Reductions to a lower rank that said they keep their dimensions, in texts whose results are written to tensors."""
+    source, target = shape(op.operands[0]), shape(op.results[0])
+    if not up.fills or not to_python(op.properties.get("keep_dim", IntegerAttr(0, 1))) or len(source) == len(target):
+        return False
+    op.properties["keep_dim"] = IntegerAttr(0, IntegerType(1))
+    return True
+
+
 def flattened(up: Edits, op: Operation) -> bool:
     """The extents of an image whose positions are flattened into one row."""
     sizes = [op.properties.get(name) for name in ("original_height", "original_width")]

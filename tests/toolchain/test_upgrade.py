@@ -114,6 +114,9 @@ TEXTS = {
        for old, new in (("kernel_height, kernel_width", "kernel = array<i32: 2, 2>"), ("stride_height, stride_width", "stride = array<i32: 2, 2>"),
                         ("dilation_height, dilation_width", "dilation = array<i32: 1, 1>"),
                         ("padding_top, padding_left, padding_bottom, padding_right", "padding = array<i32: 1, 0, 2, 0>"))},
+    "keep_dim of a result of lower rank": (
+        _one('"ttir.sum"(%a, %e) <{dim_arg = [-1 : i32], keep_dim = true}> : (tensor<32x64xbf16>, tensor<32xbf16>) -> tensor<32xbf16>',
+             "tensor<32x64xbf16>", "tensor<32xbf16>", "%e = tensor.empty() : tensor<32xbf16>\n  "), "keep_dim = false"),
     "original_height, original_width": (
         _unary("ttir.max_pool2d", f"{_WINDOW}, {_SIDES.replace('1', '0').replace('2', '0')}, ceil_mode = false, original_height = 8 : si32, "
                "original_width = 8 : si32", "tensor<1x1x64x32xbf16>", "tensor<1x1x16x32xbf16>"), "batch_size = 1, input_height = 8, input_width = 8"),

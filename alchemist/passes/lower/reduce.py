@@ -145,8 +145,13 @@ def argmax(c: Lowering, op: Operation) -> None:
     dims = access.attr(op, "dim_arg")
     keep = bool(access.attr(op, "keep_dim"))
     rank = len(shape(source))
-    if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:
-        raise c.error("argmax over several dimensions", expected="one dimension or all of them", got=str(dims))
+    if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:  # along one row of all of them
+        reduced = sorted({d % rank for d in dims})
+        others = [d for d in range(rank) if d not in reduced]
+        rows = c.permute(c.get(source), (*others, *reduced))
+        rows = c.reshape(rows, (*(shape(source)[d] for d in others), int(np.prod([shape(source)[d] for d in reduced]))))
+        c.set(result, _argmax_of_rows(c, rows, len(others), shape(result)))
+        return
     dim = dims[0] % rank if dims is not None and len(dims) == 1 else None
     out = _reduced(shape(source), tuple(range(rank)) if dim is None else (dim,), keep)
     if c.actual(source) in INTEGERS and not whole_numbers.is_small(source):
