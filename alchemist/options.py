@@ -213,7 +213,7 @@ class CompilerOptions:
             if plain in WITHOUT_EFFECT:
                 _check_without_effect(str(key), plain, value)
                 if warn:
-                    warnings.warn(f"compiler option {str(key)!r} has no effect here and is ignored", stacklevel=4)
+                    warnings.warn(f"compiler option {str(key)!r} has no effect here and is ignored{_DECIDES.get(plain, '')}", stacklevel=4)
                 continue
             described = SPELLINGS.get(plain)
             if described is None:
@@ -313,6 +313,7 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "force": None,
     "max_fallback_attempts": None,
     "max_legal_layouts": None,
+    "memory_layout_analysis_policy": None,
     "mesh_shape": "1,1",
     "mesh_topology": "disabled",
     "override_conv3d_config": "",
@@ -324,6 +325,10 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "tuplify_input_if_empty": None,
     "use_mock_allocator_state": None,
 }
+
+
+_DECIDES = {"memory_layout_analysis_policy": "; layout_policy says what level 2 compares by"}
+"""What decides in the place of an option without effect."""
 
 
 def about(entry: Field[Any]) -> Option:

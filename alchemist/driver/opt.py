@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.driver import mlir_files
+from alchemist.driver import diagnostics, mlir_files
 from alchemist.driver.passes import Step, names, own_options, steps
 from alchemist.errors import AlchemistError, OptionError
 from alchemist.ir.parser import FOREIGN, NEIGHBOURS
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
         elif errors:
             failed = True
             for found in errors:
-                print(found, file=sys.stderr)
+                print("\n".join(filter(None, (diagnostics.line_of(found), str(found)))), file=sys.stderr)
         if printed:
             outputs.append(printed)
     result = "\n// -----\n\n".join(outputs)
@@ -225,7 +225,7 @@ def check_diagnostics(chunk: mlir_files.Chunk, errors: Sequence[AlchemistError])
     complaints: list[str] = []
     for error in errors:
         line = mlir_files.place(error)[0]
-        words = " ".join(filter(None, (error.op, error.message, error.expected, error.got)))
+        words = " ".join(filter(None, (error.op, error.message, error.expected, error.got, diagnostics.text_of(error))))
         hit = next((item for item in expected if item[0] in (line, 0) and item[3].search(words)), None)
         if hit is None:
             complaints.append(f"unexpected error:\n{error}")

@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Attribute, Block, Region
 
 from alchemist.errors import OptionError
+from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import OpaqueAttr
 from alchemist.ir.dialects import op_classes
+from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
@@ -36,6 +38,8 @@ class Named:
     transform: Transform | None = None
     spelled: tuple[tuple[str, str], ...] = ()
     """Its options under other names than ours: (its name, ours)."""
+    takes_kinds: bool = False
+    """Whether `argument-types` is an option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +56,25 @@ def _stablehlo_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return stablehlo_to_ttir(module)
 
 
+def _arguments(function: FuncOp) -> list[dict[str, Attribute]]:
+    """What the text says about each argument."""
+    held = function.properties.get("arg_attrs")
+    return [dict(part.data) for part in held.data] if isinstance(held, ArrayAttr) else [{} for _ in function.function_type.inputs]
+
+
 def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     from alchemist.frontends.mlir.entries import refuse_types
     from alchemist.frontends.mlir.read import unwrap_device_module
+    from alchemist.frontends.mlir.values import is_prepared
 
     module = tosa_to_ttir(unwrap_device_module(module))
     for op in module.ops:
         if isinstance(op, FuncOp) and op.body.blocks and not any(part.name.startswith("ttnn.") for part in op.walk()):
             refuse_types(op, "")
+            parameter = {"ttcore.argument_type": enum("ttcore.argument_type", "parameter")}
+            facts = [(parameter if is_prepared(value) else {}) | given for value, given in zip(op.args, _arguments(op), strict=True)]
+            if any(facts):
+                op.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for row in facts])
         elif isinstance(op, ModuleOp):
             lowered = _lower(op.clone(), options)
             module.body.block.insert_op_before(lowered, op)
@@ -132,6 +147,26 @@ def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
+def _populate(text: str, module: ModuleOp) -> ModuleOp:
+    """`argument-types=forward=input,parameter;other=...`: what each argument of a function is."""
+    functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
+    for word in filter(None, text.split(";")):
+        name, _, listed = word.partition("=")
+        kinds = listed.rstrip(",").split(",")
+        if name not in functions:
+            message = f'Function: "{name[:80]}" was provided in the argument types map, however it was not found in module!'
+            raise OptionError(message, expected=", ".join(list(functions)[:8]), location=place_of(next(iter(functions.values()), module)))
+        given = _arguments(functions[name])
+        if len(kinds) != len(given):
+            counts = f"Expected: {len(given)} arguments, got: {len(kinds)} arguments"
+            raise OptionError(f'Did not provide the correct number of argument types for function: "{name}". {counts}', location=place_of(functions[name]))
+        if unknown := [kind for kind in kinds if kind not in ("input", "parameter", "constant")]:
+            raise OptionError("unknown argument type", expected="input, parameter, constant", got=unknown[0][:80])
+        described = [{**facts, "ttcore.argument_type": enum("ttcore.argument_type", kind)} for facts, kind in zip(given, kinds, strict=True)]
+        functions[name].properties["arg_attrs"] = ArrayAttr([DictionaryAttr(facts) for facts in described])
+    return module
+
+
 DONE_ELSEWHERE = {
     "ttir-implicit-device": "programs open their own device",
     "ttir-layout": "convert-ttir-to-ttnn gives every tensor its layout",
@@ -146,7 +181,7 @@ DONE_ELSEWHERE = {
 """Passes of the real driver whose work another step does here."""
 _NO_METAL = re.compile(r"(ttir|ttnn|d2m)-to-ttmetal|ttmetal|ttkernel|^d2m")
 _FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "fuse-split-heads", "fuse-concat-heads", "fuse-activation")
-_BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower)
+_BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower, takes_kinds=True)
 _STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)
 # The names of the real driver; passes and pipelines of ours go by their own names.
 NAMES: dict[str, Named] = {
@@ -166,12 +201,15 @@ NAMES: dict[str, Named] = {
     "ttnn-decompose-layouts": Named("ttnn.to_tensor_spec in single steps, layouts where there are none", transform=_decompose_layouts),
     "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", transform=_mark_forward),
     "canonicalize": Named("identities, constants, views (fold)", ("fold",)),
+    "tt-populate-argument-types": Named("says which arguments are inputs, parameters, constants", transform=_same, takes_kinds=True),
     "cse": Named("merges equal ops (fold)", ("fold",)),
     "inline": Named("inlines private functions (inline-calls)", ("inline-calls",)),
     "remove-dead-values": Named("pure ops without uses (sweep)", ("sweep",)),
     "symbol-dce": Named("private functions without uses (inline-calls)", ("inline-calls",)),
     "ttir-fusing": Named("all fusing passes on TTIR", ("fuse-patterns", "canonicalize-dots", *_FUSING[1:])),
-    "ttir-to-ttir-decomposition": Named("ops of training, quantisation, routing by simpler ones (expand-ops)", ("expand-ops",)),
+    "ttir-to-ttir-decomposition": Named(
+        "ops of training, quantisation, routing, products over any dimensions by simpler ones", ("expand-ops", "canonicalize-dots")
+    ),
     "ttir-erase-inverse-ops": Named("views that cancel each other (fold)", ("fold",)),
     "ttnn-common-to-runtime-pipeline": Named("deallocate", ("deallocate",)),
     "ttir-implicit-broadcast-fold": Named("implicit-broadcast", ("implicit-broadcast",)),
@@ -227,11 +265,14 @@ def steps(name: str, text: str = "") -> list[Step]:
     wanted = entry.passes if entry is not None else PIPELINES.get(name, (name,))
     own = {field for step in wanted for field in PASSES[step].own_options()}
     spelled = dict(entry.spelled) if entry is not None else {}
-    given = {key.replace("-", "_"): (key, value) for word, value in pairs(text).items() for key in [spelled.get(word, word)]}
+    written = pairs(text)
+    kinds = written.pop("argument-types", "") if entry is not None and entry.takes_kinds else ""
+    first = [Step("tt-populate-argument-types", partial(_populate, kinds))] if kinds else []
+    given = {key.replace("-", "_"): (key, value) for word, value in written.items() for key in [spelled.get(word, word)]}
     words = {key: value for field, (key, value) in given.items() if field not in own}
     options = CompilerOptions.parse(words, warn=False)
     if entry is not None and entry.transform is not None:
-        return [Step(name, partial(_whole, entry.transform, words))]
+        return [*first, Step(name, partial(_whole, entry.transform, words))]
     made = configure(wanted, options, {field: value for field, (_, value) in given.items() if field in own})
     return [Step(step.name, partial(_in_place, step)) for step in made]
 

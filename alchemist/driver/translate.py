@@ -64,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", file_id: str = "", entry: str = "") -> str:
-    """Source of the module: one file of C++, the files of Python each under a `File: "name"` comment when there are several."""
+    """Source of the module: one file of C++, the files of Python each under a `# File: "name"` comment, without `.py`, when there are several."""
     parsed = replace(CompilerOptions.for_module(pairs(options), chunk.text, warn=False), dump_irs=False)
     if language == "cpp" and not file_id and "split" not in options:
         parsed = replace(parsed, split_consteval=False)
@@ -81,7 +81,7 @@ def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", fi
     mark = "#" if language == "python" else "//"
     if len(sources) == 1:
         return next(iter(sources.values()))
-    return "".join(f'{mark} File: "{name}"\n{text}\n' for name, text in sources.items())
+    return "".join(f'{mark} File: "{name.removesuffix(".py")}"\n{text}\n' for name, text in sources.items())
 
 
 def _one_source(sources: dict[str, str]) -> dict[str, str]:

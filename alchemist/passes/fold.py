@@ -161,6 +161,13 @@ def _where(op: Operation, consts: Consts) -> SSAValue | None:
     return chosen if chosen is not None and chosen.type == op.results[0].type else None
 
 
+def _involution(op: Operation, _consts: Consts) -> SSAValue | None:
+    """The op of the op is its operand. Truth values alone are their own double negation."""
+    inner = defining(op.operands[0], op.name)
+    fits = inner is not None and inner.operands[0].type == op.results[0].type
+    return inner.operands[0] if inner is not None and fits and (op.name != "ttir.logical_not" or access.element_type(op.results[0]) == "i1") else None
+
+
 def _dropout(op: Operation, _consts: Consts) -> SSAValue | None:
     return op.operands[0]
 
@@ -179,6 +186,7 @@ IDENTITIES: dict[str, Identity] = {
     "ttir.logical_and": _logical(True),
     "ttir.logical_or": _logical(False),
     "ttir.where": _where,
+    **dict.fromkeys(("ttir.neg", "ttir.logical_not", "ttir.bitwise_not"), _involution),
 }
 
 # --- canonical forms: op -> a new op before it, or None ----------------------------------------------------------------

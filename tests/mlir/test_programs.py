@@ -69,7 +69,7 @@ def test_directory_of_programs(language: str, tmp_path: Path) -> None:
 
 def test_text_of_several_programs() -> None:
     text = translate(mlir_files.Chunk(SEVERAL, "x.mlir"), "python")
-    assert '# File: "one/main.py"' in text
+    assert '# File: "one/main"' in text
     compile(text, "x.py", "exec")
     assert "File:" not in translate(mlir_files.Chunk(SEVERAL, "x.mlir"), "python", entry="one")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,54 @@ func.func @f(%x: {tensor}, %y: {tensor}) -> {moved} {{
     code, _, err = _run(capsys, "opt", "--convert-ttnn-to-ttir", str(path))
     assert code == 1
     assert "no TTIR op of its own" in err or "ttnn.add_in_place" in err
+
+
+CONVOLUTION = """
+func.func public @main(%image: tensor<1x8x8x32xbf16>, %kernel: tensor<64x32x3x3xbf16>, %bias: tensor<1x1x1x64xbf16>) -> tensor<1x8x8x64xbf16> {
+  %0 = "ttir.conv2d"(%image, %kernel, %bias) <{stride = array<i32: 1, 1>, padding = array<i32: 1, 1>, dilation = 1 : i32, groups = 1 : i32}>
+    : (tensor<1x8x8x32xbf16>, tensor<64x32x3x3xbf16>, tensor<1x1x1x64xbf16>) -> tensor<1x8x8x64xbf16>
+  return %0 : tensor<1x8x8x64xbf16>
+}
+"""
+
+
+def test_a_kernel_of_which_nothing_is_said_is_a_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The library prepares it before the first call; the function stays public."""
+    path = tmp_path / "conv.mlir"
+    path.write_text(CONVOLUTION)
+    code, text, _ = _run(capsys, "opt", "--ttir-to-ttnn-backend-pipeline", str(path))
+    assert code == 0
+    assert "ttnn.prepare_conv2d_weights" in text and "ttnn.conv2d" in text and "func.func public @main" in text
+
+
+def test_argument_types_are_said_by_a_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "conv.mlir"
+    path.write_text(CONVOLUTION)
+    for command in ("tt-populate-argument-types", "ttir-to-ttnn-backend-pipeline"):
+        code, text, _ = _run(capsys, "opt", f"--{command}=argument-types=main=input,parameter,constant", str(path))
+        text = text[text.index("@main(") :].partition("\n")[0]
+        assert (code, re.findall(r"#ttcore.argument_type<(\w+)>", text)) == (0, ["input", "parameter", "constant"])
+    for words, said in (("main=input", "Expected: 3 arguments, got: 1"), ("other=input", "not found in module"), ("main=input,weight,constant", "got weight")):
+        code, _, error = _run(capsys, "opt", f"--tt-populate-argument-types=argument-types={words}", str(path))
+        assert code == 1
+        assert said in error
+
+
+REFUSED_BY_MLIR = {
+    "tensor<4x4xf32>": ('"ttir.softmax"(%a) <{dimension = 2 : si32}> : (tensor<4x4xf32>) -> tensor<4x4xf32>',
+                        "error: 'ttir.softmax' op Dimension attribute must be within the bounds of the input tensor"),
+    "tensor<4x8xf32>": ('"ttir.cumsum"(%a) <{dim = 4 : i64}> : (tensor<4x8xf32>) -> tensor<4x8xf32>',
+                        "error: 'ttir.cumsum' op specified dimension should be between -2 and 1, but got: 4"),
+    "tensor<8x8xf32>": ('"ttir.abs"(%a) : (tensor<8x8xf32>) -> tensor<8x4xf32>', "error: 'ttir.abs' op expected result shape [8, 8], got [8, 4]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("type_", REFUSED_BY_MLIR)
+def test_errors_have_mlirs_form_and_where_they_are_the_same_tt_mlirs_words(type_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    op, said = REFUSED_BY_MLIR[type_]
+    path = tmp_path / "bad.mlir"
+    path.write_text(f"func.func @f(%a: {type_}) -> {op.rpartition(' ')[2]} {{\n  %0 = {op}\n  return %0 : {op.rpartition(' ')[2]}\n}}\n")
+    code, _, error = _run(capsys, "opt", str(path))
+    assert code == 1
+    assert f"{path}:2:8: {said}\n" in error
+    assert "error[ALC-0200]" in error

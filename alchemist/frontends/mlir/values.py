@@ -121,11 +121,14 @@ def _is_weight(value: SSAValue, depth: int = 8) -> bool:
     return False
 
 
+_CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d", "ttir.conv_transpose2d")
+
+
 def is_prepared(value: SSAValue, depth: int = 3) -> bool:
     """Whether an argument is what the library prepares before the first call: kernel or bias of such a convolution, perhaps moved."""
     for use in value.uses:
         op = use.operation
-        if op.name in ("ttir.conv1d", "ttir.conv_transpose2d") and use.index > 0:
+        if op.name in _CONVOLUTIONS and use.index > 0:
             return True
         if depth and op.results and op.name.startswith("ttir.") and op.name[5:] in _MOVES and is_prepared(op.results[0], depth - 1):
             return True
