@@ -197,6 +197,11 @@ def ttmlir_translate() -> int:
     return main(["translate", *sys.argv[1:]])
 
 
+def tt_explorer() -> int:
+    """The script of tt-mlir's name for `alchemist explore --serve`."""
+    return main(["explore", "--serve", *sys.argv[1:]])
+
+
 def _reader_left() -> int:
     """`alchemist ops | head`: the rest goes nowhere, also what Python flushes at its end."""
     with contextlib.suppress(OSError, ValueError):

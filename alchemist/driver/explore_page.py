@@ -43,14 +43,19 @@ def page(export: Path, namespace: Namespace, profile: Path | None = None, other:
         InputError: no export, or one without irs/ (exported with dump_irs=False).
         ParseError, VerifyError: see `mlir_files.read`.
     """
-    data = {"exports": [_export(export, namespace, profile)] + ([_export(other, namespace, None)] if other else [])}
+    return rendered([contents(export, namespace, profile)] + ([contents(other, namespace)] if other else []))
+
+
+def rendered(exports: Sequence[Mapping[str, Any]]) -> str:
+    """The page of one or two exports, from their `contents`."""
     # The text of a script element ends at "</"; JSON may spell the sign otherwise.
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    text = json.dumps({"exports": exports}, separators=(",", ":")).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     css, script = template_text("explorer/explorer.css"), template_text("explorer/explorer.js")
     return template_text("explorer/page.html").replace("/*css*/", css).replace("/*script*/", script).replace("/*data*/", text)
 
 
-def _export(directory: Path, namespace: Namespace, profile: Path | None) -> dict[str, Any]:
+def contents(directory: Path, namespace: Namespace, profile: Path | None = None) -> dict[str, Any]:
+    """What the page shows of an export; `device_ns` is the simulated time of its calls. Arguments and errors as in `page`."""
     files = sorted(file for file in (directory / "irs").glob("[0-9]*") if file.suffix == ".mlir" or file.stem.endswith("_fx"))
     manifest_file = directory / "manifest.json"
     if not files or not manifest_file.is_file():
@@ -71,7 +76,8 @@ def _export(directory: Path, namespace: Namespace, profile: Path | None) -> dict
         _lay_over(stages[-1]["nodes"], calls, _op_errors(directory))
     sources = [directory / name for name in ("main.py", "model.cpp") if (directory / name).is_file()]
     code = {source.name: source.read_text(encoding="utf-8").splitlines() for source in sources}
-    return {"name": directory.name, "model": str(manifest.get("model", "")), "stages": stages, "code": code, "note": note}
+    device_ns = sum(float(call.get("ns") or 0) for call in calls)
+    return {"name": directory.name, "model": str(manifest.get("model", "")), "stages": stages, "code": code, "note": note, "device_ns": device_ns}
 
 
 def _fx_stage(text: str) -> list[dict[str, Any]]:

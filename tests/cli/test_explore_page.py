@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import queue
 import re
 import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
 from alchemist import codegen_py
 from alchemist.cli import main
-from alchemist.driver import explore_page
+from alchemist.driver import explore_page, explore_serve
 from alchemist.driver.explore import namespace
 from alchemist.errors import InputError
 from tests.shared import small_export
@@ -174,3 +181,48 @@ def test_damaged_files(file: str, text: str, export: Path, tmp_path: Path, capsy
 def test_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", str(tmp_path), "--html"]) == 1
     assert "no export with its compiler stages" in capsys.readouterr().err
+
+
+@pytest.fixture
+def address(export: Path) -> Iterator[tuple[str, int]]:
+    """Host and port of a server of the export's page."""
+    servers: queue.Queue[HTTPServer] = queue.Queue()
+    thread = threading.Thread(target=explore_serve.serve, args=(export, 0, namespace, servers.put), daemon=True)
+    thread.start()
+    server = servers.get(timeout=300)
+    yield str(server.server_address[0]), server.server_port
+    server.shutdown()
+    thread.join()
+
+
+def _ask(address: tuple[str, int], method: str, body: str = "", **headers: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(*address, timeout=600)
+    connection.request(method, "/", body, headers)
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_the_served_page_emits_prices_and_compares(address: tuple[str, int]) -> None:
+    assert address[0] == "127.0.0.1"
+    status, text = _ask(address, "GET")
+    assert status == 200 and len(data_of(text)["exports"]) == 1
+    token = re.search(r'name="token" value="([\w-]+)"', text)
+    assert token
+    status, text = _ask(address, "POST", urlencode({"token": token[1], "options": "optimization_level=2"}))
+    before, after = data_of(text)["exports"]
+    assert status == 200 and 0 < after["device_ns"] < before["device_ns"]
+    assert f"A {before['device_ns'] / 1000:.1f} us, B {after['device_ns'] / 1000:.1f} us" in text
+    _, text = _ask(address, "POST", urlencode({"token": token[1], "options": "override_output_layout=<none>=l1 optimization_level=2"}))
+    assert "&lt;none&gt;" in text and "<none>" not in text and len(data_of(text)["exports"]) == 1
+    assert _ask(address, "POST", urlencode({"token": "x", "options": "optimization_level=2"}))[0] == 403
+    assert _ask(address, "GET", Host="example.com:80")[0] == 403
+
+
+def test_what_cannot_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str], export: Path) -> None:
+    assert main(["explore", "--serve", str(tmp_path)]) == 1
+    assert "no export with its compiler stages" in capsys.readouterr().err
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["explore", "--serve", str(export), "--port", str(taken.getsockname()[1])]) == 1
+    assert "cannot be used" in capsys.readouterr().err
