@@ -171,7 +171,10 @@ def test_arguments_of_the_decorator(device: Any) -> None:
     for options, text in (("fuse", "key=value"), ("enable-elementwise-fuson=true", "did you mean enable-elementwise-fusion"), (f"{FUSED}x", "true or false")):
         with pytest.raises(ValueError, match=text):
             ttnn_jit.jit(extra_pipeline_options=options)
-    works = ttnn_jit.jit(fallback=True)(cosh)
+    for bad in ((7,), (7, -1), (7.0, 7)):
+        with pytest.raises(ValueError, match="max_grid: expected two numbers"):
+            ttnn_jit.jit(max_grid=bad)
+    works = ttnn_jit.jit(fallback=True, enable_cache=False)(cosh)
     works(tensor(device, 0))
     assert not works.fallback_used and works.func is cosh and works.out_dir == Path("generated/ttnn-jit/cosh") and works.out_dir.is_dir()
     with pytest.raises(ValueError, match="Device is required"):
@@ -184,13 +187,20 @@ def _second(a: Any, other: Any) -> Any:
     return ttnn.add(a, other)
 
 
-def test_a_plain_decorator_traces_and_keeps_nothing(device: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_grid_may_be_limited(device: Any) -> None:
+    a = tensor(device, 0, shape=(256, 256))
+    for limit, side in ((None, 8), ((7, 7), 8), ((3, 1), (4, 2))):
+        down, across = (side, side) if isinstance(side, int) else side
+        spec = ttnn_jit.jit(max_grid=limit)(cosh)(a).memory_config().shard_spec
+        assert list(spec.shape) == [256 // down, 256 // across]
+
+
+def test_a_plain_decorator_traces_and_keeps_traces(device: Any, capsys: pytest.CaptureFixture[str]) -> None:
     works = ttnn_jit.jit()(cosh)
     a = tensor(device, 0)
     assert values(works(a)).tobytes() == values(cosh(a)).tobytes()
     assert capsys.readouterr().out == "" and not list(works.out_dir.iterdir()) and not works.debug
-    with pytest.raises(AssertionError, match="Cache is not enabled"):
-        works.num_entries  # noqa: B018
+    assert works.num_entries == 1
     with pytest.raises(ValueError, match="Invalid arguments for function cosh"):
         works(a, a)
     with pytest.raises(ValueError, match="positional argument 1 must be a tensor, got float"):
@@ -208,7 +218,7 @@ def power(a: Any, exponent: int = 2) -> Any:
 
 def test_cache(device: Any) -> None:
     """A trace per shape, dtype, memory and keywords: the real key lacks keywords, and returns another trace's result."""
-    cached = ttnn_jit.jit(enable_cache=True)(power)
+    cached = ttnn_jit.jit()(power)
     memory = sharded(HEIGHTS, [cores(2, 1)], [32, 128])
     entries = []
     for seed, options in enumerate(({}, {}, {"dtype": "float32"}, {"shape": (32, 64)}, {"memory": memory}, {})):

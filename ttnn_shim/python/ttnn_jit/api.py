@@ -19,7 +19,7 @@ from ttnn_jit.execute import execute
 from ttnn_jit.fusion import fused_groups
 from ttnn_jit.graph import Graph
 from ttnn_jit.ir_text import IrModule
-from ttnn_jit.layouts import check_layout
+from ttnn_jit.layouts import check_layout, output_memory_config
 from ttnn_jit.tracing import trace
 
 CACHE_ENTRIES = 64
@@ -34,11 +34,12 @@ _told: set[str] = set()
 def jit(
     compile_only: bool = False,
     debug: bool = False,
-    enable_cache: bool = False,
+    enable_cache: bool = True,
     math_fidelity: Any = None,
     memory_config: Any = None,
     fallback: bool = False,
     extra_pipeline_options: str = "",
+    max_grid: tuple[int, int] | None = None,
 ) -> Callable[[Callable[..., Any]], JitFunction]:
     """Decorates a function of TT-NN ops on tensors.
 
@@ -46,21 +47,26 @@ def jit(
         compile_only: a call returns the traced module (`IrModule`) and runs nothing. The module goes to `out_dir` as text, and as
             a `.ttnn` binary where alchemist is installed.
         debug: print the module, and write it to `out_dir`.
-        enable_cache: keep up to 64 traces per function; `num_entries` counts them.
+        enable_cache: keep up to 64 traces per function; `num_entries` counts them. On as in tt-mlir of 2025; its later versions have it off.
         math_fidelity: `ttnn.MathFidelity` of matmuls. None and HiFi4 (the real default) leave each op the config of the undecorated call.
         memory_config: where the result lies; None: block-sharded over L1 on the largest grid that divides its tiles.
         fallback: after any failure the plain function runs, and `fallback_used` is True.
         extra_pipeline_options: "key=value key=value"; `enable-elementwise-fusion=true` makes one program of elementwise trees.
+        max_grid: (y, x) of the last core that the sharded result may use, counted from 0; an option of tt-mlir until 2025-12-03.
 
     Raises:
-        ValueError: fallback together with compile_only, or malformed pipeline options.
+        ValueError: fallback together with compile_only, malformed pipeline options, or a max_grid that is no pair of numbers from 0.
     """
     if fallback and compile_only:
         raise ValueError("fallback and compile_only exclude each other: a compiled module has no plain function's result")
     fuse = _fusion_asked(extra_pipeline_options)
+    if max_grid is not None and not (len(max_grid) == 2 and all(isinstance(side, int) and side >= 0 for side in max_grid)):
+        raise ValueError(f"max_grid: expected two numbers from 0, such as (7, 7), got {max_grid!r}")
 
     def decorate(function: Callable[..., Any]) -> JitFunction:
-        return JitFunction(function, compile_only, debug, enable_cache, math_fidelity=math_fidelity, memory_config=memory_config, fallback=fallback, fuse=fuse)
+        made = JitFunction(function, compile_only, debug, enable_cache, math_fidelity=math_fidelity, memory_config=memory_config, fallback=fallback, fuse=fuse)
+        made.max_grid = max_grid
+        return made
 
     return decorate
 
@@ -96,8 +102,10 @@ class JitFunction:
         func: the plain function.
         fallback_used: whether the last call ran it because the traced way failed.
         out_dir: where dumps go, made when the function is decorated.
-        debug: as given to `jit`.
+        debug, max_grid: as given to `jit`.
     """
+
+    max_grid: tuple[int, int] | None = None
 
     def __init__(
         self,
@@ -155,7 +163,8 @@ class JitFunction:
             return IrModule.of(graph, self._name)
         if self._fuse:
             _tell_once("fused", "ttnn_jit: modelled fused kernel, no C++ is compiled; its time is extrapolated, no ttnn.jit timing is published")
-        return execute(graph, args, self._memory_config, self._fidelity, self._fuse)
+        wanted = self._memory_config or output_memory_config(graph.spec(graph.output), args[0].device(), self.max_grid)
+        return execute(graph, args, wanted, self._fidelity, self._fuse)
 
     def _check_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not args or not isinstance(args[0], ttnn.Tensor) or args[0].device() is None:

@@ -13,20 +13,18 @@ from ttnn_shim.nested import replaced
 
 from ttnn_jit.fusion import clock_functions, fused_groups, operands_of
 from ttnn_jit.graph import Graph, Node, Ref
-from ttnn_jit.layouts import output_memory_config
 from ttnn_jit.supported import is_elementwise
 from ttnn_jit.tracing import call_quietly, private_device
 
 FUSED_OP = "ttnn_shim.fused_eltwise"
 
 
-def execute(graph: Graph, tensors: tuple[Any, ...], memory_config: Any, fidelity: Any, fuse: bool) -> Any:
+def execute(graph: Graph, tensors: tuple[Any, ...], wanted: Any, fidelity: Any, fuse: bool) -> Any:
     """The function's result on device tensors.
 
-    memory_config: of the result; None: `output_memory_config`. fidelity: of matmuls; None: what the undecorated call takes.
+    wanted: memory configuration of the result. fidelity: of matmuls; None: what the undecorated call takes.
     """
     device = tensors[0].device()
-    wanted = memory_config or output_memory_config(graph.spec(graph.output), device)
     values: dict[int, Any] = dict(enumerate(tensors))
     groups = fused_groups(graph) if fuse else [[index] for index in range(len(graph.nodes))]
     first = len(graph.inputs)

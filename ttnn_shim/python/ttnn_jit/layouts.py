@@ -40,12 +40,13 @@ def _check_shards(memory: Any) -> None:
         raise ValueError(f"Tensor grids with more than one CoreRange are not supported. Found grid: {spec.grid}")
 
 
-def output_memory_config(spec: Spec, device: Any) -> Any:
-    """Block-sharded over L1, on the largest grid whose sides divide the result's tiles."""
+def output_memory_config(spec: Spec, device: Any, max_grid: tuple[int, int] | None = None) -> Any:
+    """Block-sharded over L1, on the largest grid whose sides divide the result's tiles; max_grid: (y, x) of its last core at most."""
     padded = (1, 1, *spec.padded)
     rows, columns = -(-math.prod(padded[:-1]) // TILE), -(-padded[-1] // TILE)
     grid = device.compute_with_storage_grid_size()
-    down, across = _largest_divisor(rows, grid.y), _largest_divisor(columns, grid.x)
+    last_row, last_column = max_grid or (grid.y - 1, grid.x - 1)
+    down, across = _largest_divisor(rows, min(grid.y, last_row + 1)), _largest_divisor(columns, min(grid.x, last_column + 1))
     cores = ttnn.CoreRangeSet([ttnn.CoreRange(ttnn.CoreCoord(0, 0), ttnn.CoreCoord(across - 1, down - 1))])
     shard = ttnn.ShardSpec(cores, [rows // down * TILE, columns // across * TILE], ttnn.ShardOrientation.ROW_MAJOR)
     return ttnn.MemoryConfig(ttnn.TensorMemoryLayout.BLOCK_SHARDED, ttnn.BufferType.L1, shard)
