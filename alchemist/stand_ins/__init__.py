@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from alchemist.errors import UserError
 
@@ -22,6 +23,12 @@ def _register_torch_backend(registry: ModuleType) -> None:
     from alchemist.stand_ins.torch_compile import backend
 
     registry.register_backend(backend, name="tt")
+    for name in ("tt-legacy", "tt-experimental"):
+        registry.register_backend(_older_backend, name=name)
+
+
+def _older_backend(*_given: object, **_options: object) -> NoReturn:
+    raise UserError("tt-torch's backends tt-legacy and tt-experimental have become one", hint='torch.compile(model, backend="tt")')
 
 
 def _patch_jax(jax: ModuleType) -> None:

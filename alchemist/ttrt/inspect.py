@@ -124,4 +124,6 @@ def check(path: Path, values: Mapping[str, Any], artifacts: Artifacts) -> dict[s
         raise FlatbufferError("the binary has no system descriptor", location=f"{path}: byte {root.at}", hint="compile it again")
     if found[best]:
         raise UserError("the binary is for another system", location=str(path), expected=best, got="; ".join(found[best]))
+    if values["save-artifacts"]:
+        flatbuffer.write_file(artifacts.folder(file_stem(path), "check") / path.name, path.read_bytes())
     return {"system_desc": best}

@@ -19,14 +19,14 @@ _MARK = ".ttrt"  # a file in every folder that ttrt made: only such folders are 
 
 
 class Logger:
-    """The log of a command: on stderr (level of TTRT_LOGGER_LEVEL, default info), and in a file.
+    """The log of a command: on stderr (level of TTRT_LOGGER_LEVEL or TTMLIR_RUNTIME_LOGGER_LEVEL, default info), and in a file.
 
     Raises:
         OptionError: an unknown level. FileError: a file that cannot be written.
     """
 
     def __init__(self, file_name: str = "", *, quiet: bool = False) -> None:
-        level = os.environ.get("TTRT_LOGGER_LEVEL", "info").lower()
+        level = (os.environ.get("TTRT_LOGGER_LEVEL") or os.environ.get("TTMLIR_RUNTIME_LOGGER_LEVEL") or "info").lower()
         if level not in _LEVELS:
             raise OptionError("bad TTRT_LOGGER_LEVEL", expected=", ".join(_LEVELS), got=quoted(level))
         self.file_name = file_name

@@ -142,6 +142,13 @@ with torch.no_grad():
     torch_xla.set_custom_compile_options({})
     torch._dynamo.reset()
     close(torch.compile(model, backend="tt")(image, scale))
+    try:
+        torch.compile(model, backend="tt-legacy")(image, scale)
+    except Exception as error:
+        assert 'backend="tt"' in str(error), error
+    else:
+        raise AssertionError("tt-legacy is no backend")
+    torch._dynamo.reset()
     tt_torch.codegen_py(model, image, scale, export_path="function", compiler_options={"codegen_split_files": False})
     close(tt_torch.load_codegen_py(model, image, scale, load_path="function"))
     class Broken(torch.nn.Module):

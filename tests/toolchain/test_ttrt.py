@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from alchemist.passes import lower_to_ttnn
 from alchemist.toolchain import descriptors, flatbuffer
 from alchemist.toolchain.ttnn_binary import ttnn_binary
 from alchemist.toolchain.ttnn_file import read_ttnn
-from alchemist.ttrt import cli, switches
+from alchemist.ttrt import cli
 from alchemist.ttrt.api import API
 from alchemist.ttrt.util import Artifacts, Logger
 
@@ -62,36 +63,109 @@ def here(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TT_MLIR_HOME", raising=False)
 
 
-READ = [
-    "read --section mlir out.ttnn", "read --section cpp out.ttnn", "read --section version out.ttnn", "read --section system_desc out.ttnn",
-    "read --section inputs out.ttnn", "read --section outputs out.ttnn", "read --section all out.ttnn --clean-artifacts",
-    "read --section all out.ttnn --save-artifacts", "read --section all dir", "read system_desc.ttsys",
-    "read --section system_desc system_desc.ttsys", "read system_desc.ttsys --log-file ttrt.log",
-]  # fmt: skip
-QUERY = ["query --save-artifacts", "query --clean-artifacts", "query --save-artifacts --log-file ttrt.log", "query --card p150 --quiet --output p.ttsys"]
-CHECK = ["check out.ttnn", "check out.ttnn --system-desc system_desc.ttsys", "check out.ttnn --clean-artifacts", "check out.ttnn --save-artifacts",
-         "check out.ttnn --log-file ttrt.log", "check dir --system-desc sys"]  # fmt: skip
-RUN = [
-    "run out.ttnn --seed 0 --init arange --save-artifacts", "run out.ttnn --identity --rtol 1 --atol 1000", "run out.ttnn --loops 3 --clean-artifacts",
-    "run --program-index 0 out.ttnn --enable-golden", "run dir --loops 2 --log-file ttrt.log", "run --program-index all two.ttnn",
-]  # fmt: skip
-PERF = ["perf out.ttnn --save-artifacts --loops 2", "perf --host-only out.ttnn", "perf dir --host-only --log-file ttrt.log", "perf --program-index 1 two.ttnn"]
-HELP = ["--help", *(f"{command} --help" for command in switches.COMMANDS)]
+READ, RUN, PERF = (
+    ("read/mlir.mlir", "read/inputs.json", "read/version.json"),
+    ("run/program_0/input_0.pt", "run/program_0/device_output_0.pt"),
+    ("perf/ops_perf_results.csv",),
+)
+DOCUMENTED = f"""
+ttrt --help
+ttrt read --help
+ttrt read --section mlir out.ttnn
+ttrt read --section cpp out.ttnn
+ttrt read --section version out.ttnn
+ttrt read --section system_desc out.ttnn
+ttrt read --section inputs out.ttnn
+ttrt read --section outputs out.ttnn
+ttrt read --section all out.ttnn
+ttrt read --section all out.ttnn --clean-artifacts
+ttrt read --section all out.ttnn --save-artifacts -> {" ".join(READ)}
+ttrt read --section all dir
+ttrt read system_desc.ttsys
+ttrt read --section system_desc system_desc.ttsys
+ttrt read system_desc.ttsys --log-file ttrt.log
+ttrt run --help
+ttrt run out.ttnn
+ttrt run out.ttnn --seed 0
+ttrt run out.ttnn --init arange
+ttrt run out.ttnn --identity -> differs
+ttrt run out.ttnn --identity --rtol 1 --atol 1 -> differs
+ttrt run out.ttnn --clean-artifacts
+ttrt run out.ttnn --save-artifacts -> {" ".join(RUN)}
+ttrt run out.ttnn --loops 10
+ttrt run --program-index all out.ttnn
+ttrt run --program-index 0 out.ttnn
+ttrt run dir
+ttrt run dir --loops 10
+ttrt run dir --log-file ttrt.log
+ttrt query --help
+ttrt query --save-artifacts -> /system_desc.ttsys
+ttrt query --clean-artifacts
+ttrt query --save-artifacts --log-file ttrt.log -> /system_desc.ttsys
+ttrt perf --help
+ttrt perf out.ttnn
+ttrt perf out.ttnn --clean-artifacts
+ttrt perf out.ttnn --save-artifacts -> {" ".join(PERF)}
+ttrt perf out.ttnn --loops 10
+ttrt perf --program-index all out.ttnn
+ttrt perf --program-index 0 out.ttnn
+ttrt perf --host-only out.ttnn
+ttrt perf dir --host-only
+ttrt perf dir --loops 10 --host-only
+ttrt perf dir --log-file ttrt.log --host-only
+ttrt check --help
+ttrt check out.ttnn
+ttrt check out.ttnn --system-desc system_desc.ttsys
+ttrt check out.ttnn --clean-artifacts
+ttrt check out.ttnn --save-artifacts -> check/out.ttnn
+ttrt check out.ttnn --log-file ttrt.log
+ttrt check dir --system-desc sys
+ttrt read -> usage
+ttrt run -> usage
+ttrt query
+ttrt perf -> usage
+ttrt check -> usage
+"""
+"""Line -> what it leaves in the folder of artifacts, below the binary's name or, after `/`, in the folder itself; none: no folder is made."""
+ENDS = {"differs": 42, "usage": 2}
 
 
-@pytest.mark.parametrize("line", [*READ, *QUERY, *CHECK, *RUN, *PERF, *HELP])
-def test_command_lines_of_the_documentation(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    try:
-        code = cli.main(line.split())
-    except SystemExit as end:  # argparse, after --help
-        code = int(end.code or 0)
-    assert code == 0, capsys.readouterr().err
-    if "--help" not in line:
-        results = json.loads(Path(f"{line.split()[0]}_results.json").read_text())
-        assert [row["result"] for row in results] == ["pass"]
+def test_command_lines_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = DOCUMENTED.strip().splitlines()
+    assert len(lines) == 56
+    for line in lines:
+        words, _, leaves = line.removeprefix("ttrt ").partition(" -> ")
+        shutil.rmtree("ttrt-artifacts", ignore_errors=True)
+        for stale in Path().glob("*_results.json"):
+            stale.unlink()
+        Path("ttrt.log").unlink(missing_ok=True)
+        try:
+            code = cli.main(words.split())
+        except SystemExit as end:  # argparse, after --help and where the file is missing
+            code = int(end.code or 0)
+        printed = capsys.readouterr()
+        assert code == ENDS.get(leaves, 0), (line, printed.err)
+        expected = [] if leaves in ENDS else leaves.split()
+        assert not expected or Path("ttrt-artifacts").is_dir(), line
+        assert bool(expected) == Path("ttrt-artifacts").exists(), line
+        for name in expected:
+            assert Path("ttrt-artifacts", name[1:] if name[0] == "/" else f"out.ttnn/{name}").stat().st_size, (line, name)
+        if "--help" in words or leaves == "usage":
+            assert "usage: ttrt" in printed.out + printed.err, line
+            continue
+        results = json.loads(Path(f"{words.split()[0]}_results.json").read_text())
+        assert [row["result"] for row in results] == ["test_error" if leaves == "differs" else "pass"], line
         assert Path("ttrt_report.xml").read_text().count("<testcase") == 1
-    assert ("--log-file" in line) == Path("ttrt.log").exists()
-    assert ("--save-artifacts" in line and not line.startswith("check")) == Path("ttrt-artifacts").exists()
+        assert ("--log-file" in words) == Path("ttrt.log").exists(), line
+        assert printed.out or "read" not in words, line
+
+
+MORE = ["query --card p150 --quiet --output p.ttsys", "run --program-index 0 out.ttnn --enable-golden", "run --program-index all two.ttnn"]
+
+
+@pytest.mark.parametrize("line", MORE)
+def test_switches_of_its_later_versions(line: str) -> None:
+    assert cli.main(line.split()) == 0
 
 
 def test_sections_are_the_file(capsys: pytest.CaptureFixture[str]) -> None:
