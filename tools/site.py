@@ -38,7 +38,8 @@ NAVIGATION: list[dict[str, object]] = [
         ]
     },
     {"Look up": [{"Options": "docs/options.md"}, {"Errors": "docs/errors.md"}, {"Ops": "docs/ops.md"}, {"ONNX ops": "docs/onnx.md"}]},
-    {"Understand": [{"What --check accepts": "docs/check.md"}, {"Numerics": "docs/numerics.md"}, {"Architecture": "docs/architecture.md"}]},
+    {"Understand": [{"What --check accepts": "docs/check.md"}, {"Numerics": "docs/numerics.md"}]},
+    {"Design": [{"Architecture": "docs/design/architecture.md"}, {"The matrix unit": "docs/design/tensix.md"}]},
 ]
 
 

@@ -30,7 +30,7 @@ TASKS = (
     "docs/mlir_in_and_out.md",
 )
 MARKDOWN = [
-    page for page in [*PAGES, *sorted((ROOT / "docs" / "lab").glob("*.md")), *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("tests/docs/*.md"))]
+    page for page in [*PAGES, *sorted((ROOT / "docs").glob("*/*.md")), *sorted(ROOT.glob("examples/*/README.md")), *sorted(ROOT.glob("tests/docs/*.md"))]
 ]
 # Not asked for: line length, indented beside fenced code, bold lines above tables that programs write.
 NOT_LINTED = "md013,md036,md046"

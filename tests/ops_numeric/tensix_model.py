@@ -1,4 +1,4 @@
-"""The accumulation model of docs/numerics.md in numpy, written from its text with float64 quantities instead of bit fields.
+"""The accumulation model of docs/design/tensix.md in numpy, written from its text with float64 quantities instead of bit fields.
 
 Every intermediate of the model has at most 53 significant bits, so float64 holds it exactly.
 """
