@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections import Counter
 
 import pytest
@@ -12,6 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 from alchemist.errors import UserError  # noqa: E402
 from tools.zoo.names import main, measured  # noqa: E402
+from tools.zoo.run import asked_runs, part  # noqa: E402
 from tools.zoo.run import main as run_models  # noqa: E402
 
 BAR = 0.95
@@ -31,6 +33,20 @@ def test_a_name_that_no_model_has(name: str, said: str, capsys: pytest.CaptureFi
     assert stopped.value.code == 2
     assert main([name]) == 2
     assert all(f"no model '{name}'" in text and said in text for text in capsys.readouterr().err.split("error: ")[1:])
+
+
+def test_parts_share_the_exports(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Namespace(dtype="both", all_torch=True, resume=False, json=None)
+    asked.part = part("1/1")
+    whole = asked_runs(asked)
+    shares = []
+    for text in ("1/2", "2/2"):
+        asked.part = part(text)
+        shares.append(asked_runs(asked))
+    assert sorted(shares[0] + shares[1], key=repr) == sorted(whole, key=repr)
+    with pytest.raises(SystemExit):
+        run_models(["--part", "3/2", "lenet"])
+    assert "invalid part value: '3/2'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -2,11 +2,11 @@
 
     python -m tools.zoo.run [--language py|cpp] [--level 0|1|2] [--referee wormhole|blackhole|both] [--out DIR] [--json ROWS.jsonl] [--resume]
                             [--of zoo|families|onnx] [--dtype model|float32|bfloat16|both] NAME ...
-    python -m tools.zoo.run --all-torch --dtype both --json ROWS.jsonl --resume
+    python -m tools.zoo.run --all-torch --dtype both --json ROWS.jsonl --resume [--part 1/2]
 
 Without names: all of a table (the zoo, further families of transformers, ONNX files). --resume: leaves out what ROWS.jsonl has a row of.
 --all-torch: all PyTorch models of the zoo and the families, at levels 0 and 2, every fifth in C++ too; with --resume it may run over days. At its end it names
-the exports that fail their own check.
+the exports that fail their own check. --part 1/2 and --part 2/2, started side by side with one ROWS.jsonl, share the work.
 --dtype: converts PyTorch models and their inputs to this dtype; `model` (the default) leaves them as they are built.
 --referee: every call of the emitted Python program on the real ttnn wheel as well (`alchemist verify`).
 """
@@ -171,6 +171,18 @@ def all_torch(dtypes: Sequence[str]) -> list[Run]:
     ]
 
 
+def part(text: str) -> tuple[int, int]:
+    """`2/3` as its two numbers.
+
+    Raises:
+        ValueError: it is no part of that many.
+    """
+    number, parts = (int(digits) for digits in text.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError(text)
+    return number, parts
+
+
 def asked_runs(options: argparse.Namespace) -> list[Run]:
     """What the command line asks for, without what the file of --json has with --resume."""
     dtypes = ("float32", "bfloat16") if options.dtype == "both" else (options.dtype,)
@@ -179,6 +191,8 @@ def asked_runs(options: argparse.Namespace) -> list[Run]:
     else:
         names = options.names or [name for name, (kind, _, _) in everything().items() if kind == options.of]
         runs = [Run(name, options.language, options.level, dtype) for name in names for dtype in dtypes]
+    number, parts = options.part
+    runs = runs[number - 1 :: parts]
     if not (options.resume and options.json and options.json.exists()):
         return runs
     rows = [json.loads(line) for line in options.json.read_text().splitlines()]
@@ -201,6 +215,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, help="keep the exports here")
     parser.add_argument("--json", type=Path, help="append one JSON line per model")
     parser.add_argument("--resume", action="store_true", help="leave out models that the file of --json has a row of")
+    parser.add_argument("--part", type=part, default=(1, 1), metavar="K/N", help="of the exports that are asked for the K-th of every N")
     parser.add_argument("--of", choices=TABLES, default="zoo", help="the table that is run when no names are given")
     parser.add_argument("--all-torch", action="store_true", help="all PyTorch models at levels 0 and 2, every fifth in C++ too")
     parser.add_argument(
