@@ -142,7 +142,7 @@ def _hoist(module: ModuleOp, func: FuncOp, value: SSAValue, number: int, constan
     for argument in arguments:
         facts = described[argument.index]
         inputs.append((str(facts.get("ttir.name", "")), argument.type, str(facts.get("ttcore.argument_type", "parameter")), None))
-    name = f"const_eval_{number}" if func.sym_name.data == "forward" else f"{func.sym_name.data}_const_eval_{number}"
+    name = f"{func.sym_name.data}_const_eval_{number}"
     b = Builder.function(module, name, inputs, visibility="private", before=func)
     assert b.func is not None
     b.func.attributes["const_eval"] = UnitAttr()

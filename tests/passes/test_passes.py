@@ -84,7 +84,7 @@ def test_const_eval_takes_what_inputs_do_not_reach() -> None:
     net = build(lambda g, x, w, b: g("linear", x, w, b, out=(2, 4, 32), transpose_b=True), X, W, B)
     lowered = lower_to_ttnn(net)
     assert names(lowered.module) == ["load_cached", "linear"]
-    assert names(lowered.module, "const_eval_0") == ["transpose"]
+    assert names(lowered.module, "forward_const_eval_0") == ["transpose"]
     kept = lower_to_ttnn(net, CompilerOptions(enable_const_eval=False))
     assert names(kept.module) == ["transpose", "linear", "deallocate"]
 
@@ -150,7 +150,7 @@ def test_configs_and_weight_dtype() -> None:
     module = lower_to_ttnn(net, options).module
     linear = next(op for op in module.walk() if op.name == "ttnn.linear")
     assert access.attr(linear, "compute_config") == {"math_fidelity": "hifi4", "fp32_dest_acc_en": True}
-    assert names(module, "const_eval_0") == ["transpose", "typecast"]
+    assert names(module, "forward_const_eval_0") == ["transpose", "typecast"]
     assert access.element_type(linear.operands[1]) == "bfp_bf8"
 
 

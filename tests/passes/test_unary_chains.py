@@ -98,7 +98,7 @@ def test_what_const_eval_makes_keeps_its_ops() -> None:
     """A weight plus one is made once, and called after what was done to it."""
     module = build(lambda g, x, w: g("multiply", g("exp", x), scaled(g, w, 1.0, "add")), X, (DIMS, "f32", "parameter"))
     after = lower_to_ttnn(module, CompilerOptions.parse({"optimization_level": 1})).module
-    assert [name for name in names(after, "const_eval_0") if name in ("add", "unary_chain")] == ["add"]
+    assert [name for name in names(after, "forward_const_eval_0") if name in ("add", "unary_chain")] == ["add"]
 
 
 ATTRIBUTES = ("alchemist.activations", "alchemist.lhs_activations", "alchemist.rhs_activations")

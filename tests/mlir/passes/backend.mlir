@@ -2,10 +2,10 @@
 // RUN: alchemist opt %s --ttir-to-ttnn-backend-pipeline="enable-const-eval=false" | filecheck %s --check-prefix=PLAIN
 
 // CHECK: #ttnn_layout = #ttnn.ttnn_layout<
-// CHECK: func.func private @const_eval_0
+// CHECK: func.func private @forward_const_eval_0
 // CHECK: "ttnn.exp"
 // CHECK: func.func @forward
-// CHECK: ttcore.load_cached(@const_eval_0
+// CHECK: ttcore.load_cached(@forward_const_eval_0
 // CHECK: "ttnn.add"{{.*}}activations = ["relu"]
 // CHECK-NOT: ttir.
 // PLAIN-NOT: load_cached
