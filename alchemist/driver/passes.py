@@ -15,16 +15,19 @@ from xdsl.ir import Attribute, Block, Region
 from alchemist.errors import OptionError
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import OpaqueAttr
-from alchemist.ir.dialects import op_classes
+from alchemist.ir.dialects import named, op_classes
 from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
+from alchemist.passes.lower.configs import weight_dtype_of
 from alchemist.toolchain.descriptors import system_of
 from alchemist.toolchain.tosa import tosa_to_ttir
 
 TARGET = "alchemist.target"
 """Module attribute set by the emit pipelines: the language that `alchemist translate` is to write."""
+
+_PRODUCTS = named("ttir", "product") | {"ttir.sparse_matmul"}
 
 Transform = Callable[[ModuleOp, CompilerOptions], ModuleOp]
 
@@ -127,6 +130,15 @@ def _load_descriptor(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     return module
 
 
+def _propagate_weight_dtype(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    """Products say the block format of their weight; convert-ttir-to-ttnn finds it at the argument by the same rule."""
+    for func in (op for op in module.walk() if isinstance(op, FuncOp)):
+        for op in func.walk():
+            if op.name in _PRODUCTS and (dtype := weight_dtype_of(options, func, op.operands[1])) is not None:
+                op.attributes["ttcore.weight_dtype"] = StringAttr(dtype)
+    return module
+
+
 def _decompose_layouts(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     from alchemist.frontends.mlir.ttnn_text import complete
 
@@ -172,7 +184,6 @@ DONE_ELSEWHERE = {
     "ttir-layout": "convert-ttir-to-ttnn gives every tensor its layout",
     "ttnn-layout": "convert-ttir-to-ttnn gives every tensor its layout",
     "ttir-flatten-sliding-window": "convert-ttir-to-ttnn flattens images",
-    "ttir-propagate-weight-dtype": "convert-ttir-to-ttnn follows ttcore.weight_dtype from the argument to the product",
     "ttnn-workaround": "each op is lowered to a call that the library takes",
     "ttnn-set-compute-kernel-config": "the options math-fidelity and fp32-dest-acc-en choose it",
     "ttnn-collect-perf-metrics": "`./run --profile` and `alchemist show` tell them",
@@ -217,6 +228,7 @@ NAMES: dict[str, Named] = {
     "ttnn-fusing": Named("fuse-residual-norm, fuse-roll", ("fuse-residual-norm", "fuse-roll")),
     "ttir-load-system-desc": Named("the card's descriptor as the module's attribute", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
     "ttcore-load-system-desc": Named("the same", transform=_load_descriptor, spelled=(("path", "system-desc-path"),)),
+    "ttir-propagate-weight-dtype": Named("ttcore.weight_dtype of an argument on the products that read it", transform=_propagate_weight_dtype),
     "convert-ttnn-to-ttir": Named("TTNN ops -> the TTIR ops of the same meaning, layouts kept", transform=_raise_to_ttir),
     "convert-ttnn-to-emitpy": Named("the same module, for `translate --mlir-to-python`", transform=_emit("python")),
     "convert-ttnn-to-emitc": Named("the same module, for `translate --mlir-to-cpp`", transform=_emit("cpp")),

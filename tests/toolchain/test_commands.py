@@ -158,3 +158,33 @@ def test_errors_have_mlirs_form_and_where_they_are_the_same_tt_mlirs_words(type_
     assert code == 1
     assert f"{path}:2:8: {said}\n" in error
     assert "error[ALC-0200]" in error
+
+
+def test_a_product_says_the_dtype_of_its_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "weights.mlir"
+    path.write_text("""
+func.func @f(%x: tensor<32x64xbf16>, %w: tensor<1x32x64xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>, ttcore.weight_dtype = "bfp_bf4"},
+             %v: tensor<64x32xbf16>) -> (tensor<32x32xbf16>, tensor<32x32xbf16>) {
+  %0 = "ttir.reshape"(%w) <{shape = [32 : i32, 64 : i32]}> : (tensor<1x32x64xbf16>) -> tensor<32x64xbf16>
+  %1 = "ttir.permute"(%0) <{permutation = array<i64: 1, 0>}> : (tensor<32x64xbf16>) -> tensor<64x32xbf16>
+  %2 = "ttir.matmul"(%x, %1) : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xbf16>
+  %3 = "ttir.matmul"(%x, %v) : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xbf16>
+  return %2, %3 : tensor<32x32xbf16>, tensor<32x32xbf16>
+}
+""")
+    code, text, _ = _run(capsys, "opt", "--ttir-propagate-weight-dtype", str(path))
+    assert code == 0
+    assert ['ttcore.weight_dtype = "bfp_bf4"' in line for line in text.splitlines() if '"ttir.matmul"' in line] == [True, False]
+
+
+def test_the_dtype_of_an_unnamed_weight_reaches_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "weights.mlir"
+    weight = 'tensor<64x32xbf16> {ttcore.argument_type = #ttcore.argument_type<parameter>, ttcore.weight_dtype = "bfp_bf8"}'
+    path.write_text(f"""
+func.func @f(%x: tensor<32x64xbf16>, %w: {weight}) -> tensor<32x32xbf16> {{
+  %0 = "ttir.matmul"(%x, %w) : (tensor<32x64xbf16>, tensor<64x32xbf16>) -> tensor<32x32xbf16>
+  return %0 : tensor<32x32xbf16>
+}}
+""")
+    code, text, _ = _run(capsys, "opt", "--ttir-to-ttnn-backend-pipeline", str(path))
+    assert (code, "!ttcore.tile<32x32, bfp_bf8>" in text) == (0, True)

@@ -112,7 +112,7 @@ def _arguments_behind(weight: SSAValue) -> list[BlockArgument]:
 def _asked_for(options: CompilerOptions, func: FuncOp, argument: BlockArgument) -> str:
     facts = argument_attrs(func)[argument.index]
     own = str(facts.get("ttcore.weight_dtype", ""))
-    for row in options.override_weight_dtype.split(","):
+    for row in filter(None, options.override_weight_dtype.split(",")):
         pattern, _, dtype = row.rpartition("=")
         if fnmatchcase(str(facts.get("ttir.name", "")), pattern):
             own = dtype
