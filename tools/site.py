@@ -39,7 +39,7 @@ NAVIGATION: list[dict[str, object]] = [
     },
     {"Look up": [{"Options": "docs/options.md"}, {"Errors": "docs/errors.md"}, {"Ops": "docs/ops.md"}, {"ONNX ops": "docs/onnx.md"}]},
     {"Understand": [{"What --check accepts": "docs/check.md"}, {"Numerics": "docs/numerics.md"}]},
-    {"Design": [{"Architecture": "docs/design/architecture.md"}, {"The matrix unit": "docs/design/tensix.md"}]},
+    {"Design": [{name: f"docs/design/{name.lower()}.md"} for name in ("Architecture", "Tensix")]},
 ]
 
 
@@ -66,8 +66,7 @@ def gather() -> list[str]:
 
 
 def configuration(pages: list[str], out: Path) -> dict[str, object]:
-    lab = [page for page in pages if page.startswith("docs/lab/")]
-    measurements = [{Path(page).stem.replace("_", " ").capitalize(): page} for page in lab]
+    measurements = [{Path(page).stem.replace("_", " ").capitalize(): page} for page in pages if page.startswith("docs/lab/")]
     return {
         "site_name": "alchemist",
         "docs_dir": str(PAGES),

@@ -19,6 +19,15 @@ from alchemist.ir.rules.table import broadcast_shapes
 from alchemist.ops.constants import number
 from alchemist.ops.eltwise_binary import NEUTRAL
 
+REDUCE = {
+    "stablehlo.add": ("sum", np.sum, 0),
+    "stablehlo.maximum": ("max", np.max, -math.inf),
+    "stablehlo.minimum": ("min", np.min, math.inf),
+    "stablehlo.multiply": ("prod", np.prod, 1),
+    "stablehlo.or": ("reduce_or", np.any, 0),
+    "stablehlo.and": ("reduce_and", np.all, 1),
+}
+JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "reduce_or": "logical_or", "reduce_and": "logical_and"}
 UNARY = {
     **{f"stablehlo.{name}": name for name in "abs sqrt rsqrt cbrt tanh tan floor ceil sign".split()},
     **{f"chlo.{name}": name for name in "erf erfc square tan asin acos atan asinh".split()},

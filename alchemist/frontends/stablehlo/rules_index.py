@@ -10,8 +10,7 @@ import numpy as np
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of
-from alchemist.frontends.stablehlo.rules_reduce import JOIN, REDUCE
+from alchemist.frontends.stablehlo.rules_eltwise import JOIN, REDUCE, array_of
 from alchemist.frontends.stablehlo.rules_shape import concat, cut_val, numbers, slice_val
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access

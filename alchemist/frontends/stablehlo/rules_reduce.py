@@ -10,20 +10,11 @@ import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
-from alchemist.frontends.stablehlo.rules_eltwise import array_of
+from alchemist.frontends.stablehlo.rules_eltwise import JOIN, REDUCE, array_of
 from alchemist.frontends.stablehlo.rules_shape import pad_val, padded, slice_val, spread_val
 from alchemist.frontends.stablehlo.values import Unsupported, Val, shrink
 from alchemist.ir.attributes import numpy_dtype, tensor, to_python
 from alchemist.ir.op_class import short_names
-
-REDUCE = {
-    "stablehlo.add": ("sum", np.sum, 0),
-    "stablehlo.maximum": ("max", np.max, -math.inf),
-    "stablehlo.minimum": ("min", np.min, math.inf),
-    "stablehlo.multiply": ("prod", np.prod, 1),
-    "stablehlo.or": ("reduce_or", np.any, 0),
-    "stablehlo.and": ("reduce_and", np.all, 1),
-}
 
 
 def _body(op: Operation) -> list[str]:
@@ -61,9 +52,6 @@ def reduce(c: Converter, op: Operation, vals: list[Val]) -> Val | Sequence[Val]:
     x, init = vals
     reduced = reduce_val(c, name, function, x, dims)
     return reduced if _is_neutral(name, init) else _joined(c, name, reduced, init)
-
-
-JOIN = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "reduce_or": "logical_or", "reduce_and": "logical_and"}
 
 
 def _joined(c: Converter, name: str, reduced: Val, init: Val) -> Val:
