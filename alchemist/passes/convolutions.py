@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import LoweringError
@@ -15,16 +14,17 @@ from alchemist.ir.access import element_type, operand, shape
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
-from alchemist.ir.edit import add_sources, connected, defining, erase_dead, functions, made_by, replace, single_use
+from alchemist.ir.edit import add_sources, defining, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.location import sources_of
 from alchemist.ir.value import Value, concat, full
 from alchemist.ops import POINTWISE
+from alchemist.ops.axes import Regrouped
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
-from alchemist.rewrite.moves import Known, commute, regroup, worked_dims
+from alchemist.rewrite.moves import Known, commute, regions, regroup, worked_dims
 
 # --- TTIR: values between 1-D convolutions store channels last, as the kernel reads them; a convolution of kernel size 1 becomes a linear layer. ---
 
@@ -39,10 +39,10 @@ class Conv1dChannelsLast(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            ops = list(func.body.block.ops)
-            if any(_is_conv(op) for op in ops):
-                for region in _regions(func, ops):
-                    _turn(region)
+            if any(_is_conv(op) for op in func.body.block.ops):
+                fixed = FixedValues(func)
+                for region in regions(func, lambda op, fixed=fixed: _turned(op, fixed)):  # type: ignore[misc]
+                    _turn(_worthwhile(list(region), fixed))
                 erase_dead(func)
             for op in list(func.body.block.ops):
                 if op.parent is not None and _is_pointwise(op):
@@ -63,27 +63,15 @@ def _data(op: Operation) -> list[SSAValue]:
     return [] if turned is None else [value for value, groups in zip(op.operands, turned.operands, strict=True) if groups]
 
 
-def _may_turn(op: Operation, fixed: FixedValues) -> bool:
+def _turned(op: Operation, fixed: FixedValues) -> Regrouped | None:
     if has_trait(op, "rearrangement") or len(op.results) != 1 or op.results[0] in fixed or (op.name == "ttir.conv1d" and not _is_conv(op)):
-        return False
-    return len(worked_dims(op)) == 3 and {len(shape(value)) for value in _data(op)} == {3}
+        return None
+    return regroup(op, _TURNED) if len(worked_dims(op)) == 3 and {len(shape(value)) for value in _data(op)} == {3} else None
 
 
 def _is_inside(op: Operation) -> bool:
     """Whether the op's result has the turned form too: one without a dimension for what was summed up is the same either way."""
     return len(shape(op.results[0])) == 3
-
-
-def _regions(func: FuncOp, ops: list[Operation]) -> Iterator[list[Operation]]:
-    """Ops that hang together by tensors that can be turned and hold a convolution, where turning them saves permutes."""
-    fixed = FixedValues(func)
-    turnable = [op for op in ops if _may_turn(op, fixed)]
-    there = set(turnable)
-    links = [(op, maker) for op in turnable for value in _data(op) if isinstance(maker := value.owner, Operation) and maker in there and _is_inside(maker)]
-    for region in connected(turnable, links):
-        region = _worthwhile(region, fixed)
-        if region:
-            yield region
 
 
 def _worthwhile(region: list[Operation], fixed: FixedValues) -> list[Operation]:

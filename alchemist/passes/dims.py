@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +21,7 @@ from alchemist.ops import POINTWISE
 from alchemist.ops.axes import Dims, Groups, Regrouped, dims_of
 from alchemist.ops.constants import number
 from alchemist.passes.registry import Pass, register
-from alchemist.rewrite.moves import commute, regroup
+from alchemist.rewrite.moves import commute, regions, regroup
 
 # --- TTIR: ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands, and of heads in groups of one.
 
@@ -116,77 +118,48 @@ class KeptDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            place = {op: index for index, op in enumerate(func.body.block.ops)}
-            for op in list(place):
-                if op.parent is not None and op.name == "ttir.reshape" and (axis := _given_back(op)) is not None:
-                    ops = _between(op.operands[0], shape(op.results[0]), axis)
-                    if ops is not None:
-                        _keep(sorted(ops, key=place.__getitem__), shape(op.results[0]), axis)
+            for kept, axis in dict.fromkeys(found for op in func.body.block.ops if (found := _given_back(op)) is not None):
+                for region in regions(func, partial(_with_dim, kept=kept, axis=axis)):
+                    if _is_closed(region, kept):
+                        for op, to in region.items():
+                            commute(op, to)
             erase_dead(func)
 
 
-def _given_back(op: Operation) -> int | None:
-    """The one dim of size 1 that a reshape adds."""
-    dims, given = shape(op.results[0]), shape(op.operands[0])
-    if len(dims) != len(given) + 1:
+def _given_back(op: Operation) -> tuple[Dims, int] | None:
+    """The shape of a reshape that adds one dim of size 1, and which that is."""
+    if op.name != "ttir.reshape":
         return None
-    return next((i for i in reversed(range(len(dims))) if dims[i] == 1 and (*dims[:i], *dims[i + 1 :]) == given), None)
+    dims, given = shape(op.results[0]), shape(op.operands[0])
+    return next(((dims, i) for i in reversed(range(len(dims))) if dims[i] == 1 and (*dims[:i], *dims[i + 1 :]) == given), None)
 
 
-def _keeps(op: Operation, kept: Dims, axis: int) -> bool:
-    """Whether the op takes away exactly that dim."""
-    if op.name == "ttir.reshape":
-        return shape(op.operands[0]) == kept
-    if not has_trait(op, "reduction") or access.attr(op, "keep_dim"):
-        return False
-    given = shape(op.operands[0])
-    return dims_of(access.attrs(op), len(given)) == (axis,) and (*given[:axis], 1, *given[axis + 1 :]) == kept
+def _with_dim(op: Operation, kept: Dims, axis: int) -> Regrouped | None:
+    """A reduction that keeps the dim, and what works without it as it works with it."""
+    dims, new = (*kept[:axis], *kept[axis + 1 :]), tuple(() if dim == axis else (dim - (dim > axis),) for dim in range(len(kept)))
+    if op.name in POINTWISE:
+        alike = math.prod(dims) != 1 and shape(op.results[0]) == dims and all(shape(value) == dims or number(value) is not None for value in op.operands)
+        return regroup(op, new) if alike else None
+    given = shape(op.operands[0]) if has_trait(op, "reduction") else ()
+    if len(given) == len(kept) and not access.attr(op, "keep_dim") and dims_of(access.attrs(op), len(given)) == (axis,):
+        return Regrouped((None,), {"keep_dim": True}, new) if (*given[:axis], 1, *given[axis + 1 :]) == kept else None
+    return regroup(op, new) if given == dims and has_trait(op, "reduction") else None
 
 
-def _between(value: SSAValue, kept: Dims, axis: int) -> set[Operation] | None:
-    """The ops around `value` that work without the dim, from reductions to reshapes and sums; None if others make or read their values."""
-    dims = shape(value)
-    found: set[Operation] = set()
-    pending = [value]
-    while pending:
-        op = pending.pop().owner
-        if not isinstance(op, Operation):
-            return None
-        if op in found:
-            continue
-        found.add(op)
-        if op.name in POINTWISE:
-            if shape(op.results[0]) != dims or math.prod(dims) == 1:
-                return None
-            for operand in op.operands:
-                if shape(operand) == dims and number(operand) is None:
-                    pending.append(operand)
-                elif number(operand) is None:
-                    return None
-        elif not _keeps(op, kept, axis):
-            return None
-        for use in op.results[0].uses:
-            user = use.operation
-            if user.name in POINTWISE:
-                pending.append(user.results[0])
-            elif not (user.name == "ttir.reshape" and shape(user.results[0]) == kept) and not has_trait(user, "reduction"):
-                return None
-    return found if any(has_trait(op, "reduction") for op in found) else None
-
-
-def _keep(ops: list[Operation], kept: Dims, axis: int) -> None:
-    """The reductions keep the dim, what works without it works with it, and the reductions behind that take it away, too."""
-    with_it = tuple(() if dim == axis else (dim - (dim > axis),) for dim in range(len(kept)))
-    readers = [use.operation for op in ops for use in op.results[0].uses if has_trait(use.operation, "reduction")]
-    for op in ops:
-        if has_trait(op, "reduction"):
-            made = Value(Builder.in_place_of(op), op.operands[0]).reduce(op.name.removeprefix("ttir."), [axis])
-            for user in [use.operation for use in op.results[0].uses if shape(use.operation.results[0]) == kept and use.operation.name == "ttir.reshape"]:
-                replace(user, [made.ssa])
-            replace(op, [made.reshape(*shape(op.results[0])).ssa])
-    for op in (*(op for op in ops if op.name in POINTWISE), *readers):
-        if (to := regroup(op, with_it)) is not None:
-            commute(op, to)
+def _is_closed(region: Mapping[Operation, Regrouped], kept: Dims) -> bool:
+    """Whether reductions keep the dim, something asks for it, and all that others make or read has it."""
+    asked = False
+    for op, to in region.items():
+        for value, groups in zip(op.operands, to.operands, strict=True):
+            view = defining(value, "ttir.reshape")
+            if groups and value.owner not in region and number(value) is None and (view is None or shape(view.operands[0]) != kept):
+                return False
+        for user in [use.operation for use in op.results[0].uses] if op.name in POINTWISE or "keep_dim" in to.attributes else ():
+            gives_back = user.name == "ttir.reshape" and shape(user.results[0]) == kept
+            asked = asked or gives_back
+            if not gives_back and user not in region and not has_trait(user, "reduction"):
+                return False
+    return asked and any("keep_dim" in to.attributes for to in region.values())
 
 
 # --- Elementwise ops broadcast by themselves: `ttir.broadcast` before them is dropped. ---

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -21,7 +20,7 @@ from alchemist.ir.value import Value
 from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import View, is_free, joined, made_between, tiles_moved, view_of
-from alchemist.rewrite.moves import commute, is_reshape, regroup, worked_dims
+from alchemist.rewrite.moves import commute, is_reshape, regions, regroup, worked_dims
 
 # --- TTIR: one token of each user as the rows of a tile, instead of a tile per user that is empty but for one row. ---
 
@@ -63,33 +62,22 @@ class BatchesAsRows(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            if not is_const_eval(func) and (found := _worked_on(func)):
-                for op, rows in found.items():
-                    commute(op, rows, outside=True)
+            if not is_const_eval(func):
+                for region in regions(func, _on_all_rows):
+                    if any(has_trait(op, "product") and not isinstance(op.operands[0], BlockArgument) for op in region):
+                        for op, rows in region.items():
+                            commute(op, rows, outside=True)
                 erase_dead(func)
 
 
-def _worked_on(func: FuncOp) -> dict[Operation, Regrouped]:
-    """The products and what is tied to them by values of all rows, in order."""
-    possible: dict[Operation, Regrouped] = {}
-    for op in func.body.block.ops:
-        if not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
-            continue
-        is_one = len(op.results) == 1 and (has_trait(op, "product") or len(worked_dims(op)) == 3)  # rotary embeddings of heads are left as they are
-        if is_one and _has_samples(dims := worked_dims(op)) and (rows := regroup(op, _one_matrix(len(dims)))) is not None:
-            if is_free(out := shape(op.results[0]), grouped(out, rows.result)):
-                possible[op] = rows
-    reached = {op for op in possible if has_trait(op, "product") and not isinstance(op.operands[0], BlockArgument)}
-    pending = list(reached)
-    while pending:
-        op = pending.pop()
-        dims = worked_dims(op)
-        before = [value.owner for value in op.operands if shape(value)[:-1] == dims[:-1]]
-        for other in (*before, *(use.operation for use in op.results[0].uses)):
-            if isinstance(other, Operation) and other in possible and other not in reached:
-                reached.add(other)
-                pending.append(other)
-    return {op: rows for op, rows in possible.items() if op in reached}
+def _on_all_rows(op: Operation) -> Regrouped | None:
+    if len(op.results) != 1 or not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
+        return None
+    dims = worked_dims(op)
+    if not _has_samples(dims) or not (has_trait(op, "product") or len(dims) == 3):  # rotary embeddings of heads are left as they are
+        return None
+    rows = regroup(op, _one_matrix(len(dims)))
+    return rows if rows is not None and is_free(out := shape(op.results[0]), grouped(out, rows.result)) else None
 
 
 def _has_samples(dims: Dims) -> bool:

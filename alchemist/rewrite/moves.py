@@ -2,21 +2,21 @@
 
     op(x)  ->  back(op(there(x)))
 
-`regroup` asks whether; `commute` writes it, and what meets its inverse vanishes. Whether it pays is for the caller to say.
+`regroup` asks whether, `regions` how far; `commute` writes it, and what meets its inverse vanishes. Whether it pays is for the caller to say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
-from alchemist.ir.edit import defining, replace
+from alchemist.ir.edit import connected, defining, replace
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.value import Value
 from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
@@ -37,6 +37,18 @@ def regroup(op: Operation, groups: Groups) -> Regrouped | None:
     if spec is None or spec.axes is None or len(op.results) != 1:
         return None
     return spec.axes([shape(value) for value in op.operands], access.attrs(op), shape(op.results[0]), groups)
+
+
+def regions(func: FuncOp, moved: Callable[[Operation], Regrouped | None]) -> list[dict[Operation, Regrouped]]:
+    """The ops that `moved` gives new groups, by regions that hang together by values that both sides have in the same groups; in program order."""
+    possible = {op: to for op in func.body.block.ops if (to := moved(op)) is not None}
+    links = [
+        (op, maker)
+        for op, to in possible.items()
+        for value, groups in zip(op.operands, to.operands, strict=True)
+        if groups and isinstance(maker := value.owner, Operation) and maker in possible and possible[maker].result == groups
+    ]
+    return [{op: possible[op] for op in region} for region in connected(list(possible), links)]
 
 
 def is_reshape(dims: Dims, groups: Groups) -> bool:
