@@ -228,25 +228,6 @@ def hard_sigmoid(c: Emitter, node: Node, x: Tensor) -> Tensor:
     return c.unary("clamp_scalar", line, {"min": 0.0, "max": 1.0})
 
 
-@rule("HardSwish")
-def hard_swish(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    return c.binary("multiply", x, c.unary("hardsigmoid", x))
-
-
-@rule("ThresholdedRelu")
-def thresholded_relu(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    return c.where(c.binary("gt", x, node.get("alpha", 1.0), c.bool_dtype), x, c.full((1,) * x.rank, 0, x.dtype))
-
-
-@rule("Shrink")
-def shrink(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    """x + bias below -lambd, x - bias above lambd, zero between."""
-    bias, edge = node.get("bias", 0.0), node.get("lambd", 0.5)
-    zero = c.full((1,) * x.rank, 0, x.dtype)
-    above = c.where(c.binary("gt", x, edge, c.bool_dtype), c.binary("subtract", x, bias), zero)
-    return c.where(c.binary("lt", x, -edge, c.bool_dtype), c.binary("add", x, bias), above)
-
-
 # --- what TTIR has no op for --------------------------------------------------------------------------------------------------
 
 
