@@ -57,26 +57,9 @@ def convolution(
     c: Emitter, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Ints, padding: Ints, dilation: Ints,
     transposed: bool, output_padding: Ints, groups: int,
 ) -> Tensor:  # fmt: skip
-    if transposed:
-        return transposed_conv(c, x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return convolve(c, x, weight, bias, stride, padding, dilation, groups)
-
-
-@rule("aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
-def transposed_conv(
-    c: Emitter,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    output_padding: Ints = 0,
-    groups: int = 1,
-    dilation: Ints = 1,
-) -> Tensor:
-    rank = weight.rank - 2
-    x = _batched(c, x, rank)
-    stride, padding, extra, dilation = (spread(part, rank) for part in (stride, padding, output_padding, dilation))
+    if not transposed:
+        return convolve(c, x, weight, bias, stride, padding, dilation, groups)
+    stride, padding, extra, dilation = (spread(part, weight.rank - 2) for part in (stride, padding, output_padding, dilation))
     return c.reshape(composites.transposed_convolution(c, x, weight, bias, stride, padding, extra, dilation, groups), c.out_shape)
 
 
@@ -197,14 +180,6 @@ def avg_pool2d(
 @rule("aten.max_pool1d.default")
 def max_pool1d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
     return _pool1d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
-
-
-@rule("aten.avg_pool1d.default")
-def avg_pool1d(
-    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    return _pool1d(c, "avg_pool2d", x, kernel, stride, padding, 1, ceil_mode, {"count_include_pad": count_include_pad})
 
 
 def _pool1d(

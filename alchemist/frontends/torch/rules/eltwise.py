@@ -176,11 +176,6 @@ def sub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
     return unchanged("subtract", a, b, c.out_shape, c.out_dtype) or pointwise(c, "subtract", a, _scaled(c, b, alpha))
 
 
-@rule("aten.rsub.Scalar", "aten.rsub.Tensor")
-def rsub(c: Emitter, a: Value, b: Value, alpha: Scalar = 1) -> Tensor:
-    return pointwise(c, "subtract", b, _scaled(c, a, alpha))
-
-
 @rule("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide.Tensor", "aten.divide.Tensor")
 def div(c: Emitter, a: Value, b: Value) -> Tensor:
     return unchanged("div", a, b, c.out_shape, c.out_dtype) or pointwise(c, "div", a, b)
@@ -254,11 +249,6 @@ for _name in ("detach.default", "alias.default", "lift_fresh_copy.default", "lif
     RULES[f"aten.{_name}"] = to_dtype
 
 
-@rule("aten.copy.default")
-def copy(c: Emitter, x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
-    return c.expand(c.cast(source, x.dtype), x.shape)
-
-
 @rule("aten.fill.Scalar", "aten.fill.Tensor")
 def fill(c: Emitter, x: Tensor, value: Value) -> Tensor:
     if isinstance(value, Tensor):
@@ -266,9 +256,9 @@ def fill(c: Emitter, x: Tensor, value: Value) -> Tensor:
     return c.full(x.shape, value, x.dtype)
 
 
-@rule("aten.zero.default")
-def zero(c: Emitter, x: Tensor) -> Tensor:
-    return c.full(x.shape, 0, x.dtype)
+@rule("aten.copy.default")
+def copy(c: Emitter, x: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+    return c.expand(c.cast(source, x.dtype), x.shape)
 
 
 @rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default", "aten.feature_alpha_dropout.default")
@@ -300,11 +290,6 @@ def hardswish(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("multiply", x, c.unary("hardsigmoid", x))
 
 
-@rule("aten.selu.default")
-def selu(c: Emitter, x: Tensor) -> Tensor:
-    return c.emit("selu", [x])
-
-
 @rule("aten.elu.default")
 def elu(c: Emitter, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
     return composites.elu(c, x, alpha, scale, input_scale)
@@ -313,13 +298,6 @@ def elu(c: Emitter, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale
 @rule("aten.softplus.default")
 def softplus(c: Emitter, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
     return composites.softplus(c, x, beta, threshold)
-
-
-@rule("aten.prelu.default", "aten._prelu_kernel.default")
-def prelu(c: Emitter, x: Tensor, weight: Tensor) -> Tensor:
-    if weight.rank == 1 and x.rank > 1:
-        weight = c.reshape(weight, [1, weight.shape[0], *[1] * (x.rank - 2)])
-    return c.where(c.binary("gt", x, 0, torch.bool), x, c.binary("multiply", x, weight))
 
 
 def _clamp_scalars(c: Emitter, x: Tensor, low: Scalar | None, high: Scalar | None) -> Tensor:
@@ -344,16 +322,6 @@ def hypot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 @rule("aten.clamp.default", "aten.clip.default")
 def clamp(c: Emitter, x: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
     return _clamp_scalars(c, x, min, max)
-
-
-@rule("aten.clamp_min.default")
-def clamp_min(c: Emitter, x: Tensor, low: Scalar) -> Tensor:
-    return _clamp_scalars(c, x, low, None)
-
-
-@rule("aten.clamp_max.default")
-def clamp_max(c: Emitter, x: Tensor, high: Scalar) -> Tensor:
-    return _clamp_scalars(c, x, None, high)
 
 
 @rule("aten.clamp.Tensor", "aten.clip.Tensor")
@@ -394,16 +362,6 @@ def log2(c: Emitter, x: Tensor) -> Tensor:
 @rule("aten.log10.default")
 def log10(c: Emitter, x: Tensor) -> Tensor:
     return c.binary("multiply", c.unary("log", c.cast(x, c.out_dtype)), 1 / math.log(10))
-
-
-@rule("aten.isnan.default")
-def isnan(c: Emitter, x: Tensor) -> Tensor:
-    return c.emit("ne", [x, x])
-
-
-@rule("aten.isinf.default")
-def isinf(c: Emitter, x: Tensor) -> Tensor:
-    return c.binary("eq", c.unary("abs", x), math.inf, torch.bool)
 
 
 @recipe("aten.round.decimals")

@@ -31,12 +31,6 @@ def embedding(c: Emitter, weight: Tensor, ids: Tensor, *_rest: object) -> Tensor
     return take_rows(c, weight, ids)
 
 
-@rule("aten.index_select.default")
-def index_select(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
-    dim = dim % x.rank if x.rank else 0
-    return _take_along(c, x, dim, index)
-
-
 def _take_along(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
     """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
     return composites.take_along(c, x, dim, index, None if index.const is None else to_numpy(index.const))
@@ -251,12 +245,6 @@ def repeat_interleave(repeats: torch.Tensor, *, output_size: int | None = None) 
     return torch.searchsorted(torch.cumsum(repeats, 0), torch.arange(output_size), right=True)
 
 
-@rule("aten.index_fill.int_Scalar")
-def index_fill(c: Emitter, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    shape = [index.shape[0] if i == dim % x.rank else size for i, size in enumerate(x.shape)]
-    return _index_write(c, x, dim, index, c.full(shape, value, x.dtype), "invalid")
-
-
 def _index_write(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
     dim %= x.rank
     known = index.const
@@ -301,13 +289,6 @@ def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: T
     opened = c.reshape(written, [*(x.shape[dim] for dim in dims), *(x.shape[i] for i in rest)])
     order = [*dims, *rest]
     return c.permute(opened, [order.index(i) for i in range(x.rank)])
-
-
-@rule("aten.one_hot.default")
-def one_hot(c: Emitter, x: Tensor, num_classes: int) -> Tensor:
-    classes = c.reshape(c.constant(torch.arange(num_classes)), [*[1] * x.rank, num_classes])
-    hits = c.binary("eq", c.reshape(x, [*x.shape, 1]), classes, torch.bool)
-    return c.cast(hits, torch.int64)
 
 
 def _triangle(name: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 
 from alchemist.frontends import composites
@@ -77,12 +75,6 @@ def matmul_value(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
     return composites.matmul(c, a, b)
 
 
-@rule("aten.outer.default", "aten.ger.default")
-def outer(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
-    left = c.reshape(c.cast(a, c.out_dtype), [a.shape[0], 1])
-    return c.binary("multiply", left, c.reshape(c.cast(b, c.out_dtype), [1, b.shape[0]]))
-
-
 @recipe("aten.bilinear.default")
 def bilinear(a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     rows = torch.matmul(a.unsqueeze(-2).unsqueeze(-3), weight)  # [..., out, 1, in_b]
@@ -115,11 +107,3 @@ def grouped_mm(
     member = (until - before).unsqueeze(-1)
     out = torch.bmm(member * x.unsqueeze(0), weight).sum(0)
     return out if out_dtype is None else out.to(out_dtype)
-
-
-@rule("aten._weight_norm.default", "aten._weight_norm_interface.default")
-def weight_norm(c: Emitter, v: Tensor, g: Tensor, dim: int = 0) -> Tensor | Sequence[Tensor]:
-    dims = [i for i in range(v.rank) if i != dim % v.rank] if dim != -1 else list(range(v.rank))
-    norm = c.unary("sqrt", c.reduce("sum", c.unary("square", v), dims, True))
-    out = c.binary("multiply", v, c.binary("div", g, norm))
-    return [out, norm] if isinstance(c.out, (list, tuple)) else out

@@ -11,30 +11,14 @@ from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.registry import recipe, rule
 
 
-@rule("aten.layer_norm.default")
-def layer_norm(
-    c: Emitter,
-    x: Tensor,
-    normalized_shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Tensor:
-    attributes = {"normalized_shape": list(normalized_shape), "epsilon": eps}
-    return c.emit("layer_norm", [x, weight, bias], attributes)
-
-
 @rule("aten.native_layer_norm.default")
-def native_layer_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float) -> list[Tensor]:
-    return [layer_norm(c, x, shape, weight, bias, eps)]
+def layer_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float) -> list[Tensor]:
+    return [c.emit("layer_norm", [x, weight, bias], {"normalized_shape": list(shape), "epsilon": eps})]
 
 
 @rule("aten.rms_norm.default")
-def rms_norm(c: Emitter, x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
-    epsilon = torch.finfo(x.dtype).eps if eps is None else eps
-    attributes = {"normalized_shape": list(normalized_shape), "epsilon": epsilon}
-    return c.emit("rms_norm", [x, weight, None], attributes)
+def rms_norm(c: Emitter, x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    return c.emit("rms_norm", [x, weight, None], {"normalized_shape": list(shape), "epsilon": torch.finfo(x.dtype).eps if eps is None else eps})
 
 
 @rule("aten._fused_rms_norm.default")
@@ -84,25 +68,9 @@ def native_batch_norm(
     return [batch_norm(c, x, weight, bias, mean, variance, False, momentum, eps)]
 
 
-@rule("aten.group_norm.default")
-def group_norm(
-    c: Emitter,
-    x: Tensor,
-    groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:
-    attributes = {"num_groups": groups, "epsilon": eps, "channel_dim": 1}
-    return c.emit("group_norm", [x, None, weight, bias], attributes)
-
-
 @rule("aten.native_group_norm.default")
-def native_group_norm(
-    c: Emitter, x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, channels: int, size: int, groups: int, eps: float
-) -> list[Tensor]:
-    return [group_norm(c, x, groups, weight, bias, eps)]
+def group_norm(c: Emitter, x: Tensor, weight: Tensor | None, bias: Tensor | None, n: int, channels: int, size: int, groups: int, eps: float) -> list[Tensor]:
+    return [c.emit("group_norm", [x, None, weight, bias], {"num_groups": groups, "epsilon": eps, "channel_dim": 1})]
 
 
 @recipe("aten.instance_norm.default")

@@ -87,19 +87,6 @@ _scan("cumsum")
 _scan("cumprod")
 
 
-@rule("aten.diff.default")
-def diff(c: Emitter, x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    if n == 0:
-        return x
-    dim %= x.rank
-    x = c.concat([part for part in (prepend, x, append) if part is not None], dim)
-    for _ in range(n):
-        size = x.shape[dim]
-        high, low = c.slice(x, dim, 1, size), c.slice(x, dim, 0, size - 1)
-        x = c.binary("logical_xor" if x.dtype == torch.bool else "subtract", high, low)
-    return x
-
-
 @rule("aten.topk.default")
 def topk(c: Emitter, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Tensor]:
     shape = tuple(c.out[0].shape)
@@ -115,11 +102,6 @@ def sort(c: Emitter, x: Tensor, dim: int = -1, descending: bool = False) -> list
 @rule("aten.sort.stable")
 def sort_stable(c: Emitter, x: Tensor, *, stable: bool = False, dim: int = -1, descending: bool = False) -> list[Tensor]:
     return _sorted(c, x, dim, descending, stable)
-
-
-@rule("aten.argsort.default", "aten.argsort.stable")
-def argsort(c: Emitter, x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Tensor:
-    return _sorted(c, x, dim, descending, stable)[1]
 
 
 def _sorted(c: Emitter, x: Tensor, dim: int, descending: bool, stable: bool) -> list[Tensor]:
@@ -165,25 +147,10 @@ def var(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = 
     return c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape)
 
 
-@rule("aten.std.correction")
-def std(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False) -> Tensor:
-    return c.unary("sqrt", c.reshape(_variance(c, x, dim, keepdim, correction)[0], c.out_shape))
-
-
 @rule("aten.var_mean.correction")
 def var_mean(c: Emitter, x: Tensor, dim: Dims = None, *, correction: Scalar | None = None, keepdim: bool = False) -> list[Tensor]:
     shape = tuple(c.out[0].shape)
     return [c.reshape(part, shape) for part in _variance(c, x, dim, keepdim, correction)]
-
-
-@rule("aten.var.dim")
-def var_dim(c: Emitter, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return c.reshape(_variance(c, x, dim, keepdim, int(unbiased))[0], c.out_shape)
-
-
-@rule("aten.std.dim")
-def std_dim(c: Emitter, x: Tensor, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> Tensor:
-    return c.unary("sqrt", var_dim(c, x, dim, unbiased, keepdim))
 
 
 @recipe("aten.linalg_vector_norm.default", "aten.norm.ScalarOpt_dim")
@@ -200,11 +167,6 @@ def vector_norm(x: torch.Tensor, ord: float = 2, dim: Sequence[int] | None = Non
     if math.isinf(ord):
         return torch.amax(torch.abs(x), dims, keepdim) if ord > 0 else torch.amin(torch.abs(x), dims, keepdim)
     return torch.sum(torch.abs(x) ** ord, dims, keepdim) ** (1.0 / ord)
-
-
-@recipe("aten.norm.Scalar")
-def norm_all(x: torch.Tensor, p: float = 2) -> torch.Tensor:
-    return vector_norm(x, p)
 
 
 @recipe("aten.logcumsumexp.default")

@@ -60,19 +60,6 @@ def t(c: Emitter, x: Tensor) -> Tensor:
     return transpose(c, x, -2, -1)
 
 
-@rule("aten.movedim.intlist", "aten.movedim.int")
-def movedim(c: Emitter, x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    return c.permute(x, _moved(x.rank, source, destination))
-
-
-def _moved(rank: int, source: int | Sequence[int], destination: int | Sequence[int]) -> list[int]:
-    sources = [source] if isinstance(source, int) else list(source)
-    targets = [destination] if isinstance(destination, int) else list(destination)
-    placed = {target % rank: origin % rank for origin, target in zip(sources, targets, strict=True)}
-    rest = iter(dim for dim in range(rank) if dim not in placed.values())
-    return [placed[dim] if dim in placed else next(rest) for dim in range(rank)]
-
-
 @rule("aten.expand.default", "aten.expand_as.default", "aten.broadcast_to.default", "aten.expand_copy.default")
 def expand(c: Emitter, x: Tensor, *_args: Any, **_kwargs: Any) -> Tensor:
     return c.expand(x, c.out_shape)
@@ -108,12 +95,6 @@ def slice_(c: Emitter, x: Tensor, dim: int = 0, start: int | None = None, end: i
     return c.slice(x, dim % x.rank, *bounds(x.shape[dim], start, end), step)
 
 
-@rule("aten.narrow.default")
-def narrow(c: Emitter, x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    start = start % x.shape[dim] if start < 0 else start
-    return c.slice(x, dim % x.rank, start, start + length)
-
-
 @rule("aten.select.int", "aten.select_copy.int")
 def select(c: Emitter, x: Tensor, dim: int, index: int) -> Tensor:
     index %= x.shape[dim]
@@ -135,12 +116,6 @@ def _pieces(c: Emitter, x: Tensor, dim: int, sizes: Sequence[int]) -> list[Tenso
 )  # fmt: skip
 def split(c: Emitter, x: Tensor, _sizes: Any, dim: int = 0) -> list[Tensor]:
     return _pieces(c, x, dim, [int(part.shape[dim]) for part in c.out])
-
-
-@rule("aten.unbind.int")
-def unbind(c: Emitter, x: Tensor, dim: int = 0) -> list[Tensor]:
-    rest = [size for i, size in enumerate(x.shape) if i != dim % x.rank]
-    return [c.reshape(piece, rest) for piece in _pieces(c, x, dim, [1] * x.shape[dim])]
 
 
 @rule("aten.cat.default", "aten.concat.default", "aten.concatenate.default")
@@ -270,21 +245,3 @@ def unfold(c: Emitter, x: Tensor, dimension: int, size: int, step: int) -> Tenso
         moved = c.permute(window, order)
         parts.append(c.reshape(moved, [*moved.shape[:dim], 1, *moved.shape[dim:]]))
     return c.concat(parts, dim)
-
-
-@rule("aten.pixel_shuffle.default")
-def pixel_shuffle(c: Emitter, x: Tensor, factor: int) -> Tensor:
-    *batch, channels, height, width = x.shape
-    n = len(batch)
-    split = c.reshape(x, [*batch, channels // factor**2, factor, factor, height, width])
-    mixed = c.permute(split, [*range(n), n, n + 3, n + 1, n + 4, n + 2])
-    return c.reshape(mixed, c.out_shape)
-
-
-@rule("aten.pixel_unshuffle.default")
-def pixel_unshuffle(c: Emitter, x: Tensor, factor: int) -> Tensor:
-    *batch, channels, height, width = x.shape
-    n = len(batch)
-    split = c.reshape(x, [*batch, channels, height // factor, factor, width // factor, factor])
-    mixed = c.permute(split, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    return c.reshape(mixed, c.out_shape)
