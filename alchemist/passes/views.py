@@ -331,27 +331,7 @@ def _tiles_of(dims: Sequence[int]) -> int:
     return math.prod(dims[:-2]) * -(-rows // TILE_EDGE) * -(-columns // TILE_EDGE)
 
 
-# --- TTIR: reshapes begin at the view of their value that they are nearest to; products and sums of rows are taken as their operands lie. ---
-
-
-@register("reused-views", fusing=True)
-class ReusedViews(Pass):
-    """reshape(x, [B*S, K]) of an x [B, S, H, D] becomes that of the reshape(x, [B, S, K]) that is there already: weights behind joined heads."""
-
-    def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            made: dict[SSAValue, list[Operation]] = {}
-            for op in list(func.body.block.ops):
-                if op.name != "ttir.reshape":
-                    continue
-                source, dims = op.operands[0], shape(op.results[0])
-                others = made.setdefault(source, [])
-                if not is_free(shape(source), dims):
-                    near = next((one for one in others if is_free(shape(one.results[0]), dims)), None)
-                    if near is not None:
-                        op.operands[0] = near.results[0]
-                        continue
-                others.append(op)
+# --- TTIR: sums of rows and products are taken as their operands lie: gradients. ---
 
 
 @register("sums-of-rows", fusing=True)
@@ -368,14 +348,6 @@ class TurnedOperands(Pass):
 
     def run(self, module: ModuleOp) -> None:
         rewrite(module, _turn_back, "ttir.matmul")
-
-
-@register("products-of-rows", fusing=True)
-class ProductsOfRows(Pass):
-    """reshape(x, [R, K])^T @ reshape(y, [R, N]) of x [1, R, K] and y [1, R, N] becomes reshape(x^T @ y, [K, N]): gradients of weights."""
-
-    def run(self, module: ModuleOp) -> None:
-        rewrite(module, _as_they_lie, "ttir.matmul")
 
 
 def is_free(given: Dims, dims: Dims) -> bool:
@@ -420,15 +392,3 @@ def _turn_back(op: Operation) -> None:
         if order == [*range(rank - 2), rank - 1, rank - 2]:
             op.operands[place] = turn.operands[0]
             access.set_attr(op, name, not access.attr(op, name))
-
-
-def _as_they_lie(op: Operation) -> None:
-    views = [defining(value, "ttir.reshape") for value in op.operands]
-    if any(view is None for view in views) or len(shape(op.results[0])) != 2:
-        return
-    given = [view.operands[0] for view in views if view is not None]
-    dims = [shape(value) for value in given]
-    if len(dims[0]) != len(dims[1]) or any(math.prod(one[:-2]) != 1 or one[-2:] != shape(value) for one, value in zip(dims, op.operands, strict=True)):
-        return
-    flags = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
-    replace(op, [Value(Builder.in_place_of(op), given[0]).matmul(given[1], **flags).reshape(*shape(op.results[0])).ssa])
