@@ -16,6 +16,7 @@ from alchemist.ir.access import shape as shape_of
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import erase
 from alchemist.ir.infer import BOOLEAN, element_giver
 from alchemist.ir.location import SourceInfo, sources_of, to_location
 from alchemist.ops.eltwise_binary import NEUTRAL
@@ -344,8 +345,7 @@ class Vocabulary(Generic[T, D]):
         builder.ret(results, list(names))
         for op in reversed(list(block.ops)):
             if op.results and not any(result.uses for result in op.results):
-                op.detach()  # type: ignore[no-untyped-call]
-                op.erase()
+                erase(op)
         func = builder.func
         if func is None:
             raise InternalError("no function")

@@ -302,9 +302,16 @@ def set_attr(op: Operation, name: str, value: Value) -> None:
     declared = info.attributes.get(name) if info is not None else None
     where = op.properties if declared is not None else op.attributes
     if value is None:
-        where.pop(name, None)
+        op.properties.pop(name, None)
+        op.attributes.pop(name, None)
     else:
         where[name] = from_python(value, declared.type if declared is not None else "")
+
+
+def set_attrs(op: Operation, attributes: Mapping[str, Value]) -> None:
+    """Several at once, as `set_attr`."""
+    for name, value in attributes.items():
+        set_attr(op, name, value)
 
 
 def operands(op: Operation, name: str) -> tuple[SSAValue, ...]:

@@ -103,6 +103,14 @@ class Builder:
             raise InternalError("the op is not in a block", op=op.name)
         return Builder(op.parent, op.next_op)
 
+    @staticmethod
+    def behind(value: SSAValue) -> Builder:
+        """Inserts after what makes the value, with its sources; for an argument at the beginning of its block."""
+        owner = value.owner
+        builder = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
+        builder.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
+        return builder
+
     @property
     def args(self) -> tuple[SSAValue, ...]:
         """Arguments of the builder's block."""

@@ -90,10 +90,11 @@ def replace(op: Operation, values: list[SSAValue]) -> None:
     erase(op)
 
 
-def erase(op: Operation) -> None:
-    """Takes an op without uses out of its block and drops it."""
-    op.detach()  # type: ignore[no-untyped-call]
-    op.erase()
+def erase(*ops: Operation) -> None:
+    """Takes ops without other uses than by each other out of their blocks and drops them, the last one first."""
+    for op in reversed(ops):
+        op.detach()  # type: ignore[no-untyped-call]
+        op.erase()
 
 
 def add_sources(op: Operation, *others: Operation, before: bool = True) -> None:

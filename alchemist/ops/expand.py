@@ -19,6 +19,7 @@ from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
 from alchemist.ir.attributes import OpaqueType, tensor
 from alchemist.ir.builder import Builder
+from alchemist.ir.edit import replace
 from alchemist.ir.op_class import short_names
 from alchemist.ir.printer import attribute_text
 from alchemist.ir.value import Value, constant, count, full
@@ -37,10 +38,7 @@ def expand(module: ModuleOp) -> int:
             results = expansion(Builder.in_place_of(op), op, attrs(op)) if expansion is not None else None
             if results is None:
                 continue
-            for old, new in zip(op.results, results, strict=True):
-                old.replace_all_uses_with(new.ssa)
-            op.detach()  # type: ignore[no-untyped-call]
-            op.erase()
+            replace(op, [new.ssa for new in results])
             expanded += 1
     return expanded
 

@@ -62,8 +62,7 @@ def split_gelus(func: FuncOp) -> None:
         if op.name == "ttnn.gelu":
             Rewriter.erase_op(op)
         else:
-            op.properties.pop("activation", None)
-            op.attributes.pop("activation", None)
+            access.set_attr(op, "activation", None)
 
 
 def _only_reader(op: Operation) -> FuncOp | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ttnn_shim.queries import Memory
 from xdsl.dialects.builtin import FunctionType
@@ -30,16 +29,6 @@ from alchemist.optimizer.stream import maker_of_weight
 from alchemist.optimizer.windows import CONV_CONFIG
 
 PACKED = "up to the other tensors: what is read next needs one hole"
-
-
-def set_attributes(op: Operation, attributes: Mapping[str, Any]) -> None:
-    """None leaves an attribute out."""
-    for name, value in attributes.items():
-        if value is None:
-            op.properties.pop(name, None)
-            op.attributes.pop(name, None)
-        else:
-            access.set_attr(op, name, value)
 
 
 def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
@@ -92,7 +81,7 @@ def apply(placed: Placed) -> None:
         if overwritten is not None:
             op = step.op = _overwriting(op, overwritten)
         else:
-            set_attributes(op, taken.choice.priced.candidate.attributes)
+            access.set_attrs(op, taken.choice.priced.candidate.attributes)
         for index, memory in taken.choice.priced.candidate.weights.items():
             _place_weight(op, index, memory)
         if has_trait(op, "window"):
@@ -100,8 +89,7 @@ def apply(placed: Placed) -> None:
         if step.results:
             for result in op.results:
                 retype(result, taken.choice.result)
-            op.properties.pop("memory_config", None)  # a text's own: the type says it now
-            op.attributes.pop("memory_config", None)
+            access.set_attr(op, "memory_config", None)  # a text's own: the type says it now
         if (then := taken.choice.then) is not None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
             made = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: RESHARD + spelled(then)}, [kind])

@@ -254,12 +254,7 @@ def _set(op: Operation, attribute: str, fields: Mapping[str, Any], machine: Mach
     if attribute == matmul.CONFIG:
         base = _base(op, machine, fields)
         changed = matmul.attributes(op, machine, _with(base, fields))
-        for name, value in changed.items():
-            if value is None:
-                op.properties.pop(name, None)
-                op.attributes.pop(name, None)
-            else:
-                access.set_attr(op, name, value)
+        access.set_attrs(op, changed)
         return
     assert isinstance(have, StructAttr)
     access.set_attr(op, attribute, _with(have, fields))

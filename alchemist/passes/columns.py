@@ -243,10 +243,7 @@ class Products:
         if shape(values) == dims:
             return values
         if values not in self._tables:
-            owner = values.owner
-            b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
-            b.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
-            self._tables[values] = b.op("ttnn.reshape", [values], {"shape": dims})
+            self._tables[values] = Builder.behind(values).op("ttnn.reshape", [values], {"shape": dims})
         return self._tables[values]
 
 

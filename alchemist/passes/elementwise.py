@@ -164,8 +164,7 @@ class FuseUnaryChain(Pass):
         add_sources(made, *reversed(chain[:-1]))
         if device_ns([made], card) < before_ns < float("inf"):
             replace(last, [made.results[0]])
-            for op in reversed(chain[:-1]):
-                erase(op)
+            erase(*chain[:-1])
         else:
             erase(made)
 
@@ -234,8 +233,7 @@ def _drop(chain: Sequence[Operation], value: SSAValue, into: Operation) -> None:
     """`value` stands for the chain's result."""
     add_sources(into, *reversed(chain))
     replace(chain[-1], [value])
-    for op in reversed(chain[:-1]):
-        erase(op)
+    erase(*chain[:-1])
 
 
 # --- TTNN: an activation that only one operand of a product or sum reads becomes an argument of that op. ---

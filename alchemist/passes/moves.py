@@ -74,8 +74,7 @@ class TurnedMoves(Pass):
             for each in replaced[1:]:
                 erase(each)
         else:
-            for each in reversed(ops):
-                erase(each)
+            erase(*ops)
 
     def _gains(self, made: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
         """Beyond half the clock's error of the new ops."""
@@ -427,8 +426,7 @@ def _rewrite(op: Operation, fixed: FixedValues) -> bool:
     last = found.replaced[-1]
     made, at_run_time = _make(found, shape(op.results[0]))
     if not are_faster(at_run_time, found.replaced):
-        for each in reversed(made):
-            erase(each)
+        erase(*made)
         return False
     for each in found.replaced[::-1]:
         add_sources(made[-1], each)

@@ -148,7 +148,6 @@ class Optimize(Pass):
         return [finalist for finalist, _, _ in found]
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
-        from alchemist.optimizer.apply import set_attributes
         from alchemist.optimizer.choose import Decision, choose, key_of, reason
         from alchemist.optimizer.decisions import report
 
@@ -161,7 +160,7 @@ class Optimize(Pass):
             counts[key] = counts.get(key, 0) + 1
             decision = known[key]
             if decision is not None and decision.chosen is not decision.safe:
-                set_attributes(op, decision.chosen.candidate.attributes)
+                access.set_attrs(op, decision.chosen.candidate.attributes)
                 access.set_attr(op, WHY, reason(decision))
         decided = [(decision, counts[key]) for key, decision in known.items() if decision is not None]
         return report(decided, card.card) if decided else ""

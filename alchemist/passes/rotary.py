@@ -75,8 +75,7 @@ def _replace(found: Rotation, moved: dict[SSAValue, SSAValue], products: Product
         return True
     written = found.written(products, replaced)
     if not written or not products_are_faster(written, replaced, options):
-        for each in reversed(written):
-            erase(each)
+        erase(*written)
         return False
     replace(op, [written[-1].results[0]])
     return True
@@ -100,10 +99,8 @@ def _are_tiles(*values: SSAValue) -> bool:
 
 def _rows(table: SSAValue, moved: dict[SSAValue, SSAValue]) -> SSAValue:
     if table not in moved:
-        owner, dims = table.owner, shape(table)
-        b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
-        b.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
-        moved[table] = b.op(MOVE, [table], {}, [user_per_core(dims, "bf16").type_for(dims)])
+        dims = shape(table)
+        moved[table] = Builder.behind(table).op(MOVE, [table], {}, [user_per_core(dims, "bf16").type_for(dims)])
     return moved[table]
 
 
@@ -293,9 +290,7 @@ class Tables:
 def _extend(table: SSAValue, dim: int, more: int, place: int, value: float) -> SSAValue:
     kind, old = layout_of(table.type), shape(table)
     assert kind is not None
-    owner = table.owner
-    b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
-    b.source = sources_of(owner) if isinstance(owner, Operation) else None
+    b = Builder.behind(table)
     page = "row_major" if place == 1 else kind.page  # tiles only grow at their end
     if page != kind.page:
         table = b.op("ttnn.to_layout", [table], {}, [kind.with_(old, page=page).type_for(old)])
@@ -470,9 +465,7 @@ def _in_other_order(value: SSAValue, order: Order, heads: int, in_rows: bool) ->
     """Heads as a dim of their own, the columns of all of them cut into runs and joined in the new order: row by row, where every cut is exact."""
     kind, dims = layout_of(value.type), shape(value)
     assert kind is not None
-    owner = value.owner
-    b = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
-    b.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
+    b = Builder.behind(value)
     at = len(dims) - 1 - in_rows
     ahead, behind = dims[:at], dims[at + 1 :]
 

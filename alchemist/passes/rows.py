@@ -159,8 +159,7 @@ def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: l
     new = made_between(whole.root, made)
     if tiles_moved(new) < tiles_moved(moves):
         return made
-    for op in reversed(new):
-        erase(op)
+    erase(*new)
     return None
 
 

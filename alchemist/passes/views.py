@@ -289,11 +289,9 @@ def _shorten(op: Operation) -> None:
     made = made_between(view.root, value := view.emit(b))
     if tiles_moved(made) < tiles_moved(chain):
         replace(op, [value])
-        for one in reversed(chain[:-1]):
-            erase(one)
+        erase(*chain[:-1])
     else:
-        for one in reversed(made):
-            erase(one)
+        erase(*made)
 
 
 def _turns_images(op: Operation) -> bool:

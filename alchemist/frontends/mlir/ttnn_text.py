@@ -17,6 +17,7 @@ from alchemist.ir.access import element_type, operands, shape
 from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import TTOp
+from alchemist.ir.edit import erase, replace
 from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import place_of, sources_of
 from alchemist.ir.op_class import named
@@ -113,16 +114,13 @@ def _constant_on_device(op: Operation) -> None:
     device = b.op("ttnn.get_device", [], {}, [DeviceType()])
     made = b.op("ttnn.constant", [device], {"value": op.properties["value"]}, [layout.with_(dims, buffer="dram").type_for(dims)])
     result.replace_all_uses_with(b.op("ttnn.from_device", [made], {}, [result.type]))
-    op.detach()  # type: ignore[no-untyped-call]
-    op.erase()
+    erase(op)
 
 
 def _collective(op: Operation) -> None:
     if not on_one_chip(op):
         raise LoweringError("a collective of several chips", op=op.name, location=place_of(op), hint="programs are for one chip")
-    op.results[0].replace_all_uses_with(op.operands[0])
-    op.detach()  # type: ignore[no-untyped-call]
-    op.erase()
+    replace(op, [op.operands[0]])
 
 
 def _is_raw(op: Operation) -> bool:
@@ -174,8 +172,7 @@ def _in_steps(op: Operation) -> None:
     if value.type != result.type:
         value = b.op("ttnn.assign", [value], {}, [result.type]) if value is op.operands[0] else Rewriter.replace_value_with_new_type(value, result.type)
     result.replace_all_uses_with(value)
-    op.detach()  # type: ignore[no-untyped-call]
-    op.erase()
+    erase(op)
 
 
 def _signature(function: FuncOp) -> None:

@@ -91,7 +91,7 @@ def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSA
     """Integers between two bounds. The library's clamp takes them through float32: larger ones are tensors of a maximum and a minimum."""
     dtype = layout(value).dtype
     least, most = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
-    low, high = np.clip([attributes["min"], attributes["max"]], least, most).astype(np.int64).tolist()  # type: ignore[list-item]
+    low, high = np.clip([attributes["min"], attributes["max"]], least, most).astype(np.int64).tolist()
     if dtype == "si32" and max(abs(low), abs(high)) <= FLOAT32_EXACT:
         return c.like("clamp_scalar", value, {"min": low, "max": high})
     for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):

@@ -31,8 +31,7 @@ def _folded_fastest(c: Lowering, lines: SSAValue, columns: int) -> SSAValue:
     times = [device_ns(_chain(value, lines), c.options.card) for value in made]
     best = times.index(min(times))
     for value in made[:best] + made[best + 1 :]:
-        for op in reversed(_chain(value, lines)):
-            erase(op)
+        erase(*_chain(value, lines))
     return made[best]
 
 
