@@ -343,7 +343,6 @@ int shim_invoke(int op_id, shim_tensor* const* inputs, int n_inputs, shim_device
             tensors.push_back(inputs[i]->tensor);
         }
         const Call call(attrs == nullptr ? no_attributes : attrs->record, tensors, device == nullptr ? nullptr : device->device.get());
-        const CoreLimit limit(call.has("sub_core_grids") ? call.core_range_set("sub_core_grids") : std::nullopt);
         Result outcome = op.invoke(call);
         constexpr size_t MOST = sizeof(result->tensors) / sizeof(result->tensors[0]), MOST_INTS = sizeof(result->ints) / sizeof(int64_t);
         SHIM_CHECK(outcome.tensors.size() <= MOST && outcome.ints.size() <= MOST_INTS, "more than {} results", MOST);

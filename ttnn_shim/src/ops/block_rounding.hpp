@@ -5,11 +5,8 @@
 
 namespace ttnn_shim {
 
-/// Says that the running kernel of this thread rounds the blocks of `output` itself: launch() leaves them as they are.
-void mark_blocks_rounded(const Tensor& output);
-/// Whether a kernel said so since forget_rounded_blocks().
-bool blocks_are_rounded(const Tensor& output);
-void forget_rounded_blocks();
+/// Rounds a block-float tensor.
+void round_blocks_of(const Tensor& tensor);
 
 /// Rounds the values [begin, begin + count) of a block-float tensor, whole blocks of rows that are multiples of 16 values.
 class BlockRounder {

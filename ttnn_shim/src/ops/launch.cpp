@@ -23,9 +23,6 @@ namespace ttnn_shim {
 
 namespace {
 
-thread_local uint64_t running_call = 0;
-thread_local std::optional<strategy::Pair> core_limit;  // {x, y} while a CoreLimit lives
-
 /// What a program may use of the machine, where that is not all.
 struct Room {
     std::optional<strategy::Pair> sub_core_grid;
@@ -314,7 +311,7 @@ void check_cache(const ClockState& clock, bool cached) {
 Event event_of(
     Device& machine, const Program& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const Priced& priced) {
     Event event;
-    event.call_id = running_call != 0 ? running_call : current_call();
+    event.call_id = current_call();
     event.call_op = current_op();
     event.op = strategy::name_of(program.op);
     event.name = operation_name(program, priced.factory);
@@ -431,16 +428,12 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
     return *given;
 }
 
-void block_round(const Tensor& tensor) {
-    const Shape& shape = tensor.logical_shape();
-    const size_t width = shape.rank() == 0 ? 1 : shape[-1];
-    if (tensor.logical_volume() == 0) {
-        return;
-    }
-    auto values = mutable_data<bfloat16>(tensor);
-    parallel_for(values.size() / width, 16384 / width + 1, [&](size_t begin, size_t end) {
-        round_blocks(tensor.dtype(), values.data() + begin * width, end - begin, width);
-    });
+/// The grid that the planner sees of a program's cores.
+std::optional<strategy::Pair> grid_of(const OptionalCores& cores) {
+    if (!cores || cores->empty()) return std::nullopt;
+    const CoreCoord box = cores->bounding_box().grid_size();
+    const auto count = static_cast<int64_t>(cores->num_cores()), x = static_cast<int64_t>(box.x), y = static_cast<int64_t>(box.y);
+    return count == x * y ? strategy::Pair{x, y} : strategy::Pair{count, 1};
 }
 
 }  // namespace
@@ -463,32 +456,21 @@ ProgramConstants::ProgramConstants(std::vector<double> values) { program_constan
 ProgramConstants::~ProgramConstants() { program_constants.clear(); }
 std::vector<double> take_program_constants() { return std::exchange(program_constants, {}); }
 
-CoreLimit::CoreLimit(const std::optional<CoreRangeSet>& cores) : before_(core_limit) {
-    if (!cores || cores->empty()) return;
-    const CoreCoord box = cores->bounding_box().grid_size();
-    const auto count = static_cast<int64_t>(cores->num_cores()), x = static_cast<int64_t>(box.x), y = static_cast<int64_t>(box.y);
-    core_limit = count == x * y ? strategy::Pair{x, y} : strategy::Pair{count, 1};
-}
-
-CoreLimit::~CoreLimit() { core_limit = before_; }
-
 strategy::OpConfig configuration(const Program& program, const std::vector<Tensor>& inputs, DataType dtype, const MemoryConfig& memory) {
     strategy::OpConfig config = describe(program, inputs, {});
     config.outputs.push_back(describe(dtype, memory));
     return config;
 }
 
-void set_call(uint64_t call_id) { running_call = call_id; }
-
 void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const Planned& planned) {
-    forget_rounded_blocks();
+    for (const Tensor& output : outputs) output.shim().buffer->set_blocks_rounded(false);
     if (kernel) {
         kernel(outputs, planned);
     }
     for (const Tensor& output : outputs) {
         ensure_values(output);
-        if (is_block_float(output.dtype()) && !blocks_are_rounded(output)) {
-            block_round(output);
+        if (is_block_float(output.dtype()) && !output.shim().buffer->blocks_rounded()) {
+            round_blocks_of(output);
         }
     }
 }
@@ -519,7 +501,7 @@ std::vector<Tensor> launch_on(
         outputs.push_back(output_tensor(device, output_specs[i], i < preallocated.size() ? preallocated[i] : OptionalTensor()));
     }
 
-    Room room{.sub_core_grid = core_limit, .l1_free_bytes = std::nullopt};
+    Room room{.sub_core_grid = grid_of(program.cores), .l1_free_bytes = std::nullopt};
     if (strategy::plan_depends_on_l1(program.op) && machine.allocator().allocated(BufferType::L1) > 0)
         room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
     const Planned planned = account(machine, program, inputs, output_specs, outputs, room);

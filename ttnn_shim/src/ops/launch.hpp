@@ -31,12 +31,15 @@ struct OpConfig;
 }
 
 using OptionalTensor = std::optional<Tensor>;
+using OptionalCores = std::optional<CoreRangeSet>;
 
 struct Program {
     strategy::Operation op;  ///< with its attributes
     std::optional<ttnn::ComputeKernelConfig> compute = std::nullopt;
     std::vector<TensorSpec> released = {};  ///< inputs that were freed before the launch (move): the planner sees them
     const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`'s name
+    /// The only cores it runs on (`sub_core_grids`): the planner sees a device of their bounding box, of one row when they do not fill it.
+    OptionalCores cores = std::nullopt;
 };
 
 /// What of the planned program decides values.
@@ -78,19 +81,6 @@ strategy::OpConfig configuration(const Program& program, const std::vector<Tenso
 
 /// A dimension counted from the front, as Shape's signed index.
 constexpr int32_t at(size_t index) { return static_cast<int32_t>(index); }
-
-/// While it lives, programs of this thread run on these cores only (`sub_core_grids`): the planner sees a device of their bounding box,
-/// of one row when they do not fill it. An empty optional changes nothing.
-class CoreLimit {
-public:
-    explicit CoreLimit(const std::optional<CoreRangeSet>& cores);
-    ~CoreLimit();
-    CoreLimit(const CoreLimit&) = delete;
-    CoreLimit& operator=(const CoreLimit&) = delete;
-
-private:
-    std::optional<strategy::Pair> before_;
-};
 
 /// One executed device program, for reports.
 struct Event {
@@ -170,8 +160,6 @@ private:
     std::unique_lock<std::mutex> lock_;
     EventLog* log_;
 };
-/// Host call that the next programs of this thread belong to; 0: the number of the outermost op (C++ programs).
-void set_call(uint64_t call_id);
 /// A grid of cores as an attribute: {x, y}.
 template <class Grid>
 strategy::Pair pair_of(const Grid& grid) {

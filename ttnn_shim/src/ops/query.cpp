@@ -70,7 +70,6 @@ QueryAnswer query(
             tensors.push_back(input.on_host ? make_host_tensor(input.spec, nullptr) : make_device_tensor(device.get(), input.spec));
         }
         const Call call(configuration, tensors, device.get());
-        const CoreLimit limit(call.has("sub_core_grids") ? call.core_range_set("sub_core_grids") : std::nullopt);
         const Result result = entry.invoke(call);
         for (const auto& tensor : result.tensors) {
             answer.outputs.push_back(tensor ? std::optional(tensor->tensor_spec()) : std::nullopt);

@@ -13,8 +13,13 @@ namespace ttnn_shim {
 
 namespace {
 
-thread_local std::string running_op;
-thread_local uint64_t running_number = 0;
+/// What this thread is doing, for messages and reports alone: no value, price or check depends on it.
+struct Running {
+    std::string op;
+    uint64_t number = 0;
+    uint64_t given = 0;  ///< by the host; 0: none
+};
+thread_local Running running;
 std::atomic<uint64_t> begun = uint64_t{1} << 32;  // clear of the numbers that hosts give with set_call
 
 std::atomic<bool> stacks_kept = false;
@@ -70,19 +75,20 @@ Error::Error(ErrorCode code, std::string op, std::string message, std::string hi
 void keep_stacks(bool keep) { stacks_kept = keep; }
 const std::vector<void*>& latest_stack() { return stack_of_latest; }
 
-const std::string& current_op() { return running_op; }
-uint64_t current_call() { return running_number; }
+const std::string& current_op() { return running.op; }
+uint64_t current_call() { return running.given != 0 ? running.given : running.number; }
+void set_call(uint64_t call_id) { running.given = call_id; }
 
-OpScope::OpScope(const char* name) : outermost_(running_op.empty()) {
+OpScope::OpScope(const char* name) : outermost_(running.op.empty()) {
     if (outermost_) {
-        running_op = name;
-        running_number = ++begun;
+        running.op = name;
+        running.number = ++begun;
     }
 }
 
 OpScope::~OpScope() {
     if (outermost_) {
-        running_op.clear();
+        running.op.clear();
     }
 }
 
@@ -109,6 +115,6 @@ void detail::fail_assert(const char* condition, const char* file, int line) {
         "this is a bug in ttnn_shim, please report it");
 }
 
-void fail(ErrorCode code, std::string message, std::string hint) { throw Error(code, running_op, std::move(message), std::move(hint)); }
+void fail(ErrorCode code, std::string message, std::string hint) { throw Error(code, running.op, std::move(message), std::move(hint)); }
 
 }  // namespace ttnn_shim

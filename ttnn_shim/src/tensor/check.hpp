@@ -48,10 +48,12 @@ std::string text(std::string_view format, const Arguments&... arguments) {
     return detail::text(format, {detail::written(arguments)...});
 }
 
-/// Name of the op that this thread is running ("ttnn.softmax"), for error messages; empty outside ops.
+/// Name of the op that this thread is running ("ttnn.softmax"), for error messages and reports; empty outside ops.
 const std::string& current_op();
-/// Number of that op, unlike that of any other outermost op of this process.
+/// Number of that op for reports: the one that the host gave, or one unlike that of any other outermost op of this process.
 uint64_t current_call();
+/// Host call that the next programs of this thread belong to; 0: they have the number of the outermost op (C++ programs).
+void set_call(uint64_t call_id);
 
 /// Names the running op for its lifetime. The outermost name wins: errors name the op that the user called.
 class OpScope {

@@ -69,6 +69,10 @@ public:
     /// Bytes for writing: made at the first call, copied first when another buffer shares them. Null in estimate mode.
     std::byte* writable();
 
+    /// Whether the kernel that wrote the values last rounded their blocks itself: its launch leaves them as they are.
+    bool blocks_rounded() const { return blocks_rounded_; }
+    void set_blocks_rounded(bool rounded) { blocks_rounded_ = rounded; }
+
 private:
     std::shared_ptr<MeshDevice> device_;
     std::shared_ptr<Buffer> place_;  ///< whose memory this is, when it is another's
@@ -78,6 +82,7 @@ private:
     uint64_t bytes_per_bank_ = 0;
     size_t value_bytes_ = 0;
     bool allocated_ = true;
+    bool blocks_rounded_ = false;
 };
 
 struct TensorAttributes {
@@ -86,6 +91,9 @@ struct TensorAttributes {
     uint64_t id;  ///< unique, for reports
 };
 
+/// Gives the memory of a tensor back; without `force` only when nobody but the caller, who has `own` references to it, and kept kernels
+/// refer to it. Nothing for an empty tensor.
+void deallocate(const std::shared_ptr<TensorAttributes>& tensor, bool force, long own);
 /// Throws Error(InvalidArgument) while a trace is captured: the host writes to the device, or reads from it. what: "Writes" or "Reads".
 void check_not_captured(const MeshDevice& device, const char* what);
 /// A host tensor; `values` may be null (no data).

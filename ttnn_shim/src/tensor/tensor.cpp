@@ -2,7 +2,6 @@
 #include "ttnn/tensor/tensor.hpp"
 
 #include "tensor/access.hpp"
-#include "tensor/door.hpp"
 
 namespace ttnn {
 
@@ -139,16 +138,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
     return make_view(*this, TensorSpec(shape, spec.tensor_layout()));
 }
 
-void Tensor::deallocate(bool force) {
-    if (!attributes_) {
-        return;
-    }
-    const TensorKeeper* keeper = is_on_device(*this) ? device()->shim().keeper() : nullptr;
-    const long kept = keeper == nullptr ? 0 : keeper->references(*attributes_);
-    if (force || (attributes_.use_count() <= 1 + ttnn_shim::DoorCopies::now() + kept && attributes_->buffer.use_count() == 1)) {
-        attributes_->buffer->release();
-    }
-}
+void Tensor::deallocate(bool force) { ttnn_shim::deallocate(attributes_, force, 1); }
 
 bool is_cpu_tensor(const Tensor& tensor) { return !is_on_device(tensor); }
 bool is_device_tensor(const Tensor& tensor) { return is_on_device(tensor); }
@@ -164,12 +154,12 @@ Tensor create_device_tensor(const TensorSpec& spec, MeshDevice* device, std::opt
 
 namespace ttnn_shim {
 
-namespace {
-thread_local long door_copies = 0;
+void deallocate(const std::shared_ptr<TensorAttributes>& tensor, bool force, long own) {
+    if (!tensor) return;
+    const auto& device = tensor->buffer->device();
+    const TensorKeeper* keeper = device ? device->shim().keeper() : nullptr;
+    const long kept = keeper == nullptr ? 0 : keeper->references(*tensor);
+    if (force || (tensor.use_count() <= own + kept && tensor->buffer.use_count() == 1)) tensor->buffer->release();
 }
-
-DoorCopies::DoorCopies(long copies) { door_copies = copies; }
-DoorCopies::~DoorCopies() { door_copies = 0; }
-long DoorCopies::now() { return door_copies; }
 
 }  // namespace ttnn_shim

@@ -25,6 +25,7 @@ struct Relayout {
     std::optional<Shape> padded;  ///< when larger than the layout asks for
     DataType dtype;
     MemoryConfig memory_config;
+    OptionalCores cores;
 };
 
 Tensor run(const Tensor& input, const Relayout& to) {
@@ -33,8 +34,9 @@ Tensor run(const Tensor& input, const Relayout& to) {
     if (to.padded) {
         spec = spec.with_padded_shape(*to.padded);
     }
-    return launch(
-        {.op = to.op, .name = to.name}, {input}, {spec}, [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); })[0];
+    return launch({.op = to.op, .name = to.name, .cores = to.cores}, {input}, {spec}, [=](std::span<const Tensor> outputs) {
+        copy_values(input, outputs[0]);
+    })[0];
 }
 
 /// Block floats have no row-major form: the program unpacks them to bfloat16, but only knows BFLOAT8_B.
@@ -113,7 +115,6 @@ Tensor tilize(
     bool use_low_perf, tt::tt_metal::Tile tile, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize");
     (void)use_low_perf;
-    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     SHIM_SUPPORTED(tile == tt::tt_metal::Tile(), "tilize supports 32x32 tiles");
     check_device_tensor(input_tensor, "input_tensor");
     if (input_tensor.logical_volume() == 0 && input_tensor.layout() == Layout::TILE) return input_tensor;
@@ -127,7 +128,7 @@ Tensor tilize(
     const DataType dtype = tilized_dtype(input_tensor, output_dtype);
     return run(
         input_tensor, {strategy::Tilize{}, "TilizeDeviceOperation", Layout::TILE, input_tensor.logical_shape(), std::nullopt, dtype,
-                       memory_config.value_or(input_tensor.memory_config())});
+                       memory_config.value_or(input_tensor.memory_config()), cores_of(use_multicore, sub_core_grids)});
 }
 
 Tensor tilize_with_val_padding(
@@ -136,7 +137,6 @@ Tensor tilize_with_val_padding(
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.tilize_with_val_padding");
     (void)pad_value;
-    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor");
     const DataType dtype = tilized_dtype(input_tensor, output_dtype);
     const MemoryConfig memory = memory_config.value_or(input_tensor.memory_config());
@@ -160,8 +160,9 @@ Tensor tilize_with_val_padding(
             output_padded_shape, input_tensor.logical_shape());
     }
     return run(
-        input_tensor, {strategy::TilizeWithValPadding{}, "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
-                       output_padded_shape, dtype, tilized_memory(input_tensor, memory, output_padded_shape)});
+        input_tensor,
+        {strategy::TilizeWithValPadding{}, "TilizeWithValPaddingDeviceOperation", Layout::TILE, input_tensor.logical_shape(),
+         output_padded_shape, dtype, tilized_memory(input_tensor, memory, output_padded_shape), cores_of(use_multicore, sub_core_grids)});
 }
 
 Tensor tilize_with_val_padding(
@@ -190,7 +191,6 @@ Tensor untilize(
     const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize");
-    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
     const MemoryConfig memory = memory_config.value_or(input_tensor.memory_config());
     SHIM_CHECK(
@@ -203,14 +203,13 @@ Tensor untilize(
         input_tensor.logical_shape());
     return run(
         input_tensor, {strategy::Untilize{}, "UntilizeDeviceOperation", Layout::ROW_MAJOR, input_tensor.logical_shape(), std::nullopt,
-                       dtype, memory_config.value_or(input_tensor.memory_config())});
+                       dtype, memory_config.value_or(input_tensor.memory_config()), cores_of(use_multicore, sub_core_grids)});
 }
 
 Tensor untilize_with_unpadding(
     const Tensor& input_tensor, const Shape& output_tensor_end, const std::optional<MemoryConfig>& memory_config, bool use_multicore,
     const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.untilize_with_unpadding");
-    const CoreLimit limit(cores_of(use_multicore, sub_core_grids));
     check_device_tensor(input_tensor, "input_tensor", Layout::TILE);
     Shape logical = output_tensor_end;
     SHIM_CHECK(
@@ -223,7 +222,8 @@ Tensor untilize_with_unpadding(
     return run(
         input_tensor,
         {strategy::UntilizeWithUnpadding{}, "UntilizeWithUnpaddingDeviceOperation", Layout::ROW_MAJOR, logical, std::nullopt,
-         untilized_dtype(input_tensor), unpadded_memory(input_tensor, logical, memory_config.value_or(input_tensor.memory_config()))});
+         untilized_dtype(input_tensor), unpadded_memory(input_tensor, logical, memory_config.value_or(input_tensor.memory_config())),
+         cores_of(use_multicore, sub_core_grids)});
 }
 
 }  // namespace ttnn
@@ -289,18 +289,22 @@ SHIM_OP("ttnn.to_layout", [](const arguments::to_layout& args) {
     return ttnn::to_layout(args.tensor, args.layout, args.dtype, args.memory_config, args.sub_core_grids, args.pad_value);
 });
 SHIM_OP("ttnn.tilize", [](const arguments::tilize& args) {
-    return ttnn::tilize(args.input_tensor, args.memory_config, args.dtype, args.use_multicore);
+    return ttnn::tilize(
+        args.input_tensor, args.memory_config, args.dtype, args.use_multicore, false, tt::tt_metal::Tile(), args.sub_core_grids);
 });
 SHIM_OP("ttnn.tilize_with_val_padding", [](const arguments::tilize_with_val_padding& args) {
     return ttnn::tilize_with_val_padding(
-        args.input_tensor, args.output_tensor_shape, pad_value_of(args.pad_value), args.memory_config, args.dtype, args.use_multicore);
+        args.input_tensor, args.output_tensor_shape, pad_value_of(args.pad_value), args.memory_config, args.dtype, args.use_multicore,
+        args.sub_core_grids);
 });
 SHIM_OP("ttnn.tilize_with_zero_padding", [](const arguments::tilize_with_zero_padding& args) {
-    return ttnn::tilize_with_zero_padding(args.input_tensor, args.memory_config, args.output_dtype, args.use_multicore);
+    return ttnn::tilize_with_zero_padding(
+        args.input_tensor, args.memory_config, args.output_dtype, args.use_multicore, args.sub_core_grids);
 });
 SHIM_OP("ttnn.untilize", [](const arguments::untilize& args) {
-    return ttnn::untilize(args.input_tensor, args.memory_config, args.use_multicore);
+    return ttnn::untilize(args.input_tensor, args.memory_config, args.use_multicore, args.sub_core_grids);
 });
 SHIM_OP("ttnn.untilize_with_unpadding", [](const arguments::untilize_with_unpadding& args) {
-    return ttnn::untilize_with_unpadding(args.input_tensor, args.output_tensor_end, args.memory_config, args.use_multicore);
+    return ttnn::untilize_with_unpadding(
+        args.input_tensor, args.output_tensor_end, args.memory_config, args.use_multicore, args.sub_core_grids);
 });

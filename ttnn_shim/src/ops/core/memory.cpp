@@ -4,7 +4,6 @@
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
 #include "ops/trace_values.hpp"
-#include "tensor/door.hpp"
 #include "ttnn/core.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
@@ -312,10 +311,7 @@ SHIM_OP("ttnn.reshard", [](const arguments::reshard& args) {
 SHIM_OP("ttnn.to_device", [](const arguments::to_device& args) { return ttnn::to_device(args.tensor, args.device, args.memory_config); });
 SHIM_OP("ttnn.from_device", [](const arguments::from_device& args) { return ttnn::from_device(args.tensor); });
 SHIM_OP("ttnn.deallocate", [](const arguments::deallocate& args) {
-    // Beside `tensor` the caller's handle, the call's list of inputs and its arguments refer to the tensor.
-    const DoorCopies own(3);
-    Tensor tensor = args.tensor;
-    tensor.deallocate(args.force);
+    deallocate(args.tensor.shim_pointer(), args.force, 3);  // the caller's handle, the call's list of inputs, its arguments
 });
 SHIM_OP("ttnn.clone", [](const arguments::clone& args) {
     return ttnn::clone(args.input, args.dtype, args.memory_config, args.compute_kernel_config);

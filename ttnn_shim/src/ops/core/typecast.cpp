@@ -14,7 +14,6 @@ Tensor typecast(
     const Tensor& input, const DataType& output_dtype, const std::optional<MemoryConfig>& memory_config,
     const std::optional<Tensor>& optional_output_tensor, const std::optional<CoreRangeSet>& sub_core_grids) {
     OpScope scope("ttnn.typecast");
-    const CoreLimit limit(sub_core_grids);
     if (!is_on_device(input)) return to_dtype(input, output_dtype);  // as TT-NN: on the host it is a conversion
     check_device_tensor(input, "input_tensor");
     SHIM_CHECK(
@@ -34,8 +33,9 @@ Tensor typecast(
             output_dtype);
     }
     return launch(
-        {.op = strategy::Typecast{}, .name = "TypecastDeviceOperation"}, {input}, {spec_like(input, output_dtype, memory_config)},
-        [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); }, {optional_output_tensor})[0];
+        {.op = strategy::Typecast{}, .name = "TypecastDeviceOperation", .cores = sub_core_grids}, {input},
+        {spec_like(input, output_dtype, memory_config)}, [=](std::span<const Tensor> outputs) { copy_values(input, outputs[0]); },
+        {optional_output_tensor})[0];
 }
 
 Tensor typecast(

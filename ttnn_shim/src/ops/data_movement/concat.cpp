@@ -122,7 +122,6 @@ namespace ttnn {
 Tensor concat(
     const std::vector<Tensor>& given, int dim, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
     unsigned int groups, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.concat");
     SHIM_CHECK(!given.empty(), "tensors: expected at least one tensor");
     for (const Tensor& tensor : given) check_device_tensor(tensor, "tensors");
@@ -159,7 +158,7 @@ Tensor concat(
             "tensors: padded rows in pieces cannot be joined end to end, got shape {} in {}", tensor.logical_shape(),
             tensor.memory_config());
     }
-    if (joined.by_sticks && groups == 1 && !native) return as_tiles(concat(as_sticks(tensors), dim, memory_config));
+    if (joined.by_sticks && groups == 1 && !native) return as_tiles(concat(as_sticks(tensors), dim, memory_config, std::nullopt, 1, grids));
     for (const Tensor& tensor : tensors)
         SHIM_CHECK(tensor.dtype() == first.dtype(), "tensors: expected the same dtype, got {} and {}", first.dtype(), tensor.dtype());
     if (own.is_sharded()) check_shards(tensors, axis);
@@ -167,12 +166,12 @@ Tensor concat(
     if (ragged && shape.rank() == 1) {
         std::vector<Tensor> raised;
         for (const Tensor& tensor : tensors) raised.push_back(unsqueeze(tensor, 0));
-        return squeeze(concat(raised, 1, memory_config), 0);
+        return squeeze(concat(raised, 1, memory_config, std::nullopt, 1, grids), 0);
     }
     if (ragged && !own.is_sharded() && total > 0) {
         std::vector<Tensor> turned;
         for (const Tensor& tensor : tensors) turned.push_back(ttnn::transpose(tensor, -2, -1));
-        return ttnn::transpose(concat(turned, -2, memory_config), -2, -1, memory);
+        return ttnn::transpose(concat(turned, -2, memory_config, std::nullopt, 1, grids), -2, -1, memory);
     }
     for (const Tensor& tensor : tensors) {
         SHIM_CHECK(
@@ -186,13 +185,13 @@ Tensor concat(
     if (own.is_sharded() && !memory.is_sharded() && !joins_shards && groups == 1 && total > 0 && shape.volume() > 0) {  // laid out first
         std::vector<Tensor> spread;
         for (const Tensor& tensor : tensors) spread.push_back(ttnn::to_memory_config(tensor, MemoryConfig(memory.buffer_type())));
-        return concat(spread, dim, memory_config);
+        return concat(spread, dim, memory_config, std::nullopt, 1, grids);
     }
     auto extents = extents_of(shape);
     extents[axis] = static_cast<uint32_t>(total);
     const Shape result = shape_of(extents);
     return launch(
-        {.op = strategy::Concat{.dim = axis}}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
+        {.op = strategy::Concat{.dim = axis}, .cores = grids}, tensors, {make_spec(result, first.dtype(), first.layout(), memory)},
         [=](std::span<const Tensor> outputs) { join(tensors, axis, groups, outputs[0]); })[0];
 }
 
@@ -212,6 +211,6 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim) {
 }  // namespace ttnn
 
 SHIM_OP("ttnn.concat", [](const arguments::concat& args) {
-    return ttnn::concat(args.tensors, args.dim, args.memory_config, args.output_tensor, args.groups);
+    return ttnn::concat(args.tensors, args.dim, args.memory_config, args.output_tensor, args.groups, args.sub_core_grids);
 });
 SHIM_OP("ttnn.stack", [](const arguments::stack& args) { return ttnn::stack(args.input_tensors, args.dim); });

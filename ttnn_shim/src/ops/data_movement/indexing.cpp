@@ -69,7 +69,7 @@ T reduced_value(Reduce reduce, T old, T value) {
 
 Tensor scattered(
     const char* op_name, const Tensor& input, int32_t dim, const Tensor& index, const Tensor& source,
-    const std::optional<MemoryConfig>& memory_config, Reduce reduce) {
+    const std::optional<MemoryConfig>& memory_config, Reduce reduce, const OptionalCores& cores) {
     check_device_tensor(input, "input");
     SHIM_CHECK(!input.memory_config().is_sharded(), "input: sharded tensors are not supported, got {}", input.memory_config());
     OpScope scope(op_name);
@@ -96,7 +96,7 @@ Tensor scattered(
     // TT-NN scatters rows: padded block floats end as it untilized them.
     const DataType dtype = inside && is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
     return launch(
-        {.op = strategy::Scatter{.dim = axis}, .name = "ScatterDeviceOperation"}, {input, index, source},
+        {.op = strategy::Scatter{.dim = axis}, .name = "ScatterDeviceOperation", .cores = cores}, {input, index, source},
         {spec_like(input, dtype, memory_config)}, [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
             const uint64_t step = strides_of(shape)[axis];
@@ -138,7 +138,6 @@ namespace ttnn {
 Tensor gather(
     const Tensor& input, int8_t dim, const Tensor& index, bool, const std::optional<MemoryConfig>& memory_config,
     std::optional<Tensor> output, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.gather");
     check_device_tensor(input, "input");
     const Shape& shape = input.logical_shape();
@@ -154,7 +153,7 @@ Tensor gather(
     SHIM_CHECK(index.layout() == input.layout(), "index: expected layout {} as the input's, got {}", input.layout(), index.layout());
     const Shape& is = index.logical_shape();
     return launch(
-        {.op = strategy::Gather{.dim = axis}, .name = "GatherDeviceOperation"}, {input, index},
+        {.op = strategy::Gather{.dim = axis}, .name = "GatherDeviceOperation", .cores = grids}, {input, index},
         {make_spec(is, input.dtype(), input.layout(), output ? output->memory_config() : memory_config.value_or(input.memory_config()))},
         [=](std::span<const Tensor> outputs) {
             const auto picks = indices_of(index, shape[at(axis)], "index");
@@ -172,16 +171,14 @@ Tensor gather(
 Tensor scatter(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
     const std::optional<std::string>& reduction, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.scatter");
-    return scattered("ttnn.scatter", input, dim, index, source, memory_config, parse_reduce(reduction));
+    return scattered("ttnn.scatter", input, dim, index, source, memory_config, parse_reduce(reduction), grids);
 }
 Tensor scatter_add(
     const Tensor& input, const int32_t& dim, const Tensor& index, const Tensor& source, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.scatter_add");
-    return scattered("ttnn.scatter_add", input, dim, index, source, memory_config, Reduce::Add);
+    return scattered("ttnn.scatter_add", input, dim, index, source, memory_config, Reduce::Add, grids);
 }
 
 Tensor indexed_fill(
@@ -251,13 +248,14 @@ Tensor index_fill(
 }  // namespace ttnn
 
 SHIM_OP("ttnn.gather", [](const arguments::gather& args) {
-    return ttnn::gather(args.input, static_cast<int8_t>(args.dim), args.index, args.sparse_grad, args.memory_config, args.out);
+    return ttnn::gather(
+        args.input, static_cast<int8_t>(args.dim), args.index, args.sparse_grad, args.memory_config, args.out, args.sub_core_grids);
 });
 SHIM_OP("ttnn.scatter", [](const arguments::scatter& args) {
-    return ttnn::scatter(args.input, args.dim, args.index, args.src, args.memory_config, args.reduce);
+    return ttnn::scatter(args.input, args.dim, args.index, args.src, args.memory_config, args.reduce, args.sub_core_grids);
 });
 SHIM_OP("ttnn.scatter_add", [](const arguments::scatter_add& args) {
-    return ttnn::scatter_add(args.input, args.dim, args.index, args.src, args.memory_config);
+    return ttnn::scatter_add(args.input, args.dim, args.index, args.src, args.memory_config, args.sub_core_grids);
 });
 SHIM_OP("ttnn.indexed_fill", [](const arguments::indexed_fill& args) {
     return ttnn::indexed_fill(args.batch_id, args.input_tensor_a, args.input_tensor_b, args.memory_config, args.dim);

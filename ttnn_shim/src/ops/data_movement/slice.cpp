@@ -128,7 +128,8 @@ Tensor sliced_on_host(const Tensor& input, const Bounds& b, bool whole) {
 }
 
 Tensor sliced(
-    const Tensor& input, const Bounds& given, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output) {
+    const Tensor& input, const Bounds& given, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
+    const OptionalCores& cores) {
     OpScope scope("ttnn.slice");
     const Shape& shape = input.logical_shape();
     const size_t rank = shape.rank();
@@ -152,7 +153,7 @@ Tensor sliced(
     };
     const auto delivered = [&](const Tensor& from) {
         const Tensor placed = ttnn::to_memory_config(from, resolved(from));
-        const Tensor final = ttnn::to_layout(placed, input.layout());
+        const Tensor final = ttnn::to_layout(placed, input.layout(), std::nullopt, std::nullopt, cores);
         return output ? ttnn::copy(final, *output) : final;
     };
     if (whole) return delivered(input);
@@ -169,7 +170,7 @@ Tensor sliced(
     if (gather || scatter || unknown) {
         const MemoryConfig between(BufferType::L1);
         const Tensor source = gather ? ttnn::to_memory_config(input, between) : input;
-        const Tensor part = sliced(source, given, between, std::nullopt);
+        const Tensor part = sliced(source, given, between, std::nullopt, cores);
         return ttnn::to_memory_config(part, resolved(part), std::nullopt, output);
     }
 
@@ -177,7 +178,7 @@ Tensor sliced(
         !stepped || input.layout() != Layout::TILE || !is_block_float(input.dtype()), "steps: a strided slice of {} is not supported",
         input.dtype());
     const bool untilized = by_rows && input.layout() == Layout::TILE;  // TT-NN slices inside tiles by way of row-major
-    const Tensor source = untilized ? ttnn::to_layout(input, Layout::ROW_MAJOR, std::nullopt, asked) : input;
+    const Tensor source = untilized ? ttnn::to_layout(input, Layout::ROW_MAJOR, std::nullopt, asked, cores) : input;
     if (result.volume() == 0) {  // no program runs
         if (output) return *output;
         return empty_tensor(
@@ -195,7 +196,7 @@ Tensor sliced(
         "input_tensor: rows of height shards must be in L1, got {}", source.memory_config());
     const Cut cut(shape, b);
     const Tensor part = launch(
-        {.op = strategy::Slice{.begins = b.begins, .ends = b.ends, .step = b.steps}}, {source},
+        {.op = strategy::Slice{.begins = b.begins, .ends = b.ends, .step = b.steps}, .cores = cores}, {source},
         {make_spec(result, source.dtype(), source.layout(), untilized || !output ? resolved(source) : output->memory_config())},
         [=](std::span<const Tensor> outputs) { cut.copy(source, mutable_raw_data(outputs[0]), result.volume()); },
         {untilized ? std::nullopt : output})[0];
@@ -219,8 +220,8 @@ Tensor slice(
     const Tensor& input, ttsl::Span<const T> begins, ttsl::Span<const T> ends, ttsl::Span<const T> step,
     const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, const std::optional<float>&,
     const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
-    return sliced(input, {{begins.begin(), begins.end()}, {ends.begin(), ends.end()}, {step.begin(), step.end()}}, memory_config, output);
+    return sliced(
+        input, {{begins.begin(), begins.end()}, {ends.begin(), ends.end()}, {step.begin(), step.end()}}, memory_config, output, grids);
 }
 template Tensor slice<int32_t>(
     const Tensor&, ttsl::Span<const int32_t>, ttsl::Span<const int32_t>, ttsl::Span<const int32_t>, const std::optional<MemoryConfig>&,
@@ -234,11 +235,10 @@ Tensor slice(
     const Tensor& input, const Tensor& starts, const Tensor& ends, const std::optional<ttsl::SmallVector<T>>& step,
     const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, const std::optional<float>&,
     const std::optional<uint32_t>&, const std::optional<uint32_t>&, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.slice");
     std::vector<int64_t> steps(input.logical_shape().rank(), 1);
     if (step) steps.assign(step->begin(), step->end());
-    return sliced(input, {values_of(starts), values_of(ends), steps}, memory_config, output);
+    return sliced(input, {values_of(starts), values_of(ends), steps}, memory_config, output, grids);
 }
 template Tensor slice<int32_t>(
     const Tensor&, const Tensor&, const Tensor&, const std::optional<ttsl::SmallVector<int32_t>>&, const std::optional<MemoryConfig>&,
@@ -311,12 +311,13 @@ Tensor call_slice(const arguments::slice& args) {
             for (size_t i = 0; i < share.ends.size(); ++i) {
                 if (i != axis) share.begins[i] = 0, share.ends[i] = input.logical_shape()[at(i)];
             }
-            return sliced(input, share, memory_config, output);
+            return sliced(input, share, memory_config, output, args.sub_core_grids);
         }
-        return sliced(input, {values_of(*first), values_of(*last), step}, memory_config, output);
+        return sliced(input, {values_of(*first), values_of(*last), step}, memory_config, output, args.sub_core_grids);
     }
     return sliced(
-        input, {wide(std::get<std::vector<int32_t>>(*starts)), wide(std::get<std::vector<int32_t>>(*ends)), step}, memory_config, output);
+        input, {wide(std::get<std::vector<int32_t>>(*starts)), wide(std::get<std::vector<int32_t>>(*ends)), step}, memory_config, output,
+        args.sub_core_grids);
 }
 
 }  // namespace

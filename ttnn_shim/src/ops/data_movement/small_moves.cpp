@@ -74,7 +74,8 @@ Tensor plus_one(const arguments::plus_one& args) {
         input.dtype());
     const bool skip = args.skip_negative_entries && input.dtype() == DataType::INT32;
     return launch(
-        {.op = strategy::Unary{.ops = {"ADD_UNARY_SFPU"}}, .name = "PlusOneDeviceOperation"}, {input}, {input.tensor_spec()},
+        {.op = strategy::Unary{.ops = {"ADD_UNARY_SFPU"}}, .name = "PlusOneDeviceOperation", .cores = args.sub_core_grids}, {input},
+        {input.tensor_spec()},
         [=](std::span<const Tensor> outputs) {
             auto values = load_i64(input);
             for (int64_t& value : values) value += skip && value < 0 ? 0 : 1;
@@ -308,7 +309,6 @@ Tensor fill_ones_rm(
 namespace ttnn::operations::experimental {
 
 Tensor plus_one(const Tensor& input, const std::optional<CoreRangeSet>& sub_core_grids, bool skip_negative_entries) {
-    const CoreLimit cores(sub_core_grids);
     return ::plus_one({.input_tensor = input, .sub_core_grids = sub_core_grids, .skip_negative_entries = skip_negative_entries});
 }
 

@@ -306,7 +306,6 @@ void write_padded(const Tensor& input, const Shape& result, const std::vector<in
 Tensor pad(
     const Tensor& input, const ttsl::SmallVector<operations::data_movement::PadSpecDim>& padding, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.pad");
     if (!is_on_device(input) && input.layout() == Layout::TILE) {  // TT-NN leaves tiles on the host as they are
         for (const auto& side : padding) SHIM_CHECK(side.before_elements == 0, "padding: tiles take no padding in front");
@@ -359,20 +358,25 @@ Tensor pad(
     const auto write = [=](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
         const ProgramConstants compiled({value});
-        return launch({.op = strategy::Pad{.padding = flat}}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
+        return launch(
+            {.op = strategy::Pad{.padding = flat}, .cores = grids}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
     };
     if (!tiled || input.memory_config().is_sharded() || memory.is_sharded()) return padding_program(input, input.dtype());
     // Padding inside tiles is overwritten in place; whole tiles are added after that. Block floats pass through bfloat16 each time.
     const DataType dtype = is_block_float(input.dtype()) ? DataType::BFLOAT16 : input.dtype();
-    const auto unpacked = [&](const Tensor& tensor) { return tensor.dtype() == dtype ? tensor : ttnn::typecast(tensor, dtype); };
-    const auto packed = [&](const Tensor& tensor) { return input.dtype() == dtype ? tensor : ttnn::typecast(tensor, input.dtype()); };
+    const auto unpacked = [&](const Tensor& tensor) {
+        return tensor.dtype() == dtype ? tensor : ttnn::typecast(tensor, dtype, std::nullopt, std::nullopt, grids);
+    };
+    const auto packed = [&](const Tensor& tensor) {
+        return input.dtype() == dtype ? tensor : ttnn::typecast(tensor, input.dtype(), std::nullopt, std::nullopt, grids);
+    };
     Tensor current = input;
     if (input.logical_shape() != input.padded_shape()) {
         const Tensor source = unpacked(input);
         const Shape& filled = inside ? result : shape;
         const TensorSpec spec = make_spec(filled, dtype, Layout::TILE, source.memory_config());
         current = packed(launch(
-            {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {source}, {spec},
+            {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation", .cores = grids}, {source}, {spec},
             [=](std::span<const Tensor> outputs) {
                 if (inside) write(outputs);
             },
@@ -495,7 +499,7 @@ namespace {
 
 Tensor call_pad(const arguments::pad& args) {
     const Tensor& input = args.input_tensor;
-    if (args.padding) return ttnn::pad(input, *args.padding, args.value, true, args.memory_config);
+    if (args.padding) return ttnn::pad(input, *args.padding, args.value, true, args.memory_config, args.sub_core_grids);
     const auto &extents = args.output_padded_shape, &start = args.input_tensor_start;
     const Shape& shape = input.logical_shape();
     SHIM_CHECK(
@@ -508,7 +512,7 @@ Tensor call_pad(const arguments::pad& args) {
             uint64_t{start[i]} + shape[at(i)], extents[i]);
         pairs.push_back({start[i], extents[i] - start[i] - shape[at(i)]});
     }
-    return ttnn::pad(input, pairs, args.value, true, args.memory_config);
+    return ttnn::pad(input, pairs, args.value, true, args.memory_config, args.sub_core_grids);
 }
 
 Tensor call_roll(const arguments::roll& args) {
@@ -544,7 +548,6 @@ namespace ttnn {
 Tensor pad(
     const Tensor& input, const std::array<uint32_t, 4>& padded, const std::array<uint32_t, 4>& start, float value, bool,
     const std::optional<MemoryConfig>& memory_config, const std::optional<CoreRangeSet>& sub_core_grids) {
-    const CoreLimit cores(sub_core_grids);
     return ::call_pad(
         {.input_tensor = input,
          .output_padded_shape = {padded.begin(), padded.end()},

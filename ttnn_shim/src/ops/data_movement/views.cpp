@@ -126,7 +126,7 @@ bool keeps_rows(const Tensor& tensor, const std::vector<uint32_t>& extents) {
            extents.back() == shape[-1] && shape_of(extents).volume() == shape.volume();
 }
 
-Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config) {
+Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config, const OptionalCores& cores) {
     OpScope scope("ttnn.reshape");
     SHIM_CHECK(
         volume_of(shape) == tensor.logical_volume(), "shape: {} holds {} values, the tensor {} holds {}", shape, volume_of(shape),
@@ -147,7 +147,8 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
         "input_tensor: a reshape that moves values takes BFLOAT16, FLOAT32, UINT32, INT32 or block floats, got {}", tensor.dtype());
     const auto one_program = [&](const Tensor& from, const MemoryConfig& to) {
         return launch(
-            {.op = strategy::Reshape{}, .name = "ReshapeViewDeviceOperation"}, {from}, {make_spec(shape, from.dtype(), from.layout(), to)},
+            {.op = strategy::Reshape{}, .name = "ReshapeViewDeviceOperation", .cores = cores}, {from},
+            {make_spec(shape, from.dtype(), from.layout(), to)},
             [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(from.shim().buffer->values()); })[0];
     };
     const auto interleaved = [](const MemoryConfig& config) { return MemoryConfig(config.buffer_type()); };
@@ -159,14 +160,15 @@ Tensor reshaped(const Tensor& tensor, const Shape& shape, const std::optional<Me
     }
     // Rows, and block floats (which pass through bfloat16), are interleaved in between.
     Tensor result = own.is_sharded() ? ttnn::sharded_to_interleaved(tensor, interleaved(own)) : tensor;
-    const Tensor source = packed ? ttnn::typecast(result, DataType::BFLOAT16) : result;  // TT-NN holds it until the result is packed again
+    const Tensor source = packed ? ttnn::typecast(result, DataType::BFLOAT16, std::nullopt, std::nullopt, cores)
+                                 : result;  // TT-NN holds it until the result is packed again
     result = one_program(source, sharded ? interleaved(memory) : memory);
     if (packed) {
         if (shape != result.padded_shape())
             launch(  // in place
-                {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation"}, {result}, {result.tensor_spec()},
+                {.op = strategy::FillPad{}, .name = "FillPadDeviceOperation", .cores = cores}, {result}, {result.tensor_spec()},
                 [](std::span<const Tensor>) {}, {result});
-        result = ttnn::typecast(result, tensor.dtype());
+        result = ttnn::typecast(result, tensor.dtype(), std::nullopt, std::nullopt, cores);
     }
     return target.is_sharded() ? ttnn::interleaved_to_sharded(result, target) : result;
 }
@@ -222,23 +224,20 @@ namespace ttnn {
 Tensor reshape(
     const Tensor& tensor, const Shape& shape, const std::optional<MemoryConfig>& memory_config, const std::optional<PadValue>&,
     TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
-    const CoreLimit limit(grids);
-    return reshaped(tensor, shape, memory_config);
+    return reshaped(tensor, shape, memory_config, grids);
 }
 Tensor reshape(
     const Tensor& tensor, const Shape& logical_shape, const Shape& padded_shape, const std::optional<MemoryConfig>& memory_config,
     const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.reshape");
-    if (logical_shape.volume() == tensor.logical_volume()) return reshaped(tensor, logical_shape, memory_config);
+    if (logical_shape.volume() == tensor.logical_volume()) return reshaped(tensor, logical_shape, memory_config, grids);
     return with_other_values(tensor, logical_shape, padded_shape, memory_config);
 }
 Tensor reshape(
     const Tensor& tensor, ttsl::Span<const int32_t> shape_vector, const std::optional<MemoryConfig>& memory_config,
     const std::optional<PadValue>&, TileReshapeMapMode, const std::optional<CoreRangeSet>& grids, bool) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.reshape");
-    return reshaped(tensor, resolve_shape(shape_vector, tensor.logical_volume()), memory_config);
+    return reshaped(tensor, resolve_shape(shape_vector, tensor.logical_volume()), memory_config, grids);
 }
 
 Tensor view(const Tensor& tensor, const Shape& shape) {
@@ -312,9 +311,12 @@ namespace {
 Tensor call_reshape(const arguments::reshape& args) {
     const Tensor input = args.input_tensor;
     const auto memory_config = args.memory_config;
-    if (args.logical_shape && args.padded_shape) return ttnn::reshape(input, *args.logical_shape, *args.padded_shape, memory_config);
+    const auto& cores = args.sub_core_grids;
+    if (args.logical_shape && args.padded_shape)
+        return ttnn::reshape(
+            input, *args.logical_shape, *args.padded_shape, memory_config, std::nullopt, ttnn::TileReshapeMapMode::CACHE, cores);
     SHIM_CHECK(args.shape.has_value(), "missing argument 'shape'");
-    return ttnn::reshape(input, std::span<const int32_t>(*args.shape), memory_config);
+    return ttnn::reshape(input, std::span<const int32_t>(*args.shape), memory_config, std::nullopt, ttnn::TileReshapeMapMode::CACHE, cores);
 }
 }  // namespace
 

@@ -27,103 +27,103 @@ using OptionalDtype = std::optional<const DataType>;
 namespace {
 std::optional<DataType> plain(const OptionalDtype& dtype) { return dtype ? std::optional<DataType>(*dtype) : std::nullopt; }
 
-/// The cores of a call: those of `sub_core_grids`. The simulated chip is one sub-device, 0.
-struct Limits : CoreLimit {
-    Limits(const OptionalGrids& grids, const OptionalSubDevice& sub_device) : CoreLimit(grids) {
-        SHIM_SUPPORTED(!sub_device || **sub_device == 0, "sub_device_id: the simulated device has sub-device 0 only");
-    }
-};
+void check_sub_device(const OptionalSubDevice& sub_device) {
+    SHIM_SUPPORTED(!sub_device || **sub_device == 0, "sub_device_id: the simulated device has sub-device 0 only");
+}
+
+// What the functions below call: compiled once, not in each of them.
+#define REST                                                                                                                \
+    BinaryOpType type, const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, \
+        Activations post, Activations left, Activations right, const OptionalGrids &grids, const OptionalSubDevice &sub_device
+#define FORWARD type, dtype, memory_config, output, post, left, right, grids, sub_device
+Tensor run_any(const char* name, const Operand& a, const Operand& b, REST) {
+    check_sub_device(sub_device);
+    return binary_op(name, a, b, type, {plain(dtype), memory_config, output, post, left, right, grids});
+}
+Tensor run(const char* name, const Tensor& a, const Tensor& b, REST) { return run_any(name, a, b, FORWARD); }
+Tensor run(const char* name, const Tensor& a, const Scalar& b, REST) { return run_any(name, a, b, FORWARD); }
+Tensor run(const char* name, const Scalar& a, const Tensor& b, REST) { return run_any(name, a, b, FORWARD); }
+#undef REST
+#undef FORWARD
 }  // namespace
 
 #define MIDDLE                                                                                                             \
     const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, Activations post, \
         Activations left, Activations right
-#define OPTIONS {plain(dtype), memory_config, output, post, left, right}
+#define OPTIONS dtype, memory_config, output, post, left, right, std::nullopt, std::nullopt
+#define OPTIONS_ON dtype, memory_config, output, post, left, right, grids, sub_device
 #define GRIDS const OptionalGrids &grids, const OptionalSubDevice &sub_device
 
 #define DEFINE(name, TYPE, PYTHON)                                                             \
     Tensor name(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
-        const Limits limits(grids, sub_device);                                                \
-        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+        return run("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS_ON);                      \
     }                                                                                          \
     Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&, GRIDS) { \
-        const Limits limits(grids, sub_device);                                                \
-        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+        return run("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS_ON);                      \
     }                                                                                          \
     Tensor name(ScalarVariant a, const Tensor& b, MIDDLE, const std::optional<bool>&, GRIDS) { \
-        const Limits limits(grids, sub_device);                                                \
-        return binary_op("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS);                   \
+        return run("ttnn." PYTHON, a, b, BinaryOpType::TYPE, OPTIONS_ON);                      \
     }
 TTNN_BINARY_ARITHMETIC(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                  \
-    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) {          \
-        const Limits limits(grids, sub_device);                             \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); \
-    }                                                                       \
-    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) {          \
-        const Limits limits(grids, sub_device);                             \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); \
-    }
+#define DEFINE(name, TYPE)                                                                                                            \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE, GRIDS) { return run("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS_ON); } \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS) { return run("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS_ON); }
 TTNN_BINARY_GENERAL(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                        \
-    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
-    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+#define DEFINE(name, TYPE)                                                                                                  \
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return run("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); } \
+    Tensor name(const Tensor& a, ScalarVariant b, MIDDLE) { return run("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
 TTNN_BINARY_SHORT(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE) \
-    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
+    Tensor name(const Tensor& a, const Tensor& b, MIDDLE) { return run("ttnn." #name, a, b, BinaryOpType::TYPE, OPTIONS); }
 TTNN_BINARY_INTEGER(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                                            \
-    Tensor name(                                                                                                                      \
-        const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post, \
-        Activations left, Activations right, GRIDS) {                                                                                 \
-        const Limits limits(grids, sub_device);                                                                                       \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});          \
-    }                                                                                                                                 \
-    Tensor name(                                                                                                                      \
-        const Tensor& a, int32_t b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post,       \
-        Activations left, Activations right, GRIDS) {                                                                                 \
-        const Limits limits(grids, sub_device);                                                                                       \
-        return binary_op("ttnn." #name, a, Scalar(b), BinaryOpType::TYPE, {std::nullopt, memory_config, output, post, left, right});  \
+#define DEFINE(name, TYPE)                                                                                                               \
+    Tensor name(                                                                                                                         \
+        const Tensor& a, const Tensor& b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post,    \
+        Activations left, Activations right, GRIDS) {                                                                                    \
+        return run("ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, memory_config, output, post, left, right, grids, sub_device);  \
+    }                                                                                                                                    \
+    Tensor name(                                                                                                                         \
+        const Tensor& a, int32_t b, const OptionalMemory& memory_config, const std::optional<Tensor>& output, Activations post,          \
+        Activations left, Activations right, GRIDS) {                                                                                    \
+        return run(                                                                                                                      \
+            "ttnn." #name, a, Scalar(b), BinaryOpType::TYPE, std::nullopt, memory_config, output, post, left, right, grids, sub_device); \
     }
 TTNN_BINARY_BITWISE(DEFINE)
 #undef DEFINE
 #define DEFINE(name, TYPE)                                                                                                             \
     Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
-        const Limits limits(grids, sub_device);                                                                                        \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
+        return run("ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, std::nullopt, a, post, left, right, grids, sub_device);      \
     }                                                                                                                                  \
     Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, std::optional<bool>, GRIDS) { \
-        const Limits limits(grids, sub_device);                                                                                        \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right});                 \
+        return run("ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, std::nullopt, a, post, left, right, grids, sub_device);      \
     }
 TTNN_BINARY_INPLACE_FAST(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                                             \
-    Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, GRIDS) {      \
-        const Limits limits(grids, sub_device);                                                                        \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
-    }                                                                                                                  \
-    Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, GRIDS) {      \
-        const Limits limits(grids, sub_device);                                                                        \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {std::nullopt, std::nullopt, a, post, left, right}); \
+#define DEFINE(name, TYPE)                                                                                                        \
+    Tensor name(const Tensor& a, const Tensor& b, Activations post, Activations left, Activations right, GRIDS) {                 \
+        return run("ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, std::nullopt, a, post, left, right, grids, sub_device); \
+    }                                                                                                                             \
+    Tensor name(const Tensor& a, ScalarVariant b, Activations post, Activations left, Activations right, GRIDS) {                 \
+        return run("ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, std::nullopt, a, post, left, right, grids, sub_device); \
     }
 TTNN_BINARY_INPLACE(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE)                                                                           \
-    Tensor name(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) {             \
-        return binary_op("ttnn." #name, a, b, BinaryOpType::TYPE, {.memory_config = memory_config}); \
+#define DEFINE(name, TYPE)                                                                                                               \
+    Tensor name(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) {                                                 \
+        return run(                                                                                                                      \
+            "ttnn." #name, a, b, BinaryOpType::TYPE, std::nullopt, memory_config, std::nullopt, {}, {}, {}, std::nullopt, std::nullopt); \
     }
 TTNN_BINARY_PLAIN(DEFINE)
 #undef DEFINE
 // scalar op tensor: the mirrored comparison
-#define MIRROR(name, TYPE)                                                                                                                \
-    Tensor name(                                                                                                                          \
-        float a, const Tensor& b, const OptionalDtype& dtype, const OptionalMemory& memory_config, const std::optional<Tensor>& output) { \
-        return binary_op("ttnn." #name, Scalar(a), b, BinaryOpType::TYPE, {plain(dtype), memory_config, output});                         \
+#define MIRROR(name, TYPE)                                                                                                                 \
+    Tensor name(                                                                                                                           \
+        float a, const Tensor& b, const OptionalDtype& dtype, const OptionalMemory& memory_config, const std::optional<Tensor>& output) {  \
+        return run("ttnn." #name, Scalar(a), b, BinaryOpType::TYPE, dtype, memory_config, output, {}, {}, {}, std::nullopt, std::nullopt); \
     }
 // clang-format off
 MIRROR(eq, EQ) MIRROR(ne, NE) MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRROR(le, LE)
@@ -131,18 +131,16 @@ MIRROR(eq, EQ) MIRROR(ne, NE) MIRROR(gt, GT) MIRROR(ge, GE) MIRROR(lt, LT) MIRRO
 #undef MIRROR
 
     Tensor bias_gelu(const Tensor& a, const Tensor& b, MIDDLE, GRIDS, const std::optional<bool>&) {
-    const Limits limits(grids, sub_device);
-    return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
+    return run("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS_ON);
 }
 Tensor bias_gelu(const Tensor& a, ScalarVariant b, MIDDLE, GRIDS, const std::optional<bool>&) {
-    const Limits limits(grids, sub_device);
-    return binary_op("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS);
+    return run("ttnn.bias_gelu", a, b, BinaryOpType::BIAS_GELU, OPTIONS_ON);
 }
 Tensor rsub(const Tensor& a, const Tensor& b, MIDDLE, const std::optional<bool>&) {
-    return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
+    return run("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
 }
 Tensor rsub(const Tensor& a, ScalarVariant b, MIDDLE, const std::optional<bool>&) {
-    return binary_op("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
+    return run("ttnn.rsub", a, b, BinaryOpType::RSUB, OPTIONS);
 }
 
 namespace {
@@ -165,9 +163,12 @@ Tensor divide_rounded(
         whole || !is_integer(left) || !is_integer(right), "expected INT32 or floating point operands with a rounding mode, got {} and {}",
         left, right);
     if (!floor && is_integer(left) != is_integer(right)) {
-        const Tensor quotient =
-            binary_op("ttnn.div", a, b, BinaryOpType::DIV, {.dtype = options.dtype, .left = options.left, .right = options.right});
-        return unary_op("ttnn.div", quotient, {UnaryOpType::TRUNC}, {options.memory_config, options.output});
+        const Tensor quotient = binary_op(
+            "ttnn.div", a, b, BinaryOpType::DIV,
+            {.dtype = options.dtype, .left = options.left, .right = options.right, .cores = options.cores});
+        return unary_op(
+            "ttnn.div", quotient, {UnaryOpType::TRUNC},
+            {.memory_config = options.memory_config, .output = options.output, .cores = options.cores});
     }
     if (whole) options.dtype = DataType::INT32;
     return binary_op("ttnn.div", a, b, floor ? BinaryOpType::DIV_FLOOR : BinaryOpType::DIV_TRUNC, options);
@@ -187,16 +188,16 @@ Tensor safe_divide(const Tensor& a, const Operand& b, const OptionalMemory& memo
 }  // namespace
 
 Tensor div(const Tensor& a, const Tensor& b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
-    const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
+    check_sub_device(sub_device);
+    return divide_rounded(a, b, approximate, rounding_mode, {plain(dtype), memory_config, output, post, left, right, grids});
 }
 Tensor div(const Tensor& a, ScalarVariant b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
-    const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
+    check_sub_device(sub_device);
+    return divide_rounded(a, b, approximate, rounding_mode, {plain(dtype), memory_config, output, post, left, right, grids});
 }
 Tensor div(ScalarVariant a, const Tensor& b, bool approximate, const std::optional<std::string>& rounding_mode, MIDDLE, GRIDS) {
-    const Limits limits(grids, sub_device);
-    return divide_rounded(a, b, approximate, rounding_mode, OPTIONS);
+    check_sub_device(sub_device);
+    return divide_rounded(a, b, approximate, rounding_mode, {plain(dtype), memory_config, output, post, left, right, grids});
 }
 Tensor div_no_nan(const Tensor& a, const Tensor& b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
 Tensor div_no_nan(const Tensor& a, ScalarVariant b, const OptionalMemory& memory_config) { return safe_divide(a, b, memory_config); }
@@ -218,12 +219,10 @@ Tensor floor_div(const Tensor& a, ScalarVariant b, const OptionalMemory& m) {
     return binary_op("ttnn.floor_div", a, b, BinaryOpType::DIV_FLOOR, {.memory_config = m});
 }
 Tensor fmod(const Tensor& a, const Tensor& b, const OptionalMemory& m, GRIDS) {
-    const Limits limits(grids, sub_device);
-    return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
+    return run("ttnn.fmod", a, b, BinaryOpType::FMOD, std::nullopt, m, std::nullopt, {}, {}, {}, grids, sub_device);
 }
 Tensor fmod(const Tensor& a, ScalarVariant b, const OptionalMemory& m, GRIDS) {
-    const Limits limits(grids, sub_device);
-    return binary_op("ttnn.fmod", a, b, BinaryOpType::FMOD, {.memory_config = m});
+    return run("ttnn.fmod", a, b, BinaryOpType::FMOD, std::nullopt, m, std::nullopt, {}, {}, {}, grids, sub_device);
 }
 Tensor hypot(const Tensor& a, const Tensor& b, const OptionalMemory& m, const std::optional<Tensor>& output) {
     return binary_op("ttnn.hypot", a, b, BinaryOpType::HYPOT, {.memory_config = m, .output = output});
@@ -254,12 +253,8 @@ Tensor pow(const Tensor& input, float exponent, const OptionalMemory& memory_con
     if (exponent == 0.5F) return unary_op("ttnn.pow", input, {UnaryOpType::SQRT}, {memory_config, output});
     return unary_op("ttnn.pow", input, {UnaryStep(UnaryOpType::POWER, exponent)}, {memory_config, output});
 }
-Tensor pow(const Tensor& input, const Tensor& exponent, MIDDLE) {
-    return binary_op("ttnn.pow", input, exponent, BinaryOpType::POWER, OPTIONS);
-}
-Tensor pow(float input, const Tensor& exponent, MIDDLE) {
-    return binary_op("ttnn.pow", Scalar(input), exponent, BinaryOpType::POWER, OPTIONS);
-}
+Tensor pow(const Tensor& input, const Tensor& exponent, MIDDLE) { return run("ttnn.pow", input, exponent, BinaryOpType::POWER, OPTIONS); }
+Tensor pow(float input, const Tensor& exponent, MIDDLE) { return run("ttnn.pow", Scalar(input), exponent, BinaryOpType::POWER, OPTIONS); }
 
 namespace {
 /// The second operand's factor: integers are scaled by whole numbers, so the real package cuts the factor's fraction off.
@@ -414,6 +409,7 @@ BinaryOptions options_of(const auto& args) {
     if constexpr (requires { args.dtype; }) options.dtype = args.dtype;
     if constexpr (requires { args.memory_config; }) options.memory_config = args.memory_config;
     if constexpr (requires { args.output_tensor; }) options.output = args.output_tensor;
+    if constexpr (requires { args.sub_core_grids; }) options.cores = args.sub_core_grids;
     if constexpr (requires { args.activations; }) {
         options.post = args.activations;
         options.left = args.input_tensor_a_activations;
@@ -462,7 +458,7 @@ static auto run_fast_reduce_nc(const arguments::experimental::fast_reduce_nc& ar
             "dims: only dimensions before the last two, got {}", dim);
     SHIM_SUPPORTED(!args.output.has_value(), "output: not supported; use the result");
     const ttnn::SmallVector<int> list(dims.begin(), dims.end());
-    return ttnn::sum(input, list, true, args.memory_config, args.compute_kernel_config);
+    return ttnn::sum(input, list, true, args.memory_config, args.compute_kernel_config, 1.0F, true, args.sub_core_grids);
 }
 SHIM_OP("ttnn.experimental.fast_reduce_nc", run_fast_reduce_nc);
 SHIM_OP("ttnn.floor_div", [](const arguments::floor_div& args) {
@@ -512,7 +508,6 @@ Tensor reduction::fast_reduce_nc(
     const Tensor& input, ttsl::Span<const int32_t> dims, const std::optional<const Tensor>& output, const MemoryConfig& memory_config,
     std::optional<const ComputeKernelConfig> compute_kernel_config, const std::optional<CoreRangeSet>& sub_core_grids,
     const std::optional<DataType>& dtype, bool) {
-    const CoreLimit cores(sub_core_grids);
     SHIM_SUPPORTED(!dtype || *dtype == input.dtype(), "dtype: expected the input's, got {}", *dtype);
     return ::run_fast_reduce_nc(
         {.input = input,

@@ -14,13 +14,12 @@ namespace ttnn {
 Tensor bitcast(
     const Tensor& input, const DataType& dtype, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
     const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.bitcast");
     check_device_tensor(input, "input_tensor");
     const TensorSpec spec = spec_like(input, dtype, memory_config);
     check_unary_shards(input, spec.memory_config());
     return launch(
-        {.op = strategy::Unary{.ops = {"BITCAST"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
+        {.op = strategy::Unary{.ops = {"BITCAST"}}, .name = "UnaryDeviceOperation", .cores = grids}, {input}, {spec},
         [=](std::span<const Tensor> outputs) {
             // Each element's low bits: of wider dtypes the rest is cut, narrower ones are extended by zeros.
             std::byte* target = mutable_raw_data(outputs[0]);

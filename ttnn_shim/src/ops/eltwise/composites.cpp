@@ -128,7 +128,6 @@ Tensor multigammaln(const arguments::multigammaln& args) {
 /// Pairs along the last dimension, real and imaginary part, times i.
 Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
     const OpScope scope("ttnn.alt_complex_rotate90");
-    const CoreLimit limit(args.sub_core_grids);
     const Tensor& input = args.input_tensor;
     check_device_tensor(input, "input_tensor");
     const Shape& shape = input.logical_shape();
@@ -142,7 +141,8 @@ Tensor alt_complex_rotate90(const arguments::alt_complex_rotate90& args) {
     const TensorSpec spec = output ? output->tensor_spec()
                                    : make_spec(shape, input.dtype(), input.layout(), args.memory_config.value_or(input.memory_config()));
     return launch(
-        {.op = strategy::Unary{.ops = {"ALT_COMPLEX_ROTATE90"}}, .name = "UnaryDeviceOperation"}, {input}, {spec},
+        {.op = strategy::Unary{.ops = {"ALT_COMPLEX_ROTATE90"}}, .name = "UnaryDeviceOperation", .cores = args.sub_core_grids}, {input},
+        {spec},
         [=](std::span<const Tensor> outputs) {
             const size_t width = shape[-1];
             for_each_row(input, outputs[0], width, [&](size_t, float* row) {
@@ -165,7 +165,8 @@ Tensor clamped_silu_glu(const arguments::clamped_silu_glu& args) {
     const std::vector<UnaryStep> gate{UnaryStep(UnaryOpType::MINIMUM, limit), UnaryStep(UnaryOpType::SILU)};
     const std::vector<UnaryStep> up{UnaryStep(UnaryOpType::CLAMP_TSS, -limit, limit)};
     return binary_op(
-        "ttnn.clamped_silu_glu", args.gate, args.up, BinaryOpType::MUL, {.memory_config = args.memory_config, .left = gate, .right = up});
+        "ttnn.clamped_silu_glu", args.gate, args.up, BinaryOpType::MUL,
+        {.memory_config = args.memory_config, .left = gate, .right = up, .cores = args.sub_core_grids});
 }
 
 /// x + sin(alpha x)^2 / beta, alpha and beta along the last dimension.
@@ -227,7 +228,6 @@ Tensor multigammaln(const Tensor& input, const std::optional<MemoryConfig>& memo
 Tensor clamped_silu_glu(
     const Tensor& gate, const Tensor& up, float limit, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>& sub_core_grids, const std::optional<SubDeviceId>& sub_device_id) {
-    const CoreLimit cores(sub_core_grids);
     SHIM_SUPPORTED(!sub_device_id, "sub_device_id: the simulated device has no sub-devices");
     return ::clamped_silu_glu({.gate = gate, .up = up, .limit = limit, .memory_config = memory_config, .sub_core_grids = sub_core_grids});
 }

@@ -28,7 +28,7 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     for (const UnaryStep& step : steps) constants.insert(constants.end(), step.params.begin(), step.params.end());
     const ProgramConstants compiled(std::move(constants));
     return launch(
-        {.op = strategy::Unary{.ops = names, .approx = options.approx}}, {input}, {spec},
+        {.op = strategy::Unary{.ops = names, .approx = options.approx}, .cores = options.cores}, {input}, {spec},
         [=](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
 }
 
@@ -214,6 +214,9 @@ strategy::Binary described(BinaryOpType op, const Tensor* ta, const Tensor* tb, 
 Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& given_b, BinaryOpType op, const BinaryOptions& options) {
     OpScope scope(op_name);
     Operand a = given_a, b = given_b;
+    const auto cast = [&](const Tensor& tensor, DataType dtype) {
+        return ttnn::typecast(tensor, dtype, std::nullopt, std::nullopt, options.cores);
+    };
     Tensor* ta = std::get_if<Tensor>(&a);
     Tensor* tb = std::get_if<Tensor>(&b);
     SHIM_ASSERT(ta != nullptr || tb != nullptr);
@@ -223,8 +226,8 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
         (real_operand(b) || !fits_integer(std::get<Scalar>(b)))) {  // a real divisor makes the tensor real first
         *ta = to_real(*ta);
         if (options.output && is_integer(options.output->dtype())) {  // and the result an integer again
-            const Tensor real = binary_op(op_name, *ta, b, op, {.memory_config = options.memory_config});
-            return ttnn::typecast(real, options.output->dtype(), std::nullopt, options.output);
+            const Tensor real = binary_op(op_name, *ta, b, op, {.memory_config = options.memory_config, .cores = options.cores});
+            return ttnn::typecast(real, options.output->dtype(), std::nullopt, options.output, options.cores);
         }
     }
     SHIM_CHECK(
@@ -238,27 +241,26 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     if (const auto unary = unary_form(op); unary && tb == nullptr && plain && std::abs(scalar_value(std::get<Scalar>(b))) <= 16777216.0) {
         return unary_op(
             op_name, *ta, {UnaryStep(*unary, static_cast<float>(scalar_value(std::get<Scalar>(b))))},
-            {options.memory_config, options.output, options.dtype});
+            {.memory_config = options.memory_config, .output = options.output, .dtype = options.dtype, .cores = options.cores});
     }
     SHIM_CHECK(
         !options.output || (ta != nullptr && ta->layout() == Layout::TILE) || (tb != nullptr && tb->layout() == Layout::TILE),
         "output_tensor: expected inputs in TILE layout beside an output, got ROW_MAJOR");
     // A product or quotient of integers and real numbers converts the integers first, in their layout.
     if (tb == nullptr && is_integer(ta->dtype()) && !integer && (op == BinaryOpType::MUL || !fits_integer(std::get<Scalar>(b))))
-        *ta = ttnn::typecast(*ta, result_dtype);
+        *ta = cast(*ta, result_dtype);
     if (ta != nullptr && tb != nullptr && is_integer(ta->dtype()) != is_integer(tb->dtype())) {
         Tensor& whole = is_integer(ta->dtype()) ? *ta : *tb;
-        whole = ttnn::typecast(whole, result_dtype == ta->dtype() || result_dtype == tb->dtype() ? result_dtype : DataType::BFLOAT16);
+        whole = cast(whole, result_dtype == ta->dtype() || result_dtype == tb->dtype() ? result_dtype : DataType::BFLOAT16);
     }
     const auto is_rows = [](const Tensor* tensor) { return tensor == nullptr || tensor->layout() == Layout::ROW_MAJOR; };
     const bool rows = is_rows(ta) && is_rows(tb);
     const bool sharded = (ta != nullptr && ta->is_sharded()) || (tb != nullptr && tb->is_sharded());
     for (Tensor* tensor : {ta, tb})
-        if (tensor != nullptr && tensor->dtype() == DataType::UINT8 && is_comparison(op))
-            *tensor = ttnn::typecast(*tensor, DataType::UINT16);
+        if (tensor != nullptr && tensor->dtype() == DataType::UINT8 && is_comparison(op)) *tensor = cast(*tensor, DataType::UINT16);
     if (!rows || sharded) {  // row-major operands become tiles, unless all are row-major and interleaved
         for (Tensor* tensor : {ta, tb})
-            if (tensor != nullptr) *tensor = ttnn::to_layout(*tensor, Layout::TILE);
+            if (tensor != nullptr) *tensor = ttnn::to_layout(*tensor, Layout::TILE, std::nullopt, std::nullopt, options.cores);
     }
     const Tensor& lead = ta != nullptr ? *ta : *tb;
     const bool pair = ta != nullptr && tb != nullptr;
@@ -280,11 +282,11 @@ Tensor binary_op(const char* op_name, const Operand& given_a, const Operand& giv
     if (tb != nullptr) inputs.push_back(*tb);
     const auto owned = [](UnarySteps steps) { return std::vector<UnaryStep>(steps.begin(), steps.end()); };
     const Tensor result = launch(
-        {.op = described(op, ta, tb, options), .name = "BinaryNgDeviceOperation"}, inputs, {spec},
+        {.op = described(op, ta, tb, options), .name = "BinaryNgDeviceOperation", .cores = options.cores}, inputs, {spec},
         [a, b, op, integer, left = owned(options.left), right = owned(options.right),
          post = owned(options.post)](std::span<const Tensor> outputs) { run_binary(a, b, outputs[0], op, {left, right, post}, integer); },
         {options.output})[0];
-    return rows && sharded ? ttnn::to_layout(result, Layout::ROW_MAJOR) : result;
+    return rows && sharded ? ttnn::to_layout(result, Layout::ROW_MAJOR, std::nullopt, std::nullopt, options.cores) : result;
 }
 
 }  // namespace ttnn_shim

@@ -85,6 +85,7 @@ struct UnaryOptions {
     std::optional<Tensor> output = std::nullopt;
     std::optional<DataType> dtype = std::nullopt;
     bool approx = false;
+    OptionalCores cores = std::nullopt;
 };
 Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep> steps, const UnaryOptions& options);
 
@@ -96,6 +97,7 @@ struct BinaryOptions {
     std::optional<MemoryConfig> memory_config = std::nullopt;
     std::optional<Tensor> output = std::nullopt;
     UnarySteps post = {}, left = {}, right = {};
+    OptionalCores cores = std::nullopt;
 };
 Tensor binary_op(const char* op_name, const Operand& a, const Operand& b, BinaryOpType op, const BinaryOptions& options);
 

@@ -76,18 +76,17 @@ Tensor situ_glu(const arguments::situ_glu& args) {
     SHIM_CHECK(
         !cores || !result.is_l1() || result.is_sharded(),
         "sub_core_grids: not with an interleaved L1 result, which takes L1 on other cores");
-    const CoreLimit limit(cores);
     const MemoryConfig between = cores || gate.is_sharded() ? result : MemoryConfig(BufferType::L1);  // of what lives inside
     const auto capped = [&](const Tensor& tensor, float beta) {
-        return unary_op(NAME, tensor, {UnaryStep{UnaryOpType::SOFTCAP, beta}}, {between});
+        return unary_op(NAME, tensor, {UnaryStep{UnaryOpType::SOFTCAP, beta}}, {.memory_config = between, .cores = cores});
     };
     const std::vector<UnaryStep> sigmoid = {UnaryStep{UnaryOpType::SIGMOID}};
     const Tensor first_half = capped(gate, first);
-    binary_op(NAME, first_half, gate, BinaryOpType::MUL, {.output = first_half, .right = sigmoid});
+    binary_op(NAME, first_half, gate, BinaryOpType::MUL, {.output = first_half, .right = sigmoid, .cores = cores});
     const Tensor second_half = capped(up, second);
     const bool in_place = between == result && broadcast_shapes(gate.logical_shape(), up.logical_shape()) == gate.logical_shape();
-    BinaryOptions options{.memory_config = result};
-    if (in_place) options = {.output = first_half};
+    BinaryOptions options{.memory_config = result, .cores = cores};
+    if (in_place) options = {.output = first_half, .cores = cores};
     return binary_op(NAME, first_half, second_half, BinaryOpType::MUL, options);
 }
 

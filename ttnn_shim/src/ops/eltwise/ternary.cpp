@@ -59,13 +59,16 @@ struct Ternary {
     const char* op;    ///< of the device operation
     OptionalMemory memory_config;
     std::optional<Tensor> output;
+    OptionalCores cores = std::nullopt;
 };
 
 /// `where` between numbers is a program of fewer operands.
-Program program_of(const char* op, size_t operands) {
-    if (std::string_view(op) != "WHERE" || operands == 3) return {.op = strategy::Ternary{.op = op}, .name = "TernaryDeviceOperation"};
-    if (operands == 2) return {.op = strategy::Binary{.op = op, .is_sfpu = true}, .name = "BinaryNgDeviceOperation"};
-    return {.op = strategy::Unary{.ops = {op}}};
+Program program_of(const Ternary& call, size_t operands) {
+    const char* op = call.op;
+    if (std::string_view(op) != "WHERE" || operands == 3)
+        return {.op = strategy::Ternary{.op = op}, .name = "TernaryDeviceOperation", .cores = call.cores};
+    if (operands == 2) return {.op = strategy::Binary{.op = op, .is_sfpu = true}, .name = "BinaryNgDeviceOperation", .cores = call.cores};
+    return {.op = strategy::Unary{.ops = {op}}, .cores = call.cores};
 }
 
 /// Shape of a ternary program's result; throws for empty tensors, which no ternary program takes.
@@ -131,7 +134,7 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
     if (inputs.size() == 1) chosen = {scalar_value(std::get<Scalar>(b)), scalar_value(std::get<Scalar>(c))};
     const ProgramConstants compiled(std::move(chosen));
     return launch(
-        program_of(call.op, inputs.size()), inputs, {spec},
+        program_of(call, inputs.size()), inputs, {spec},
         [=](std::span<const Tensor> outputs) {
             if (integer) {
                 run_ternary<int64_t>(a, b, c, outputs[0], function);
@@ -159,8 +162,9 @@ bool needs_composite(std::initializer_list<const Tensor*> operands) {
 struct Steps {
     const char* name;
     const OptionalMemory& memory;
+    OptionalCores cores = std::nullopt;
     Tensor operator()(const Operand& a, BinaryOpType op, const Operand& b, const std::optional<Tensor>& output = std::nullopt) const {
-        return binary_op(name, a, b, op, {.memory_config = memory, .output = output});
+        return binary_op(name, a, b, op, {.memory_config = memory, .output = output, .cores = cores});
     }
 };
 
@@ -196,7 +200,6 @@ namespace ttnn {
 Tensor where(
     const Tensor& predicate, const ValueOrTensor& true_value, const ValueOrTensor& false_value, const OptionalMemory& memory_config,
     const std::optional<Tensor>& output, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.where");
     check_device_tensor(predicate, "predicate");
     Operand yes = as_operand(true_value), no = as_operand(false_value);
@@ -220,18 +223,19 @@ Tensor where(
     // An integer predicate of real values is converted by a program of its own.
     const bool converts = (ty != nullptr || tn != nullptr) && is_integer(predicate.dtype()) &&
                           (ty == nullptr || !is_integer(ty->dtype())) && (tn == nullptr || !is_integer(tn->dtype()));
-    const Tensor condition = converts ? ttnn::typecast(predicate, (ty != nullptr ? ty : tn)->dtype()) : predicate;
+    const Tensor condition =
+        converts ? ttnn::typecast(predicate, (ty != nullptr ? ty : tn)->dtype(), std::nullopt, std::nullopt, grids) : predicate;
     if (pair && ternary_broadcast({&predicate.logical_shape(), &ty->logical_shape(), &tn->logical_shape()}) == TernaryBroadcast::Invalid) {
         // The real package multiplies both by what the predicate says and adds, in binary programs: a negative predicate is false.
         const OptionalMemory memory = memory_config.value_or(predicate.memory_config());
-        const Steps step{"ttnn.where", memory};
+        const Steps step{"ttnn.where", memory, grids};
         const auto chosen = [&](UnaryOpType sign, const Operand& value) {
-            return step(unary_op(step.name, condition, {sign}, {memory}), BinaryOpType::MUL, value);
+            return step(unary_op(step.name, condition, {sign}, {.memory_config = memory, .cores = grids}), BinaryOpType::MUL, value);
         };
         return step(chosen(UnaryOpType::GTZ, yes), BinaryOpType::ADD, chosen(UnaryOpType::LEZ, no), output);
     }
     return ternary_op(
-        {"ttnn.where", "WHERE", memory_config, output}, condition, yes, no, where_dtype(predicate, yes, no),
+        {"ttnn.where", "WHERE", memory_config, output, grids}, condition, yes, no, where_dtype(predicate, yes, no),
         [](auto p, auto t, auto f) { return p != 0 ? t : f; });
 }
 
@@ -318,7 +322,7 @@ Tensor lerp(
 namespace {
 Tensor mac_of(
     const Tensor& a, const Operand& b, const Operand& c, const OptionalMemory& memory_config,
-    const std::optional<Tensor>& output = std::nullopt) {
+    const std::optional<Tensor>& output = std::nullopt, const OptionalCores& cores = std::nullopt) {
     OpScope scope("ttnn.mac");  // a product, then a sum
     const auto kind = [](const Operand& operand) -> std::variant<Scalar, DataType> {
         if (const auto* tensor = std::get_if<Tensor>(&operand)) return tensor->dtype();
@@ -329,18 +333,17 @@ Tensor mac_of(
     const auto *tb = std::get_if<Tensor>(&b), *tc = std::get_if<Tensor>(&c);
     if (tb == nullptr || tc == nullptr || is_integer(a.dtype()) || needs_composite({&a, tb, tc})) {
         SHIM_CHECK(!output, "output_tensor: not supported where a product and a sum are two programs");
-        const Steps step{"ttnn.mac", memory_config};
+        const Steps step{"ttnn.mac", memory_config, cores};
         return step(step(a, BinaryOpType::MUL, b), BinaryOpType::ADD, c);
     }
     const OptionalMemory memory = memory_config.value_or(a.memory_config());
-    return ternary_op({"ttnn.mac", "MAC", memory, output}, a, b, c, dtype, [](auto x, auto y, auto z) { return x * y + z; });
+    return ternary_op({"ttnn.mac", "MAC", memory, output, cores}, a, b, c, dtype, [](auto x, auto y, auto z) { return x * y + z; });
 }
 }  // namespace
 Tensor mac(
     const Tensor& a, const Tensor& b, const Tensor& c, const OptionalMemory& m, const std::optional<Tensor>& output,
     const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
-    return mac_of(a, b, c, m, output);
+    return mac_of(a, b, c, m, output, grids);
 }
 Tensor mac(const Tensor& a, float b, float c, const OptionalMemory& m) {
     return unary_op("ttnn.mac", a, {UnaryStep(UnaryOpType::MAC_TSS, b, c)}, {m});
@@ -432,7 +435,8 @@ Tensor call_clamp(const auto& args) {
 
 SHIM_OP("ttnn.where", [](const arguments::where& args) {
     return ttnn::where(
-        args.predicate, value_or_tensor(args.true_value), value_or_tensor(args.false_value), args.memory_config, args.output_tensor);
+        args.predicate, value_or_tensor(args.true_value), value_or_tensor(args.false_value), args.memory_config, args.output_tensor,
+        args.sub_core_grids);
 });
 SHIM_OP("ttnn.addcmul", [](const arguments::addcmul& args) {
     return ttnn::addcmul(args.input_a, args.input_b, args.input_c, args.value, args.memory_config, args.output_tensor);
@@ -447,7 +451,7 @@ SHIM_OP("ttnn.lerp", [](const arguments::lerp& args) {
 SHIM_OP("ttnn.mac", [](const arguments::mac& args) {
     const Tensor& a = args.input_tensor_a;
     const auto &b = args.input_tensor_b, &c = args.input_tensor_c;
-    if (b && c) return ttnn::mac(a, *b, *c, args.memory_config, args.output_tensor, std::nullopt);
+    if (b && c) return ttnn::mac(a, *b, *c, args.memory_config, args.output_tensor, args.sub_core_grids);
     if (b) return ttnn::mac(a, *b, args.value.value_or(0), args.memory_config);
     if (c) return ttnn::mac(a, args.value.value_or(0), *c, args.memory_config);
     return ttnn::mac(a, args.value1.value_or(0), args.value2.value_or(0), args.memory_config);

@@ -21,10 +21,17 @@ using namespace ttnn_shim;
 namespace ttnn {
 
 namespace {
-UnaryOptions options_of(const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, bool approx = false) {
-    return {memory_config, output, std::nullopt, approx};
+UnaryOptions options_of(
+    const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output, const OptionalCores& cores,
+    bool approx = false) {
+    return {memory_config, output, std::nullopt, approx, cores};
 }
-UnaryStep step_of(UnaryOpType type, const Scalar& scalar) { return {type, static_cast<float>(scalar_value(scalar))}; }
+/// What the functions of the tables call: compiled once, not in each of them.
+Tensor run(const char* name, const Tensor& input, UnaryOpType type, std::initializer_list<float> parameters, TAIL, bool approx = false) {
+    UnaryStep step(type);
+    step.params.assign(parameters);
+    return unary_op(name, input, {std::move(step)}, options_of(memory_config, output, grids, approx));
+}
 
 /// Vector mode R (1) computes the upper two faces of each tile, C (2) the left two; the others stay as they were.
 void keep_other_faces(const Values& before, const Tensor& result, int vector_mode) {
@@ -45,58 +52,48 @@ void keep_other_faces(const Values& before, const Tensor& result, int vector_mod
 }
 }  // namespace
 
-#define DEFINE(name, TYPE, ...)                                                                        \
-    Tensor name(const Tensor& input, TAIL) {                                                           \
-        const CoreLimit limit(grids);                                                                  \
-        return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output)); \
-    }
+#define DEFINE(name, TYPE, ...) \
+    Tensor name(const Tensor& input, TAIL) { return run("ttnn." #name, input, UnaryOpType::TYPE, {}, memory_config, output, grids); }
 TTNN_UNARY_PLAIN(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE, ...)                                                                                                   \
-    Tensor name(const Tensor& input, bool fast_and_approximate_mode, TAIL) {                                                      \
-        const CoreLimit limit(grids);                                                                                             \
-        return unary_op("ttnn." #name, input, {UnaryOpType::TYPE}, options_of(memory_config, output, fast_and_approximate_mode)); \
+#define DEFINE(name, TYPE, ...)                                                                                           \
+    Tensor name(const Tensor& input, bool fast_and_approximate_mode, TAIL) {                                              \
+        return run("ttnn." #name, input, UnaryOpType::TYPE, {}, memory_config, output, grids, fast_and_approximate_mode); \
     }
 TTNN_UNARY_APPROX(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE, ...)                                                                                              \
-    Tensor name(const Tensor& input, float parameter, TAIL) {                                                                \
-        const CoreLimit limit(grids);                                                                                        \
-        return unary_op("ttnn." #name, input, {UnaryStep(UnaryOpType::TYPE, parameter)}, options_of(memory_config, output)); \
+#define DEFINE(name, TYPE, ...)                                                                         \
+    Tensor name(const Tensor& input, float parameter, TAIL) {                                           \
+        return run("ttnn." #name, input, UnaryOpType::TYPE, {parameter}, memory_config, output, grids); \
     }
 TTNN_UNARY_FLOAT(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE, ...)                                                                                                  \
-    Tensor name(const Tensor& input, float first, float second, TAIL) {                                                          \
-        const CoreLimit limit(grids);                                                                                            \
-        return unary_op("ttnn." #name, input, {UnaryStep(UnaryOpType::TYPE, first, second)}, options_of(memory_config, output)); \
+#define DEFINE(name, TYPE, ...)                                                                             \
+    Tensor name(const Tensor& input, float first, float second, TAIL) {                                     \
+        return run("ttnn." #name, input, UnaryOpType::TYPE, {first, second}, memory_config, output, grids); \
     }
 TTNN_UNARY_TWO_FLOATS(DEFINE)
 #undef DEFINE
-#define DEFINE(name, TYPE, ...)                                                                                            \
-    Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TAIL) {                             \
-        const CoreLimit limit(grids);                                                                                      \
-        return unary_op("ttnn." #name, input, {step_of(UnaryOpType::TYPE, parameter)}, options_of(memory_config, output)); \
+#define DEFINE(name, TYPE, ...)                                                                                                           \
+    Tensor name(const Tensor& input, std::variant<uint32_t, int32_t, float> parameter, TAIL) {                                            \
+        return run("ttnn." #name, input, UnaryOpType::TYPE, {static_cast<float>(scalar_value(parameter))}, memory_config, output, grids); \
     }
 TTNN_UNARY_SCALAR(DEFINE)
 TTNN_UNARY_SCALAR_CPP(DEFINE)
 #undef DEFINE
 
 Tensor gelu(const Tensor& input, GeluVariant variant, TAIL) {
-    const CoreLimit limit(grids);
     const auto type = variant == GeluVariant::Tanh ? UnaryOpType::GELU_TANH : UnaryOpType::GELU;
-    return unary_op("ttnn.gelu", input, {type}, options_of(memory_config, output, variant == GeluVariant::FastLut));
+    return run("ttnn.gelu", input, type, {}, memory_config, output, grids, variant == GeluVariant::FastLut);
 }
 Tensor gelu(const Tensor& input, bool fast_and_approximate_mode, TAIL) {
-    const CoreLimit limit(grids);
     return gelu(input, fast_and_approximate_mode ? GeluVariant::FastLut : GeluVariant::Accurate, memory_config, output, grids);
 }
 Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.sigmoid");
     SHIM_CHECK(
         vector_mode == 1 || vector_mode == 2 || vector_mode == 4, "vector_mode: expected 1 (R), 2 (C) or 4 (RC), got {}", vector_mode);
-    const auto options = options_of(memory_config, output, mode != SigmoidMode::Accurate);
+    const auto options = options_of(memory_config, output, grids, mode != SigmoidMode::Accurate);
     if (vector_mode == 4) return unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options);
     // Holding the input's values makes an in-place result a copy, so that the faces left out can be taken from them.
     const auto before = std::make_shared<std::shared_ptr<Values>>();
@@ -114,36 +111,28 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
 Tensor tanh(
     const Tensor& input, const std::optional<MemoryConfig>& memory_config, const std::optional<Tensor>& output,
     bool fast_and_approximate_mode, const std::optional<CoreRangeSet>& grids) {
-    const CoreLimit limit(grids);
-    return unary_op("ttnn.tanh", input, {UnaryOpType::TANH}, options_of(memory_config, output, fast_and_approximate_mode));
+    return run("ttnn.tanh", input, UnaryOpType::TANH, {}, memory_config, output, grids, fast_and_approximate_mode);
 }
 Tensor round(const Tensor& input, const std::optional<int>& decimals, TAIL) {
-    const CoreLimit limit(grids);
-    return unary_op(
-        "ttnn.round", input, {UnaryStep(UnaryOpType::ROUND, static_cast<float>(decimals.value_or(0)))}, options_of(memory_config, output));
+    return run("ttnn.round", input, UnaryOpType::ROUND, {static_cast<float>(decimals.value_or(0))}, memory_config, output, grids);
 }
 Tensor logit(const Tensor& input, std::optional<float> eps, TAIL) {
-    const CoreLimit limit(grids);
-    return unary_op("ttnn.logit", input, {UnaryStep(UnaryOpType::LOGIT, eps.value_or(-1.0F))}, options_of(memory_config, output));
+    return run("ttnn.logit", input, UnaryOpType::LOGIT, {eps.value_or(-1.0F)}, memory_config, output, grids);
 }
 Tensor deg2rad(const Tensor& input, TAIL) {
-    const CoreLimit limit(grids);
-    return unary_op(
-        "ttnn.deg2rad", input, {UnaryStep(UnaryOpType::MUL_UNARY_SFPU, 0.017453292519943295F)}, options_of(memory_config, output));
+    return run("ttnn.deg2rad", input, UnaryOpType::MUL_UNARY_SFPU, {0.017453292519943295F}, memory_config, output, grids);
 }
 Tensor rad2deg(const Tensor& input, TAIL) {
-    const CoreLimit limit(grids);
-    return unary_op("ttnn.rad2deg", input, {UnaryStep(UnaryOpType::MUL_UNARY_SFPU, 57.29577951308232F)}, options_of(memory_config, output));
+    return run("ttnn.rad2deg", input, UnaryOpType::MUL_UNARY_SFPU, {57.29577951308232F}, memory_config, output, grids);
 }
 Tensor rdiv(const Tensor& input, float value, const std::optional<std::string>& rounding_mode, TAIL) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.rdiv");
     SHIM_CHECK(
         !rounding_mode || *rounding_mode == "trunc" || *rounding_mode == "floor", "rounding_mode: expected trunc, floor or None, got '{}'",
         *rounding_mode);
     std::vector<UnaryStep> steps = {UnaryStep(UnaryOpType::RDIV, value)};
     if (rounding_mode) steps.emplace_back(*rounding_mode == "trunc" ? UnaryOpType::TRUNC : UnaryOpType::FLOOR);
-    return unary_op("ttnn.rdiv", input, steps, options_of(memory_config, output));
+    return unary_op("ttnn.rdiv", input, steps, options_of(memory_config, output, grids));
 }
 Tensor polygamma(const Tensor& input, int k, const std::optional<MemoryConfig>& memory_config) {
     OpScope scope("ttnn.polygamma");
@@ -151,13 +140,12 @@ Tensor polygamma(const Tensor& input, int k, const std::optional<MemoryConfig>& 
     return unary_op("ttnn.polygamma", input, {UnaryStep(UnaryOpType::POLYGAMMA, static_cast<float>(k))}, {memory_config});
 }
 Tensor logical_not_(const Tensor& input, const std::optional<MemoryConfig>& memory_config) {
-    return unary_op("ttnn.logical_not_", input, {UnaryOpType::LOGICAL_NOT_UNARY}, options_of(memory_config, input));
+    return unary_op("ttnn.logical_not_", input, {UnaryOpType::LOGICAL_NOT_UNARY}, {memory_config, input});
 }
 Tensor unary_chain(const Tensor& input, const std::vector<EltwiseUnaryWithParam>& ops_chain, TAIL) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.unary_chain");
     SHIM_CHECK(!ops_chain.empty(), "ops_chain: expected at least one op");
-    return unary_op("ttnn.unary_chain", input, ops_chain, options_of(memory_config, output));
+    return unary_op("ttnn.unary_chain", input, ops_chain, options_of(memory_config, output, grids));
 }
 
 // ---- gated units: two slices, an activation and a multiplication, as in TT-NN -------------------------------------
@@ -276,7 +264,7 @@ SHIM_OP("ttnn.gelu", [](const arguments::gelu& args) {
 });
 SHIM_OP("ttnn.sigmoid", [](const arguments::sigmoid& args) { return ttnn::sigmoid(args.input_tensor, args.vector_mode, args.mode, ENDS); });
 SHIM_OP("ttnn.tanh", [](const arguments::tanh& args) {
-    return ttnn::tanh(args.input_tensor, args.memory_config, args.output_tensor, args.fast_and_approximate_mode);
+    return ttnn::tanh(args.input_tensor, args.memory_config, args.output_tensor, args.fast_and_approximate_mode, args.sub_core_grids);
 });
 SHIM_OP("ttnn.round", [](const arguments::round& args) { return ttnn::round(args.input_tensor, args.decimals, ENDS); });
 SHIM_OP("ttnn.logit", [](const arguments::logit& args) { return ttnn::logit(args.input_tensor, args.eps, ENDS); });

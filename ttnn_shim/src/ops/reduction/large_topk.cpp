@@ -50,14 +50,13 @@ Tensor topk_large_indices(const arguments::experimental::topk_large_indices& arg
     SHIM_CHECK(!end_tensor || length_tensor, "valid_end_tensor: expected with valid_length_tensor only");
     check_bound(length_tensor, "valid_length_tensor");
     check_bound(end_tensor, "valid_end_tensor");
-    const CoreLimit limit(args.sub_core_grids);
     std::vector<Tensor> inputs = {input};
     if (length_tensor) inputs.push_back(*length_tensor);
     if (end_tensor) inputs.push_back(*end_tensor);
     std::vector<uint32_t> extents(shape.begin(), shape.end());
     extents.back() = k;
     return launch(
-        {.op = strategy::TopkLargeIndices{.k = k}, .name = "TopkLargeIndicesDeviceOperation"}, inputs,
+        {.op = strategy::TopkLargeIndices{.k = k}, .name = "TopkLargeIndicesDeviceOperation", .cores = args.sub_core_grids}, inputs,
         {make_spec(Shape(std::span<const uint32_t>(extents)), DataType::UINT32, Layout::ROW_MAJOR, input.memory_config())},
         [=](std::span<const Tensor> outputs) {
             uint64_t searched = length.value_or(width);

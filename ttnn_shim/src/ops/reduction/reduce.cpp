@@ -29,6 +29,7 @@ struct Reduction {
     float scalar = 1.0F;
     bool correction = true;
     std::optional<Layout> output_layout = std::nullopt;
+    OptionalCores cores = std::nullopt;
 
     bool accumulates() const { return kind == Kind::Sum || kind == Kind::Mean; }
     TensixMath math() const { return compute ? tensix_math(*compute) : TensixMath{.fidelity = MathFidelity::HiFi4, .fp32_dest = true}; }
@@ -76,7 +77,8 @@ Tensor reduce_program(
     return launch(
         {.op = strategy::Reduce{.op = KIND_NAMES[static_cast<int>(r.kind)], .dim = dim},
          .compute = r.compute,
-         .name = "ReduceDeviceOperation"},
+         .name = "ReduceDeviceOperation",
+         .cores = r.cores},
         {input}, {reduced_spec(input, shape_of(extents), dtype, layout.value_or(input.layout()), memory)},
         [=](std::span<const Tensor> outputs) {
             const Middle m = middle_of(input.logical_shape(), dim == "W" ? 3 : 2, dim == "HW" ? 2 : 1);
@@ -141,7 +143,8 @@ Tensor reduce_matrix(
             const Tensor parts = launch(
                 {.op = strategy::Reduce{.op = KIND_NAMES[static_cast<int>(r.kind)], .dim = "H"},
                  .compute = r.compute,
-                 .name = "ReduceDeviceOperation"},
+                 .name = "ReduceDeviceOperation",
+                 .cores = r.cores},
                 {value}, {make_spec(shape_of(extents), partial, Layout::ROW_MAJOR, memory)},
                 [=](std::span<const Tensor> outputs) { reduce_slices(value, outputs[0], rows, r); })[0];
             return reduce_program(parts, dim, r, factor, result, memory, sticks ? layout : Layout::TILE);
@@ -166,8 +169,11 @@ Tensor sum_outer(
         extents[axes[i]] = 1;
         const DataType dtype = !last_dtype ? input.dtype() : (i > 0 ? DataType::FLOAT32 : *last_dtype);
         value = launch(
-            {.op = strategy::Reduce{.op = "SUM", .dim = "NC"}, .compute = r.compute, .name = "FastReduceNCDeviceOperation"}, {value},
-            {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
+            {.op = strategy::Reduce{.op = "SUM", .dim = "NC"},
+             .compute = r.compute,
+             .name = "FastReduceNCDeviceOperation",
+             .cores = r.cores},
+            {value}, {make_spec(shape_of(extents), dtype, Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
                 sum_values(value, outputs[0], middle_of(value.logical_shape(), axes[i]), 1.0F, r.math());
             })[0];
     }
@@ -177,7 +183,7 @@ Tensor sum_outer(
     for (const uint32_t extent : value.logical_shape()) ends.push_back(extent);
     const std::vector<int64_t> begins(ends.size(), 0), step(ends.size(), 1);
     return launch(
-        {.op = strategy::Slice{.begins = begins, .ends = ends, .step = step}, .name = "SliceDeviceOperation"}, {value},
+        {.op = strategy::Slice{.begins = begins, .ends = ends, .step = step}, .name = "SliceDeviceOperation", .cores = r.cores}, {value},
         {value.tensor_spec()},
         [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(value.shim().buffer->values()); })[0];
 }
@@ -238,7 +244,8 @@ Tensor spread_program(const Tensor& input, const std::vector<uint32_t>& axes, co
     return launch(
         {.op = strategy::Reduce{.op = root ? "STD" : "VAR", .dim = columns ? "H" : "W"},
          .compute = r.compute,
-         .name = "WelfordReduceDeviceOperation"},
+         .name = "WelfordReduceDeviceOperation",
+         .cores = r.cores},
         {input}, {reduced_spec(input, result, input.dtype(), Layout::TILE, memory)}, [=](std::span<const Tensor> outputs) {
             // bring the reduced dimensions innermost
             const F32Values values(input);
@@ -353,23 +360,21 @@ namespace ttnn {
         const Tensor& input, const ReductionDims& dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config,                \
         const ::std::optional<ComputeKernelConfig>& compute, float scalar, bool correction, const ::std::optional<CoreRangeSet>& grids, \
         bool, const ::std::optional<Layout>& output_layout) {                                                                           \
-        const CoreLimit limit(grids);                                                                                                   \
-        return reduced("ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction, output_layout});    \
+        return reduced(                                                                                                                 \
+            "ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction, output_layout, grids});        \
     }
 #define DEFINE_MAX(name, KIND)                                                                                                          \
     Tensor name(                                                                                                                        \
         const Tensor& input, const ReductionDims& dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config,                \
         const ::std::optional<ComputeKernelConfig>& compute, float scalar, bool correction, const ::std::optional<CoreRangeSet>& grids, \
         bool) {                                                                                                                         \
-        const CoreLimit limit(grids);                                                                                                   \
-        return reduced("ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction});                   \
+        return reduced("ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction, {}, grids});        \
     }
 #define DEFINE_VAR(name, KIND)                                                                                                            \
     Tensor name(                                                                                                                          \
         const Tensor& input, const ReductionDims& dim, bool keepdim, const ::std::optional<MemoryConfig>& memory_config,                  \
         const ::std::optional<ComputeKernelConfig>& compute, float scalar, bool correction, const ::std::optional<CoreRangeSet>& grids) { \
-        const CoreLimit limit(grids);                                                                                                     \
-        return reduced("ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction});                     \
+        return reduced("ttnn." #name, input, {Kind::KIND, dim, keepdim, memory_config, compute, scalar, correction, {}, grids});          \
     }
 DEFINE_SUM(sum, Sum)
 DEFINE_SUM(mean, Mean)
@@ -398,7 +403,8 @@ Tensor call_reduction(const char* name, Kind kind, const auto& args) {
     }
     return reduced(
         name, args.input_tensor,
-        {kind, dims, args.keepdim, args.memory_config, args.compute_kernel_config, args.scalar, correction, output_layout});
+        {kind, dims, args.keepdim, args.memory_config, args.compute_kernel_config, args.scalar, correction, output_layout,
+         args.sub_core_grids});
 }
 }  // namespace
 

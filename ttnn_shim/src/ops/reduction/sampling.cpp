@@ -67,7 +67,6 @@ namespace ttnn {
 Tensor sampling(
     const Tensor& values, const Tensor& indices, const Tensor& k, const Tensor& p, const Tensor& temperature,
     const std::optional<uint32_t>& given, const std::optional<CoreRangeSet>& grids, const std::optional<Tensor>& output) {
-    const CoreLimit limit(grids);
     const OpScope scope("ttnn.sampling");
     check_device_tensor(values, "input_values_tensor", Layout::TILE);
     check_device_tensor(indices, "input_indices_tensor", Layout::ROW_MAJOR);
@@ -87,7 +86,7 @@ Tensor sampling(
     SHIM_CHECK(p.dtype() == DataType::BFLOAT16 && temperature.dtype() == DataType::BFLOAT16, "p and temp: expected BFLOAT16");
     Device& machine = machine_of(values);
     return launch(
-        {.op = strategy::TopK{.k = 32, .dim = 3}, .name = "SamplingDeviceOperation"}, {values, indices, k, p, temperature},
+        {.op = strategy::TopK{.k = 32, .dim = 3}, .name = "SamplingDeviceOperation", .cores = grids}, {values, indices, k, p, temperature},
         {make_spec(Shape({1, 1, 1, shape[2]}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
         [=, &machine](std::span<const Tensor> outputs) {
             UserStreams& streams = streams_of(machine);
@@ -108,7 +107,6 @@ Tensor sampling(
 Tensor manual_seed(
     const std::variant<uint32_t, Tensor>& seeds, std::optional<std::reference_wrapper<MeshDevice>> device,
     const std::optional<std::variant<uint32_t, Tensor>>& user_ids, const std::optional<CoreRangeSet>& sub_core_grids) {
-    const CoreLimit limit(sub_core_grids);
     const OpScope scope("ttnn.manual_seed");
     const auto* seed = std::get_if<uint32_t>(&seeds);
     const auto* user = user_ids ? std::get_if<uint32_t>(&*user_ids) : nullptr;
@@ -133,7 +131,7 @@ Tensor manual_seed(
     MeshDevice* chip = seed != nullptr ? &device->get() : device_of(inputs[0]);
     Device& machine = chip->shim();
     return launch_on(
-        chip, {.op = strategy::Fill{}, .name = "ManualSeedDeviceOperation"}, inputs,
+        chip, {.op = strategy::Fill{}, .name = "ManualSeedDeviceOperation", .cores = sub_core_grids}, inputs,
         {make_spec(Shape({1}), DataType::UINT32, Layout::ROW_MAJOR, MemoryConfig{})},
         [=, &machine, one = seed ? std::optional(*seed) : std::nullopt,
          only = user ? std::optional(*user) : std::nullopt](std::span<const Tensor> outputs) {
@@ -164,5 +162,5 @@ SHIM_OP("ttnn.manual_seed", [](const arguments::manual_seed& args) {
 });
 SHIM_OP("ttnn.sampling", [](const arguments::sampling& args) {
     return ttnn::sampling(
-        args.input_values_tensor, args.input_indices_tensor, args.k, args.p, args.temp, args.seed, std::nullopt, args.output_tensor);
+        args.input_values_tensor, args.input_indices_tensor, args.k, args.p, args.temp, args.seed, args.sub_core_grids, args.output_tensor);
 });

@@ -253,7 +253,6 @@ namespace ttnn {
 Tensor argmax(
     const Tensor& input, const std::optional<int>& dim, bool keepdim, const std::optional<CoreRangeSet>& grids,
     const std::optional<MemoryConfig>& memory_config, std::optional<Tensor> output, std::optional<bool>) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.argmax");
     check_device_tensor(input, "input_tensor");
     if (input.logical_shape().rank() == 0 || input.logical_volume() == 0) {  // no program
@@ -300,7 +299,7 @@ Tensor argmax(
     }
     const Lines lines = dim ? lines_of(shape, axis) : Lines{1, input.logical_volume(), 1};
     return launch(
-        {.op = strategy::ArgMax{.dim = axis}, .name = "ArgMaxDeviceOperation"}, {input},
+        {.op = strategy::ArgMax{.dim = axis}, .name = "ArgMaxDeviceOperation", .cores = grids}, {input},
         {make_spec(
             shape_of(extents), DataType::UINT32, Layout::ROW_MAJOR,
             memory_config.value_or(output ? output->memory_config() : MemoryConfig(input.memory_config().buffer_type())))},
@@ -311,7 +310,6 @@ std::vector<Tensor> topk(
     const Tensor& input, uint32_t k, int8_t dim, bool largest, bool, const std::optional<MemoryConfig>& memory_config,
     const std::optional<CoreRangeSet>& grids, const std::optional<Tensor>& indices_tensor,
     std::optional<std::tuple<Tensor&, Tensor&>> preallocated, bool) {
-    const CoreLimit limit(grids);
     OpScope scope("ttnn.topk");
     check_device_tensor(input, "input_tensor");
     if (input.logical_shape().rank() > 0 && input.logical_volume() == 0) {  // no program: both results have the input's dtype
@@ -347,7 +345,7 @@ std::vector<Tensor> topk(
     std::vector<OptionalTensor> outputs(2);
     if (preallocated) outputs = {std::get<0>(*preallocated), std::get<1>(*preallocated)};
     return launch(
-        {.op = strategy::TopK{.k = k, .dim = axis}, .name = "TopKDeviceOperation"}, {input},
+        {.op = strategy::TopK{.k = k, .dim = axis}, .name = "TopKDeviceOperation", .cores = grids}, {input},
         {make_spec(result, input.dtype(), Layout::TILE, memory),
          make_spec(result, index_dtype(input, shape[at(axis)]), Layout::TILE, memory)},
         [=](std::span<const Tensor> made) {
@@ -426,13 +424,13 @@ Tensor cumprod(
 }  // namespace ttnn
 
 SHIM_OP("ttnn.argmax", [](const arguments::argmax& args) {
-    return ttnn::argmax(args.input_tensor, args.dim, args.keepdim, std::nullopt, args.memory_config, args.output_tensor);
+    return ttnn::argmax(args.input_tensor, args.dim, args.keepdim, args.sub_core_grids, args.memory_config, args.output_tensor);
 });
 SHIM_OP("ttnn.topk", [](const arguments::topk& args) {
     OpScope scope("ttnn.topk");
     SHIM_CHECK(args.k >= 1, "k: expected 1 or more, got {}", args.k);
     return ttnn::topk(
-        args.input_tensor, args.k, static_cast<int8_t>(args.dim), args.largest, args.sorted, args.memory_config, std::nullopt,
+        args.input_tensor, args.k, static_cast<int8_t>(args.dim), args.largest, args.sorted, args.memory_config, args.sub_core_grids,
         args.indices_tensor);
 });
 SHIM_OP("ttnn.sort", [](const arguments::sort& args) {

@@ -158,7 +158,6 @@ Tensor experimental::nlp_concat_heads_decode(
         SHIM_CHECK(num_heads <= grid.x * grid.y, "num_heads: {} heads need as many cores, the grid is {} x {}", num_heads, grid.x, grid.y);
         cores = cores_from(0, num_heads, static_cast<uint32_t>(grid.x));
     }
-    const CoreLimit limit(grids);
     const int64_t depth = s[3], run = int64_t{num_heads} * depth;
     const MemoryConfig memory(TensorMemoryLayout::WIDTH_SHARDED, BufferType::L1, tt::tt_metal::ShardSpec(cores, {TILE, s[3]}));
     const Shape result = output ? output->logical_shape() : Shape({1, 1, MOST_USERS, static_cast<uint32_t>(run)});
@@ -167,7 +166,7 @@ Tensor experimental::nlp_concat_heads_decode(
         "output_tensor: expected shape [1, 1, {}, {}], got {}", MOST_USERS, run, result);
     SHIM_CHECK(!output || output->dtype() == input.dtype(), "output_tensor: expected dtype {}, got {}", input.dtype(), output->dtype());
     return launch(
-        {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDecodeDeviceOperation"}, {input},
+        {.op = strategy::ConcatHeads{}, .name = "NLPConcatHeadsDecodeDeviceOperation", .cores = grids}, {input},
         {output ? output->tensor_spec() : make_spec(result, input.dtype(), Layout::TILE, memory)},
         [=](std::span<const Tensor> outputs) {  // rows beyond the users are zero
             const size_t bytes = stored_bytes(input.dtype());
