@@ -1,4 +1,4 @@
-"""`./run --explain LINE`: the terms whose sum is the device time of one line of an emitted program. A run of the clock alone, no values."""
+"""`./run --explain [LINE]`: the terms whose sum is the device time of one line of an emitted program, or of the slowest. The clock alone runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from ttnn_shim.command_line import CommandParser, complain
-from ttnn_shim.reports.explain import explanation
+from ttnn_shim.reports.explain import explanation, overview
 from ttnn_shim.run import CARDS, card_name
 
 import ttnn_shim
@@ -25,20 +25,22 @@ def place(program: Path, line: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim explain`. Returns the exit code."""
-    parser = CommandParser(prog="python -m ttnn_shim explain", description="What the device time of a line of an emitted program is made of.")
+    parser = CommandParser(
+        prog="python -m ttnn_shim explain", description="What the device time of a line of an emitted program is made of; without LINE, of the slowest lines."
+    )
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
-    parser.add_argument("line", metavar="LINE", help="a line of main.py, or FILE:LINE")
+    parser.add_argument("line", metavar="LINE", nargs="?", help="a line of main.py, or FILE:LINE (default: an overview of the slowest lines)")
     parser.add_argument("--arch", default="n150", metavar="NAME", choices=CARDS, help="card or architecture: " + ", ".join(CARDS))
     options = parser.parse_args(arguments)
     ttnn_shim.activate(explicit=True)
     try:
         program = options.program.resolve()
-        line = place(program, options.line)
+        line = place(program, options.line or "1")
         with tempfile.TemporaryDirectory(prefix="alchemist-explain-") as folder:
             done, profile = profile_of(program / "main.py", Path(folder).resolve(), card_name(options.arch))
         if profile is None:
             raise ValueError(f"the program does not run: {done['report'] or done['code']}")
-        print(explanation(profile, line))
+        print(explanation(profile, line) if options.line else overview(profile))
     except (OSError, ValueError, SyntaxError) as error:
         complain("explain", error)
         return 1

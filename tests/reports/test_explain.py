@@ -1,4 +1,4 @@
-"""`./run --explain LINE`: terms of one line's programs, and what it says of a line that has none."""
+"""`./run --explain [LINE]`: terms of one line's programs, what it says of a line that has none, and the slowest lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from ttnn_shim.reports.explain import MEANINGS
 
 from tests.tables import table
+
+ENGINE = Path(__file__).parents[2] / "ttnn_shim/src/sim/engine.cpp"
 
 PROGRAM = """import ttnn
 from ttnn_shim import session
@@ -33,9 +36,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def explain(program: Path, line: str) -> subprocess.CompletedProcess[str]:
+def explain(program: Path, *line: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: the program opens and closes the device."""
-    return subprocess.run([sys.executable, "-m", "ttnn_shim", "explain", str(program), line], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-m", "ttnn_shim", "explain", str(program), *line], capture_output=True, text=True, check=False)
 
 
 def test_a_lines_terms(program: Path) -> None:
@@ -46,6 +49,21 @@ def test_a_lines_terms(program: Path) -> None:
     terms = {name.strip(): float(us) for name, us in re.findall(r"^  ([A-Za-z ]+?) +([\d.]+) us", text, re.MULTILINE)}
     total = terms.pop("sum")
     assert sum(terms.values()) == pytest.approx(total, rel=0.01) and max(terms, key=lambda name: terms[name]) == "tile math"
+
+
+def test_the_slowest_lines(program: Path) -> None:
+    done = explain(program)
+    assert done.returncode == 0, done.stderr
+    lines = re.findall(r"^(main\.py:\d+)  ([\d.]+) us, ([\d.]+)%: (.*)", done.stdout, re.MULTILINE)
+    assert [line for line, *_ in lines] == ["main.py:8", "main.py:10"]
+    assert lines[0][3].startswith("tile math") and lines[1][3].startswith("DRAM")
+    assert sum(float(share) for _, _, share, _ in lines) == pytest.approx(100, abs=0.2)
+
+
+def test_every_term_has_a_meaning() -> None:
+    """What the engine names is what the reader is told how to make less."""
+    names = re.search(r"const char\* to_string\(Term term\) \{(.*?)\};", ENGINE.read_text(), re.DOTALL)
+    assert names is not None and set(re.findall(r'"([^"]+)"', names[1])) == set(MEANINGS)
 
 
 @table(

@@ -13,7 +13,7 @@ usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.p
        python -m ttnn_shim report [--arch NAME] EVENTS.json PROGRAM_DIR OUT_DIR
        python -m ttnn_shim compare [--arch NAME] [--html FILE] A B     two exports, or directories of --profile
        python -m ttnn_shim what-if [--arch NAME] [--json FILE] PROGRAM_DIR
-       python -m ttnn_shim explain [--arch NAME] PROGRAM_DIR LINE
+       python -m ttnn_shim explain [--arch NAME] PROGRAM_DIR [LINE]
        python -m ttnn_shim worker           runs the programs named on stdin (used by exports)
        python -m ttnn_shim price-calls      prices the calls listed as JSON on stdin (used by `estimate`)
        python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=

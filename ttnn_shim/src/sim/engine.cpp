@@ -59,6 +59,15 @@ using Terms = std::array<double, TERMS>;
 
 double& of(Terms& terms, Term term) { return terms[static_cast<std::size_t>(term)]; }
 
+/// Serial cycles, `times` over: those of kinds of their own, the others are the drain.
+void add_serial(Terms& terms, double cycles, const std::vector<Part>& parts, double times) {
+    for (const Part& part : parts) {
+        of(terms, part.term) += part.cycles * times;
+        cycles -= part.cycles;
+    }
+    of(terms, Term::Drain) += cycles * times;
+}
+
 /// The parts of one phase's `total` cycles. `pipe`: of its kernels, which run `coupling` cycles longer as they disturb one another.
 void explain(const Phase& phase, const SharedTime& shared, double pipe, double link, double coupling, double total, Terms& terms) {
     constexpr std::array<Term, 4> OF_UNIT{Term::Read, Term::Math, Term::Write, Term::Multicast};
@@ -81,13 +90,14 @@ void explain(const Phase& phase, const SharedTime& shared, double pipe, double l
             of(terms, Term::Imbalance) += all * (1 - used);
             rest -= all;
         }
-        const double rounds = phase.round_cycles * static_cast<double>(phase.repeat);
-        of(terms, Term::Drain) += rounds;
+        const auto repeat = static_cast<double>(phase.repeat);
+        const double rounds = phase.round_cycles * repeat;
+        add_serial(terms, phase.round_cycles, phase.round_parts, repeat);
         of(terms, Term::Coupling) += coupling;
         of(terms, Term::Fill) += rest - rounds - coupling;
     }
     of(terms, Term::Contention) += total - most - phase.extra_cycles;
-    of(terms, Term::Drain) += phase.extra_cycles;
+    add_serial(terms, phase.extra_cycles, phase.extra_parts, 1);
 }
 
 /// Cycles by which stages of an item disturb one another (L1 ports, semaphores): the difference between soft and plain maximum.
@@ -113,9 +123,10 @@ Bound bound_of(const std::array<double, 4>& busy, const Stats& stats) {
 }  // namespace
 
 const char* to_string(Term term) {
-    static constexpr const char* names[] = {"launch",        "start skew", "DRAM read", "DRAM write",    "NoC links",     "read",
-                                            "NoC multicast", "tile math",  "packing",   "write",         "pipeline fill", "stages together",
-                                            "contention",    "drain",      "imbalance", "hardware floor"};
+    static constexpr const char* names[] = {"launch",        "start skew",      "DRAM read",  "DRAM write",      "NoC links",
+                                            "read",          "NoC multicast",   "tile math",  "packing",         "write",
+                                            "pipeline fill", "stages together", "contention", "fused functions", "waiting for buffers",
+                                            "combining",     "untilizing",      "drain",      "imbalance",       "hardware floor"};
     return names[static_cast<int>(term)];
 }
 

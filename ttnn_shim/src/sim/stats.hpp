@@ -24,7 +24,11 @@ enum class Term : std::uint8_t {
     Fill,        ///< first items until every stage has work
     Coupling,    ///< stages disturb one another (L1 ports, semaphores)
     Contention,  ///< kernels, DRAM and NoC disturb one another
-    Drain,       ///< serial cycles behind the items: last writes, barriers, synchronisation
+    Fused,       ///< bias and activation behind each block of a product: nothing runs beside them
+    Waits,       ///< blocks whose only buffer is in use: they come when the block before them is done
+    Combine,     ///< partial results of several cores are brought together
+    Untilize,    ///< tiles are made rows in a step of its own
+    Drain,       ///< other serial cycles behind the items: last pages, barriers, synchronisation
     Imbalance,   ///< the busiest core has more items than the mean
     Floor        ///< never faster than the bytes at the peak of DRAM, or than the ideal matrix engine
 };

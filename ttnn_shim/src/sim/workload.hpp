@@ -40,16 +40,24 @@ struct Shared {
     double run_pages = 0;         ///< pages of such a run
 };
 
+/// Serial cycles of a kind of their own.
+struct Part {
+    Term term;
+    double cycles = 0;
+};
+
 /// `items` items flow through at most MOST_STAGES `stages`; the whole is repeated `repeat` times without overlap between repeats.
 struct Phase {
     std::int64_t items = 0;
     std::int64_t repeat = 1;
     std::vector<Stage> stages;
-    Shared shared;            ///< for all repeats together
-    double coupling = 0;      ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
-    double round_cycles = 0;  ///< serial cycles after each repeat (un-overlapped output write)
-    double extra_cycles = 0;  ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
-    double mean_items = 0;    ///< of all cores, over all repeats; 0: as many as the busiest has (for reports: the rest is imbalance)
+    Shared shared;                  ///< for all repeats together
+    double coupling = 0;            ///< exponent of the soft maximum between stages (0 = exact pipeline, no interference)
+    double round_cycles = 0;        ///< serial cycles after each repeat (un-overlapped output write)
+    double extra_cycles = 0;        ///< serial cycles, once per phase (synchronisation, un-overlapped tail)
+    std::vector<Part> round_parts;  ///< what of round_cycles is no drain; for reports
+    std::vector<Part> extra_parts;  ///< the same of extra_cycles
+    double mean_items = 0;          ///< of all cores, over all repeats; 0: as many as the busiest has (for reports: the rest is imbalance)
 };
 
 /// Cores that do the same work; simulated once.

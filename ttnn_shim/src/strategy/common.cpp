@@ -155,6 +155,7 @@ void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores) {
         phases[0].shared.*bytes *= 1 - share;
     }
     phases[0].extra_cycles = {};
+    phases[0].extra_parts.clear();
     phases[0].mean_items = 0;
     last.mean_items = static_cast<double>(last.items) * static_cast<double>(left) / cores;
     for (sim::Stage& stage : last.stages) stage.head_cycles = {};

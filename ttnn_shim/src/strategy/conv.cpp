@@ -92,6 +92,7 @@ std::vector<Phase> row_phases(const Arch& arch, const OpConfig& c, const Conv2d&
     rest.coupling = k.stage_exponent;
     rest.stages = {{Unit::Reader, read / kParts}, {Unit::Compute, comp / kParts}};
     rest.extra_cycles = op.untilize_out ? m * n * k.conv_untilize : 0;
+    rest.extra_parts = {{sim::Term::Untilize, rest.extra_cycles}};
     return {std::move(first), std::move(rest)};
 }
 
@@ -115,7 +116,9 @@ Phase line_phase(const Arch& arch, const OpConfig& c, const Conv2d& op, const Co
     const double beside = std::max(op.act_double_buffer ? activations : 0, op.weights_double_buffer ? fetch : 0);
     const double before = std::max(op.act_double_buffer ? 0 : activations, op.weights_double_buffer ? 0 : fetch);
     blocks.stages = {{Unit::Sender, beside / kParts}, {Unit::Compute, products / kParts}};
-    blocks.extra_cycles = hb * kb * before + (op.untilize_out ? m * n * k.conv_untilize : 0);
+    const double untilized = op.untilize_out ? m * n * k.conv_untilize : 0;
+    blocks.extra_cycles = hb * kb * before + untilized;
+    blocks.extra_parts = {{sim::Term::Waits, hb * kb * before}, {sim::Term::Untilize, untilized}};
     blocks.shared.dram_read_bytes = in_dram(weights) ? static_cast<double>(weights.bytes()) * hb : 0;
     return blocks;
 }
@@ -193,6 +196,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv3d& op) {
         {Unit::Writer, static_cast<double>(patches) * page_write(arch, row) + k.write_barrier}};
     phase.extra_cycles =
         tiles(deep, wide) * std::max(k.mm_issue, static_cast<double>(weight.tile_bytes()) / k.mm_read_rate) + page_read(arch, weight, 0);
+    phase.extra_parts = {{sim::Term::Read, phase.extra_cycles}};
     if (in_dram(in)) {
         phase.shared.dram_read_bytes = sticks * stick * static_cast<double>(pixels * in_blocks * out_cores);
         phase.shared.dram_requests = sticks * static_cast<double>(pixels * in_blocks * out_cores);

@@ -138,7 +138,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const double rounds = std::ceil(std::log2(static_cast<double>(active)));
     const double merge =
         k.mm_handshake_local + rows * (score + values * (2048 / k.noc_link_rate + 2048 / k.local_copy_rate + 3 * turn + 2 * block));
-    phase.extra_cycles = k.sdpa_start + static_cast<double>((mine - 1) * rounds_of_streams) * accumulate + rounds * merge;
+    const double added = static_cast<double>((mine - 1) * rounds_of_streams) * accumulate;
+    phase.extra_cycles = k.sdpa_start + added + rounds * merge;
+    phase.extra_parts = {{sim::Term::Launch, k.sdpa_start}, {sim::Term::Math, added}, {sim::Term::Combine, rounds * merge}};
     DeviceProgram p = one_phase("SdpaDecodeDeviceOperation::DirectDescriptorFactory", arch, cores, std::move(phase), true, false);
     place_on(p, arch, grid);
 

@@ -226,8 +226,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     Phase phase;
     phase.items = 1;
     phase.stages.push_back({Unit::Reader, gather});
-    phase.extra_cycles = (tiled ? soft_max(gather, untilize, k.halo_untilize_coupling) - gather : 0) +
-                         (op.config_in_dram ? k.read_dram * k.halo_table_read : 0);
+    const double behind = tiled ? soft_max(gather, untilize, k.halo_untilize_coupling) - gather : 0;
+    const double table = op.config_in_dram ? k.read_dram * k.halo_table_read : 0;
+    phase.extra_cycles = behind + table;
+    phase.extra_parts = {{sim::Term::Untilize, behind}, {sim::Term::Read, table}};
     const int used = static_cast<int>(c.core_count.value_or(shard_cores(arch, in)));
     DeviceProgram p = one_phase("UntilizeWithHaloProgramFactory", arch, used, std::move(phase), false, true);
     // Two sticks of padding; tiled input is untilized on the way.

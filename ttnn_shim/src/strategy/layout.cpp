@@ -21,6 +21,7 @@ DeviceProgram resident_blocks(
     phase.items = ceil_div(s.h, 32);
     phase.stages.push_back({Unit::Compute, per_block});
     phase.extra_cycles = start;
+    phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     return one_phase(factory, arch, static_cast<int>(c.core_count.value_or(shard_cores(arch, t))), std::move(phase), true, true);
 }
 

@@ -245,7 +245,9 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double waiting = p.kind == MatmulKind::Reuse ? std::max(0.0, longer - t.later * own / static_cast<double>(k_blocks)) : 0;
     const double beside = p.output_beside_math ? std::max(t.math, t.data) : slack + waiting;
     const double exposed = std::max(0.0, tail - beside * static_cast<double>(k_blocks));
-    phase.round_cycles = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds) + activation;
+    const double written = (tail + exposed * static_cast<double>(rounds - 1)) / static_cast<double>(rounds);
+    phase.round_cycles = written + activation;
+    phase.round_parts = {{sim::Term::Write, written}, {sim::Term::Fused, activation}};
     if (p.batch > 1 && !resident(out)) {
         if (p.kind == MatmulKind::Mcast1DIn0 && k_blocks <= 2 && !resident(c.inputs[0])) {
             // Each core's products of a batch are a chain: B is read, multiplied, the result handed on, written and acknowledged before the
@@ -257,10 +259,14 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
             phase.mean_items /= blocks;
             phase.repeat = 1;
             phase.coupling = {};
-            phase.stages = {{Unit::Sender, blocks * reads.in0 + padding}, {Unit::Compute, chain}};
+            phase.stages = {
+                {Unit::Sender, blocks * reads.in0 + padding},
+                {.unit = Unit::Compute, .cycles = chain, .other = sim::Term::Write, .other_cycles = tail + k.write_barrier}};
             phase.round_cycles = {};
+            phase.round_parts.clear();
         } else {
             phase.round_cycles += k.write_barrier;
+            phase.round_parts.push_back({sim::Term::Write, k.write_barrier});
         }
     }
     program.work.cores = p.cores;
@@ -319,7 +325,9 @@ DeviceProgram ring(const Arch& arch, const OpConfig& c, const Matmul& op, const 
         std::swap(phase.shared.dram_read_bytes, phase.shared.dram_near_bytes);
         phase.shared.dram_tile_reads = 0;
     }
-    phase.extra_cycles = k.mm_fill + t.drain + fused_cycles(arch, c, op, p);
+    const double fused = fused_cycles(arch, c, op, p);
+    phase.extra_cycles = k.mm_fill + t.drain + fused;
+    phase.extra_parts = {{sim::Term::Fused, fused}};
     DeviceProgram program = one_phase(factory_name(p.kind), arch, p.cores, std::move(phase), true, true);
     program.circular_buffers = matmul_buffers(c, s, p);
     program.block_k = p.block_k;

@@ -142,6 +142,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Transpose& op) {
         const double writes = static_cast<double>(ceil_div(out.tiles(), cores)) * (channels % 32 < 16 ? 4 : 2);
         phase.extra_cycles = writes * k.face_line + pad_lines * 16 * in.element_bytes() / k.write_core_rate;
     }
+    phase.extra_parts = {{sim::Term::Write, phase.extra_cycles}};
     add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     DeviceProgram p = one_phase("TransposeHCTiledInterleavedProgramFactory", arch, cores, std::move(phase), false, false);

@@ -333,6 +333,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const GroupNorm& op) {
     }
     phase.stages.push_back({Unit::Compute, cycles});
     phase.extra_cycles = fixed;
+    phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     dram_traffic(phase, c);
     return one_phase(
         resident(in) ? "GroupNormShardedProgramFactory" : "GroupNormMcastProgramFactory", arch, cores, std::move(phase), true, false);
@@ -366,8 +367,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
         const std::int64_t rows = ceil_div(in.tiles(), std::max<std::int64_t>(1, ceil_div(in.width(), 32)));
         if (values < rows || (values == 1 && dim != "H")) phase.items += ceil_div(rows, cores);
         phase.stages[1].cycles = arch.k.welford_tile;
-    } else if (!product)
+    } else if (!product) {
         phase.extra_cycles += arch.k.reduce_scaler;
+        phase.extra_parts = {{sim::Term::Launch, arch.k.reduce_scaler}};
+    }
     const std::int64_t t = in.tile_bytes(), o = out.tile_bytes();
     if (op.op == "VAR" || op.op == "STD") {
         const std::int64_t along = dim == "H" ? ceil_div(outputs, cores) : ceil_div(in.width(), 32);

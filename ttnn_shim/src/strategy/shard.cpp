@@ -67,6 +67,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleav
     if (!c.release.shards_written_in_step)
         phase.shared.write_banks_hit = 0;  // releases of 2026: p150, 64 cores that begin on one bank write 8.4 MB in 28.4 us
     phase.extra_cycles = k.s2i_start;
+    phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     return one_phase(
         op.num_slices.value_or(1) > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
         std::move(phase), in.dtype != out.dtype, true);
@@ -92,6 +93,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     }
     if (tiles && in_dram(in)) phase.shared.dram_tile_reads = phase.shared.dram_read_bytes / source_bytes;
     if (tiles || !c.release.waits_for_sticks) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
+    phase.extra_parts = {{sim::Term::Read, phase.extra_cycles}};
     if (!tiles && in_dram(in)) phase.shared.dram_requests = static_cast<double>(out.rows());
     return one_phase("InterleavedToShardedProgramFactory", arch, cores, std::move(phase), in.dtype != out.dtype, false);
 }
@@ -125,6 +127,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshard&) {
     phase.items = 1;
     phase.stages.push_back({Unit::Reader, sp.pages * sp.bytes / arch.k.local_copy_rate});
     phase.extra_cycles = arch.k.reshard_start;
+    phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     if (in_dram(c.inputs[0])) phase.shared.dram_read_bytes = static_cast<double>(c.inputs[0].bytes());
     if (in_dram(out)) phase.shared.dram_write_bytes = static_cast<double>(out.bytes());
     const bool same_width = c.inputs[0].memory == out.memory && out.memory == TensorMemoryLayout::HEIGHT_SHARDED;

@@ -84,6 +84,7 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
         phase.items = 1;
         phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line}};
         phase.extra_cycles = page_read(arch, in, 32);
+        phase.extra_parts = {{sim::Term::Read, phase.extra_cycles}};
         p.work.sharded = true;
         p.work.has_compute = false;
     }
@@ -253,6 +254,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Sdpa& op) {
         phase.shared.dram_read_bytes += scores * static_cast<double>(c.inputs[3].tile_bytes()) * steps * cores;
     add_dram(phase.shared, c.outputs[0], static_cast<double>(c.outputs[0].bytes()), true);
     phase.extra_cycles = k.sdpa_start;
+    phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     DeviceProgram p = one_phase("SDPAProgramFactory", arch, cores, std::move(phase), true, false);
     const double fpu_cycles = steps * macs * k.fpu_tile * phases(c);
     p.work.total_math_cycles =

@@ -8,6 +8,9 @@ from ttnn_shim.error_bands import total_error
 from ttnn_shim.records import Profile, ProgramRecord, summed_terms
 from ttnn_shim.reports.calls import source_line
 
+SLOWEST = 10
+"""Lines of the overview."""
+
 MEANINGS = {
     "launch": "dispatch and set-up of the program; fewer, larger programs have less of it",
     "start skew": "cores start one after the other; fewer cores have less of it",
@@ -22,7 +25,11 @@ MEANINGS = {
     "pipeline fill": "the first items, until every kernel of a core has work",
     "stages together": "the kernels of a core disturb one another",
     "contention": "kernels, DRAM and NoC are busy for about as long and disturb one another",
-    "drain": "last writes, barriers and other work behind which nothing runs",
+    "fused functions": "bias and activation after each block of a product, with nothing beside them: more cores, or approximate mode",
+    "waiting for buffers": "blocks come when the one before them is done: enable_act_double_buffer, enable_weights_double_buffer, smaller blocks",
+    "combining": "partial results of several cores are added one after the other: fewer cores per head",
+    "untilizing": "tiles are made rows in a step of its own: keep the layout that is there (output_layout=TILE)",
+    "drain": "last pages, barriers and other work behind which nothing runs",
     "imbalance": "the busiest core has more work than the mean: another grid, or shapes that divide",
     "hardware floor": "never faster than the peak of DRAM or of the matrix engine",
 }
@@ -40,6 +47,26 @@ def programs_of(profile: Profile, line: str) -> list[ProgramRecord]:
     lines = sorted({int(place.rpartition(":")[2]) for program in profile.programs if (place := profile.line_of(program)).startswith(f"{file}:")})
     near = sorted(lines, key=lambda other: abs(other - int(number)))[:3]
     raise ValueError(f"{line} runs no device program; the nearest lines that do: {', '.join(map(str, sorted(near)))}")
+
+
+def overview(profile: Profile) -> str:
+    """The slowest lines, what most of each one's time is, and what would make that less (`./run --explain` without a line)."""
+    lines: dict[str, list[ProgramRecord]] = {}
+    for program in profile.programs:
+        lines.setdefault(profile.line_of(program), []).append(program)
+    times = {line: sum(program.kernel_ns + program.gap_ns for program in programs) for line, programs in lines.items()}
+    slowest = sorted(lines, key=lambda line: -times[line])[:SLOWEST]
+    share = sum(times[line] for line in slowest) / (profile.device_ns or 1)
+    parts = [f"{profile.device_ns / 1e3:.1f} us of device time on {profile.card}; {share:.0%} of it on these lines (`--explain LINE` shows all parts)"]
+    told: set[str] = set()
+    for line in slowest:
+        kernel_ns = sum(program.kernel_ns for program in lines[line]) or 1.0
+        terms = list(summed_terms(program.terms for program in lines[line]).items())
+        most = ", ".join(f"{name} {ns / kernel_ns:.0%}" for name, ns in terms[:3] if ns >= kernel_ns / 20)
+        parts += ["", f"{line}  {times[line] / 1e3:.1f} us, {times[line] / (profile.device_ns or 1):.1%}: {most}", f"  {source_line(profile, line)}"]
+        parts += [f"  {name}: {MEANINGS[name]}" for name, _ in terms[:1] if name not in told]
+        told.update(name for name, _ in terms[:1])
+    return "\n".join(parts)
 
 
 def explanation(profile: Profile, line: str) -> str:
