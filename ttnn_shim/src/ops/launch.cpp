@@ -15,6 +15,7 @@
 #include "ops/clock_state.hpp"
 #include "ops/constants.hpp"
 #include "ops/nan.hpp"
+#include "ops/program_bytes.hpp"
 #include "ops/trace_values.hpp"
 #include "strategy/config_record.hpp"
 #include "strategy/op_config.hpp"
@@ -473,6 +474,14 @@ void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const 
             round_blocks_of(output);
         }
     }
+}
+
+uint64_t circular_buffer_bytes(
+    MeshDevice* device, const Program& program, const std::vector<TensorSpec>& inputs, const std::vector<TensorSpec>& outputs) {
+    strategy::OpConfig config = describe(program, {}, outputs);
+    for (const TensorSpec& input : inputs) config.inputs.push_back(describe(input));
+    const std::lock_guard lock(clock_mutex());
+    return static_cast<uint64_t>(std::max<int64_t>(strategy::plan(clock_of(device->shim()).arch, config).cb_bytes(), 0));
 }
 
 std::vector<Tensor> launch(

@@ -43,7 +43,7 @@ ttnn::ComputeKernelConfig compute_config(const Tensor& input, DataType weights_d
 }
 
 /// The device program of the convolution itself, on an input whose halo has been gathered. rows: tiles of output pixels.
-Program conv_program(
+Program placed_program(
     const Tensor& input, const Tensor& weight, const Convolution& conv, const Placement& placement, uint32_t rows, Layout layout,
     const Settings& settings) {
     const Window& w = conv.window;
@@ -62,28 +62,15 @@ Program conv_program(
     const uint32_t limit = compute.fp32_dest_acc_en ? DEST_TILES / 2 : DEST_TILES;
     const uint32_t subblock_w = largest_divisor_up_to(per_core_n, limit);
     const uint32_t subblock_h = largest_divisor_up_to(block_h, std::max(1U, limit / subblock_w));
-    const strategy::Conv2d operation{
-        .act_block_h = block_h,
-        .act_block_w = std::max(1U, inner / std::max(1U, settings.config.act_block_w_div)),
+    const ConvBlocks blocks{
+        .rows = per_core_m,
+        .columns = per_core_n,
+        .block_h = block_h,
+        .block_w = std::max(1U, inner / std::max(1U, settings.config.act_block_w_div)),
         .subblock_h = subblock_h,
-        .subblock_w = subblock_w,
-        .per_core_m = per_core_m,
-        .per_core_n = per_core_n,
-        .window_hw = {w.kernel_h, w.kernel_w},
-        .stride = strategy::Pair{w.stride_h, w.stride_w},
-        .num_cores_nhw = placement.cores_nhw,
-        .num_cores_c_in = placement.cores_c,
-        .num_cores_c_out = cores_c_out,
-        .core_count = placement.cores(),
-        .act_double_buffer = settings.config.enable_act_double_buffer,
-        .weights_double_buffer = settings.config.enable_weights_double_buffer,
-        .untilize_out = layout == Layout::ROW_MAJOR,
-        .split_reader = settings.config.force_split_reader,
-        .activation_reuse = settings.config.enable_activation_reuse,
-        .out_width = w.out_w(),
-        .dilation_w = w.dilation_w,
-        .groups = conv.weights.groups};
-    return {.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"};
+        .subblock_w = subblock_w};
+    return conv_program(
+        w, conv.weights.groups, blocks, {placement.cores_nhw, placement.cores_c, cores_c_out}, layout, settings.config, compute);
 }
 
 Tensor run_conv(
@@ -94,7 +81,7 @@ Tensor run_conv(
         inputs.push_back(*bias);
     }
     const uint32_t rows = div_up(output_spec.logical_shape()[2], TILE_EDGE);
-    return launch(conv_program(input, weight, conv, placement, rows, output_spec.layout(), settings), inputs, {output_spec}, kernel)[0];
+    return launch(placed_program(input, weight, conv, placement, rows, output_spec.layout(), settings), inputs, {output_spec}, kernel)[0];
 }
 
 /// How a convolution is cut so that one slice's shards, halo and circular buffers fit into L1.
@@ -122,7 +109,7 @@ uint64_t core_bytes(
     const uint64_t out_channels = rounded(div_up(conv.weights.out_channels, split ? placement.cores_c : 1), TILE_EDGE);
     const uint64_t out = pixels * out_channels * (dtype == DataType::FLOAT32 ? 4 : 2);
     const Program program =
-        conv_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
+        placed_program(input, weight, conv, placement, div_up(part.out_pixels(), TILE_EDGE), settings.config.output_layout, settings);
     const auto& blocks = *program.op.get_if<strategy::Conv2d>();
     const auto integer = [](int64_t value) { return static_cast<uint64_t>(value); };
     const uint64_t block = integer(blocks.act_block_h * blocks.act_block_w), tile = 1024;
@@ -298,28 +285,30 @@ TensorMemoryLayout chosen_scheme(
     const CoreCoord grid = device->shim().grid();
     const bool exact = input.dtype() == DataType::FLOAT32;
     const DataType dtype = settings.dtype.value_or(input.dtype());
-    const uint64_t in_tile = tile_bytes(exact ? DataType::FLOAT32 : DataType::BFLOAT16), out_tile = tile_bytes(dtype);
-    const uint64_t copies = settings.config.enable_act_double_buffer ? 2 : 1;
     Settings tried = settings;
     TensorMemoryLayout best = TensorMemoryLayout::HEIGHT_SHARDED;
     uint64_t least = 0;
     for (const auto scheme : {TensorMemoryLayout::HEIGHT_SHARDED, TensorMemoryLayout::BLOCK_SHARDED, TensorMemoryLayout::WIDTH_SHARDED}) {
         tried.config.shard_layout = scheme;
         const auto plan = plan_shards(conv, tried.config, {}, input.layout(), conv.window.channels, grid, false, wide_sums);
-        const bool height = scheme == TensorMemoryLayout::HEIGHT_SHARDED, block = scheme == TensorMemoryLayout::BLOCK_SHARDED;
-        const uint64_t rows = uint64_t{plan.block_h} * plan.block_w;
-        const uint64_t kept = height && plan.rows > plan.block_h             ? conv.window.kernel_h
-                              : settings.config.enable_weights_double_buffer ? 2
-                                                                             : 1;
-        uint64_t bytes =
-            kept * plan.columns * plan.block_w * tile_bytes(weight_dtype) + rows * ((height ? in_tile : out_tile) * copies + out_tile);
-        if (block && out_tile != in_tile) bytes += rows * in_tile * copies;
-        if (scheme == TensorMemoryLayout::WIDTH_SHARDED) bytes += uint64_t{2} * plan.block_w * in_tile;
-        if (settings.config.output_layout == Layout::ROW_MAJOR || (wide_sums && dtype != DataType::FLOAT32))
-            bytes += uint64_t{plan.block_h} * plan.columns * (wide_sums ? tile_bytes(DataType::FLOAT32) : out_tile);
-        bytes += uint64_t{plan.rows} * plan.columns * out_tile;
+        const bool block = scheme == TensorMemoryLayout::BLOCK_SHARDED;
+        const Window window = run_as(conv).window;
         const Placement placement{scheme, plan.input_cores.pixels(), plan.input_cores.channels(), grid};
-        bytes += halo_sticks(run_as(conv).window, placement, TILE_EDGE) * plan.input.shard_spec()->shape[1] * (exact ? 4 : 2);
+        const ConvCores cores{plan.input_cores.pixels(), plan.input_cores.channels(), plan.output_cores.channels()};
+        const uint64_t sticks = halo_sticks(window, placement, TILE_EDGE);
+        const uint32_t channels = plan.input.shard_spec()->shape[1];
+        const Shape result({1, 1, window.batch * conv.out_h() * conv.out_w(), conv.weights.out_channels});
+        const uint64_t buffers = conv_buffer_bytes(
+            device,
+            conv_program(window, conv.weights.groups, plan, cores, settings.config.output_layout, settings.config, *settings.compute),
+            {.cores = plan.input_cores.grid,
+             .scheme = scheme,
+             .input_dtype = exact ? DataType::FLOAT32 : DataType::BFLOAT16,
+             .weight_dtype = weight_dtype,
+             .sticks = sticks,
+             .channels = channels,
+             .output = make_spec(result, dtype, settings.config.output_layout, plan.output)});
+        const uint64_t bytes = buffers + uint64_t{plan.rows} * plan.columns * tile_bytes(dtype) + sticks * channels * (exact ? 4 : 2);
         const bool busy = !block || std::max(plan.input_cores.grid.num_cores(), plan.output_cores.grid.num_cores()) >= grid.x;
         if (least > 0 && (bytes >= least || !busy)) continue;
         best = scheme;

@@ -133,30 +133,11 @@ Tensor convolve_shards(
         if (!conv.weights.transposed) input = Tensor();
         if (settings.config.reallocate_halo_output) halo = ttnn::move(halo);
     }
-    const strategy::Conv2d operation{
-        .act_block_h = plan.block_h,
-        .act_block_w = plan.block_w,
-        .subblock_h = plan.subblock_h,
-        .subblock_w = plan.subblock_w,
-        .per_core_m = plan.rows,
-        .per_core_n = plan.columns,
-        .window_hw = {w.kernel_h, w.kernel_w},
-        .stride = strategy::Pair{w.stride_h, w.stride_w},
-        .num_cores_nhw = plan.input_cores.pixels(),
-        .num_cores_c_in = plan.input_cores.channels(),
-        .num_cores_c_out = plan.output_cores.channels(),
-        .core_count = plan.input_cores.pixels() * plan.input_cores.channels(),
-        .act_double_buffer = settings.config.enable_act_double_buffer,
-        .weights_double_buffer = settings.config.enable_weights_double_buffer,
-        .untilize_out = output_spec.layout() == Layout::ROW_MAJOR,
-        .split_reader = settings.config.force_split_reader,
-        .activation_reuse = settings.config.enable_activation_reuse,
-        .out_width = w.out_w(),
-        .dilation_w = w.dilation_w,
-        .groups = conv.weights.groups};
     std::vector<Tensor> inputs{halo, weight};
     if (bias) inputs.push_back(*bias);
-    return launch({.op = operation, .compute = compute, .name = "Conv2dDeviceOperation"}, inputs, {output_spec}, kernel)[0];
+    const ConvCores cores{plan.input_cores.pixels(), plan.input_cores.channels(), plan.output_cores.channels()};
+    const Program program = conv_program(w, conv.weights.groups, plan, cores, output_spec.layout(), settings.config, compute);
+    return launch(program, inputs, {output_spec}, kernel)[0];
 }
 
 }  // namespace ttnn_shim

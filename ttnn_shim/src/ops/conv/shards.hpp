@@ -1,7 +1,7 @@
 // Where a convolution in L1 wants its input and puts its result, when its input is sharded already or the config names a sharding.
 #pragma once
 
-#include "ops/conv/convolution.hpp"
+#include "ops/conv/program.hpp"
 
 namespace ttnn_shim {
 
@@ -16,13 +16,11 @@ struct ShardCores {
     bool operator==(const ShardCores&) const = default;
 };
 
-/// input: where the activation has to be (its own memory if it may stay). block_h, block_w: tiles of an activation block.
-struct ShardPlan {
+/// input: where the activation has to be (its own memory if it may stay).
+struct ShardPlan : ConvBlocks {
     ShardCores input_cores, output_cores;
     bool moves = false;  ///< the input is not there yet
     MemoryConfig input, output;
-    uint32_t rows = 1, columns = 1;  ///< tiles of the result per core
-    uint32_t block_h = 1, block_w = 1, subblock_h = 1, subblock_w = 1;
 };
 
 /// The rules of the real package for an activation in L1 (ttnn 0.81.1). as_matmul: a 1x1 window. `memory` is the activation's, and
