@@ -88,54 +88,100 @@ Integer kernel_integer(float value) {
 
 enum class Rule { Store, Kernel, Host };
 
-template <Rule Conversion, typename From, typename To>
-void convert_loop(const From* source, To* target, size_t count) {
-    if constexpr (std::is_same_v<From, To>) {
+/// vector: values that the host's loops convert at once.
+template <Rule Conversion, typename To>
+void from_floats(const float* source, To* target, size_t count, size_t vector = HOST_VECTOR) {
+    if constexpr (std::is_same_v<To, float>) {
         std::memcpy(target, source, count * sizeof(To));
-    } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, bfloat16>) {
+    } else if constexpr (std::is_same_v<To, bfloat16>) {
         f32_to_bf16(source, target, count);
-    } else if constexpr (std::is_same_v<From, bfloat16> && std::is_same_v<To, float>) {
-        bf16_to_f32(source, target, count);
     } else {
-        constexpr size_t vector = std::is_same_v<From, float> && std::is_same_v<To, uint16_t> ? HOST_VECTOR / 2 : HOST_VECTOR;
         [[maybe_unused]] const size_t vectors_end = count / vector * vector;
         for (size_t i = 0; i < count; ++i) {
-            if constexpr (std::is_integral_v<From> && std::is_same_v<To, uint16_t> && Conversion == Rule::Kernel) {
-                target[i] = static_cast<uint16_t>(std::clamp<int64_t>(source[i], 0, std::numeric_limits<uint16_t>::max()));
-            } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
-                target[i] = static_cast<To>(source[i]);
-            } else if constexpr (std::is_integral_v<To> && Conversion == Rule::Host) {
-                const auto value = static_cast<float>(source[i]);
-                target[i] = i < vectors_end ? host_integer<To>(value) : host_integer_tail<To>(value);
+            if constexpr (std::is_integral_v<To> && Conversion == Rule::Host) {
+                target[i] = i < vectors_end ? host_integer<To>(source[i]) : host_integer_tail<To>(source[i]);
             } else if constexpr (std::is_integral_v<To> && Conversion == Rule::Kernel) {
-                target[i] = kernel_integer<To>(static_cast<float>(source[i]));
+                target[i] = kernel_integer<To>(source[i]);
             } else if constexpr (std::is_integral_v<To>) {
-                target[i] = saturate<To>(static_cast<float>(source[i]));
+                target[i] = saturate<To>(source[i]);
             } else {
-                target[i] = To(static_cast<float>(source[i]));
+                target[i] = To(source[i]);
             }
         }
     }
 }
 
+template <typename From>
+void to_floats(const From* source, float* target, size_t count) {
+    if constexpr (std::is_same_v<From, float>) {
+        std::memcpy(target, source, count * sizeof(float));
+    } else if constexpr (std::is_same_v<From, bfloat16>) {
+        bf16_to_f32(source, target, count);
+    } else {
+        for (size_t i = 0; i < count; ++i) target[i] = static_cast<float>(source[i]);
+    }
+}
+
+/// Integers keep their low bits.
+template <typename From>
+void to_integers(const From* source, DataType to, void* target, size_t count) {
+    visit_dtype(to, [&]<typename To>(To) {
+        if constexpr (std::is_integral_v<To>)
+            for (size_t i = 0; i < count; ++i) static_cast<To*>(target)[i] = static_cast<To>(source[i]);
+    });
+}
+/// The device's typecast clamps.
+template <typename From>
+void to_uint16(const From* source, uint16_t* target, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        target[i] = static_cast<uint16_t>(std::clamp<int64_t>(source[i], 0, std::numeric_limits<uint16_t>::max()));
+}
+
+bool is_whole(DataType dtype) {
+    return visit_dtype(dtype, []<typename T>(T) { return std::is_integral_v<T>; });
+}
+
 }  // namespace
 
 void load_f32(DataType dtype, const void* source, float* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Store>(static_cast<const T*>(source), target, count); });
+    visit_dtype(dtype, [&]<typename T>(T) { to_floats(static_cast<const T*>(source), target, count); });
 }
 
 void store_f32(DataType dtype, const float* source, void* target, size_t count) {
-    visit_dtype(dtype, [&]<typename T>(T) { convert_loop<Rule::Store>(source, static_cast<T*>(target), count); });
+    visit_dtype(dtype, [&]<typename T>(T) { from_floats<Rule::Store>(source, static_cast<T*>(target), count); });
 }
 
 namespace {
 
+/// All pairs but those of integers go through floats, a chunk at a time: a loop for each pair of types would be half a minute of compiling.
 template <Rule Conversion>
 void convert_by(DataType from, const void* source, DataType to, void* target, size_t count) {
-    visit_dtype(from, [&]<typename From>(From) {
-        visit_dtype(
-            to, [&]<typename To>(To) { convert_loop<Conversion>(static_cast<const From*>(source), static_cast<To*>(target), count); });
-    });
+    constexpr size_t CHUNK = 2048;
+    static_assert(CHUNK % HOST_VECTOR == 0);
+    if (from == to || (stores<bfloat16>(from) && stores<bfloat16>(to))) {
+        std::memcpy(target, source, count * stored_bytes(from));
+        return;
+    }
+    if (is_whole(from) && is_whole(to)) {
+        visit_dtype(from, [&]<typename From>(From) {
+            if constexpr (std::is_integral_v<From>) {
+                const auto* values = static_cast<const From*>(source);
+                if (Conversion == Rule::Kernel && to == DataType::UINT16) return to_uint16(values, static_cast<uint16_t*>(target), count);
+                to_integers(values, to, target, count);
+            }
+        });
+        return;
+    }
+    const bool plain = from == DataType::FLOAT32;
+    const size_t vector = plain && to == DataType::UINT16 ? HOST_VECTOR / 2 : HOST_VECTOR;
+    if (to == DataType::FLOAT32) return load_f32(from, source, static_cast<float*>(target), count);
+    std::array<float, CHUNK> wide;
+    for (size_t at = 0; at < count; at += CHUNK) {
+        const size_t some = std::min(CHUNK, count - at);
+        const float* values = plain ? static_cast<const float*>(source) + at : wide.data();
+        if (!plain) load_f32(from, static_cast<const std::byte*>(source) + at * stored_bytes(from), wide.data(), some);
+        visit_dtype(to, [&]<typename To>(To) { from_floats<Conversion>(values, static_cast<To*>(target) + at, some, vector); });
+    }
 }
 
 }  // namespace
