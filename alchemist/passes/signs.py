@@ -165,6 +165,8 @@ def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
     if has_trait(op, "constant"):
         found = constant_of(op.results[0])
         return found is not None and bool((found >= 0).all())
+    if not element_type(op.results[0]).startswith(("f", "bf")):  # whole numbers wrap around: a square may be negative
+        return interval(op.results[0])[0] >= 0
     if op.name == "ttir.multiply" and op.operands[0] is op.operands[1]:
         return True
     if op.name == "ttir.maximum" and any(value in known for value in op.operands):

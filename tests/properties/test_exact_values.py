@@ -213,6 +213,28 @@ def test_hashes_modulo_powers_of_two_are_exact() -> None:
         assert found.kind == "refused" and "beyond 32 bits" in found.text, (number, found)
 
 
+def test_computed_indices_below_zero_count_from_the_end() -> None:
+    """As in `logits[arange(batch), ids.eq(pad).int().argmax(-1) - 1]`, which pools the last token."""
+    x, i, table = torch.randn(4, 6, generator=torch.Generator().manual_seed(0)), torch.tensor([0, 3, 2, 1]), torch.arange(24).view(4, 6)
+    looks: list[Callable[..., Any]] = [
+        lambda x, i: x[torch.arange(4), x.argmax(1) - 1], lambda x, i: table[i - 2], lambda x, i: x[i - 1, i - 3], lambda x, i: torch.take(x, i - 3), lambda x, i: x[~i],
+        lambda x, i: x[i, torch.tensor([-1, -2, 0, 1])], lambda x, i: x.index_put((i - 2,), torch.tensor(5.0)), lambda x, i: x[:, i - 2], lambda x, i: x[(i - 1) % 4],
+    ]  # fmt: skip
+    check(lambda x, i: tuple(look(x, i) for look in looks), x, i, tolerance=1e-6)
+
+
+def test_places_are_signed_where_they_are_computed_with() -> None:
+    x = torch.randn(4, 6, generator=torch.Generator().manual_seed(0))
+    check(lambda p: (-p, ~p, p.clamp(max=-1), p.clamp(-3, 2) - 9, torch.maximum(-p, p - 3), p.sign(), (p - 3).abs(), -p // 2), x.argmax(1))
+    check(lambda x: (-x.argmax(1), ~x.argmax(1), x.argmax(1).clamp(max=-1), torch.maximum(-x.argmax(1), x.argmin(1)), x.argmax(1).sign()), x)
+
+
+def test_squares_of_integers_wrap() -> None:
+    """A square that left its width may be negative: its absolute value is not itself."""
+    a = torch.tensor([[-181, 200, 7], [5, -30000, 32767]], dtype=torch.int16)
+    check(lambda *given: tuple(one.square().abs() for one in given), a, a.to(torch.int8), a.int() * 70000)
+
+
 def test_jax_fill_values_of_rows_behind_the_end() -> None:
     import jax.numpy as jnp
 

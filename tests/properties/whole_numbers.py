@@ -63,7 +63,7 @@ _TORCH = (
     "torch.take({x}, i)", "{x}.T[i]", "table[at]", "table.index_select(0, at)", "F.embedding(at, table)", "F.embedding(at, floats)", "floats[at] - 1", "floats[at, i[0]]",
     "torch.take(table, at)", "{x}.to(torch.int32)", "{x}.to(torch.int8)", "{x}.to(torch.int64)", "{x}.float().to(torch.int32)", "{x}.any(1)", "{x}.median(1).values",
     "torch.cat([{x}, {y}], 0)", "{x}.roll(1, 1)", "F.pad({x}, (1, 2))", "{x}.bincount(minlength=4) if {x}.dim() == 1 else {x} * 1", "{x}.tril()", "{x}.unsqueeze(0).expand(2, *{x}.shape)",
-    "torch.bucketize({x}, torch.tensor([-100, 0, 7, 5000]).to({x}.dtype))", "{x}.repeat_interleave(2, 0)", "{x}.scatter_add(0, ({y}.abs() % 4).long(), {y})",
+    "torch.bucketize({x}, torch.tensor([-100, 0, 7, 5000]))", "{x}.repeat_interleave(2, 0)", "{x}.scatter_add(0, ({y}.abs() % 4).long(), {y})",
     "torch.div({x}, {n}, rounding_mode='trunc')", "{x}.flip(0)", "torch.isin({x}, torch.tensor([1, 2, 3]).to({x}.dtype))", "{x}.cummax(1).values",
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from xdsl.ir import OpResult
 
 from alchemist.frontends import composites
 from alchemist.frontends.torch.dtypes import to_numpy
@@ -14,6 +15,7 @@ from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progressi
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 from alchemist.frontends.torch.rules.conv import Windows
+from alchemist.ir.dialects import has_trait
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
 """torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
@@ -41,7 +43,7 @@ def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     if len(given) == 1:
         dim, only = given[0]
-        return _take_along(c, x, dim, only)
+        return _take_along(c, x, dim, _from_start(c, only, x.shape[dim]))
     plain = _broadcast_index(c, x, given)
     if plain is not None:
         return plain
@@ -100,6 +102,23 @@ def _broadcast_index(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]])
     return c.expand(c.reshape(x, [*out, *rest]), [*shape, *rest])
 
 
+_PLACES = ("ttir.argmax", "ttir.topk", "ttir.sort", "ttir.arange")
+"""Ops that give places, none below 0. The pass known-signs finds more (remainders, clamps)."""
+
+
+def _from_start(c: Emitter, index: Tensor, size: int) -> Tensor:
+    """Indices below 0 count from the end: -1 is size - 1. Inputs are taken to have none, computed ones may."""
+    if index.const is not None:
+        const = index.const
+        return c.constant(torch.where(const < 0, const + size, const)) if bool((const < 0).any()) else index
+    value = index.ssa
+    while isinstance(value, OpResult) and (value.op.name == "ttir.typecast" or has_trait(value.op, "rearrangement")):
+        value = value.op.operands[0]
+    if not isinstance(value, OpResult) or value.op.name in _PLACES or not index.dtype.is_signed:
+        return index
+    return c.where(c.binary("lt", index, 0, torch.bool), c.binary("add", index, size), index)
+
+
 def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
     """(x with the indexed dimensions merged in front, index shape, merged index)."""
     dims = [dim for dim, _ in given]
@@ -117,7 +136,7 @@ def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple
     stride = math.prod(sizes)
     for (_, index), size in zip(given, sizes, strict=True):
         stride //= size
-        index = c.cast(index, torch.int64)
+        index = _from_start(c, c.cast(index, torch.int64), size)
         part = c.binary("multiply", index, stride) if stride != 1 else index
         if part.rank < len(shape):
             part = c.reshape(part, [*[1] * (len(shape) - part.rank), *part.shape])
@@ -137,7 +156,7 @@ def _gather(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @rule("aten.take.default")
 def take(c: Emitter, x: Tensor, index: Tensor) -> Tensor:
-    return take_rows(c, c.reshape(x, [math.prod(x.shape)]), index)
+    return take_rows(c, c.reshape(x, [math.prod(x.shape)]), _from_start(c, index, math.prod(x.shape)))
 
 
 @rule("aten.take_along_dim.default")
