@@ -229,6 +229,21 @@ def test_places_are_signed_where_they_are_computed_with() -> None:
     check(lambda x: (-x.argmax(1), ~x.argmax(1), x.argmax(1).clamp(max=-1), torch.maximum(-x.argmax(1), x.argmin(1)), x.argmax(1).sign()), x)
 
 
+def test_a_number_of_a_tensor_beside_other_indices() -> None:
+    t = torch.randn(9, 4, 5, generator=torch.Generator().manual_seed(0))
+    rows, i = torch.tensor([1, 5, 8]), torch.tensor([2, 0, 1])
+    looks: list[Callable[..., Any]] = [
+        lambda rows, i: t[rows, i[0]], lambda rows, i: t[i[0], rows % 4], lambda rows, i: t[:, i[1], rows % 5], lambda rows, i: t[rows, i[0], i[1]], lambda rows, i: t[i[0], i[1]],
+        lambda rows, i: t[rows[:, None], i[0], i[None]],
+    ]  # fmt: skip
+    check(lambda rows, i: tuple(look(rows, i) for look in looks), rows, i)
+
+
+def test_scatters_of_narrow_integers_wrap() -> None:
+    a, at = torch.tensor([[-181, 200, 7], [5, -30000, 32767]], dtype=torch.int16), torch.tensor([[0, 0, 1], [0, 1, 1]])
+    check(lambda a, at: (a.scatter_add(0, at, a), a.scatter_reduce(0, at, a, "prod"), a.to(torch.int8).scatter_add(0, at, a.to(torch.int8))), a, at)
+
+
 def test_squares_of_integers_wrap() -> None:
     """A square that left its width may be negative: its absolute value is not itself."""
     a = torch.tensor([[-181, 200, 7], [5, -30000, 32767]], dtype=torch.int16)

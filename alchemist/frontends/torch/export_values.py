@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 _AS: dict[str, Callable[[Any], Any]] = {"item": lambda value: value, "__bool__": bool, "__int__": int, "__float__": float, "__index__": operator.index}
 
@@ -45,7 +46,8 @@ def values_at_export(model: torch.nn.Module | None) -> Iterator[set[str]]:
         setattr(torch.Tensor, name, reader(name))
     torch.Tensor.__setitem__ = assign
     try:
-        yield read
+        with _MixedIndices():
+            yield read
     finally:
         for name, function in original.items():
             if own[name]:
@@ -64,10 +66,34 @@ def _single_values(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module, s
     ]
 
 
+class _MixedIndices(TorchFunctionMode):  # type: ignore[misc]
+    """Look-ups whose indices torch.export hands on: it reads 0-d ones itself where no other tensor stands beside them."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if func is torch.Tensor.__getitem__:
+            args = (args[0], _with_one_of(args[1]))
+        return func(*args, **(kwargs or {}))
+
+
+def _is_place(one: Any) -> bool:
+    return isinstance(one, torch.Tensor) and one.dim() == 0 and one.dtype not in (torch.bool, torch.uint8)
+
+
+def _with_one_of(index: Any) -> Any:
+    """x[rows, step] of tensors side by side, one of them 0-d: that becomes a list of one, which broadcasts with the others."""
+    items = list(index) if isinstance(index, tuple) else []
+    tensors = [place for place, one in enumerate(items) if isinstance(one, torch.Tensor)]
+    if not any(_is_place(items[place]) for place in tensors) or all(_is_place(items[place]) for place in tensors):
+        return index
+    if tensors != list(range(tensors[0], tensors[0] + len(tensors))) or any(items[place].dtype in (torch.bool, torch.uint8) for place in tensors):
+        return index
+    return tuple(one.reshape(1) if _is_place(one) else one for one in items)
+
+
 def _with_lists(x: torch.Tensor, index: Any, value: Any) -> tuple[Any, Any]:
     """The assignment with one 0-d index as a list of one: torch.export asks such an index for its number."""
     items = list(index) if isinstance(index, tuple) else [index]
-    places = [i for i, one in enumerate(items) if isinstance(one, torch.Tensor) and one.dim() == 0 and one.dtype not in (torch.bool, torch.uint8)]
+    places = [i for i, one in enumerate(items) if _is_place(one)]
     others = [one for i, one in enumerate(items) if i not in places]
     if len(places) != 1 or not all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in others):
         return index, value

@@ -17,7 +17,7 @@ from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
-from alchemist.passes.lower.eltwise import broadcast_to
+from alchemist.passes.lower.eltwise import broadcast_to, within_width
 
 Shape = tuple[int, ...]
 
@@ -339,7 +339,9 @@ def scatter(c: Lowering, op: Operation) -> None:
     attributes: dict[str, object] = {"dim": access.attr(op, "dim"), "scatter_reduce_type": kind}
     if kind in _REDUCE_NAMES:
         attributes["alchemist.reduce"] = _REDUCE_NAMES[kind]
-    c.set(result, c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR))
+    made = c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR)
+    adds = kind != "invalid" and access.element_type(result) in ("i8", "si8", "ui8", "i16", "si16", "ui16")
+    c.set(result, within_width(c, c.convert(made, TILE, None), access.element_type(result)) if adds else made)
 
 
 # --- caches ----------------------------------------------------------------------------------------------------------------
