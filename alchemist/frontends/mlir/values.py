@@ -19,7 +19,7 @@ from alchemist.frontends.stablehlo.rules_shape import numbers
 from alchemist.ir.access import attr, element_type, operands, shape
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.dialects import TTOp
-from alchemist.ir.op_class import short_names
+from alchemist.ir.op_class import named, short_names
 from alchemist.options import Init
 
 Array = np.ndarray[Any, Any]
@@ -121,7 +121,7 @@ def _is_weight(value: SSAValue, depth: int = 8) -> bool:
     return False
 
 
-_CONVOLUTIONS = ("ttir.conv1d", "ttir.conv2d", "ttir.conv3d", "ttir.conv_transpose2d")
+_CONVOLUTIONS = named("ttir", "convolution", "convolution2d")
 
 
 def is_prepared(value: SSAValue, depth: int = 3) -> bool:
