@@ -14,7 +14,7 @@ from alchemist.options import WITHOUT_EFFECT, CompilerOptions
 from tests.docs.commands import FENCE, FILE_OF_BLOCK, ROOT, Command, commands, complaint
 from tests.tables import table
 
-INVENTED = ('alchemist opt FILE --drop-double-negation="most=2"',)  # the pass that alchemist/passes/README.md adds as an example
+INVENTED = ('alchemist opt FILE --drop-double-floor="most=2"',)  # the pass that alchemist/passes/README.md adds as an example
 LEFT_OUT = ("CHANGELOG.md",)  # older versions' commands
 PAGES = [
     name for name in subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split() if name not in LEFT_OUT

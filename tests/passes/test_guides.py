@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(python|diff)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MODULE = """module {
   func.func @f(%a: tensor<2x32xf32>) -> tensor<2x32xf32> {
-    %0 = "ttir.neg"(%a) : (tensor<2x32xf32>) -> tensor<2x32xf32>
-    %1 = "ttir.neg"(%0) : (tensor<2x32xf32>) -> tensor<2x32xf32>
+    %0 = "ttir.floor"(%a) : (tensor<2x32xf32>) -> tensor<2x32xf32>
+    %1 = "ttir.floor"(%0) : (tensor<2x32xf32>) -> tensor<2x32xf32>
     %2 = "ttir.exp"(%1) : (tensor<2x32xf32>) -> tensor<2x32xf32>
     return %2 : tensor<2x32xf32>
   }
@@ -50,21 +50,21 @@ for words in json.loads(sys.argv[1]):
     answers.append(said.getvalue())
 print(json.dumps(answers))
 """
-COUNTS = {  # command -> negations left
-    "--drop-double-negation": 0,
-    "--drop-double-negation=most=0": 2,
-    "--drop-double-negation=negations=keep": 2,
-    "--drop-double-negation=enable-fusing-pass=false": 2,
-    "--ttir-to-ttnn-backend-pipeline": 0,
-    "--ttir-to-ttnn-backend-pipeline=disable=drop-double-negation": 2,
-    "--ttir-to-ttnn-backend-pipeline=double-negations=keep": 2,
+COUNTS = {  # command -> floors left
+    "--drop-double-floor": 1,
+    "--drop-double-floor=most=0": 2,
+    "--drop-double-floor=floors=keep": 2,
+    "--drop-double-floor=enable-fusing-pass=false": 2,
+    "--ttir-to-ttnn-backend-pipeline": 1,
+    "--ttir-to-ttnn-backend-pipeline=disable=drop-double-floor": 2,
+    "--ttir-to-ttnn-backend-pipeline=double-floors=keep": 2,
 }
 SAYS = {  # what a command must print
-    ("generate-python", "--help"): "--negations {drop,keep}",
-    ("opt", "--list"): "neg(neg(x)) becomes x.",
-    ("options",): "negations = drop | keep\n    double negations (upstream: double-negations)",
-    ("opt", "x.mlir", "--drop-double-negation=most=-1"): "a whole number from 0",
-    ("opt", "x.mlir", "--drop-double-negation=negations=maybe"): "one of drop, keep",
+    ("generate-python", "--help"): "--floors {drop,keep}",
+    ("opt", "--list"): "floor(floor(x)) becomes floor(x).",
+    ("options",): "floors = drop | keep\n    repeated floors (upstream: double-floors)",
+    ("opt", "x.mlir", "--drop-double-floor=most=-1"): "a whole number from 0",
+    ("opt", "x.mlir", "--drop-double-floor=floors=maybe"): "one of drop, keep",
 }
 
 
@@ -110,7 +110,7 @@ def test_new_pass_and_new_option_in_two_files_each(copy: tuple[Path, list[set[st
     answers = json.loads(done.stdout.splitlines()[-1])
     for (flag, count), answer in zip(COUNTS.items(), answers, strict=False):
         assert "exp" in answer, answer
-        assert len(re.findall(r"\bneg\b", answer)) == count, (flag, answer)
+        assert len(re.findall(r"\bfloor\b", answer)) == count, (flag, answer)
     for (words, text), answer in zip(SAYS.items(), answers[len(COUNTS) :], strict=True):
         assert text in answer, (words, answer)
 
