@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,3 +33,11 @@ def test_results_of_python_are_refused() -> None:
 
     with pytest.raises(UnsupportedOpError, match="a call back into Python"):
         capture(asking, (X,))
+
+
+def test_a_function_is_traced_under_a_profiler() -> None:
+    """Its calls are watched by sys.setprofile, which does not take a cProfile back; what runs after them is in the profile again."""
+    with cProfile.Profile() as profile:
+        capture(lambda x: jnp.tanh(x) + 1, (X,))
+        abs(1)
+    assert any("builtins.abs" in str(entry.code) for entry in profile.getstats())

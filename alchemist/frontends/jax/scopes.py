@@ -74,7 +74,10 @@ def function_scopes(seen: dict[str, CodeType], names: Mapping[int, str], entry: 
     try:
         yield
     finally:
-        sys.setprofile(before)
+        if before is not None and not callable(before) and hasattr(before, "enable"):
+            before.enable()  # cProfile: its object is no function that sys.setprofile takes
+        else:
+            sys.setprofile(before)
 
 
 def _weights_of(frame: FrameType, names: Mapping[int, str]) -> str:
