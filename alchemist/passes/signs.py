@@ -37,13 +37,9 @@ _OF_TYPE: dict[str, Interval] = {
 }
 
 
-def interval(value: SSAValue, depth: int = 0) -> Interval:
+def interval(value: SSAValue) -> Interval:
     """(lowest, highest) value that `value` may hold on the device; all of 32 bits where nothing is known."""
-    widest = _OF_TYPE.get(element_type(value), WHOLE)
-    if depth > _DEEPEST or not isinstance(value, OpResult):
-        return widest
-    found = _of_op(value.op, value.index, depth + 1)
-    return widest if found is None or found[0] < widest[0] or found[1] > widest[1] else found
+    return _Search().interval(value, 0)
 
 
 def magnitude(value: SSAValue) -> int:
@@ -52,46 +48,70 @@ def magnitude(value: SSAValue) -> int:
     return max(-low, high)
 
 
-def _of_op(op: Operation, place: int, depth: int) -> Interval | None:
-    """Of an op's result; None where it may leave 32 bits, and for an op of which nothing is known."""
-    known = constant_of(op.results[0]) if not op.operands else None
-    if known is not None:
-        return (int(known.min()), int(known.max())) if known.size and known.dtype.kind in "iub" else None
-    if has_trait(op, "selects"):
-        return interval(op.operands[0], depth)
-    dims = shape(op.operands[0]) if op.operands else ()
-    match op.name.removeprefix("ttir."):
-        case "arange":
-            ends = [int(access.attr(op, "start")), int(access.attr(op, "end"))]
-            return min(ends), max(ends)
-        case "argmax":
-            along = access.attr(op, "dim_arg")
-            axes = range(len(dims)) if along is None else [along] if isinstance(along, int) else along
-            return 0, max(0, math.prod(dims[axis] for axis in axes) - 1)
-        case "sort" | "topk":
-            return (0, max(0, dims[access.attr(op, "dim")] - 1)) if place == 1 else interval(op.operands[0], depth)
-        case "typecast":
-            return interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
-        case "where" | "concat" | "embedding" as name:
-            parts = [interval(each, depth) for each in op.operands[name != "concat" :]]
-            return min(low for low, _ in parts), max(high for _, high in parts)
-        case "clamp_scalar":
-            low, high = interval(op.operands[0], depth)
-            least, most = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
-            return min(max(low, least), most), min(max(high, least), most)
-        case "sum" | "cumsum" as name:
-            a, b = interval(op.operands[0], depth)
-            count = math.prod(dims) // max(1, math.prod(shape(op.results[0]))) if name == "sum" else dims[access.attr(op, "dim")]
-            return min(a, a * count), max(b, b * count)
-        case "abs":
-            a, b = interval(op.operands[0], depth)
-            return max(0, a, -b), max(-a, b)
-        case "neg":
-            a, b = interval(op.operands[0], depth)
-            return -b, -a
-        case name if has_trait(op, "elementwise_binary"):
-            return _of_two(name, *(interval(each, depth) for each in op.operands))
-    return None
+class _Search:
+    """One question about a value. What is reached by several ways is looked at once, or once for each depth where the search ends below it."""
+
+    def __init__(self) -> None:
+        self._found: dict[SSAValue, tuple[int, Interval]] = {}  # value -> (depth it was reached at, or 0 if it is known to its roots; its interval)
+        self._ends = 0  # how often the search ended at the deepest level
+
+    def interval(self, value: SSAValue, depth: int) -> Interval:
+        widest = _OF_TYPE.get(element_type(value), WHOLE)
+        if not isinstance(value, OpResult):
+            return widest
+        if depth > _DEEPEST:
+            self._ends += 1
+            return widest
+        reached, known = self._found.get(value, (depth + 1, widest))
+        if reached > depth:  # never, or deeper, where less of what it is made of was in sight
+            before = self._ends
+            found = self._of_op(value.op, value.index, depth + 1)
+            known = widest if found is None or found[0] < widest[0] or found[1] > widest[1] else found
+            self._found[value] = 0 if self._ends == before else depth, known
+        elif reached:
+            self._ends += 1
+        return known
+
+    def _of_op(self, op: Operation, place: int, depth: int) -> Interval | None:
+        """Of an op's result; None where it may leave 32 bits, and for an op of which nothing is known."""
+        known = constant_of(op.results[0]) if not op.operands else None
+        if known is not None:
+            return (int(known.min()), int(known.max())) if known.size and known.dtype.kind in "iub" else None
+        if has_trait(op, "selects"):
+            return self.interval(op.operands[0], depth)
+        dims = shape(op.operands[0]) if op.operands else ()
+        match op.name.removeprefix("ttir."):
+            case "arange":
+                ends = [int(access.attr(op, "start")), int(access.attr(op, "end"))]
+                return min(ends), max(ends)
+            case "argmax":
+                along = access.attr(op, "dim_arg")
+                axes = range(len(dims)) if along is None else [along] if isinstance(along, int) else along
+                return 0, max(0, math.prod(dims[axis] for axis in axes) - 1)
+            case "sort" | "topk":
+                return (0, max(0, dims[access.attr(op, "dim")] - 1)) if place == 1 else self.interval(op.operands[0], depth)
+            case "typecast":
+                return self.interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
+            case "where" | "concat" | "embedding" as name:
+                parts = [self.interval(each, depth) for each in op.operands[name != "concat" :]]
+                return min(low for low, _ in parts), max(high for _, high in parts)
+            case "clamp_scalar":
+                low, high = self.interval(op.operands[0], depth)
+                least, most = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
+                return min(max(low, least), most), min(max(high, least), most)
+            case "sum" | "cumsum" as name:
+                a, b = self.interval(op.operands[0], depth)
+                count = math.prod(dims) // max(1, math.prod(shape(op.results[0]))) if name == "sum" else dims[access.attr(op, "dim")]
+                return min(a, a * count), max(b, b * count)
+            case "abs":
+                a, b = self.interval(op.operands[0], depth)
+                return max(0, a, -b), max(-a, b)
+            case "neg":
+                a, b = self.interval(op.operands[0], depth)
+                return -b, -a
+            case name if has_trait(op, "elementwise_binary"):
+                return _of_two(name, *(self.interval(each, depth) for each in op.operands))
+        return None
 
 
 def _of_two(name: str, first: Interval, second: Interval) -> Interval | None:
