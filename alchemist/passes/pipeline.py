@@ -60,6 +60,7 @@ TTIR_PIPELINE = (
     "users-as-rows",
     "shared-factors",
     "turned-operands",
+    "residuals-last",
     "gradient-algebra",
     "batches-as-rows",
     "fuse-activation",

@@ -298,7 +298,7 @@ TEST(sub_core_grids_limit_the_cores) {
         {"to_layout", [&](const Grid& g) { return ttnn::to_layout(x, ROWS, std::nullopt, std::nullopt, g); }},
         {"tilize", [&](const Grid& g) { return ttnn::tilize(rows, std::nullopt, std::nullopt, true, false, tt::tt_metal::Tile(), g); }},
         {"untilize", [&](const Grid& g) { return ttnn::untilize(x, std::nullopt, true, g); }},
-        {"sum", [&](const Grid& g) { return ttnn::sum(x, -1, false, std::nullopt, std::nullopt, 1.0F, true, g); }},
+        {"sum", [&](const Grid& g) { return ttnn::sum(x, -1, true, std::nullopt, std::nullopt, 1.0F, true, g); }},
         {"argmax", [&](const Grid& g) { return ttnn::argmax(rows, -1, false, g); }},
         {"topk", [&](const Grid& g) { return ttnn::topk(x, 32, -1, true, true, std::nullopt, g)[0]; }},
         {"concat", [&](const Grid& g) { return ttnn::concat({x, x}, 3, std::nullopt, std::nullopt, 1, g); }},

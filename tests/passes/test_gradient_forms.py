@@ -9,6 +9,7 @@ from pass_graphs import F, Graph, Net, build, check_change, check_unchanged, nam
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver.opt import run_pipeline
+from alchemist.ir.location import sources_of
 from tests.tables import table
 
 Dims = tuple[int, ...]
@@ -88,6 +89,23 @@ def turned(*, backward: bool = True, weight: bool = False, order: tuple[int, ...
     return build(net, (wide, F, "input"), ((*dims[:-2], dims[-1], 24), F, "input"))
 
 
+def residual(*, backward: bool = True, bypass: str = "", second: str = "norm", reader: str = "", small: bool = False) -> ModuleOp:
+    """((t + a) + b), added up in a norm that makes a and b. bypass, second, reader: modules that make t and b and read the sum."""
+
+    def net(g: Graph, x: Any) -> Any:
+        def of(module: str, op: str, *given: Any) -> Any:
+            g.module = module
+            return g(op, *given)
+
+        g.is_backward = backward
+        t, a, b = of(bypass, "exp", x), of("norm", "sin", x), of(second, "cos", x)
+        if small:
+            a = g("sum", a, out=(4, 1), dim_arg=[1], keep_dim=True)
+        return of(reader, "tanh", of("norm", "add", of("norm", "add", t, a), b))
+
+    return build(net, ROWS)
+
+
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "the sign of a sum of exponentials": ("known-signs", sign("ge", exponential_sum), ["exp", "sum", "full", "div"]),
     "that it is below zero": ("known-signs", sign("lt", exponential_sum), ["full", "broadcast"]),
@@ -133,6 +151,11 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a factor of a forward pass": ("turned-operands", turned(backward=False)),
     "a weight that is turned": ("turned-operands", turned(weight=True)),
     "samples that become rows": ("turned-operands", turned(order=(1, 0, 2))),
+    "a sum of a forward pass, with what goes around a norm": ("residuals-last", residual(backward=False)),
+    "a sum of what the norm itself makes": ("residuals-last", residual(bypass="norm")),
+    "a sum with what another module makes": ("residuals-last", residual(second="head")),
+    "a sum that the norm reads": ("residuals-last", residual(reader="norm")),
+    "a sum with a column": ("residuals-last", residual(small=True)),
 }
 
 
@@ -186,6 +209,17 @@ def test_what_is_never_negative(case: str) -> None:
     module = before.clone()
     run_pipeline(module, "known-signs")
     assert names(module).count("abs") == names(before).count("abs") - positive
+
+
+def test_what_goes_around_a_module_is_added_last() -> None:
+    module = residual()
+    check_change(module, ["exp", "sin", "cos", "add", "add", "tanh"], "residuals-last")
+    changed = module.clone()
+    run_pipeline(changed, "residuals-last")
+    first, last = (op for op in changed.walk() if op.name == "ttir.add")
+    assert [value.owner.name for value in first.operands] == ["ttir.sin", "ttir.cos"]
+    assert [value.owner.name for value in last.operands] == ["ttir.exp", "ttir.add"]
+    assert [scope.path for scope in sources_of(last)[-1].scopes] == [""]  # where the module is called
 
 
 @table("case", UNCHANGED, ids=str)
