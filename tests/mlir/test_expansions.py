@@ -188,7 +188,8 @@ def test_runs(name: str, tmp_path: Path) -> None:
     text = next(use.text for use in uses("ttir") if use.name == f"ttir.{name}")
     (tmp_path / "x.mlir").write_text(text)
     codegen_mlir(tmp_path / "x.mlir", export_path=tmp_path / "out")
-    done = running.run(tmp_path / "out", "--check")
+    # Random second moments are below zero, and roots of them NaN in the reference.
+    done = running.run(tmp_path / "out", "--check", TTNN_SHIM_NAN="ieee")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
