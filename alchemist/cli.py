@@ -188,8 +188,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def ttmlir_opt() -> int:
-    """The script of tt-mlir's name for `alchemist opt`; without arguments it reads standard input."""
-    return main(["opt", *(sys.argv[1:] or ["-"])])
+    """The script of tt-mlir's name for `alchemist opt`, with errors in MLIR's form too; without arguments it reads standard input."""
+    return main(["opt", "--mlir-diagnostics", *(sys.argv[1:] or ["-"])])
 
 
 def ttmlir_translate() -> int:

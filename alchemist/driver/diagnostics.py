@@ -1,4 +1,4 @@
-"""Errors of `alchemist opt` in MLIR's form, `FILE:LINE:COLUMN: error: 'OP' op TEXT`, which editors and tests of tt-mlir understand.
+"""Errors of `ttmlir-opt` in MLIR's form, `FILE:LINE:COLUMN: error: 'OP' op TEXT`, which editors and tests of tt-mlir understand.
 
 The text is tt-mlir's own where a row of the table has it, else ours.
 """
@@ -32,7 +32,7 @@ ROWS = (
     (r"tt\w+\.repeat_interleave", r"repeats cannot be zero", "Repeats attribute must be non-zero"),
     (r"tt\w+\.repeat_interleave", r"dim must be in (\[.*\)), got (-?\d+)", r"Dimension attribute must be within the bounds\1, got \2"),
     (r"ttnn\.repeat", r"repeat_dimensions must have (\d+) entries, got (\d+)", r"Input tensor rank \1 doesn't match the number of repeat dimensions \2."),
-    (r"tt\w+\.permute", r"\[([\d, -]*)\] is no permutation of 3 dimensions", r"Expected a permutation of (0, 1, 2), got (\1)"),
+    (r"tt\w+\.permute", r"\[([\d, -]*)\] is no permutation of (\d+) dimensions", r"Expected a permutation of (<to \2>), got (\1)"),
     (r"tt\w+\.permute", r"expected result shape \[(.*)\], got \[(.*)\]", r"Expected result shape (\1), got (\2)"),
     (r"ttnn\.nlp_concat_heads", r"expected result shape \[(.*)\], got \[(.*)\]", r"expected output shape (\1), got (\2)"),
     (r"ttir\.full", r"expected result shape \[(.*)\], got \[(.*)\]", r"expected shape (\2), got (\1)"),
@@ -78,7 +78,7 @@ ROWS = (
     (r"ttir\.moe_gpt", r"(\w+) must be a 6D tensor, .*", r"\1 must be a rank 6 tensor"),
     (r"tosa\.mul", r"a shift has no form in TTIR", "conversion does not support shifted multiply"),
 )  # fmt: skip
-"""`<...>` of a template is changed: a number is lowered by one (an end that is included), a letter is made a capital, `op` is the op's words."""
+"""`<...>` of a template is replaced: `<3>` by 2 (an end that is included), `<to 3>` by 0, 1, 2, `<k>` by K, `<op>` by the words of the op's name."""
 
 
 def text_of(error: AlchemistError) -> str:
@@ -86,6 +86,7 @@ def text_of(error: AlchemistError) -> str:
     for ops, ours, theirs in ROWS:
         if re.fullmatch(ops, error.op) and (match := re.fullmatch(ours, error.message, re.DOTALL)):
             words = match.expand(theirs).replace("<op>", error.op.partition(".")[2].replace("_", " "))
+            words = re.sub(r"<to (\d+)>", lambda found: ", ".join(map(str, range(int(found[1])))), words)
             return re.sub(r"<(\w+)>", lambda found: str(int(found[1]) - 1) if found[1].isdigit() else found[1].upper(), words)
     return error.message
 

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{output}: {len(text) / 1024:.0f} KiB; open it in a browser")
         return 0
     if args.compare is not None or args.output is None:
-        parser.error("-o OUT.json is needed without --html" if args.output is None else "--compare is for --html")
+        parser.error("say what to write: -o OUT.json, --html or --serve" if args.output is None else "--compare is for --html")
     made = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
     mlir_files.write_text(args.output, json.dumps(made, indent=1) + "\n")
     print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")

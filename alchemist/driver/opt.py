@@ -34,12 +34,16 @@ Runs passes and pipelines in the order given and prints the module. Without a pa
   --verify-diagnostics        compare errors with `expected-error {{...}}` comments
   --mlir-print-ir-after-all   the module on stderr behind every pass; also --mlir-print-ir-before-all
   --verify-each=false         do not verify behind every pass
+  --mlir-diagnostics          before each error its line in MLIR's form, FILE:LINE:COLUMN: error: ...; `ttmlir-opt` does so by itself
 """
 _ACCEPTED = {  # flags of the real driver that change nothing here
     "mlir-print-debuginfo", "mlir-print-op-generic", "mlir-print-local-scope", "mlir-disable-threading",
     "mlir-print-ir-module-scope", "allow-unregistered-dialect", "mlir-elide-elementsattrs-if-larger", "no-implicit-module",
 }  # fmt: skip
-_FLAGS = {"split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade", "show-dialects"}
+_FLAGS = {
+    "split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade", "show-dialects",
+    "mlir-diagnostics",
+}  # fmt: skip
 _EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL)
 
 
@@ -149,7 +153,8 @@ def main(arguments: Sequence[str]) -> int:
         elif errors:
             failed = True
             for found in errors:
-                print("\n".join(filter(None, (diagnostics.line_of(found), str(found)))), file=sys.stderr)
+                line = diagnostics.line_of(found) if "mlir-diagnostics" in invocation.flags else ""
+                print(*filter(None, (line, str(found))), sep="\n", file=sys.stderr)
         if printed:
             outputs.append(printed)
     result = "\n// -----\n\n".join(outputs)

@@ -61,7 +61,7 @@ def test_the_slowest_lines(program: Path) -> None:
 
 
 def test_every_term_has_a_meaning() -> None:
-    """What the engine names is what the reader is told how to make less."""
+    """For each term of the engine the report says how to reduce it, and for no other."""
     names = re.search(r"const char\* to_string\(Term term\) \{(.*?)\};", ENGINE.read_text(), re.DOTALL)
     assert names is not None and set(re.findall(r'"([^"]+)"', names[1])) == set(MEANINGS)
 

@@ -35,7 +35,7 @@ ROLES = COMPUTED.union(
 _FORM = re.compile(
     r"_(?:t|l\d+(?:_reverse)?|float32|bfloat16|u?int32|tiled|row_major|l1|dram|sharded|output|reshaped|permuted|turned|transposed|converted|part|repeated|s)$"
 )
-"""What is said behind a name: another form of the same value."""
+"""Endings of a name for another form of the same value (`query_tiled`)."""
 NOUNS = frozenset(result_name(op) for op in TTNN_OPS)
 _NUMBER = re.compile(r"_(\d+)$")
 
