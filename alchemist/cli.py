@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
         generate.add_argument("input", type=Path, metavar="INPUT", help="an .mlir or .onnx file")
         generate.add_argument("-o", "--output", required=True, metavar="DIR", help="directory to create; an unedited export is replaced")
         generate.add_argument("--overwrite", action="store_true", help="replace DIR whatever it holds")
+        generate.add_argument("--no-golden", action="store_true", help="no values for ./run --check: evaluating a large model takes minutes")
         place = generate.add_mutually_exclusive_group()
         place.add_argument("--local", action="store_true", help="run on the installed simulator (default)")
         place.add_argument("--standalone", action="store_true", help="put the simulator into DIR: runs without alchemist")
@@ -247,7 +248,7 @@ def _file_arguments(args: argparse.Namespace) -> dict[str, Any]:
 def _generate(args: argparse.Namespace) -> int:
     from alchemist.codegen import codegen_mlir, codegen_onnx
 
-    export = {"export_path": args.output, "overwrite": args.overwrite, "standalone": args.standalone}
+    export = {"export_path": args.output, "overwrite": args.overwrite, "standalone": args.standalone, "export_golden": "none" if args.no_golden else "outputs"}
     if _is_onnx(args):
         result = codegen_onnx(args.input, dims=_dims(args.dims), **_file_arguments(args), **export)
     else:

@@ -211,6 +211,7 @@ def codegen_onnx(
     inputs: str | Path | None = None,
     dims: Mapping[str, int] | None = None,
     standalone: bool = False,
+    export_golden: Golden = "outputs",
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
 ) -> CodegenResult:
     """Writes an ONNX file as a program, with inputs that are made or come from files (`codegen_py` takes arrays).
@@ -225,7 +226,8 @@ def codegen_onnx(
     """
     call = FileCall.checked(source, language, init, seed, inputs, compiler_options)
     overwrite, standalone = boolean("overwrite", overwrite), boolean("standalone", standalone)
-    return _export_file(call, onnx_loader(call, dims), export_path, overwrite, standalone)
+    export_golden = choice("export_golden", export_golden, ("none", "outputs"))
+    return _export_file(call, onnx_loader(call, dims), export_path, overwrite, standalone, export_golden)
 
 
 @explained
@@ -261,7 +263,7 @@ def mlir_sources(
 
 
 def _export_file(
-    call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool, export_golden: Golden = "outputs"
+    call: FileCall, load: Callable[[], Programs], export_path: str | Path, overwrite: bool, standalone: bool, export_golden: Golden
 ) -> CodegenResult:
     progress = Progress()
 

@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.driver import diagnostics, mlir_files
 from alchemist.driver.passes import Step, names, own_options, steps
-from alchemist.errors import AlchemistError, OptionError
+from alchemist.errors import AlchemistError, OptionError, quoted
 from alchemist.ir.parser import FOREIGN, NEIGHBOURS
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
 from alchemist.options import WITHOUT_EFFECT, table
+from alchemist.toolchain.older_text import older_text
 from alchemist.toolchain.spellings import Applied
 
 USAGE = """\
@@ -28,6 +29,7 @@ Runs passes and pipelines in the order given and prints the module. Without a pa
   --stablehlo-to-ttir-pipeline, --ttir-to-ttnn-backend-pipeline, --ttir-to-emitpy-pipeline, --ttir-to-emitc-pipeline, ...
   --pass-pipeline="builtin.module(a,b{k=v})"
   --upgrade                   today's text of a file of any age; what was changed goes to stderr
+  --print-as=2024-09          print attributes and types as tt-mlir did on that day; ops keep today's form
   --list                      every pass, pipeline and option
   --show-dialects             the dialects that are read
   --split-input-file          modules between `// -----` lines, each by itself
@@ -49,11 +51,12 @@ _EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|
 
 @dataclass(slots=True)
 class Invocation:
-    """A parsed command line. passes: names and what they run, in order."""
+    """A parsed command line. passes: names and what they run, in order. print_as: a day, or "" for today's text."""
 
     input: str = ""
     output: str = ""
     passes: list[tuple[str, list[Step]]] = field(default_factory=list)
+    print_as: str = ""
     flags: set[str] = field(default_factory=set)
 
 
@@ -86,6 +89,10 @@ def _option(made: Invocation, name: str, value: str) -> None:
             made.flags.add(name)
     elif name in _ACCEPTED:
         return
+    elif name == "print-as":
+        if re.fullmatch(r"20\d\d-\d\d(-\d\d)?", value) is None:
+            raise OptionError("--print-as needs a day", expected="YEAR-MONTH or YEAR-MONTH-DAY", got=quoted(value))
+        made.print_as = value
     elif name == "pass-pipeline":
         for step, options in _pass_pipeline(value):
             _add(made, step, options)
@@ -180,7 +187,8 @@ def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[Alc
             module = _run_steps(module, name, wanted, invocation.flags)
     except AlchemistError as error:
         return "", [error]
-    return print_module(module), []
+    printed = print_module(module)
+    return older_text(printed, invocation.print_as) if invocation.print_as else printed, []
 
 
 def _run_steps(module: ModuleOp, name: str, wanted: Sequence[Step], flags: Collection[str] = ()) -> ModuleOp:

@@ -56,7 +56,7 @@ def _run(command: str, words: list[str]) -> int:
             parser.add_argument(f"--{name}", action="store_true", dest=name, help=text)
         else:
             choices = "{" + ",".join(switch.choices) + "}" if switch.choices else name.upper().replace("-", "_")
-            parser.add_argument(f"--{name}", dest=name, default=switch.default, metavar=choices, help=text)
+            parser.add_argument(f"--{name}", *(["-o"] if name == "output" else []), dest=name, default=switch.default, metavar=choices, help=text)
     instance = getattr(API, command.capitalize())(args=vars(parser.parse_args(words)))
     code, _ = instance()
     sys.stdout.flush()

@@ -176,7 +176,7 @@ _EXPORT = {
     "entry_points": None,
 }
 _FILE = {"language": "python", "init": "randn", "seed": 0, "inputs": None, "compiler_options": None}
-_FILE_EXPORT = _FILE | {"export_path": "codegen_result", "overwrite": False, "standalone": False}
+_FILE_EXPORT = _FILE | {"export_path": "codegen_result", "overwrite": False, "standalone": False, "export_golden": "outputs"}
 _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloat16", "bfp8", "bfp8_lofi"), "max_pcc_loss": None, "compiler_options": None}
 
 
@@ -185,7 +185,7 @@ _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloa
     [
         (codegen_py, _EXPORT),
         (codegen_cpp, _EXPORT),
-        (codegen_mlir, _FILE_EXPORT | {"entry": "", "export_golden": "outputs"}),
+        (codegen_mlir, _FILE_EXPORT | {"entry": ""}),
         (codegen.codegen_onnx, _FILE_EXPORT | {"dims": None}),
         (codegen.mlir_sources, _FILE | {"entry": ""}),
         (codegen.onnx_sources, _FILE | {"dims": None}),

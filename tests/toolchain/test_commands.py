@@ -75,6 +75,25 @@ def test_what_lowers_to_ttmetal_is_refused(name: str, matmul: str, capsys: pytes
     assert "TTMetal" in err and "ttir-to-ttnn-backend-pipeline" in err
 
 
+@pytest.mark.parametrize("op", ['"ttkernel.add"(%a, %a) : (i32, i32) -> i32', '"ttmetal.finish"() : () -> ()', '"d2m.empty"() : () -> i32'])
+def test_kernels_are_printed_but_make_no_program(op: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "kernel.mlir"
+    path.write_text(f"func.func @f(%a: i32) -> i32 {{\n  {'%0 = ' if op.endswith('i32') else ''}{op}\n  return %a : i32\n}}\n", encoding="utf-8")
+    code, out, _ = _run(capsys, "opt", str(path))
+    assert code == 0 and op.split("(")[0] in out
+    code, _, err = _run(capsys, "generate-python", str(path), "-o", str(tmp_path / "out"))
+    name = op.split('"')[1]
+    assert code == 1 and f"{name}: TTMetal's kernels have no form here" in err and "kernel.mlir:2" in err and "ttnn_jit" in err
+
+
+def test_a_program_without_golden_outputs(matmul: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with_golden, without = tmp_path / "with", tmp_path / "without"
+    assert _run(capsys, "generate-python", matmul, "-o", str(with_golden))[0] == 0
+    assert _run(capsys, "generate-python", matmul, "-o", str(without), "--no-golden")[0] == 0
+    kept = {file.relative_to(with_golden).as_posix() for file in with_golden.rglob("*")} - {file.relative_to(without).as_posix() for file in without.rglob("*")}
+    assert {name.partition("/")[0] for name in kept} == {"golden"}
+
+
 def test_the_dialects(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _run(capsys, "opt", "--show-dialects")
     assert code == 0
@@ -196,3 +215,35 @@ func.func @f(%x: tensor<32x64xbf16>, %w: {weight}) -> tensor<32x32xbf16> {{
 """)
     code, text, _ = _run(capsys, "opt", "--ttir-to-ttnn-backend-pipeline", str(path))
     assert (code, "!ttcore.tile<32x32, bfp_bf8>" in text) == (0, True)
+
+
+_SEVERAL_RANKS = """
+func.func @forward(%a: tensor<3x5x7xf32>, %b: tensor<7xf32>, %c: tensor<4x3xi32>) -> (tensor<3x5x7xf32>, tensor<4x3xi32>) {
+  %0 = "ttir.add"(%a, %b) : (tensor<3x5x7xf32>, tensor<7xf32>) -> tensor<3x5x7xf32> loc("#ttcore.tile, ttcore.argument_type")
+  %1 = "ttir.reshape"(%c) <{shape = [12 : i32]}> : (tensor<4x3xi32>) -> tensor<12xi32>
+  %2 = "ttir.reshape"(%1) <{shape = [4 : i32, 3 : i32]}> : (tensor<12xi32>) -> tensor<4x3xi32>
+  return %0, %2 : tensor<3x5x7xf32>, tensor<4x3xi32>
+}
+"""
+_PASSES_OF_2024 = ("--ttir-load-system-desc", "--ttir-implicit-device", "--ttir-layout", "--convert-ttir-to-ttnn")
+
+
+@pytest.mark.parametrize("text", [_MATMUL, _SEVERAL_RANKS])
+@pytest.mark.parametrize("passes", [_PASSES_OF_2024, ("--ttir-to-ttnn-backend-pipeline=optimization-level=1",)])
+@pytest.mark.parametrize("day", ["2024-09", "2024-12-01", "2025-01"])
+def test_text_printed_as_of_an_earlier_day_is_read_as_the_same_module(
+    text: str, passes: tuple[str, ...], day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, older, newer = tmp_path / "f.mlir", tmp_path / "older.mlir", tmp_path / "newer.mlir"
+    source.write_text(text, encoding="utf-8")
+    assert _run(capsys, "opt", *passes, str(source), "-o", str(newer))[0] == 0
+    assert _run(capsys, "opt", f"--print-as={day}", *passes, str(source), "-o", str(older))[0] == 0
+    assert "#tt.system_desc" in older.read_text() or "tt.argument_type" in older.read_text() or "!tt.tile" in older.read_text()
+    assert _run(capsys, "opt", str(older))[:2] == _run(capsys, "opt", str(newer))[:2]
+
+
+def test_check_lines_of_2024_hold(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The layout that tt-mlir's guide asserts in "Adding an op"."""
+    _, out, _ = _run(capsys, "opt", "--print-as=2024-09", *_PASSES_OF_2024, matmul)
+    assert "#tt.layout<(d0, d1) -> (d0, d1), undef, <1x1>, memref<2x4x!tt.tile<32x32, bf16>, #dram>, interleaved>" in out
+    assert _run(capsys, "opt", "--print-as=soon", matmul)[0] == 1

@@ -160,7 +160,12 @@ def test_command_lines_of_the_documentation(capsys: pytest.CaptureFixture[str]) 
         assert printed.out or "read" not in words, line
 
 
-MORE = ["query --card p150 --quiet --output p.ttsys", "run --program-index 0 out.ttnn --enable-golden", "run --program-index all two.ttnn"]
+MORE = [
+    "query --card p150 --quiet --output p.ttsys",
+    "query --card p150 -o p.ttsys",
+    "run --program-index 0 out.ttnn --enable-golden",
+    "run --program-index all two.ttnn",
+]
 
 
 @pytest.mark.parametrize("line", MORE)

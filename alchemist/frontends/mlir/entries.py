@@ -78,13 +78,22 @@ def keep_only(module: ModuleOp, entry: str) -> None:
             function.properties["sym_visibility"] = StringAttr("private")
 
 
+_KERNELS = ("ttkernel.", "ttmetal.", "d2m.")
+
+
 def refuse_types(function: FuncOp, filename: str) -> None:
-    """Types that can be read and printed but not lowered.
+    """Types, and ops of kernels, that can be read and printed but not lowered.
 
     Raises:
         LoweringError: the first of them, at its op.
     """
     signature = function.function_type
+    kernel = next((op for op in function.walk() if op.name.startswith(_KERNELS)), None)
+    if kernel is not None:
+        raise LoweringError(
+            "TTMetal's kernels have no form here", op=kernel.name, location=place_of(kernel) or filename, expected="StableHLO, TOSA, TTIR or TTNN",
+            hint="kernels are priced as calls of TT-NN; `ttnn_jit` (docs/ttnn_jit.md) prices fused ones",
+        )  # fmt: skip
     ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
         gone = unfinished(op.name)

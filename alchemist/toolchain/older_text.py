@@ -1,0 +1,42 @@
+"""Printed text in the attribute and type spellings of an earlier day: some rows of `spellings.py` and `layouts.py` in the other direction.
+
+For CHECK lines and tools of that day. Ops keep today's form, and a sharded layout too: its cores are not in the old text.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STRING_OR = r'"(?:[^"\\]|\\.)*"|'
+_BUFFER_ALIAS = re.compile(r"(?m)^#(\w+) = #ttnn\.buffer_type<(\w+)>$")
+_MEMORY_CONFIG = re.compile(_STRING_OR + r"#ttnn\.memory_config<(?:#(?P<alias>\w+)|#ttnn\.buffer_type<(?P<buffer>\w+)>), <(?P<memory>\w+)>>")
+_LAYOUT = re.compile(
+    _STRING_OR + r"#ttnn\.ttnn_layout<(?P<map>\([^<>]*\) -> \([^<>]*\)), (?P<grid><[\dx]+>), "
+    r"(?P<memref>memref<(?:[^<>]|<[^<>]*>)*>)(?:, <(?P<memory>interleaved)>)?>"
+)
+_TTCORE = re.compile(_STRING_OR + r"(?P<mark>[#!])ttcore\.|\bttcore\.(?P<key>system_desc|argument_type)\b")
+
+
+def older_text(text: str, day: str) -> str:
+    """The printed module with the spellings that were there on `day` ("2024-09" or "2024-09-19")."""
+    buffers = {alias: buffer for alias, buffer in _BUFFER_ALIAS.findall(text)}
+    if day < "2024-12-06":
+        text = _MEMORY_CONFIG.sub(lambda found: _memory_config(found, buffers), text)
+    if day < "2024-11-27":
+        text = _LAYOUT.sub(_layout, text)
+        text = _BUFFER_ALIAS.sub(lambda found: f"#{found[1]} = #tt.memory_space<{'system' if found[2] == 'system_memory' else found[2]}>", text)
+    if day < "2025-06-17":
+        text = _TTCORE.sub(lambda found: found[0] if found[0][0] == '"' else f"{found['mark'] or ''}tt.{found['key'] or ''}", text)
+    return text
+
+
+def _memory_config(found: re.Match[str], buffers: dict[str, str]) -> str:
+    buffer = found["buffer"] or buffers.get(found["alias"] or "", "")
+    return f"#ttnn.memory_config<<{found['memory']}>, <{buffer}>>" if buffer else found[0]
+
+
+def _layout(found: re.Match[str]) -> str:
+    if found["map"] is None:
+        return found[0]
+    memory = f", {found['memory']}" if found["memory"] else ""
+    return f"#tt.layout<{found['map']}, undef, {found['grid']}, {found['memref']}{memory}>"
