@@ -13,7 +13,6 @@
 
 #include "ops/block_rounding.hpp"
 #include "ops/clock_state.hpp"
-#include "ops/constants.hpp"
 #include "ops/nan.hpp"
 #include "ops/program_bytes.hpp"
 #include "ops/trace_values.hpp"
@@ -364,9 +363,9 @@ Planned account(
     bool cached = found != clock.memo.end() && found->second.cached;
     const auto* decode = program.op.get_if<strategy::SdpaDecode>();
     const bool any_shape = takes_any_shape(program.op, inputs);
-    const std::vector<double> constants = take_program_constants();
     std::string general;
-    if (decode || any_shape || !constants.empty() || (!cached && room.l1_free_bytes)) {  // the real cache's key differs from the price's
+    if (decode || any_shape || !program.constants.empty() ||
+        (!cached && room.l1_free_bytes)) {  // the real cache's key differs from the price's
         Room whole = room;
         whole.l1_free_bytes.reset();
         strategy::Operation anywhere = program.op;
@@ -377,7 +376,7 @@ Planned account(
         }
         thread_local KeyWriter plain;
         make_key(plain, program, anywhere, inputs, output_specs, whole, !any_shape);
-        plain.values(constants);
+        plain.values(program.constants);
         general = plain.view();
         const auto known = clock.general_programs.find(general);
         cached = known != clock.general_programs.end();
@@ -448,14 +447,6 @@ static Kernel packed(const Kernel& kernel, NanRule rule, const std::vector<Tenso
         apply_nan_rule(rule, inputs, outputs);
     };
 }
-
-namespace {
-thread_local std::vector<double> program_constants;
-}  // namespace
-
-ProgramConstants::ProgramConstants(std::vector<double> values) { program_constants = std::move(values); }
-ProgramConstants::~ProgramConstants() { program_constants.clear(); }
-std::vector<double> take_program_constants() { return std::exchange(program_constants, {}); }
 
 strategy::OpConfig configuration(const Program& program, const std::vector<Tensor>& inputs, DataType dtype, const MemoryConfig& memory) {
     strategy::OpConfig config = describe(program, inputs, {});

@@ -40,6 +40,7 @@ struct Program {
     const char* name = nullptr;  ///< device operation as the profiler prints it ("BinaryNgDeviceOperation"); default from `op`'s name
     /// The only cores it runs on (`sub_core_grids`): the planner sees a device of their bounding box, of one row when they do not fill it.
     OptionalCores cores = std::nullopt;
+    std::vector<double> constants = {};  ///< compiled into it (slopes, epsilons, fill values): each set is a program cache entry of its own
 };
 
 /// What of the planned program decides values.

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -104,9 +103,8 @@ Tensor filled_like(const char* name, const Tensor& tensor, double value, const W
             output->logical_shape() == tensor.logical_shape(), "optional_tensor: expected shape {}, got {}", tensor.logical_shape(),
             output->logical_shape());
     const TensorSpec spec = output ? output->tensor_spec() : spec_like(tensor, std::nullopt, asked.memory_config);
-    const ProgramConstants compiled({value});
     return launch(
-        {.op = strategy::Unary{.ops = {"FILL"}}}, {tensor}, {spec},
+        {.op = strategy::Unary{.ops = {"FILL"}}, .constants = {value}}, {tensor}, {spec},
         [=](std::span<const Tensor> outputs) {
             fill_elements(
                 stored_bytes(dtype), mutable_raw_data(outputs[0]), outputs[0].logical_volume(), encode_value(dtype, value).data());

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/core/core_programs.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/data_movement/shards.hpp"
@@ -357,9 +356,9 @@ Tensor pad(
     }
     const auto write = [=](std::span<const Tensor> outputs) { fill(mutable_raw_data(outputs[0])); };
     const auto padding_program = [&](const Tensor& from, DataType dtype) {
-        const ProgramConstants compiled({value});
         return launch(
-            {.op = strategy::Pad{.padding = flat}, .cores = grids}, {from}, {make_spec(result, dtype, input.layout(), memory)}, write)[0];
+            {.op = strategy::Pad{.padding = flat}, .cores = grids, .constants = {value}}, {from},
+            {make_spec(result, dtype, input.layout(), memory)}, write)[0];
     };
     if (!tiled || input.memory_config().is_sharded() || memory.is_sharded()) return padding_program(input, input.dtype());
     // Padding inside tiles is overwritten in place; whole tiles are added after that. Block floats pass through bfloat16 each time.

@@ -1,7 +1,6 @@
 // The two device programs of the eltwise ops, unary and binary_ng: which dtypes and layouts they take, and what they make.
 #include <cmath>
 
-#include "ops/constants.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/int_blocks.hpp"
 #include "ops/eltwise/placement.hpp"
@@ -26,10 +25,9 @@ Tensor unary_op(const char* op_name, const Tensor& input, std::vector<UnaryStep>
     check_unary_shards(input, spec.memory_config());
     std::vector<double> constants;
     for (const UnaryStep& step : steps) constants.insert(constants.end(), step.params.begin(), step.params.end());
-    const ProgramConstants compiled(std::move(constants));
     return launch(
-        {.op = strategy::Unary{.ops = names, .approx = options.approx}, .cores = options.cores}, {input}, {spec},
-        [=](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
+        {.op = strategy::Unary{.ops = names, .approx = options.approx}, .cores = options.cores, .constants = std::move(constants)}, {input},
+        {spec}, [=](std::span<const Tensor> outputs) { run_unary(input, outputs[0], steps); }, {options.output})[0];
 }
 
 namespace {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/block_rounding.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/eltwise/placement.hpp"
@@ -130,11 +129,10 @@ Tensor ternary_op(const Ternary& call, const Tensor& a, const Operand& b, const 
     }
     for (const Tensor& input : inputs) check_device_tensor(input, "an operand");
     const TensorSpec spec = result_spec(call, a, tb, tc, dtype);
-    std::vector<double> chosen;
-    if (inputs.size() == 1) chosen = {scalar_value(std::get<Scalar>(b)), scalar_value(std::get<Scalar>(c))};
-    const ProgramConstants compiled(std::move(chosen));
+    Program program = program_of(call, inputs.size());
+    if (inputs.size() == 1) program.constants = {scalar_value(std::get<Scalar>(b)), scalar_value(std::get<Scalar>(c))};
     return launch(
-        program_of(call, inputs.size()), inputs, {spec},
+        program, inputs, {spec},
         [=](std::span<const Tensor> outputs) {
             if (integer) {
                 run_ternary<int64_t>(a, b, c, outputs[0], function);

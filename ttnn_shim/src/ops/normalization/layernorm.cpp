@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/data_movement/clone/clone.hpp"
 #include "ttnn/operations/normalization/rmsnorm/rmsnorm.hpp"
@@ -176,8 +175,7 @@ Tensor normalize(
                 "memory_config: LayerNormDefaultProgramConfig expects a shard spec, got {}", *memory_config);
         }
     }
-    Program program{.op = norm, .compute = compute_config, .name = "LayerNormDeviceOperation"};
-    const ProgramConstants compiled({epsilon});
+    Program program{.op = norm, .compute = compute_config, .name = "LayerNormDeviceOperation", .constants = {epsilon}};
     return launch(
         program, inputs, {spec_like(input, std::nullopt, preallocated[0] ? std::nullopt : memory_config)},
         [=](std::span<const Tensor> outputs) {

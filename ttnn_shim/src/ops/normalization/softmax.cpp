@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/normalization/rows.hpp"
 #include "ttnn/operations/core/to_layout/to_layout_op.hpp"
@@ -304,10 +303,10 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
             shape[-1] == padded[-1] || shard->shape[1] == padded[-1],
             "memory_config: rows of {} values, {} with padding, do not end in shards of width {}", shape[-1], padded[-1], shard->shape[1]);
     }
-    const ProgramConstants compiled({o.scale.value_or(1.0F)});
     return launch(
-        {.op = std::move(attributes), .compute = compute, .name = "SoftmaxDeviceOperation"}, inputs, {spec},
-        [=](std::span<const Tensor> outputs) { softmax_values(input, dim, o, rows_of_mask, read_as, paged, outputs[0]); }, preallocated)[0];
+        {.op = std::move(attributes), .compute = compute, .name = "SoftmaxDeviceOperation", .constants = {o.scale.value_or(1.0F)}}, inputs,
+        {spec}, [=](std::span<const Tensor> outputs) { softmax_values(input, dim, o, rows_of_mask, read_as, paged, outputs[0]); },
+        preallocated)[0];
 }
 
 std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> for_shards(const ttnn::SoftmaxProgramConfig& config) {

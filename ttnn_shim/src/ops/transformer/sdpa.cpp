@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ops/arguments.hpp"
-#include "ops/constants.hpp"
 #include "ops/data_movement/common.hpp"
 #include "ops/eltwise/engine.hpp"
 #include "ops/transformer/attention.hpp"
@@ -142,8 +141,8 @@ Tensor scaled_dot_product_attention(
     const Program program{
         .op = attention,
         .compute = init_device_compute_kernel_config(device_of(q)->arch(), given, MathFidelity::HiFi2, true),
-        .name = "SDPAOperation"};
-    const ProgramConstants compiled({factor});
+        .name = "SDPAOperation",
+        .constants = {factor}};
     const Shape shape = output_concat_heads ? Shape({sq[0], 1, sq[2], sq[1] * sv[3]}) : Shape({sq[0], sq[1], sq[2], sv[3]});
     return launch(
         program, inputs, {make_spec(shape, q.dtype(), Layout::TILE, memory_config.value_or(MemoryConfig{}))},
