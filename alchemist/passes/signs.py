@@ -170,10 +170,7 @@ class KnownSigns(Pass):
         for func in functions(module):
             known: set[SSAValue] = set()
             for op in list(func.body.block.ops):
-                if len(op.results) != 1:
-                    continue
-                if _is_never_negative(op, known):
-                    known.add(op.results[0])
+                known.update(result for result in op.results if _is_never_negative(result, known))
                 if op.name == "ttir.abs" and op.operands[0] in known:
                     replace(op, [op.operands[0]])
                 elif op.name == "ttir.where":
@@ -181,12 +178,13 @@ class KnownSigns(Pass):
             erase_dead(func)
 
 
-def _is_never_negative(op: Operation, known: set[SSAValue]) -> bool:
+def _is_never_negative(value: OpResult, known: set[SSAValue]) -> bool:
+    op = value.op
     if has_trait(op, "constant"):
-        found = constant_of(op.results[0])
+        found = constant_of(value)
         return found is not None and bool((found >= 0).all())
-    if not element_type(op.results[0]).startswith(("f", "bf")):  # whole numbers wrap around: a square may be negative
-        return interval(op.results[0])[0] >= 0
+    if not element_type(value).startswith(("f", "bf")):  # whole numbers wrap around: a square may be negative
+        return interval(value)[0] >= 0
     if op.name == "ttir.multiply" and op.operands[0] is op.operands[1]:
         return True
     if op.name == "ttir.maximum" and any(value in known for value in op.operands):

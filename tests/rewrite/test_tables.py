@@ -12,7 +12,7 @@ from alchemist.ir.dialects import op_table
 
 ROOT = Path(__file__).resolve().parents[2] / "alchemist"
 NAMES = {name.partition(".")[2] for dialect in ("ttir", "ttnn") for name in op_table(dialect)}
-MOST_LISTS, MOST_OUTSIDE = 20, 12
+MOST_LISTS, MOST_OUTSIDE = 18, 10
 """Of all of alchemist, and outside ops/ and rules/. To be lowered by whoever removes one."""
 MOST_GUARD_LINES = 10
 NO_CLASSES = ("toolchain/", "tools/")

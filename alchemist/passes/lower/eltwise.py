@@ -64,12 +64,13 @@ def unary(c: Lowering, op: Operation) -> None:
 _ROUNDING = short_names("ttir", "rounding") | {"round"}
 _BEYOND_ITS_WIDTH = short_names("ttnn", "leaves_width")
 _OF_INTEGERS = short_names("ttir", "takes_integers")
+_SIGNED = _OF_INTEGERS - short_names("ttir", "truth")
 
 
 def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str, object] | None = None) -> tuple[SSAValue, tuple[int, ...] | None]:
     order = c.is_image(operand)
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
-    if layout(value).dtype == "u32" and name in ("neg", "clamp_scalar", "bitwise_not", "sign", "abs") and not access.element_type(operand).startswith("ui"):
+    if layout(value).dtype == "u32" and name in _SIGNED and not access.element_type(operand).startswith("ui"):
         value = c.convert(value, TILE, "si32")  # an index, which may be below 0 from here on
     if layout(value).dtype in INTEGERS and (name in _ROUNDING or (name == "sign" and layout(value).dtype == "si32")):
         return value if name in _ROUNDING else whole_numbers.sign(c, value), order

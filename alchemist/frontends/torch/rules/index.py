@@ -102,19 +102,15 @@ def _broadcast_index(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]])
     return c.expand(c.reshape(x, [*out, *rest]), [*shape, *rest])
 
 
-_PLACES = ("ttir.argmax", "ttir.topk", "ttir.sort", "ttir.arange")
-"""Ops that give places, none below 0. The pass known-signs finds more (remainders, clamps)."""
-
-
 def _from_start(c: Emitter, index: Tensor, size: int) -> Tensor:
-    """Indices below 0 count from the end: -1 is size - 1. Inputs are taken to have none, computed ones may."""
+    """Indices below 0 count from the end: -1 is size - 1. Inputs are taken to have none, of computed ones the pass known-signs tells."""
     if index.const is not None:
         const = index.const
         return c.constant(torch.where(const < 0, const + size, const)) if bool((const < 0).any()) else index
     value = index.ssa
     while isinstance(value, OpResult) and (value.op.name == "ttir.typecast" or has_trait(value.op, "rearrangement")):
         value = value.op.operands[0]
-    if not isinstance(value, OpResult) or value.op.name in _PLACES or not index.dtype.is_signed:
+    if not isinstance(value, OpResult) or not index.dtype.is_signed:
         return index
     return c.where(c.binary("lt", index, 0, torch.bool), c.binary("add", index, size), index)
 
