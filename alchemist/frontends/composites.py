@@ -49,16 +49,6 @@ def log_softmax(c: Vocabulary[T, D], x: T, dim: int) -> T:
     return c.binary("subtract", shifted, c.unary("log", total))
 
 
-def round_half_even(c: Vocabulary[T, D], x: T) -> T:
-    """floor(x + 1/2), minus one where that rounded a tie up to an odd number."""
-    up = c.unary("floor", c.binary("add", x, 0.5))
-    tie = c.binary("eq", c.binary("subtract", up, x), 0.5, c.bool_dtype)
-    half = c.binary("multiply", up, 0.5)
-    odd = c.binary("ne", c.unary("floor", half), half, c.bool_dtype)
-    step = c.cast(c.binary("logical_and", tie, odd, c.bool_dtype), x.dtype)
-    return c.binary("subtract", up, step)
-
-
 # --- padding ------------------------------------------------------------------------------------------------------------------
 
 

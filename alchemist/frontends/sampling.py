@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from alchemist.frontends.composites import channels_first, channels_last, round_half_even
+from alchemist.frontends.composites import channels_first, channels_last
+from alchemist.frontends.functions import Term, round_half_even
 from alchemist.frontends.vocabulary import D, T, Vocabulary
 
 Interpolation = Literal["linear", "nearest", "cubic"]
@@ -71,7 +72,7 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
 
     places = [pixels(axis) for axis in range(len(sizes))]
     if how.interpolation == "nearest":
-        return fetch([round_half_even(c, place) for place in places])
+        return fetch([round_half_even(Term(c.op, place)).value for place in places])
     starts = [c.unary("floor", place) for place in places]
     rests = [c.reshape(c.binary("subtract", place, start), [n, 1, *spots]) for place, start in zip(places, starts, strict=True)]
 

@@ -237,6 +237,12 @@ class Vocabulary(Generic[T, D]):
         other = b if isinstance(b, Value) else self.full((1,) * a.rank, b, a.dtype)
         return self.emit(name, [a, other], dtype=a.dtype if dtype is None else dtype)
 
+    def op(self, name: str, *operands: T | Scalar) -> T:
+        """An elementwise op with broadcasting; a number has the dtype of the tensors beside it."""
+        place = element_giver(f"ttir.{name}")
+        like = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Value))
+        return self.emit(name, [operand if isinstance(operand, Value) else self.full((1,) * like.rank, operand, like.dtype) for operand in operands])
+
     def full(self, shape: Iterable[int], value: Scalar, dtype: D) -> T:
         shape = tuple(shape)
         if not self.is_float(dtype) and not -(1 << 31) <= int(value) < 1 << 31:  # the attribute has 32 bits

@@ -57,16 +57,6 @@ def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.op(UNARY[op.name], *vals)
 
 
-@rule("chlo.atanh", "chlo.acosh")
-def inverse_hyperbolic(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """(log1p(x) - log1p(-x)) / 2; log(x + sqrt(x^2 - 1))."""
-    e, x = c.e.op, vals[0]
-    if op.name == "chlo.atanh":
-        minus = e("log1p", e("neg", x))
-        return e("multiply", e("subtract", e("log1p", x), minus), 0.5)
-    return e("log", e("add", x, e("sqrt", e("subtract", e("square", x), 1.0))))
-
-
 @rule("stablehlo.not")
 def negation(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.op("logical_not" if vals[0].of == "i1" else "bitwise_not", *vals)
@@ -295,29 +285,6 @@ def iota(c: Converter, op: Operation, vals: list[Val]) -> Val:
     axis = prop(op, "iota_dimension")
     compact = tuple(size if i == axis else 1 for i, size in enumerate(shape))
     return c.e.const(np.arange(shape[axis]).reshape(compact), shape, of)
-
-
-@rule("chlo.sinh", "chlo.cosh")
-def hyperbolic(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """(exp(x) -+ exp(-x)) / 2."""
-    up = c.e.op("exp", vals[0])
-    down = c.e.op("exp", c.e.op("neg", vals[0]))
-    return c.e.op("multiply", c.e.op("subtract" if op.name == "chlo.sinh" else "add", up, down), 0.5)
-
-
-@rule("stablehlo.round_nearest_afz", "stablehlo.round_nearest_even")
-def rounding(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """There is no TTIR op: floor(|x| + 0.5) with the sign; to even, halves above odd numbers are taken back."""
-    e, x = c.e.op, vals[0]
-    if not op.name.endswith("even"):
-        up = e("floor", e("add", e("abs", x), 0.5))
-        return e("multiply", e("sign", x), up)
-    raised = e("add", x, 0.5)
-    up = e("floor", raised)
-    halved = e("multiply", up, 0.5)
-    odd = e("ne", halved, e("floor", halved))
-    tie = e("logical_and", e("eq", raised, up), odd)
-    return e("where", tie, e("subtract", up, 1.0), up)
 
 
 def array_of(val: Val) -> Array:

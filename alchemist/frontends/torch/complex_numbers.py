@@ -101,6 +101,8 @@ PARTS["imag"] = lambda z: z.im
 PARTS["abs"] = lambda z: torch.sqrt(z.re * z.re + z.im * z.im)
 PARTS["angle"] = lambda z: torch.atan2(z.im, z.re)
 PARTS["exp"] = lambda z: Pair(torch.exp(z.re) * torch.cos(z.im), torch.exp(z.re) * torch.sin(z.im))
+PARTS["sinh"] = lambda z: Pair(torch.sinh(z.re) * torch.cos(z.im), torch.cosh(z.re) * torch.sin(z.im))
+PARTS["cosh"] = lambda z: Pair(torch.cosh(z.re) * torch.cos(z.im), torch.sinh(z.re) * torch.sin(z.im))
 PARTS["resolve_conj"] = PARTS["resolve_neg"] = lambda z: z
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from alchemist.frontends import composites
+from alchemist.frontends import composites, functions
 from alchemist.frontends.onnx.emitter import DType, Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
@@ -231,9 +231,17 @@ def hard_sigmoid(c: Emitter, node: Node, x: Tensor) -> Tensor:
 # --- what TTIR has no op for --------------------------------------------------------------------------------------------------
 
 
-@rule("Round")
-def round_(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    return composites.round_half_even(c, x)
+def _function(op: str, function: functions.Function) -> None:
+    @rule(op)
+    def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
+        made: Tensor = function(functions.Term(c.op, x)).value
+        return made
+
+
+for _op, _known in {
+    "Sinh": functions.sinh, "Cosh": functions.cosh, "Atanh": functions.atanh, "Acosh": functions.acosh, "Round": functions.round_half_even,
+}.items():  # fmt: skip
+    _function(_op, _known)
 
 
 @rule("IsNaN")
@@ -249,26 +257,3 @@ def is_inf(c: Emitter, node: Node, x: Tensor) -> Tensor:
     if not low and not high:
         return c.full(x.shape, False, c.bool_dtype)
     return c.binary("eq", x, math.inf if high else -math.inf, c.bool_dtype)
-
-
-def _exponentials(op: str, name: str) -> None:
-    @rule(op)
-    def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
-        both = c.binary(name, c.unary("exp", x), c.unary("exp", c.unary("neg", x)))
-        return c.binary("multiply", both, 0.5)
-
-
-_exponentials("Sinh", "subtract")
-_exponentials("Cosh", "add")
-
-
-@rule("Atanh")
-def atanh(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    both = c.binary("subtract", c.unary("log1p", x), c.unary("log1p", c.unary("neg", x)))
-    return c.binary("multiply", both, 0.5)
-
-
-@rule("Acosh")
-def acosh(c: Emitter, node: Node, x: Tensor) -> Tensor:
-    root = c.unary("sqrt", c.binary("subtract", c.unary("square", x), 1))
-    return c.unary("log", c.binary("add", x, root))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from alchemist.frontends import composites
+from alchemist.frontends.functions import Term, round_half_even
 from alchemist.frontends.onnx.emitter import Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
@@ -38,7 +39,7 @@ def _quantised(c: Emitter, x: Tensor, scale: Tensor, zero: Tensor | None, axis: 
     dtype = np.dtype(np.uint8) if zero is None else zero.dtype
     if dtype.kind not in "iu":
         raise Unsupported(f"quantisation to {dtype.name}")
-    steps = composites.round_half_even(c, c.binary("div", x, _placed(c, scale, x, axis)))
+    steps = round_half_even(Term(c.op, c.binary("div", x, _placed(c, scale, x, axis)))).value
     if zero is not None and zero.uniform != 0:
         steps = c.binary("add", steps, _placed(c, c.cast(zero, x.dtype), x, axis))
     bounds = np.iinfo(dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from alchemist.frontends import composites
+from alchemist.frontends import composites, functions
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
@@ -371,27 +371,7 @@ def round_decimals(x: torch.Tensor, *, decimals: int) -> torch.Tensor:
 
 @rule("aten.round.default")
 def round_half_even(c: Emitter, x: Tensor) -> Tensor:
-    return composites.round_half_even(c, x) if x.dtype.is_floating_point else x
-
-
-@recipe("aten.sinh.default")
-def sinh(x: torch.Tensor) -> torch.Tensor:
-    return (torch.exp(x) - torch.exp(-x)) * 0.5
-
-
-@recipe("aten.cosh.default")
-def cosh(x: torch.Tensor) -> torch.Tensor:
-    return (torch.exp(x) + torch.exp(-x)) * 0.5
-
-
-@recipe("aten.atanh.default")
-def atanh(x: torch.Tensor) -> torch.Tensor:
-    return (torch.log1p(x) - torch.log1p(-x)) * 0.5
-
-
-@recipe("aten.acosh.default")
-def acosh(x: torch.Tensor) -> torch.Tensor:
-    return torch.log(x + torch.sqrt(x * x - 1))
+    return functions.round_half_even(functions.Term(c.op, x)).value if x.dtype.is_floating_point else x
 
 
 @recipe("aten.logaddexp.default")
