@@ -31,6 +31,7 @@ from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
+from alchemist.optimizer.movement import products_are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.configs import TF32_SPLIT
 from alchemist.passes.views import joined, view_of
@@ -300,6 +301,21 @@ class Lowering:
             found = self.b.op(f"ttnn.{name}", operands, {NOTE: note} if note else {}, [to.type_for(shape(value))])
             self._converted[key] = found
         return found
+
+    def fastest(self, root: SSAValue, *ways: Callable[[], SSAValue]) -> SSAValue:
+        """What the first way makes of `root`, or a later one whose ops behind `root` take less time by the clock; the others' ops are swept."""
+        chosen, fewest = root, None
+        for way in ways:
+            last, behind = self.block.last_op, {root}
+            value = way()
+            ops: list[Operation] = []
+            while (last := self.block.first_op if last is None else last.next_op) is not None:
+                if not behind.isdisjoint(last.operands):
+                    behind.update(last.results)
+                    ops.append(last)
+            if fewest is None or products_are_faster(ops, fewest, self.options):
+                chosen, fewest = value, ops
+        return chosen
 
     def reshape(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         dims = tuple(dims)

@@ -15,7 +15,7 @@ from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.movement import are_faster, device_ns
+from alchemist.optimizer.movement import device_ns
 from alchemist.passes.lower import pixels
 from alchemist.passes.lower.configs import convolution_config, pointwise_config, product_config, weight_dtype
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, rule
@@ -114,10 +114,11 @@ class _Conv:
                 self.prepared_from = c.convert(weight, ROW_MAJOR, host=True) if weight is not None else None
                 made = call(self._planes_as_tiles(step, dtype), TILE)
         else:
-            pixels_in = c.flat(op.operands[0], self.order, page, dtype)
-            made = call(pixels_in, page)
-            if self._is_patches() and not self._is_faster_than_rows(made, pixels_in, dtype):
-                self._lower_patches(dtype)
+            ways = [lambda: self._by_rows_of_pixels(dtype)] if self._is_patches() else []
+            pixels_in = c.flat(op.operands[0], self.order, page)
+            made = c.fastest(pixels_in, *ways, lambda: call(c.convert(pixels_in, page, dtype), page))
+            if isinstance(made.owner, Operation) and made.owner.name != f"ttnn.{name}":
+                c.set(result, made, self.order)
                 return
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
         c.set(result, made, self.order)
@@ -136,17 +137,6 @@ class _Conv:
         source = self.op.operands[0]
         last = self.c.is_image(source) == self.order or self.c.pixels_of(source, self.order) is not None
         return last and self.geometry["in_channels"] % TILE_EDGE == 0
-
-    def _is_faster_than_rows(self, made: SSAValue, pixels_in: SSAValue, dtype: str) -> bool:
-        """Whether the convolution takes less time, on both cards, than its windows as rows of a product."""
-        rows = self._rows_of_pixels(dtype)
-        replaced = []
-        value = self._times_weights(rows, shape(rows)[-1], dtype, _PIXELS_FIRST)
-        while value is not pixels_in and isinstance(value.owner, Operation):
-            replaced.append(value.owner)
-            value = value.owner.operands[0]
-        assert isinstance(made.owner, Operation)
-        return are_faster([made.owner], replaced)
 
     def _has_short_sticks(self) -> bool:
         """Planes of pixels with fewer channels than a stick of a few bytes is worth moving: colours of an image."""
@@ -246,7 +236,7 @@ class _Conv:
             self._lower_patches_by_lines(dtype)
             return
         if c.is_image(op.operands[0]) == self.order or c.pixels_of(op.operands[0], self.order) is not None:
-            self._lower_patches_of_pixels(dtype)
+            c.set(op.results[0], self._by_rows_of_pixels(dtype), self.order)
             return
         dims = shape(op.operands[0])
         h, w = self.kernel
@@ -261,18 +251,15 @@ class _Conv:
         depth = self.geometry["in_channels"] * h * w
         self._lower_rows(c.convert(c.reshape(x, (1, 1, self.rows, depth)), TILE), depth, dtype)
 
-    def _lower_patches_of_pixels(self, dtype: str) -> None:
+    def _by_rows_of_pixels(self, dtype: str) -> SSAValue:
         """The same where channels come last already: a patch's pixels come in the order row, column, channel, and so do the weights."""
-        rows = self._rows_of_pixels(dtype)
-        self._lower_rows(rows, shape(rows)[-1], dtype, _PIXELS_FIRST)
-
-    def _rows_of_pixels(self, dtype: str) -> SSAValue:
         c, g = self.c, self.geometry
         h, w = self.kernel
         n, height, width, channels = g["batch_size"], g["input_height"], g["input_width"], g["in_channels"]
         x = c.convert(c.flat(self.op.operands[0], self.order), ROW_MAJOR, dtype)
         x = c.permute(c.reshape(x, (n * (height // h), h, width // w, w * channels)), (0, 2, 1, 3))
-        return c.convert(c.reshape(x, (1, 1, self.rows, h * w * channels)), TILE)
+        x = c.convert(c.reshape(x, (1, 1, self.rows, h * w * channels)), TILE)
+        return c.reshape(self._times_weights(x, shape(x)[-1], dtype, _PIXELS_FIRST), (1, 1, self.rows, self.out_channels))
 
     def _lower_patches_by_lines(self, dtype: str) -> None:
         """The same for planes of pixels, with lines of the image kept whole until one transpose: a patch's pixels come in the order column,

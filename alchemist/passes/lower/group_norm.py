@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
-from alchemist.optimizer.movement import products_are_faster
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
 from alchemist.passes.lower.context import TILE, Lowering, layout, rule
 
@@ -60,26 +57,17 @@ def _scaled(c: Lowering, x: SSAValue, vectors: Vectors) -> SSAValue:
 
 
 def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:
-    """The same of [1, 1, N*H*W, C], in the faster of two forms; the other one is swept."""
+    """The same of [1, 1, N*H*W, C], in the faster of two forms."""
     channels, dtype = shape(x)[3], layout(x).dtype
     pixels = shape(x)[2] // images
     matrices = _matrices(c, (images, pixels), (channels, groups), dtype)
     vectors = _vectors(c, op, (1, 1, 1, channels), dtype)
-    ends = [c.block.last_op]
-    rows = _rows_of_groups(c, x, (images, groups), vectors, float(access.attr(op, "epsilon")))
-    ends.append(c.block.last_op)
-    made = _by_products(c, x, (images, 1, pixels, channels), matrices, vectors, float(access.attr(op, "epsilon")))
-    ends.append(c.block.last_op)
-    replaced, written = (_between(first, last) for first, last in pairwise(ends))
-    return made if products_are_faster(written, replaced, c.options) else rows
-
-
-def _between(first: Operation | None, last: Operation | None) -> Iterator[Operation]:
-    """The ops behind the first, up to the last."""
-    while first is not None and first is not last:
-        first = first.next_op
-        assert first is not None
-        yield first
+    epsilon = float(access.attr(op, "epsilon"))
+    return c.fastest(
+        x,
+        lambda: _rows_of_groups(c, x, (images, groups), vectors, epsilon),
+        lambda: _by_products(c, x, (images, 1, pixels, channels), matrices, vectors, epsilon),
+    )
 
 
 def _rows_of_groups(c: Lowering, x: SSAValue, parts: tuple[int, int], vectors: Vectors, epsilon: float) -> SSAValue:

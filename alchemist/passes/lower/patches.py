@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from functools import partial
+
+from xdsl.ir import SSAValue
 
 from alchemist.ir.access import shape
-from alchemist.ir.edit import erase
 from alchemist.ir.layout import TTNNLayout
 from alchemist.optimizer.machine import machine
-from alchemist.optimizer.movement import device_ns
 from alchemist.passes.lower.context import ROW_MAJOR, Lowering, first_cores, layout
 
 FEWEST_CORES = 0.5
@@ -21,18 +21,8 @@ def rows_of_patches(c: Lowering, image: SSAValue, kernel: tuple[int, int]) -> SS
     rows, columns = kernel
     x = c.reshape(image, (n, channels, height // rows, rows, width))
     x = c.reshape(c.permute(x, (0, 2, 1, 3, 4)), (n * (height // rows), 1, channels * rows, width))
-    folded = _folded_fastest(c, x, columns)
+    folded = c.fastest(x, *(partial(_folded, c, x, columns, cores) for cores in (0, *_even_cores(c, shape(x)[0]))))
     return c.reshape(folded, (n, height // rows * (width // columns), columns * channels * rows))
-
-
-def _folded_fastest(c: Lowering, lines: SSAValue, columns: int) -> SSAValue:
-    """[L, 1, C, W] -> [L, 1, W / columns, columns * C] by way of interleaved memory or of height shards, as the clock prices them."""
-    made = [_folded(c, lines, columns, cores) for cores in (0, *_even_cores(c, shape(lines)[0]))]
-    times = [device_ns(_chain(value, lines), c.options.card) for value in made]
-    best = times.index(min(times))
-    for value in made[:best] + made[best + 1 :]:
-        erase(*_chain(value, lines))
-    return made[best]
 
 
 def _even_cores(c: Lowering, lines: int) -> tuple[int, ...]:
@@ -43,7 +33,7 @@ def _even_cores(c: Lowering, lines: int) -> tuple[int, ...]:
 
 
 def _folded(c: Lowering, lines: SSAValue, columns: int, cores: int) -> SSAValue:
-    """cores: of the height shards, 0 for interleaved memory."""
+    """[L, 1, C, W] -> [L, 1, W / columns, columns * C]. cores: of the height shards, 0 for interleaved memory."""
     count, _, depth, width = shape(lines)
     dtype, ranges = layout(lines).dtype, first_cores(cores, machine(c.options.card).grid[0])
 
@@ -58,12 +48,3 @@ def _folded(c: Lowering, lines: SSAValue, columns: int, cores: int) -> SSAValue:
         x = c.b.op("ttnn.to_memory_config", [x], {}, [TTNNLayout.make(patches, dtype, ROW_MAJOR).type_for(patches)])
     made: SSAValue = x
     return made
-
-
-def _chain(value: SSAValue, root: SSAValue) -> list[Operation]:
-    """The ops that make a value out of another one, makers first."""
-    found = []
-    while value is not root and isinstance(value.owner, Operation):
-        found.append(value.owner)
-        value = value.owner.operands[0]
-    return found[::-1]

@@ -7,13 +7,16 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ir.layout import TILE_EDGE
 from alchemist.ir.op_class import has_trait
 from alchemist.ops.axes import dims_of
-from alchemist.optimizer.movement import ones_collect_rows
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
 from alchemist.passes.lower.eltwise import within_width
+
+MOST_ONES = 1 << 18
+"""Elements of the matrix that collects the rows of images."""
 
 
 def _reduced(dims: tuple[int, ...], axes: tuple[int, ...], keep: bool) -> tuple[int, ...]:
@@ -90,14 +93,19 @@ def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ..
 def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels: int) -> SSAValue:
     """Means over the rows of each image, [1, 1, N*H*W, C] -> [N, 1, 1, C] or, collected by a product with ones, [1, 1, N, C]."""
     dtype = layout(flat).dtype
-    if dtype != "bf16" or not c.options.optimization_level or not ones_collect_rows(images, pixels, channels, dtype, c.options.card):
-        rows = c.reshape(flat, (images, 1, pixels, channels))
-        return reduce_to(c, "mean", rows, (2,), (images, 1, 1, channels), True)
-    ones = np.kron(np.eye(images, dtype=np.float32), np.ones((1, pixels), np.float32))[None, None]
-    collect = c.matrix(ones, dtype, "rows_of_images")
-    product = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
-    total = c.emit("matmul", [collect, flat], product, (1, 1, images, channels), dtype, note="sums over the rows of each image: they share tiles")
-    return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)], None, (1, 1, images, channels), dtype)
+
+    def of_rows() -> SSAValue:
+        return reduce_to(c, "mean", c.reshape(flat, (images, 1, pixels, channels)), (2,), (images, 1, 1, channels), True)
+
+    def by_ones() -> SSAValue:
+        ones = np.kron(np.eye(images, dtype=np.float32), np.ones((1, pixels), np.float32))[None, None]
+        product = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
+        operands, note = [c.matrix(ones, dtype, "rows_of_images"), flat], "sums over the rows of each image: they share tiles"
+        total = c.emit("matmul", operands, product, (1, 1, images, channels), dtype, note=note)
+        return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)], None, (1, 1, images, channels), dtype)
+
+    share_tiles = images > 1 and pixels % TILE_EDGE != 0 and images * images * pixels <= MOST_ONES
+    return c.fastest(flat, of_rows, *([by_ones] if dtype == "bf16" and c.options.optimization_level and share_tiles else []))
 
 
 @rule("reduce_and", "reduce_or")
