@@ -123,7 +123,7 @@ def six_numbers() -> str:
     wrong, caught, harmless, alarms = _found("docs/lab/check.md", r"^\| all \|.*?\| \d+ \| (\d+) \| (\d+) \([\d.]+ %\) \| (\d+) \| (\d+) \|")
     levels = (LAB / "optimizer.md").read_text().partition("<!-- levels -->")[2].partition("<!-- end of levels -->")[0]
     times = [[cell.strip() for cell in line.split("|")] for line in levels.splitlines() if re.match(r"\| .* \| n150 \|", line)]
-    gains = [float(cells[4]) / float(cells[6]) for cells in times]
+    gains = [float(cells[3]) / float(cells[5]) for cells in times]
     table = [
         ("exported models whose outputs agree with the framework's", f"{passed} of {runs}", "make test-all", "lab/models.md"),
         ("their programs whose calls the real TT-NN package all accepts", f"{accepted} of {programs}", "alchemist verify DIR", "lab/models.md"),

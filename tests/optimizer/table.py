@@ -1,12 +1,10 @@
 """Writes the tables of docs/lab/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
-usage: table.py [--zoo | --bounds] [--before CHECKOUT] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
+usage: table.py [--zoo | --bounds] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
 --bounds: instead, the least time that arithmetic and DRAM leave the convolutional networks (bounds.py). A row of the page stays where the store has none.
---before: instead, what the commit of BEFORE emits at level 0 by today's clock (`git archive` of it is enough as CHECKOUT).
---zoo: the models of models/, tools/bench/models.py and tools/bench/patterns.py that take more than half a millisecond as BEFORE emits them (run it with
---before first; a model without such a time is taken by today's level 0).
+--zoo: the models of models/, tools/bench/models.py and tools/bench/patterns.py that take more than half a millisecond at level 0.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,15 +35,12 @@ from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture, detect_framework
-from tests.optimizer.before import Before
 from tests.optimizer.bounds import CONVOLUTIONS, bound_of
 from tests.optimizer.table_models import LEVELS, ZOO, built, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, ROWS = ROOT / "docs" / "lab" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
 SMALLEST_MS = 0.5
-BEFORE = "30a4846"
-"""The commit before any of this, whose level 0 is the baseline."""
 SETTINGS: dict[str, dict[str, Mapping[str, Any]]] = {
     LEVELS: {
         "0": {"optimization_level": 0},
@@ -72,8 +66,8 @@ def captured_of(table: str, name: str) -> tuple[FrontendResult, int, Mapping[str
     return capture(whole.model, whole.args, dict(whole.kwargs), framework), whole.batch, whole.options
 
 
-def measured(table: str, name: str, cards: Sequence[str], before: Mapping[str, float]) -> Iterable[Row]:
-    """A row per card. before: milliseconds at level 0 of BEFORE by card, where they are known."""
+def measured(table: str, name: str, cards: Sequence[str]) -> Iterable[Row]:
+    """A row per card."""
     try:
         captured, batch, options = captured_of(table, name)
     except AlchemistError as error:
@@ -96,7 +90,7 @@ def measured(table: str, name: str, cards: Sequence[str], before: Mapping[str, f
                 row["failed"] = f"{setting}: {done.error.splitlines()[0]}"
                 break
             row["ms"][setting] = done.ns / 1e6
-            if table == ZOO and before.get(card, row["ms"]["0"]) <= SMALLEST_MS:
+            if table == ZOO and row["ms"]["0"] <= SMALLEST_MS:
                 row["small"] = True
                 break
         yield row
@@ -105,31 +99,35 @@ def measured(table: str, name: str, cards: Sequence[str], before: Mapping[str, f
 def levels_table(rows: Sequence[Row]) -> list[str]:
     """A line per model and card."""
     lines = [
-        f"| model | card | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 | code |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | card | level 0, ms | level 1 | level 2 | gain | samples/s at 0, 1, 2 | with bfp8_lofi | seconds over level 0 | code |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         if "failed" in row:
-            lines.append(f"| {row['model']} | {row['card']} | {row['failed'].replace('|', '/')} | | | | | | | | {row['code']} |")
+            lines.append(f"| {row['model']} | {row['card']} | {row['failed'].replace('|', '/')} | | | | | | | {row['code']} |")
             continue
         ms, seconds, batch = row["ms"], row["seconds"], row["batch"]
         rates = ", ".join(rate(batch / ms[each] * 1000) for each in "012")
         blocks = f"{ms['bfp8_lofi']:.2f} ms, {rate(batch / ms['bfp8_lofi'] * 1000)} /s"
-        base = ms.get("before", ms["0"])
-        gains = f"{base / ms['1']:.2f}x, {base / ms['2']:.2f}x"
         over = f"{seconds['1'] - seconds['0']:.1f}, {seconds['2'] - seconds['0']:.1f}"
-        first = f"{ms['before']:.2f}" if "before" in ms else "-"
-        times = f"{first} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f}"
-        lines.append(f"| {row['model']} | {row['card']} | {times} | {gains} | {rates} | {blocks} | {over} | {row['code']} |")
+        lines.append(f"| {row['model']} | {row['card']} | {times_of(ms)} | {gains_of(ms)} | {rates} | {blocks} | {over} | {row['code']} |")
     return lines
 
 
+def times_of(ms: Mapping[str, float]) -> str:
+    return f"{ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f}"
+
+
+def gains_of(ms: Mapping[str, float]) -> str:
+    return f"{ms['0'] / ms['1']:.2f}x, {ms['0'] / ms['2']:.2f}x"
+
+
 def bounds_table(names: Sequence[str], cards: Sequence[str], rows: Mapping[tuple[str, str], Row]) -> list[str]:
-    """A line per model with convolutions and card: what arithmetic and DRAM leave, and what that makes of the gains that level 2 may reach."""
+    """A line per model with convolutions and card: what arithmetic and DRAM leave, and how far levels 0 and 2 are above it."""
     lines = [
-        f"| model | card | products, ms | weights, input and result from and to DRAM, ms | at least, ms | level 0 of {BEFORE} over it | windows, ms "
-        f"| with the library's convolutions at least, ms | level 0 of {BEFORE} over it | level 2 over it | code |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | card | products, ms | weights, input and result from and to DRAM, ms | at least, ms | windows, ms "
+        "| with the library's convolutions at least, ms | level 0 over it | level 2 over it | code |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in names:
         captured, _, options = captured_of(LEVELS, name)
@@ -141,12 +139,9 @@ def bounds_table(names: Sequence[str], cards: Sequence[str], rows: Mapping[tuple
             found = bound_of(forward, machine(card))
             row = rows.get((name, card), {})
             ms = row.get("ms", {})
-            over, of_library, level_2 = (
-                f"{ms[setting] / least:.2f}x" if setting in ms else "-"
-                for setting, least in (("before", found.least_ms), ("before", found.least_of_library_ms), ("2", found.least_of_library_ms))
-            )
-            times = f"{found.products_ms:.2f} | {found.dram_ms:.2f} | {found.least_ms:.2f} | {over} | {found.windows_ms:.2f} | {found.least_of_library_ms:.2f}"
-            lines.append(f"| {name} | {card} | {times} | {of_library} | {level_2} | {row.get('code', '-')} |")
+            level_0, level_2 = (f"{ms[level] / found.least_of_library_ms:.2f}x" if level in ms else "-" for level in "02")
+            times = f"{found.products_ms:.2f} | {found.dram_ms:.2f} | {found.least_ms:.2f} | {found.windows_ms:.2f} | {found.least_of_library_ms:.2f}"
+            lines.append(f"| {name} | {card} | {times} | {level_0} | {level_2} | {row.get('code', '-')} |")
     return lines
 
 
@@ -163,24 +158,19 @@ def zoo_table(rows: Sequence[Row]) -> list[str]:
         slower = [row["model"] for row in mine if row["ms"]["2"] > row["ms"]["0"] or row["ms"]["1"] > row["ms"]["0"]]
         failed = [f"{row['model']} ({row['failed']})" for row in rows if row["card"] == card and "failed" in row]
         codes = Counter(row["code"] for row in mine)
-        known = [row for row in mine if "before" in row["ms"]]
         lines += [
-            f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms at level 0 of {BEFORE}; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
-            + (f" Geometric means over level 0 of {BEFORE} ({len(known)} models): {_means(known, 'before')}." if known else "")
-            + f" Over level 0 of the same code: {_means(mine, '0')}."
-            + f" Choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
+            f"{card}, {len(mine)} models of more than {SMALLEST_MS} ms at level 0; {sum('small' in row for row in rows if row['card'] == card)} smaller ones were left out."
+            f" Geometric means over level 0: {_means(mine, '0')}."
+            f" Choosing by time against tt-mlir's rule {_mean(mine, 'rule', '2'):.2f}x (the rule against level 0: {_mean(mine, '0', 'rule'):.2f}x)."
             f" Slower than level 0: {', '.join(slower) or 'none'}. Not measured: {'; '.join(failed) or 'none'}."
             f" Code: {', '.join(f'{code} ({count} rows)' for code, count in codes.items())}.",
             "",
-            f"| model | level 0 of {BEFORE}, ms | level 0 | level 1 | level 2 | by the rule | gain at 1, 2 | time against rule |",
-            "|---|---|---|---|---|---|---|---|",
+            "| model | level 0, ms | level 1 | level 2 | by the rule | gain at 1, 2 | time against rule |",
+            "|---|---|---|---|---|---|---|",
         ]
         for row in mine:
             ms = row["ms"]
-            base = ms.get("before", ms["0"])
-            gains = f"{base / ms['1']:.2f}x, {base / ms['2']:.2f}x | {ms['rule'] / ms['2']:.2f}x"
-            first = f"{ms['before']:.2f}" if "before" in ms else "-"
-            lines.append(f"| {row['model']} | {first} | {ms['0']:.2f} | {ms['1']:.2f} | {ms['2']:.2f} | {ms['rule']:.2f} | {gains} |")
+            lines.append(f"| {row['model']} | {times_of(ms)} | {ms['rule']:.2f} | {gains_of(ms)} | {ms['rule'] / ms['2']:.2f}x |")
         lines.append("")
     return lines[:-1]
 
@@ -228,52 +218,26 @@ def read_rows(table: str) -> dict[tuple[str, str], Row]:
     return {(row["model"], row["card"]): row for row in rows if row["table"] == table}
 
 
-@cache
-def clock_of(code: str) -> str:
-    """The simulator that a commit priced with: commits of one simulator give the same times to one program. A commit that is gone stands for itself."""
-    found = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{code}:ttnn_shim"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or code
-
-
 def keep(row: Row) -> None:
     with ROWS.open("a") as file:
         file.write(json.dumps(row) + "\n")
 
 
 def measure_levels(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
-    rows, before = read_rows(table), read_rows(f"{table} before")
+    rows = read_rows(table)
     begin = time.monotonic()
     for name in names:
         cards = [card for card in options.card if options.again or (name, card) not in rows]
-        known = {card: before[name, card]["ms"] for card in cards if "ms" in before.get((name, card), {})}
-        for row in measured(table, name, cards, known) if cards and time.monotonic() - begin < options.seconds else ():
+        for row in measured(table, name, cards) if cards and time.monotonic() - begin < options.seconds else ():
             keep(row | {"code": code})
             told = row.get("failed") or {setting: round(ms, 3) for setting, ms in row["ms"].items()}
             print(f"{name}, {row['card']}: {told}", flush=True)
-
-
-def measure_before(table: str, names: Sequence[str], code: str, options: argparse.Namespace) -> None:
-    """Rows of their own: the other commit's programs do not change with the search."""
-    done = read_rows(f"{table} before")
-    begin = time.monotonic()
-    with Before(options.before) as before:
-        for name in names:
-            old = {card for card in options.card if (name, card) in done and clock_of(done[name, card]["code"]) == clock_of(code)}
-            cards = [card for card in options.card if options.again or card not in old]
-            if not cards or time.monotonic() - begin > options.seconds:
-                continue
-            found = before.ms(table, name, cards)
-            for card in cards:
-                row = {"table": f"{table} before", "model": name, "card": card, "code": code}
-                keep(row | ({"failed": found} if isinstance(found, str) else {"ms": found[card]}))
-            print(f"{name}, level 0 of {BEFORE}: {found}", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--zoo", action="store_true")
     parser.add_argument("--bounds", action="store_true", help="what arithmetic and DRAM leave of convolutional networks")
-    parser.add_argument("--before", type=Path, metavar="CHECKOUT")
     parser.add_argument("--card", nargs="+", default=["n150", "p150"])
     parser.add_argument("--model", nargs="+", help="parts of names; default all")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no model after this time")
@@ -287,11 +251,8 @@ def main() -> int:
     code = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     ROWS.parent.mkdir(exist_ok=True)
     if not options.bounds:
-        (measure_before if options.before else measure_levels)(table, names, code, options)
+        measure_levels(table, names, code, options)
     rows = read_rows(table)
-    for place, row in read_rows(f"{table} before").items():
-        if "ms" in rows.get(place, {}) and "ms" in row and clock_of(row["code"]) == clock_of(rows[place]["code"]):
-            rows[place]["ms"]["before"] = row["ms"]
     if options.bounds:
         lines = bounds_table(names, options.card, rows)
         print("\n".join(lines))
