@@ -28,7 +28,7 @@ _ACCEPTED = ("--allow-unregistered-dialect",)
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist translate", description="Source text of a TTIR, TTNN or StableHLO module, or a TTNN binary.")
+    parser = CommandParser(prog="alchemist translate", description="Source of a TTIR, TTNN or StableHLO module, or a TTNN binary.", allow_abbrev=False)
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="MLIR text or a .ttnn; default: stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
     language = parser.add_mutually_exclusive_group(required=True)

@@ -293,7 +293,7 @@ def write_file(path: str | Path, data: bytes) -> None:
         part.write_bytes(data)
         part.replace(target)
     except OSError as error:
-        raise file_error(error, target, "write") from None
+        raise file_error(OSError(error.errno, error.strerror), target, "write") from None
     finally:
         part.unlink(missing_ok=True)
 

@@ -298,6 +298,47 @@ func.func @f(%x: tensor<1x1x256x32xbf16>, %w: tensor<32x32x3x3xbf16> {ttcore.arg
   return %1 : tensor<1x1x196x32xbf16>
 }
 """
+_CONV = """batch_size = 1 : i32, dilation = array<i32: 1, 1>, groups = 1 : i32, in_channels = 32 : i32, input_height = 16 : i32, input_width = 16 : i32,
+    kernel_size = array<i32: 3, 3>, out_channels = 64 : i32, padding = array<i32: 1, 1, 1, 1>, stride = array<i32: 1, 1>"""
+_PREPARE = f"""{_CONV}, input_dtype = #ttcore.supportedDataTypes<bf16>, input_tensor_layout = #ttnn.layout<tile>, output_dtype = #ttcore.supportedDataTypes<bf16>,
+    input_memory_config = #ttnn.memory_config<#ttnn.buffer_type<dram>, <interleaved>>"""
+_CONST_EVAL = """
+  func.func private @{name}(%a: tensor<{of}>) -> tensor<{made}> attributes {{const_eval}} {{
+    %0 = "ttnn.get_device"() : () -> !ttnn.device
+    %1 = "ttnn.typecast"(%a) <{{dtype = #ttcore.supportedDataTypes<f32>}}> : (tensor<{of}>) -> tensor<{wide}>
+    %2 = "ttnn.typecast"(%1) <{{dtype = #ttcore.supportedDataTypes<bf16>}}> : (tensor<{wide}>) -> tensor<{of}>
+    %3 = "ttnn.prepare_conv2d_{what}"(%2, %0) <{{{attributes}}}> : (tensor<{of}>, !ttnn.device) -> tensor<{made}>
+    return %3 : tensor<{made}>
+  }}
+"""
+PREPARED = f"""
+#w = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 96 + d1 * 3 + d2, d3), <1x1>, memref<6144x3xbf16, #ttnn.buffer_type<system_memory>>>
+#b = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 + d1 + d2, d3), <1x1>, memref<1x64xbf16, #ttnn.buffer_type<system_memory>>>
+#wf = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 * 96 + d1 * 3 + d2, d3), <1x1>, memref<6144x3xf32, #ttnn.buffer_type<system_memory>>>
+#bf = #ttnn.ttnn_layout<(d0, d1, d2, d3) -> (d0 + d1 + d2, d3), <1x1>, memref<1x64xf32, #ttnn.buffer_type<system_memory>>>
+module {{
+  {
+    _CONST_EVAL.format(
+        name="w",
+        of="64x32x3x3xbf16, #w",
+        wide="64x32x3x3xf32, #wf",
+        made="1x1x288x64xbf16",
+        what="weights",
+        attributes=_PREPARE + ', has_bias = true, weights_format = "OIHW"',
+    )
+}
+  {_CONST_EVAL.format(name="b", of="1x1x1x64xbf16, #b", wide="1x1x1x64xf32, #bf", made="1x1x1x64xbf16", what="bias", attributes=_PREPARE)}
+  func.func @main(%x: tensor<1x1x256x32xbf16>, %w: tensor<64x32x3x3xbf16, #w> {{ttcore.argument_type = #ttcore.argument_type<parameter>}},
+                  %b: tensor<1x1x1x64xbf16, #b> {{ttcore.argument_type = #ttcore.argument_type<parameter>}}) -> tensor<1x1x256x64xbf16> {{
+    %0 = ttcore.load_cached(@w, [%w]) : (tensor<64x32x3x3xbf16, #w>) -> tensor<1x1x288x64xbf16>
+    %1 = ttcore.load_cached(@b, [%b]) : (tensor<1x1x1x64xbf16, #b>) -> tensor<1x1x1x64xbf16>
+    %2 = "ttnn.get_device"() : () -> !ttnn.device
+    %3 = "ttnn.conv2d"(%x, %0, %1, %2) <{{{_CONV}}}> : (tensor<1x1x256x32xbf16>, tensor<1x1x288x64xbf16>, tensor<1x1x1x64xbf16>, !ttnn.device)
+      -> tensor<1x1x256x64xbf16>
+    return %3 : tensor<1x1x256x64xbf16>
+  }}
+}}
+"""
 IN_STEPS = """
 #host = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<40x50xf32, #ttnn.buffer_type<system_memory>>>
 #tiles = #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>, memref<2x2x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<l1>>, <interleaved>>
@@ -371,6 +412,7 @@ def test_chips_are_stated_by_any_module_around() -> None:
     ("text", "call"),
     [
         (WITHOUT_LAYOUTS, "ttnn.conv2d("),
+        (PREPARED, "ttnn.conv2d("),
         (IN_STEPS, "ttnn.typecast("),
         (HOST_CONSTANT, "ttnn.add("),
         (CACHE.format(users=1), "ttnn.experimental.paged_update_cache("),
@@ -378,7 +420,7 @@ def test_chips_are_stated_by_any_module_around() -> None:
         (COMPOSITE, "ttnn.add("),
         (ONE_CHIP.format(mesh="1x1"), "ttnn.relu("),
     ],
-    ids=["no layouts", "to_tensor_spec", "constant of the host", "cache of one user", "cache of eight users", "composite", "one chip"],
+    ids=["no layouts", "weights of the host", "to_tensor_spec", "constant of the host", "cache of one user", "cache of eight users", "composite", "one chip"],
 )
 def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> None:
     """Text as the real compiler's passes leave it between them, against the reference."""

@@ -75,6 +75,12 @@ def test_what_lowers_to_ttmetal_is_refused(name: str, matmul: str, capsys: pytes
     assert "TTMetal" in err and "ttir-to-ttnn-backend-pipeline" in err
 
 
+def test_options_of_translate_are_not_cut_short(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["translate", "-mlir-to-cp", matmul])
+    assert "--mlir-to-cpp" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("op", ['"ttkernel.add"(%a, %a) : (i32, i32) -> i32', '"ttmetal.finish"() : () -> ()', '"d2m.empty"() : () -> i32'])
 def test_kernels_are_printed_but_make_no_program(op: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "kernel.mlir"

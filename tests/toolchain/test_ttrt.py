@@ -228,6 +228,7 @@ REFUSED = {
     "read system_desc.ttsys --section mlir": (1, "all, version, system_desc"),
     "read none.ttnn": (1, "no such file"),
     "run system_desc.ttsys": (1, "ALC-0511"),
+    "query --card p150 -o none/x.ttsys": (1, "at none/x.ttsys"),
     "query --card n151": (1, "n150, n300, p100, p150"),
     "check out.ttnn --system-desc p150.ttsys": (1, "wormhole_b0 != blackhole"),
     "perf out.ttnn --filter x": (1, "const_eval, input_layout_conversion"),

@@ -7,6 +7,8 @@ convolutions that are not prepared, which come from the host).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -66,8 +68,10 @@ def complete(module: ModuleOp) -> None:
                     _in_steps(op)
                 elif op.name == "ttnn.constant":
                     _constant_on_device(op)
-                elif op.name in _CONVOLUTIONS:
-                    _raw_weights_from_host(op)
+                elif op.name in _CONVOLUTIONS and _is_raw(op):
+                    _from_host(op, (*operands(op, "weight"), *operands(op, "bias")))
+                elif op.name.startswith("ttnn.prepare_conv"):
+                    _from_host(op, op.operands[:1])
                 elif op.name.removeprefix("ttnn.") in COLLECTIVES:
                     _collective(op)
             _signature(function)
@@ -129,13 +133,27 @@ def _is_raw(op: Operation) -> bool:
     return shape(weight)[:2] != (1, 1) and isinstance(weight.owner, Block)
 
 
-def _raw_weights_from_host(op: Operation) -> None:
-    """Programs load every argument to the device; weights that the op itself prepares must come from the host."""
-    if not _is_raw(op):
-        return
-    for value in (*operands(op, "weight"), *operands(op, "bias")):
+def _is_on_device(value: SSAValue) -> bool:
+    """Where the program has a value, which for conversions of an argument that the text keeps on the host is the device."""
+    pending, seen = [value], set[Operation]()
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, Block) or owner.name == "ttnn.to_device":
+            return True
+        if owner.name != "ttnn.from_device" and owner not in seen:
+            seen.add(owner)
+            sources = [operand for operand in owner.operands if isinstance(operand.type, TensorType)]
+            if not sources:
+                return True
+            pending += sources
+    return False
+
+
+def _from_host(op: Operation, weights: Sequence[SSAValue]) -> None:
+    """Programs load every argument to the device; weights that the library prepares must come from the host."""
+    for value in weights:
         layout = layout_of(value.type)
-        if layout is not None and isinstance(value.owner, Block):
+        if layout is not None and _is_on_device(value):
             b, dims = Builder.before(op), shape(value)
             moved = b.op("ttnn.from_device", [value], {}, [layout.with_(dims, buffer="system_memory").type_for(dims)])
             if layout.page == "tile":  # texts of 2024: the runtime of that day untilized them
