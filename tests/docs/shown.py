@@ -143,7 +143,7 @@ def six_numbers() -> str:
         (
             f"gain of `optimization_level` 2 over 0, {len(gains)} models on an n150: least, median, greatest",
             f"{min(gains):.2f}x, {statistics.median(gains):.2f}x, {max(gains):.2f}x",
-            "python tests/optimizer/table.py --write",
+            "python -m tools.levels.table --write",
             "lab/optimizer.md",
         ),
     ]

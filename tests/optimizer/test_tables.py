@@ -9,13 +9,14 @@ from torch import nn
 
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.optimizer.machine import machine
-from tests.optimizer.bounds import bound_of
-from tests.optimizer.table import with_rows_of
+from tools.levels.bounds import bound_of
 
 HEAD = ["| model | card | ms |", "|---|---|---|"]
 
 
 def test_rows_without_newer_ones_stay() -> None:
+    from tools.levels.table import with_rows_of  # imports transformers
+
     old = [*HEAD, "| a | n150 | 1 |", "| b | n150 | 2 |", "| a | p150 | 3 |"]
     new = [*HEAD, "| b | n150 | 20 |", "| c | n150 | 4 |"]
     assert with_rows_of(old, new, 2) == [*HEAD, "| a | n150 | 1 |", "| b | n150 | 20 |", "| a | p150 | 3 |", "| c | n150 | 4 |"]

@@ -19,7 +19,7 @@ def time_levels(name: str) -> dict[str, float]:
     from alchemist.options import CompilerOptions
     from alchemist.passes import lower_to_ttnn
     from alchemist.pipeline import capture
-    from tests.optimizer.whole_models import MODELS as WHOLE
+    from models.whole import MODELS as WHOLE
 
     whole = WHOLE[name]()
     captured = capture(whole.model.eval(), whole.args, dict(whole.kwargs), "torch")

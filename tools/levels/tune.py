@@ -1,6 +1,6 @@
 """Writes what `tune` says of three whole models into docs/lab/optimizer.md.
 
-usage: table_tune.py [--model NAME ...] [--card n150 ...] [--write]
+usage: python -m tools.levels.tune [--model NAME ...] [--card n150 ...] [--write]
 Random weights and inputs; the fastest choice that loses at most 0.005 of the PCC is picked.
 """
 
@@ -10,15 +10,13 @@ import argparse
 import os
 import sys
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from alchemist import tune
-from tests.optimizer.table import write
-from tests.optimizer.table_checks import with_inputs
-from tests.optimizer.table_models import with_values
+from tools.levels.checks import with_inputs
+from tools.levels.models import with_values
+from tools.levels.table import write
 
 NAMES = ("Whisper-base encoder b1", "MobileNetV2 b10", "ViT-B/16 b8")
 MOST_LOST = 0.005

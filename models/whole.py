@@ -8,14 +8,11 @@ from functools import partial
 from typing import Any
 
 import torch
+import transformers
 from torch import nn
-
-from tests.used_later import used_later
-
-transformers = used_later("transformers")
-executorch = used_later("transformers.integrations.executorch")
-llama = used_later("transformers.models.llama.modeling_llama")
-whisper = used_later("transformers.models.whisper.modeling_whisper")
+from transformers.integrations import executorch
+from transformers.models.llama import modeling_llama
+from transformers.models.whisper import modeling_whisper
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def _llama(values: bool, **sizes: int) -> Any:
     with torch.device("meta"):
         model = transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
     model.to_empty(device="cpu")
-    model.model.rotary_emb = llama.LlamaRotaryEmbedding(config)
+    model.model.rotary_emb = modeling_llama.LlamaRotaryEmbedding(config)
     return model
 
 
@@ -157,7 +154,7 @@ MODELS: dict[str, Callable[[], Whole]] = {
     "Mamba-130m block 1x64": mamba_block,
     "Mixtral-shaped block, 8 experts, 1x128": experts_block,
     "Whisper-base encoder b1": lambda: Whole(
-        whisper.WhisperEncoder(transformers.WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
+        modeling_whisper.WhisperEncoder(transformers.WhisperConfig(d_model=512, encoder_layers=6, encoder_attention_heads=8, encoder_ffn_dim=2048)),
         (torch.zeros(1, 80, 3000, dtype=torch.bfloat16),),
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tests.optimizer.whole_models import CHECKED, MODELS, Whole
+from models.whole import CHECKED, MODELS, Whole
 
 LEVELS, ZOO = "levels", "zoo"
 

@@ -1,6 +1,6 @@
 """Writes the table of docs/lab/optimizer.md that says whether what level 2 emits is right: `./run --check` in both languages, and the real library.
 
-usage: table_checks.py [--model NAME ...] [--again] [--write]
+usage: python -m tools.levels.checks [--model NAME ...] [--again] [--write]
 Random weights and inputs. A PCC is that of the worst output against the framework; calls are those that `alchemist verify` made on the real wheel of
 an architecture with the program of its card (n150, p150). Llamas are checked with two layers of their sizes (a function in a loop, as all layers are), and the
 real library takes all layers. Rows are kept in build/optimizer_rows.jsonl, as those of table.py.
@@ -21,16 +21,15 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import AlchemistError
 from alchemist.verify import RealTtnn
-from tests.optimizer.table import keep, read_rows, write
-from tests.optimizer.table_models import LEVELS, built, names_of, with_values
-from tests.optimizer.whole_models import CHECKED, Whole
+from models.whole import CHECKED, Whole
+from tools.levels.models import LEVELS, built, names_of, with_values
+from tools.levels.table import keep, read_rows, write
 
 CHECKS = "checks"
 MOST_LOST = 1e-3

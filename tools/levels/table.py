@@ -1,6 +1,6 @@
 """Writes the tables of docs/lab/optimizer.md: simulated time of models at optimization levels 0, 1 and 2, and level 2 by time beside tt-mlir's rule.
 
-usage: table.py [--zoo | --bounds] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
+usage: python -m tools.levels.table [--zoo | --bounds] [--card n150 ...] [--model NAME ...] [--seconds S] [--again] [--write]
 Models have random weights. A time is that of the finished forward function, replayed on an idle device with every address, as `./run --estimate`
 gives it. Rows are kept in build/optimizer_rows.jsonl as they are made, so that a run may be stopped and taken up again; --again measures anew.
 --bounds: instead, the least time that arithmetic and DRAM leave the convolutional networks (bounds.py). A row of the page stays where the store has none.
@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from alchemist.errors import AlchemistError
 from alchemist.frontends.base import FrontendResult
@@ -35,8 +34,8 @@ from alchemist.optimizer.machine import machine
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture, detect_framework
-from tests.optimizer.bounds import CONVOLUTIONS, bound_of
-from tests.optimizer.table_models import LEVELS, ZOO, built, names_of
+from tools.levels.bounds import CONVOLUTIONS, bound_of
+from tools.levels.models import LEVELS, ZOO, built, names_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, ROWS = ROOT / "docs" / "lab" / "optimizer.md", ROOT / "build" / "optimizer_rows.jsonl"
