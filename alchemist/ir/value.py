@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -28,6 +28,10 @@ class Value:
         self.b = b
         self.ssa = ssa
 
+    def with_(self, ssa: SSAValue) -> Self:
+        """Another value of the same builder."""
+        return type(self)(self.b, ssa)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return shape(self.ssa)
@@ -37,70 +41,70 @@ class Value:
         """Element type: "bf16", "si32" ..."""
         return element_type(self.ssa)
 
-    def op(self, name: str, *others: Value | SSAValue | float, of: str = "", **attributes: Any) -> Value:
+    def op(self, name: str, *others: Value | SSAValue | float, of: str = "", **attributes: Any) -> Self:
         """The op `name` of this value, `others` behind it. of: element type of the result where the op does not say it."""
         dialect = "ttir" if layout_of(self.ssa.type) is None else "ttnn"
         operands = [other.ssa if isinstance(other, Value) else other if isinstance(other, SSAValue) else self.number(other).ssa for other in others]
-        return Value(self.b, self.b.value(f"{dialect}.{name}", [self.ssa, *operands], attributes, of=of))
+        return self.with_(self.b.value(f"{dialect}.{name}", [self.ssa, *operands], attributes, of=of))
 
-    def number(self, value: float) -> Value:
+    def number(self, value: float) -> Self:
         """A constant beside this value."""
-        return full(self.b, (1,) * max(len(self.shape), 1), float(value), self.of)
+        return self.with_(full(self.b, (1,) * max(len(self.shape), 1), float(value), self.of).ssa)
 
     # --- arithmetic -----------------------------------------------------------------------------------------------------
 
-    def __add__(self, other: Value | SSAValue | float) -> Value:
+    def __add__(self, other: Value | SSAValue | float) -> Self:
         return self.op("add", other)
 
-    def __sub__(self, other: Value | SSAValue | float) -> Value:
+    def __sub__(self, other: Value | SSAValue | float) -> Self:
         return self.op("subtract", other)
 
-    def __rsub__(self, other: float) -> Value:
+    def __rsub__(self, other: float) -> Self:
         return self.number(other) - self
 
-    def __mul__(self, other: Value | SSAValue | float) -> Value:
+    def __mul__(self, other: Value | SSAValue | float) -> Self:
         return self.op("multiply", other)
 
-    def __truediv__(self, other: Value | SSAValue | float) -> Value:
+    def __truediv__(self, other: Value | SSAValue | float) -> Self:
         return self.op("div", other)
 
-    def matmul(self, other: Value | SSAValue | float, *, transpose_a: bool = False, transpose_b: bool = False) -> Value:
+    def matmul(self, other: Value | SSAValue | float, *, transpose_a: bool = False, transpose_b: bool = False) -> Self:
         return self.op("matmul", other, transpose_a=transpose_a, transpose_b=transpose_b)
 
-    def reduce(self, name: str, axes: Iterable[int]) -> Value:
+    def reduce(self, name: str, axes: Iterable[int]) -> Self:
         """Over `axes`, which stay with size 1."""
         return self.op(name, keep_dim=True, dim_arg=tuple(axes))
 
-    def cast(self, of: str) -> Value:
+    def cast(self, of: str) -> Self:
         return self if self.of == of else self.op("typecast", of=of)
 
     # --- moves ----------------------------------------------------------------------------------------------------------
 
-    def reshape(self, *dims: int) -> Value:
+    def reshape(self, *dims: int) -> Self:
         return self if self.shape == dims else self.op("reshape", shape=dims)
 
-    def permute(self, *order: int) -> Value:
+    def permute(self, *order: int) -> Self:
         return self if list(order) == sorted(order) else self.op("permute", permutation=order)
 
-    def slice(self, begins: Sequence[int], ends: Sequence[int], steps: Sequence[int] = ()) -> Value:
+    def slice(self, begins: Sequence[int], ends: Sequence[int], steps: Sequence[int] = ()) -> Self:
         """From `begins` to `ends`, every element or in `steps`; itself where that is all of it."""
         steps = tuple(steps) or (1,) * len(ends)
         if not any(begins) and tuple(ends) == self.shape and set(steps) <= {1}:
             return self
         return self.op("slice_static", begins=tuple(begins), ends=tuple(ends), step=steps)
 
-    def cut(self, dim: int, begin: int, end: int, step: int = 1) -> Value:
+    def cut(self, dim: int, begin: int, end: int, step: int = 1) -> Self:
         """From `begin` to `end` along one dimension."""
         begins, ends, steps = [0] * len(self.shape), list(self.shape), [1] * len(self.shape)
         begins[dim], ends[dim], steps[dim] = begin, end, step
         return self.slice(begins, ends, steps)
 
-    def pad(self, pairs: Iterable[Sequence[int]], value: float = 0.0) -> Value:
+    def pad(self, pairs: Iterable[Sequence[int]], value: float = 0.0) -> Self:
         """pairs: elements before and behind each dimension."""
         flat = tuple(count for pair in pairs for count in pair)
         return self.op("pad", padding=flat, value=value) if any(flat) else self
 
-    def broadcast(self, *dims: int) -> Value:
+    def broadcast(self, *dims: int) -> Self:
         factors = [want // have for want, have in zip(dims, self.shape, strict=True)]
         return self if self.shape == dims else self.op("broadcast", broadcast_dimensions=factors)
 

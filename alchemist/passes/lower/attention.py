@@ -47,7 +47,7 @@ def sdpa(c: Lowering, op: Operation) -> None:
         "sliding_window_size": access.attr(op, "sliding_window_size"),
         "alchemist.compute_config": compute_config(c.options),
     }
-    made = c.emit("scaled_dot_product_attention", operands, attributes, dims, "bf16")
+    made = c.emit("scaled_dot_product_attention", operands, attributes)
     if not c.options.optimization_level and isinstance(made, OpResult):
         _chunked(c, made.op)
     c.set(result, c.convert(made, TILE, dtype))
@@ -92,18 +92,18 @@ def _composed(c: Lowering, op: Operation) -> None:
     q, k, v = (c.get(x, TILE, dtype) for x in (query, key, value))
     groups = shape(q)[1] // shape(k)[1]
     if groups > 1:
-        k, v = (c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}, (shape(x)[0], shape(q)[1], *shape(x)[2:]), dtype) for x in (k, v))
+        k, v = (c.emit("repeat_interleave", [x], {"repeats": groups, "dim": 1}) for x in (k, v))
     scale = _scale(op, shape(q)[-1])
     dims = (*shape(q)[:3], shape(k)[2])
     configs = {"compute_config": compute_config(c.options)}
-    scores = c.emit("matmul", [q, k], {"transpose_b": True, **configs}, dims, dtype)
+    scores = c.emit("matmul", [q, k], {"transpose_b": True, **configs})
     if scale != 1.0:
-        scores = c.emit("multiply", [scores, c.scalar(scale, dtype)], None, dims, dtype)
+        scores = c.emit("multiply", [scores, c.scalar(scale, dtype)])
     mask = operand(op, "attention_mask")
     if mask is not None:
-        scores = c.emit("add", [scores, c.get(mask, TILE, dtype)], None, dims, dtype)
+        scores = c.emit("add", [scores, c.get(mask, TILE, dtype)])
     if access.attr(op, "is_causal"):
-        scores = c.emit("add", [scores, _causal(c, op, dims[2], dims[3], dtype)], None, dims, dtype)
+        scores = c.emit("add", [scores, _causal(c, op, dims[2], dims[3], dtype)])
     sink = operand(op, "attention_sink")
     if sink is not None:  # one more score in each row, whose value is zero
         column = c.emit("multiply", [c.get(sink, TILE, dtype), c.scalar(scale, dtype)], None, shape(sink), dtype)
@@ -112,7 +112,7 @@ def _composed(c: Lowering, op: Operation) -> None:
     weights = c.like("softmax", scores, {"dimension": -1, "numericStable": True, **configs})
     if sink is not None:
         weights = c.emit("slice_static", [weights], {"begins": [0] * 4, "ends": list(dims), "step": [1] * 4}, dims, dtype)
-    c.set(result, c.emit("matmul", [weights, v], configs, shape(result), dtype))
+    c.set(result, c.emit("matmul", [weights, v], configs))
 
 
 def _causal(c: Lowering, op: Operation, rows: int, columns: int, dtype: str) -> SSAValue:
@@ -124,10 +124,10 @@ def _causal(c: Lowering, op: Operation, rows: int, columns: int, dtype: str) -> 
             c.convert(c.reshape(c.emit("arange", [c.device], {"start": start, "end": start + n, "step": 1}, (n,), "f32", ROW_MAJOR), dims))
             for start, n, dims in ((columns - rows, rows, (1, 1, rows, 1)), (0, columns, (1, 1, 1, columns)))
         ]
-        allowed = c.emit("ge", at, None, (1, 1, rows, columns), "f32")
+        allowed = c.emit("ge", at)
         allowed = c.convert(allowed, TILE, dtype)
         operands = [allowed, c.scalar(0.0, dtype), c.scalar(-math.inf, dtype)]
-        found = c._converted[key] = c.emit("where", operands, None, (1, 1, rows, columns), dtype)
+        found = c._converted[key] = c.emit("where", operands)
     else:  # made for several attentions: it belongs to the module around all of them
         pending = [defining_op(found)]
         while pending:
@@ -162,7 +162,7 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
         given = operand(op, name)
         value = None if given is None else c.get(given, page, kind)
         if value is not None and name == "attention_mask":  # the kernel scales what it added: exp((scores + mask) * scale)
-            value = c.emit("multiply", [value, c.scalar(1 / _scale(op, shape(op.operands[0])[-1]), kind)], None, shape(value), kind)
+            value = c.emit("multiply", [value, c.scalar(1 / _scale(op, shape(op.operands[0])[-1]), kind)])
         operands.append(value)
     if shape(op.operands[0])[1] * shape(op.operands[1])[1] * MOST_CORES_OF_A_HEAD < MOST_CORES_OF_A_CARD:
         cores = {"compute_with_storage_grid_size": machine(c.options.card).grid, "max_cores_per_head_batch": MOST_CORES_OF_A_HEAD}

@@ -12,12 +12,12 @@ import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from alchemist.errors import LoweringError
 from alchemist.ir import access
@@ -29,6 +29,7 @@ from alchemist.ir.edit import add_sources
 from alchemist.ir.layout import HELD_AS, TTNNLayout, layout_of
 from alchemist.ir.location import SourceInfo, sources_of
 from alchemist.ir.scopes import paths_around
+from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
 from alchemist.optimizer.movement import products_are_faster
@@ -65,6 +66,35 @@ class Entry:
 
     value: SSAValue
     order: tuple[int, ...] | None = None
+
+
+class Tensor(Value):
+    """A TTNN value in an expression. A number beside it is a literal of its data type; what moves or converts it is remembered as in `Lowering`."""
+
+    __slots__ = ("c",)
+
+    def __init__(self, c: Lowering, ssa: SSAValue) -> None:
+        super().__init__(c.b, ssa)
+        self.c = c
+
+    def with_(self, ssa: SSAValue) -> Self:
+        return type(self)(self.c, ssa)
+
+    def number(self, value: float) -> Self:
+        dtype = layout(self.ssa).dtype
+        return self.with_(self.c.scalar(int(value) if dtype in INTEGERS else float(value), dtype))
+
+    def __truediv__(self, other: Value | SSAValue | float) -> Self:
+        return self.op("divide", other)
+
+    def cast(self, of: str) -> Self:
+        return self.with_(self.c.convert(self.ssa, TILE, of))
+
+    def reshape(self, *dims: int) -> Self:
+        return self.with_(self.c.reshape(self.ssa, dims))
+
+    def permute(self, *order: int) -> Self:
+        return self.with_(self.c.permute(self.ssa, order))
 
 
 class Lowering:
@@ -244,34 +274,25 @@ class Lowering:
         self,
         name: str,
         operands: Sequence[Any],
-        attributes: Mapping[str, Any] | None,
-        dims: Sequence[int],
-        dtype: str,
+        attributes: Mapping[str, Any] | None = None,
+        dims: Sequence[int] | None = None,
+        dtype: str = "",
         page: str = TILE,
         *,
-        buffer: str = "dram",
+        of: str = "",
         note: str = "",
     ) -> SSAValue:
-        """A TTNN op with one result (name without dialect)."""
-        made: SSAValue = self.emit_many(name, operands, attributes, [(tuple(dims), dtype)], page, buffer=buffer, note=note)[0]
-        return made
+        """A TTNN op with one result (name without dialect), whose type the op says, with elements `of` where given; else of `dims`, `dtype` and `page`."""
+        given = {**(attributes or {}), NOTE: note} if note else attributes
+        types = None if dims is None else [TTNNLayout.make(tuple(dims), dtype, page).type_for(tuple(dims))]
+        return self.b.value(f"ttnn.{name}", operands, given, types, of=of)
 
     def emit_many(
-        self,
-        name: str,
-        operands: Sequence[Any],
-        attributes: Mapping[str, Any] | None,
-        results: Sequence[tuple[Shape, str]],
-        page: str = TILE,
-        *,
-        buffer: str = "dram",
-        note: str = "",
+        self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], results: Sequence[tuple[Shape, str]], page: str = TILE
     ) -> tuple[SSAValue, ...]:
-        given = dict(attributes or {})
-        if note:
-            given[NOTE] = note
-        types: list[Attribute] = [TTNNLayout.make(dims, dtype, page, buffer).type_for(dims) for dims, dtype in results]
-        return tuple(self.b.make(f"ttnn.{name}", operands, given, types).results)
+        """The same with several results."""
+        types = [TTNNLayout.make(dims, dtype, page).type_for(dims) for dims, dtype in results]
+        return tuple(self.b.make(f"ttnn.{name}", operands, attributes, types).results)
 
     def like(self, name: str, value: SSAValue, attributes: Mapping[str, Any] | None = None) -> SSAValue:
         """A one-operand op whose result has the operand's type."""
@@ -323,11 +344,10 @@ class Lowering:
             value = value.owner.operands[0]  # the reshape between is swept when nothing else uses it
         if shape(value) == dims:
             return value
-        have = layout(value)
         key = (value, f"reshape {dims} {self._module()}")
         found = self._converted.get(key)
         if found is None:
-            found = self._converted[key] = self.emit("reshape", [value], {"shape": dims}, dims, have.dtype, have.page)
+            found = self._converted[key] = self.emit("reshape", [value], {"shape": dims})
         elif self.op is not None and isinstance(found.owner, Operation):
             add_sources(found.owner, self.op, before=False)
         return found
@@ -347,11 +367,9 @@ class Lowering:
         if isinstance(maker, Operation) and maker.name == "ttnn.transpose" and order == (*range(rank - 2), rank - 1, rank - 2):
             if {access.attr(maker, "dim0"), access.attr(maker, "dim1")} == {rank - 2, rank - 1}:
                 return maker.operands[0]  # there and back: the first one is swept when nothing else uses it
-        have = layout(value)
-        out = tuple(dims[i] for i in order)
         if order == (*range(rank - 2), rank - 1, rank - 2):
-            return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, out, have.dtype, have.page, note=note)
-        return self.emit("permute", [value], {"permutation": order}, out, have.dtype, have.page, note=note)
+            return self.emit("transpose", [value], {"dim0": rank - 2, "dim1": rank - 1}, note=note)
+        return self.emit("permute", [value], {"permutation": order}, note=note)
 
     def fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Integers as the device can hold them. int64's extremes, which models use as "no value", become int32's.
@@ -372,9 +390,9 @@ class Lowering:
         """A constant operand of a product, converted as `convert` does; with `round_weights` float32 ones are rounded as the matrix engine reads them."""
         if self.options.round_weights and layout(value).dtype == "f32":
             tiled = self.convert(value, TILE)
-            dims, note = shape(tiled), "rounded to what the matrix engine reads of a float32: it would truncate"
-            scaled = self.emit("multiply", [tiled, self.scalar(TF32_SPLIT, "f32")], None, dims, "f32", note=note)
-            value = self.emit("subtract", [scaled, self.emit("subtract", [scaled, tiled], None, dims, "f32")], None, dims, "f32")
+            note = "rounded to what the matrix engine reads of a float32: it would truncate"
+            scaled = self.emit("multiply", [tiled, self.scalar(TF32_SPLIT, "f32")], note=note)
+            value = self.emit("subtract", [scaled, self.emit("subtract", [scaled, tiled])])
         return self.convert(value, page, host=host)
 
     def scalar(self, number: int | float, dtype: str) -> SSAValue:

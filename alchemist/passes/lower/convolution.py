@@ -286,10 +286,10 @@ class _Conv:
             "compute_config": compute or product_config(c.options, depth),
         }  # fmt: skip
         bias = operand(op, "bias")
-        out, note = (*shape(x)[:-1], self.out_channels), str(access.attr(op, NOTE, ""))
+        note = str(access.attr(op, NOTE, ""))
         if bias is None:
-            return c.emit("matmul", [x, matrix], attributes, out, dtype, note=note)
-        return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, out, dtype, note=note)
+            return c.emit("matmul", [x, matrix], attributes, note=note)
+        return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, note=note)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
         weight = self.prepared_from

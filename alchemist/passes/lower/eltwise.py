@@ -18,7 +18,7 @@ from alchemist.ops.eltwise_binary import ACCEPTS_SCALAR, BINARY, COMPARISONS, TT
 from alchemist.ops.layout import can_reinterpret
 from alchemist.ops.spec import LIFTED_NAME, TTIR_OPS
 from alchemist.passes.lower import whole_numbers
-from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, Tensor, layout, rule
 from alchemist.passes.signs import FLOAT32_EXACT, WHOLE, interval, is_whole
 
 _BINARY_BY_TTIR = {TTIR_NAMES.get(name, name): name for name, *_ in BINARY}
@@ -99,7 +99,7 @@ def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSA
         return c.like("clamp_scalar", value, {"min": low, "max": high})
     for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):
         if bound != neutral:
-            value = c.emit(name, [value, filled(c, (1,) * len(shape(value)), dtype, bound)], None, shape(value), dtype)
+            value = c.emit(name, [value, filled(c, (1,) * len(shape(value)), dtype, bound)])
     return value
 
 
@@ -177,12 +177,9 @@ def within_width(c: Lowering, value: SSAValue, element: str) -> SSAValue:
     if low is None or layout(value).dtype != "si32":
         return value
 
-    def step(name: str, value: SSAValue, number: int) -> SSAValue:
-        return c.emit(name, [value, c.scalar(number, "si32")], None, shape(value), "si32")
-
     mask, signed = low
-    half = (mask + 1) // 2
-    return step("subtract", step("bitwise_and", step("add", value, half), mask), half) if signed else step("bitwise_and", value, mask)
+    half, x = (mask + 1) // 2, Tensor(c, value)
+    return ((x + half).op("bitwise_and", mask) - half if signed else x.op("bitwise_and", mask)).ssa
 
 
 def _is_float(dtype: str) -> bool:
@@ -214,12 +211,11 @@ def binary(c: Lowering, op: Operation) -> None:
         first_literal = scalar_of(c, lhs, work)
     a = first_literal or operand_for(c, lhs, dims, order, work)
     if name == "logical_right_shift" and (low := _low_bits(access.element_type(lhs))) is not None and low[1]:
-        a = c.emit("bitwise_and", [a, c.scalar(low[0], "si32")], None, shape(a), "si32")  # the bits that are shifted in are zeros
+        a = c.emit("bitwise_and", [a, c.scalar(low[0], "si32")])  # the bits that are shifted in are zeros
     b = literal or operand_for(c, rhs, dims, order, work)
-    out = dims if order is None else (1, 1, int(np.prod([dims[i] for i in order[:3]])), dims[order[3]])
     fused = access.attr(op, ACTIVATION)
     attributes = {"alchemist.activations": (fused,)} if fused else None
-    value = c.emit(name, [a, b], attributes, out, work)
+    value = c.emit(name, [a, b], attributes)
     if name in _BEYOND_ITS_WIDTH:
         value = within_width(c, value, access.element_type(result))
     elif work != dtype:
@@ -248,7 +244,7 @@ def pow_(c: Lowering, op: Operation) -> None:
         order = c.is_image(base)
         value = c.flat(base, order, TILE, dtype) if order is not None else c.get(base, TILE, dtype)
         if square:
-            c.set(result, c.emit("multiply", [value, value], None, shape(value), dtype), order)
+            c.set(result, c.emit("multiply", [value, value]), order)
         elif number == 0.5:
             c.set(result, c.like("sqrt", value), order)
         elif number == -0.5:
@@ -256,7 +252,7 @@ def pow_(c: Lowering, op: Operation) -> None:
         else:
             c.set(result, c.like("pow_scalar", value, {"rhs": int(number) if float(number).is_integer() else float(number)}), order)
         return
-    c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)], None, shape(result), dtype))
+    c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)]))
 
 
 def _exact_in_float32(array: np.ndarray[Any, Any] | None) -> bool:
@@ -283,7 +279,7 @@ def where(c: Lowering, op: Operation) -> None:
         whole = [(*shape(value)[:-2], *dims[-2:]) if c.is_constant(source) else shape(value) for value, source in zip(choice, op.operands, strict=True)]
         if _one_program_chooses(whole):
             choice = [broadcast_to(c, value, dims) for value, dims in zip(choice, whole, strict=True)]
-    value = c.emit("where", choice, None, np.broadcast_shapes(*map(shape, choice)), dtype)
+    value = c.emit("where", choice)
     if shape(value) != dims:
         value = broadcast_to(c, value, dims)
     c.set(result, value)
@@ -303,7 +299,7 @@ def broadcast_to(c: Lowering, value: SSAValue, dims: tuple[int, ...]) -> SSAValu
     counts = [want if own == 1 and want != 1 else 1 for own, want in zip(have, dims, strict=True)]
     if all(count == 1 for count in counts):
         return value
-    return c.emit("repeat", [value], {"repeat_dims": counts}, dims, layout(value).dtype, layout(value).page)
+    return c.emit("repeat", [value], {"repeat_dims": counts})
 
 
 @rule("clamp_tensor")
@@ -311,83 +307,71 @@ def clamp_tensor(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype = c.dtype(result)
     x, low, high = (c.get(value, TILE, dtype) for value in op.operands)
-    low = c.emit("maximum", [x, low], None, np.broadcast_shapes(shape(x), shape(low)), dtype)
-    c.set(result, c.emit("minimum", [low, high], None, shape(result), dtype))
+    low = c.emit("maximum", [x, low])
+    c.set(result, c.emit("minimum", [low, high]))
 
 
 # --- ops that TTNN's dialect lacks, composed ------------------------------------------------------------------------------
 
 
-def _composed(c: Lowering, op: Operation) -> tuple[SSAValue, str]:
-    dtype = c.dtype(op.results[0])
-    return c.get(op.operands[0], TILE, dtype), dtype
+def _operand(c: Lowering, op: Operation) -> Tensor:
+    return Tensor(c, c.get(op.operands[0], TILE, c.dtype(op.results[0])))
 
 
 @rule("square")
 def square(c: Lowering, op: Operation) -> None:
     order = c.is_image(op.operands[0])
     x = c.flat(op.operands[0], order, TILE) if order is not None else c.get(op.operands[0])
-    squared = c.emit("multiply", [x, x], None, shape(x), layout(x).dtype)
+    squared = c.emit("multiply", [x, x])
     c.set(op.results[0], within_width(c, squared, access.element_type(op.results[0])), order)
 
 
-def _truncated(c: Lowering, x: SSAValue, dtype: str) -> SSAValue:
-    if is_whole(x):
-        return x
-    whole = c.like("floor", c.like("abs", x))
-    return c.emit("multiply", [c.like("sign", x), whole], None, shape(x), dtype)
+def _truncated(x: Tensor) -> Tensor:
+    return x if is_whole(x.ssa) else x.op("sign") * x.op("abs").op("floor")
 
 
 @rule("trunc")
 def trunc(c: Lowering, op: Operation) -> None:
-    x, dtype = _composed(c, op)
-    c.set(op.results[0], x if dtype in INTEGERS else _truncated(c, x, dtype))
+    x = _operand(c, op)
+    c.set(op.results[0], (x if layout(x.ssa).dtype in INTEGERS else _truncated(x)).ssa)
 
 
 @rule("frac")
 def frac(c: Lowering, op: Operation) -> None:
-    x, dtype = _composed(c, op)
-    c.set(op.results[0], c.emit("subtract", [x, _truncated(c, x, dtype)], None, shape(x), dtype))
+    x = _operand(c, op)
+    c.set(op.results[0], (x - _truncated(x)).ssa)
 
 
 @rule("signbit")
 def signbit(c: Lowering, op: Operation) -> None:
-    x = c.get(op.operands[0])
-    c.set(op.results[0], c.emit("lt", [x, c.scalar(0.0, layout(x).dtype)], None, shape(x), layout(x).dtype))
+    c.set(op.results[0], Tensor(c, c.get(op.operands[0])).op("lt", 0).ssa)
 
 
 @rule("softsign")
 def softsign(c: Lowering, op: Operation) -> None:
-    x, dtype = _composed(c, op)
-    below = c.emit("add", [c.like("abs", x), c.scalar(1.0, dtype)], None, shape(x), dtype)
-    c.set(op.results[0], c.emit("divide", [x, below], None, shape(x), dtype))
+    x = _operand(c, op)
+    c.set(op.results[0], (x / (x.op("abs") + 1)).ssa)
 
 
 @rule("selu")
 def selu(c: Lowering, op: Operation) -> None:
-    """scale * (max(x, 0) + alpha * expm1(min(x, 0)))"""
-    x, dtype = _composed(c, op)
-    scale, alpha = access.attr(op, "scale"), access.attr(op, "alpha")
-    negative = c.like("expm1", c.emit("minimum", [x, c.scalar(0.0, dtype)], None, shape(x), dtype))
-    negative = c.emit("multiply", [negative, c.scalar(alpha, dtype)], None, shape(x), dtype)
-    total = c.emit("add", [c.like("relu", x), negative], None, shape(x), dtype)
-    c.set(op.results[0], c.emit("multiply", [total, c.scalar(scale, dtype)], None, shape(x), dtype))
+    x = _operand(c, op)
+    negative = x.op("minimum", 0).op("expm1") * access.attr(op, "alpha")
+    c.set(op.results[0], ((x.op("relu") + negative) * access.attr(op, "scale")).ssa)
 
 
 @rule("right_shift")
 def right_shift(c: Lowering, op: Operation) -> None:
     """Arithmetic shift: of a negative number, the complement is shifted, which has zeros where it has the sign's ones."""
-    result = op.results[0]
-    dims, dtype = shape(result), c.dtype(result)
-    x = c.get(op.operands[0], TILE, dtype)
-    count = scalar_of(c, op.operands[1], dtype) if shape(x) == dims else None
-    count = count or c.get(op.operands[1], TILE, dtype)
-    if dtype != "si32":
-        c.set(result, c.emit("logical_right_shift", [x, count], None, dims, dtype))
-        return
-    ones = c.like("neg", c.emit("lt", [x, c.scalar(0, dtype)], None, shape(x), dtype))
-    shifted = c.emit("logical_right_shift", [c.emit("bitwise_xor", [x, ones], None, shape(x), dtype), count], None, dims, dtype)
-    c.set(result, c.emit("bitwise_xor", [shifted, ones], None, dims, dtype))
+    result, x = op.results[0], _operand(c, op)
+    dtype = c.dtype(result)
+    count = (scalar_of(c, op.operands[1], dtype) if x.shape == shape(result) else None) or c.get(op.operands[1], TILE, dtype)
+    if dtype == "si32":
+        ones = x.op("lt", 0).op("neg")
+        shifted = x.op("bitwise_xor", ones).op("logical_right_shift", count).op("bitwise_xor", ones)
+    else:
+        shifted = x.op("logical_right_shift", count)
+    c.set(result, shifted.ssa)
 
 
 # --- casts --------------------------------------------------------------------------------------------------------------
@@ -403,9 +387,7 @@ def typecast(c: Lowering, op: Operation) -> None:
         c.set(result, c.convert(value, layout(value).page, None if to_bool else c.dtype(result)), order)
         return
     if to_bool and access.element_type(source) != "i1":
-        value = c.get(source)
-        zero = c.scalar(0 if layout(value).dtype in INTEGERS else 0.0, layout(value).dtype)
-        c.set(result, c.emit("ne", [value, zero], None, shape(value), layout(value).dtype))
+        c.set(result, Tensor(c, c.get(source)).op("ne", 0).ssa)
         return
     want = c.actual(source) if to_bool else c.dtype(result)
     element, given = access.element_type(result), access.element_type(source)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.lower.configs import compute_config, wide_sums_config
-from alchemist.passes.lower.context import TILE, Lowering, layout, rule
+from alchemist.passes.lower.context import TILE, Lowering, Tensor, layout, rule
 
 FACTOR_BITS = 8
 """Significant bits of the matrices' entries: what bfloat16 has, and less than a product keeps of float32."""
@@ -40,7 +40,7 @@ def group_norm(c: Lowering, op: Operation) -> None:
     moved = shape(x)
     rows = c.reshape(x, (moved[0], groups, math.prod(moved[1:]) // groups))
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
-    rows = c.emit("layer_norm", [rows], attributes, shape(rows), dtype)
+    rows = c.emit("layer_norm", [rows], attributes)
     x = _scaled(c, c.reshape(rows, moved), _vectors(c, op, (1, dims[channel], *(1 for _ in moved[2:])), dtype))
     c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
 
@@ -52,8 +52,8 @@ def _vectors(c: Lowering, op: Operation, dims: tuple[int, ...], dtype: str) -> V
 
 def _scaled(c: Lowering, x: SSAValue, vectors: Vectors) -> SSAValue:
     weight, bias = vectors
-    x = x if weight is None else c.emit("multiply", [x, weight], None, shape(x), layout(x).dtype)
-    return x if bias is None else c.emit("add", [x, bias], None, shape(x), layout(x).dtype)
+    x = x if weight is None else c.emit("multiply", [x, weight])
+    return x if bias is None else c.emit("add", [x, bias])
 
 
 def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:
@@ -72,11 +72,11 @@ def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups
 
 def _rows_of_groups(c: Lowering, x: SSAValue, parts: tuple[int, int], vectors: Vectors, epsilon: float) -> SSAValue:
     """By a layer norm of each group's values: pixels and channels change places as whole tiles, and H and W are never apart. parts: images, groups of each."""
-    flat, dtype, (images, groups) = shape(x), layout(x).dtype, parts
+    flat, (images, groups) = shape(x), parts
     pixels, channels = flat[2] // images, flat[3]
     planes = c.permute(c.reshape(x, (images, pixels, channels)), (0, 2, 1))
     rows = c.reshape(planes, (images, groups, pixels * channels // groups))
-    rows = c.emit("layer_norm", [rows], {"epsilon": epsilon, "compute_config": compute_config(c.options)}, shape(rows), dtype)
+    rows = c.emit("layer_norm", [rows], {"epsilon": epsilon, "compute_config": compute_config(c.options)})
     return _scaled(c, c.reshape(c.permute(c.reshape(rows, shape(planes)), (0, 2, 1)), flat), vectors)
 
 
@@ -86,23 +86,19 @@ def _by_products(c: Lowering, x: SSAValue, dims: tuple[int, ...], matrices: tupl
     Args:
         dims: [N, 1, H*W, C]. matrices: as `_matrices` makes them. vectors: weight and bias of the channels.
     """
-    dtype, (weight, bias) = layout(x).dtype, vectors
-    centred = c.reshape(x, dims)
-    centred = c.emit("subtract", [centred, _mean(c, centred, matrices, "mean")], None, dims, dtype)
-    variance = _mean(c, c.emit("multiply", [centred, centred], None, dims, dtype), matrices, "variance")
-    factor = c.like("rsqrt", c.emit("add", [variance, c.scalar(epsilon, dtype)], None, shape(variance), dtype))
-    if weight is not None:
-        factor = c.emit("multiply", [weight, factor], None, shape(variance), dtype)
-    return c.reshape(_scaled(c, centred, (factor, bias)), shape(x))
+    weight, bias = vectors
+    centred = Tensor(c, x).reshape(*dims)
+    centred = centred - _mean(c, centred.ssa, matrices, "mean")
+    variance = Tensor(c, _mean(c, (centred * centred).ssa, matrices, "variance"))
+    factor = (variance + epsilon).op("rsqrt").ssa
+    return c.reshape(_scaled(c, centred.ssa, (factor if weight is None else c.emit("multiply", [weight, factor]), bias)), shape(x))
 
 
 def _mean(c: Lowering, value: SSAValue, matrices: tuple[SSAValue, SSAValue], called: str) -> SSAValue:
     """Of [N, 1, H*W, C] over the pixels and each group of channels, for every channel: [N, 1, 1, C]."""
     attributes = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
-    images, _, _, channels = shape(value)
-    dims, dtype = (images, 1, 1, channels), layout(value).dtype
-    of_channels = c.emit("matmul", [matrices[0], value], attributes, dims, dtype)
-    return c.emit("matmul", [of_channels, matrices[1]], attributes, dims, dtype, note=f"{called} of each group, for all its channels")
+    of_channels = c.emit("matmul", [matrices[0], value], attributes)
+    return c.emit("matmul", [of_channels, matrices[1]], attributes, note=f"{called} of each group, for all its channels")
 
 
 def _matrices(c: Lowering, rows: tuple[int, int], columns: tuple[int, int], dtype: str) -> tuple[SSAValue, SSAValue]:

@@ -44,8 +44,8 @@ def _looked_up(c: Lowering, rows: SSAValue, ids: SSAValue, width: int, note: str
 def _sum_of_parts(c: Lowering, table: SSAValue, ids: SSAValue, width: int) -> SSAValue:
     """Rows of a float32 table from three bfloat16 tables, which together have its 24 bits."""
     high, middle, low = (_looked_up(c, part, ids, width, _PARTS_NOTE if place == 0 else "") for place, part in enumerate(_parts(c, table)))
-    rows = c.emit("add", [high, middle], None, shape(high), "f32")
-    return c.emit("add", [rows, c.convert(low, TILE, "f32")], None, shape(high), "f32")
+    rows = c.emit("add", [high, middle], of="f32")
+    return c.emit("add", [rows, c.convert(low, TILE, "f32")])
 
 
 def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
@@ -59,10 +59,10 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
             parts.append(known)
             continue
         within = rest if place == 2 else c.like("clamp_scalar", rest, {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
-        part = c.emit("typecast", [within], None, shape(value), "bf16")
+        part = c.emit("typecast", [within], of="bf16")
         if place < 2:
-            wide = c.emit("typecast", [part], None, shape(value), "f32")
-            rest = c.emit("subtract", [rest, wide], None, shape(value), "f32")
+            wide = c.emit("typecast", [part], of="f32")
+            rest = c.emit("subtract", [rest, wide])
         made = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
         parts.append(made)
     return parts
@@ -73,10 +73,10 @@ def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAVal
     rows, (count, width) = c.get(table, ROW_MAJOR, dtype), shape(table)[-2:]
     where, total = c.get(ids, ROW_MAJOR, "u32"), math.prod(shape(ids))
     if width == 1:
-        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1}, (1, total), dtype, ROW_MAJOR)
+        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1})
     else:
-        spread = c.emit("repeat", [c.reshape(where, (total, 1))], {"repeat_dims": (1, width)}, (total, width), "u32", ROW_MAJOR)
-        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, (total, width), dtype, ROW_MAJOR)
+        spread = c.emit("repeat", [c.reshape(where, (total, 1))], {"repeat_dims": (1, width)})
+        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0})
     return c.reshape(found, (*shape(ids), width))
 
 
@@ -87,7 +87,7 @@ def gather(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     value, where = c.get(source, TILE, dtype), c.get(index, TILE, "u32")
     if len(shape(source)) == 1:  # the library gathers from two dims on
-        made = c.emit("gather", [c.reshape(value, (1, *shape(source))), c.reshape(where, (1, *shape(index)))], {"dim": 1}, (1, *shape(result)), dtype)
+        made = c.emit("gather", [c.reshape(value, (1, *shape(source))), c.reshape(where, (1, *shape(index)))], {"dim": 1})
         c.set(result, c.reshape(made, shape(result)))
         return
-    c.set(result, c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}, shape(result), dtype))
+    c.set(result, c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}))

@@ -15,8 +15,7 @@ from alchemist.ops import POINTWISE
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
 from alchemist.optimizer.movement import steps_go_in_front
-from alchemist.passes.lower import whole_numbers
-from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, layout, rule, user_per_core
+from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, Tensor, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to, within_width
 
 Shape = tuple[int, ...]
@@ -173,7 +172,7 @@ def broadcast(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     if shape(op.operands[0]) == (1,) and all(has_trait(use.operation, "by_position") for use in result.uses):
         value = c.get(op.operands[0], ROW_MAJOR, "si32")
-        c.set(result, c.emit("repeat", [value], {"repeat_dims": shape(result)}, shape(result), "si32", ROW_MAJOR))
+        c.set(result, c.emit("repeat", [value], {"repeat_dims": shape(result)}))
         return
     c.set(result, broadcast_to(c, c.get(op.operands[0]), shape(result)))
 
@@ -182,14 +181,14 @@ def broadcast(c: Lowering, op: Operation) -> None:
 def repeat(c: Lowering, op: Operation) -> None:
     value = c.get(op.operands[0])
     counts = tuple(access.attr(op, "repeat_dimensions"))
-    c.set(op.results[0], c.emit("repeat", [value], {"repeat_dims": counts}, shape(op.results[0]), layout(value).dtype))
+    c.set(op.results[0], c.emit("repeat", [value], {"repeat_dims": counts}))
 
 
 @rule("repeat_interleave")
 def repeat_interleave(c: Lowering, op: Operation) -> None:
     value = c.get(op.operands[0])
     attributes = {"repeats": access.attr(op, "repeats"), "dim": access.attr(op, "dim")}
-    c.set(op.results[0], c.emit("repeat_interleave", [value], attributes, shape(op.results[0]), layout(value).dtype))
+    c.set(op.results[0], c.emit("repeat_interleave", [value], attributes))
 
 
 @rule("concat")
@@ -200,15 +199,13 @@ def concat(c: Lowering, op: Operation) -> None:
     order = orders.pop() if len(orders) == 1 else None
     if order is not None and dim % len(order) == order[3]:  # channels of flat images
         values = [c.flat(value, order, TILE) for value in op.operands]
-        rows = shape(values[0])[2]
-        total = sum(shape(value)[3] for value in values)
-        c.set(result, c.emit("concat", [values], {"dim": 3}, (1, 1, rows, total), layout(values[0]).dtype), order)
+        c.set(result, c.emit("concat", [values], {"dim": 3}), order)
         return
     pages = {natural_page(c, value) for value in op.operands}
     page = ROW_MAJOR if pages == {ROW_MAJOR} or len(shape(result)) == 1 else TILE
     dtype = c.dtype(result) if access.element_type(result) != "i1" else c.actual(op.operands[0])
     values = [c.get(value, page, dtype) for value in op.operands]
-    c.set(result, c.emit("concat", [values], {"dim": dim}, shape(result), dtype, page))
+    c.set(result, c.emit("concat", [values], {"dim": dim}))
 
 
 @rule("slice_static")
@@ -227,7 +224,7 @@ def slice_static(c: Lowering, op: Operation) -> None:
     if dim is not None:
         c.set(result, c.reshape(_step_in_front(c, value, dim, begins[dim]), shape(result)))
         return
-    c.set(result, c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+    c.set(result, c.emit("slice_static", [value], attributes))
 
 
 def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
@@ -253,7 +250,7 @@ def _step_in_front(c: Lowering, value: SSAValue, dim: int, at: int) -> SSAValue:
     steps = moved.results[0] if moved is not None else c.permute(value, order)
     out = (1, *shape(steps)[1:])
     attributes = {"begins": [at] + [0] * (len(dims) - 1), "ends": [at + 1, *out[1:]], "step": [1] * len(dims)}
-    return c.emit("slice_static", [steps], attributes, out, layout(value).dtype)
+    return c.emit("slice_static", [steps], attributes)
 
 
 @rule("index", "index_select")
@@ -267,19 +264,9 @@ def index(c: Lowering, op: Operation) -> None:
     else:
         stride, length = access.attr(op, "stride", 0), access.attr(op, "length")
         starts = list(range(begin, dims[dim] - length + 1, stride)) if stride else [begin]
-    value = fetch(c, op.operands[0])
-    have = layout(value)
-    parts = []
-    for start in starts:
-        begins, ends, steps = [0] * len(dims), list(dims), [1] * len(dims)
-        begins[dim], ends[dim], steps[dim] = start, start + length, step
-        out = tuple(-(-length // step) if d == dim else n for d, n in enumerate(dims))
-        attributes = {"begins": begins, "ends": ends, "step": steps}
-        parts.append(c.emit("slice_static", [value], attributes, out, have.dtype, have.page))
-    joined = parts[0]
-    if len(parts) > 1:
-        joined = c.emit("concat", [parts], {"dim": dim}, shape(op.results[0]), have.dtype, have.page)
-    c.set(op.results[0], joined)
+    value = Tensor(c, fetch(c, op.operands[0]))
+    parts = [value.cut(dim, start, start + length, step).ssa for start in starts]
+    c.set(op.results[0], c.emit("concat", [parts], {"dim": dim}) if len(parts) > 1 else parts[0])
 
 
 @rule("slice_dynamic")
@@ -294,8 +281,7 @@ def slice_dynamic(c: Lowering, op: Operation) -> None:
         "ends": [int(v) for v in ends.reshape(-1)],
         "step": list(access.attr(op, "step") or [1] * len(dims)),
     }
-    out = shape(op.results[0])
-    c.set(op.results[0], c.emit("slice_static", [value], attributes, out, layout(value).dtype, layout(value).page))
+    c.set(op.results[0], c.emit("slice_static", [value], attributes))
 
 
 @rule("reverse")
@@ -305,10 +291,10 @@ def reverse(c: Lowering, op: Operation) -> None:
     value = c.get(source, TILE)
     dims = shape(source)
     for dim in access.attr(op, "dimensions"):
-        parts = [whole_numbers.part(c, value, dim, i, i + 1) for i in reversed(range(dims[dim]))]
+        parts = [Tensor(c, value).cut(dim, i, i + 1).ssa for i in reversed(range(dims[dim]))]
         if dims[dim] > 64:
             raise c.error("reversing a long dimension", expected="at most 64 elements", got=str(dims[dim]))
-        value = c.emit("concat", [parts], {"dim": dim}, dims, layout(value).dtype) if len(parts) > 1 else value
+        value = c.emit("concat", [parts], {"dim": dim}) if len(parts) > 1 else value
     c.set(result, value)
 
 
@@ -321,7 +307,7 @@ def pad(c: Lowering, op: Operation) -> None:
     order = c.is_image(source)
     value = c.get(source, ROW_MAJOR if front or order is not None or natural_page(c, source) == ROW_MAJOR else TILE)
     attributes = {"padding": padding, "value": access.attr(op, "value"), "use_multicore": True}
-    c.set(result, c.emit("pad", [value], attributes, shape(result), layout(value).dtype, layout(value).page))
+    c.set(result, c.emit("pad", [value], attributes))
 
 
 _REDUCE_NAMES = {"sum": "add", "prod": "multiply"}
@@ -375,7 +361,7 @@ def update_cache(c: Lowering, op: Operation) -> None:
         rows = _one_user_per_core(c, c.permute(rows, (2, 0, 1, 3) if axis == 0 else (0, 2, 1, 3)))
         position = c.get(index, ROW_MAJOR, "si32")
         if shape(position) != (users,):
-            position = c.emit("repeat", [c.reshape(position, (1,))], {"repeat_dims": (users,)}, (users,), "si32", ROW_MAJOR)
+            position = c.emit("repeat", [c.reshape(position, (1,))], {"repeat_dims": (users,)})
         c.b.make("ttnn.paged_update_cache", [value, rows, position, None], {"share_cache": False}, [])
     for result in op.results:
         c.set(result, value)

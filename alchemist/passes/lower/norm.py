@@ -11,7 +11,7 @@ from alchemist.ir import access
 from alchemist.ir.access import operand, shape
 from alchemist.passes.lower import whole_numbers
 from alchemist.passes.lower.configs import compute_config, product_config, weight_dtype_of, wide_sums_config
-from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, rule
+from alchemist.passes.lower.context import INTEGERS, TILE, Lowering, Tensor, rule
 from alchemist.passes.lower.eltwise import ACTIVATION, broadcast_to, within_width
 from alchemist.rules.norms import WIDE_SUMS
 
@@ -75,27 +75,27 @@ def linear(c: Lowering, op: Operation) -> None:
     if dtype in INTEGERS:
         made = _of_whole_numbers(c, op, a, b, transpose_a, transpose_b)
         if bias is not None:
-            made = c.emit("add", [made, c.get(bias, TILE, dtype)], None, shape(result), dtype)
+            made = c.emit("add", [made, c.get(bias, TILE, dtype)])
         c.set(result, within_width(c, made, access.element_type(result)))
         return
     attributes = _attributes(c, op, transpose_a, transpose_b, shape(a)[-2 if transpose_a else -1])
-    out = _matmul_shape(shape(a), shape(b), transpose_a, transpose_b)
     if bias is None:
-        value = c.emit("matmul", [a, b], attributes, out, dtype)
+        value = c.emit("matmul", [a, b], attributes)
     else:
         added = c.get(bias, TILE, dtype)
         if vector or len(shape(source)) == 1:  # the bias has the rank of the product without the vectors' dimensions
-            value = c.emit("matmul", [a, b], attributes | {"activation": None}, out, dtype)
+            value = c.emit("matmul", [a, b], attributes | {"activation": None})
+            out = shape(value)
             value = c.reshape(value, tuple(n for i, n in enumerate(out) if i < len(out) - 2 or not _is_vector(op, len(out) - i)))
             fused = {"alchemist.activations": (attributes["activation"],)} if attributes["activation"] else None
-            value = c.emit("add", [value, added], fused, np.broadcast_shapes(shape(value), shape(added)), dtype)
-        elif _fits_bias(shape(added), out):
-            value = c.emit("linear", [a, b, added], attributes, out, dtype)
+            value = c.emit("add", [value, added], fused)
+        elif _fits_bias(shape(added), shape(b)[-2 if transpose_b else -1]):
+            value = c.emit("linear", [a, b, added], attributes)
         else:
             activation = attributes.pop("activation")
-            value = c.emit("matmul", [a, b], attributes, out, dtype)
+            value = c.emit("matmul", [a, b], attributes)
             fused = {"alchemist.activations": (activation,)} if activation else None
-            value = c.emit("add", [value, added], fused, np.broadcast_shapes(out, shape(added)), dtype)
+            value = c.emit("add", [value, added], fused)
     if image and shape(value)[:2] == (1, 1) and shape(value)[2] == shape(a)[2]:
         c.set(result, value, NHWC)
         return
@@ -110,7 +110,7 @@ def _of_whole_numbers(c: Lowering, op: Operation, a: SSAValue, b: SSAValue, tran
         return whole_numbers.matrix_product(c, a, b, transpose_a, transpose_b, out)
     a, b = (c.convert(value, TILE, "f32") for value in (a, b))
     attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b, "compute_config": whole_numbers.float_product_config(c)}
-    value = c.emit("matmul", [a, b], attributes, _matmul_shape(shape(a), shape(b), transpose_a, transpose_b), "f32")
+    value = c.emit("matmul", [a, b], attributes)
     return c.reshape(c.convert(value, TILE, dtype), out)
 
 
@@ -119,17 +119,8 @@ def _is_vector(op: Operation, place: int) -> bool:
     return len(shape(op.operands[1 if place == 1 else 0])) == 1
 
 
-def _fits_bias(bias: tuple[int, ...], out: tuple[int, ...]) -> bool:
-    return bool(bias) and bias[-1] == out[-1] and all(n == 1 for n in bias[:-1])
-
-
-def _matmul_shape(a: tuple[int, ...], b: tuple[int, ...], transpose_a: bool, transpose_b: bool) -> tuple[int, ...]:
-    if len(a) == 1:
-        return (*b[:-2], b[-1])
-    rows = a[-1] if transpose_a else a[-2]
-    columns = b[-2] if transpose_b else b[-1]
-    batch = np.broadcast_shapes(a[:-2], b[:-2])
-    return (*batch, rows, columns)
+def _fits_bias(bias: tuple[int, ...], columns: int) -> bool:
+    return bool(bias) and bias[-1] == columns and all(n == 1 for n in bias[:-1])
 
 
 @rule("dot_general")
@@ -163,7 +154,7 @@ def dot_general(c: Lowering, op: Operation) -> None:
         c.set(result, within_width(c, _of_whole_numbers(c, op, a, b, False, False), access.element_type(result)))
         return
     attributes = _attributes(c, op, False, False, depth)
-    value = c.emit("matmul", [a, b], attributes, (*shape(a)[:-1], count), dtype)
+    value = c.emit("matmul", [a, b], attributes)
     c.set(result, c.reshape(value, shape(result)))
 
 
@@ -193,7 +184,7 @@ def norm(c: Lowering, op: Operation) -> None:
     config = wide_sums_config(c.options) if access.attr(op, WIDE_SUMS) and dtype == "bf16" else compute_config(c.options)
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": config}
     name = op.name.removeprefix("ttir.")
-    made = c.emit(name, [value, weight, bias], attributes, shape(value), dtype)
+    made = c.emit(name, [value, weight, bias], attributes)
     c.set(result, made if image else c.reshape(made, dims), NHWC if image else None)
 
 
@@ -205,11 +196,9 @@ def batch_norm(c: Lowering, op: Operation) -> None:
     dims, channel, dtype = shape(result), access.attr(op, "dimension"), c.dtype(result)
     order = c.is_image(source)
     size = dims[channel]
-    scale, offset, mean, variance = (c.get(value, TILE, dtype) for value in op.operands[1:5])
-    shifted = c.emit("add", [variance, c.scalar(float(access.attr(op, "epsilon")), dtype)], None, (size,), dtype)
-    factor = c.emit("multiply", [scale, c.like("rsqrt", shifted)], None, (size,), dtype)
-    moved = c.emit("multiply", [mean, factor], None, (size,), dtype)
-    constant = c.emit("subtract", [offset, moved], None, (size,), dtype)
+    scale, offset, mean, variance = (Tensor(c, c.get(value, TILE, dtype)) for value in op.operands[1:5])
+    factor = scale * (variance + access.attr(op, "epsilon")).op("rsqrt")
+    constant = offset - mean * factor
     if order is not None and order[3] == channel:
         x = c.flat(source, order, TILE, dtype)
         vector: tuple[int, ...] = (1, 1, 1, size)
@@ -217,5 +206,4 @@ def batch_norm(c: Lowering, op: Operation) -> None:
         order = None
         x = c.get(source, TILE, dtype)
         vector = tuple(size if d == channel else 1 for d in range(len(dims)))
-    scaled = c.emit("multiply", [x, c.reshape(factor, vector)], None, shape(x), dtype)
-    c.set(result, c.emit("add", [scaled, c.reshape(constant, vector)], None, shape(x), dtype), order)
+    c.set(result, (Tensor(c, x) * factor.reshape(*vector) + constant.reshape(*vector)).ssa, order)

@@ -80,7 +80,7 @@ def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequen
         "value": LOWEST_BF16 if name == "max_pool2d" else 0.0,
         "use_multicore": True,
     }
-    image = c.emit("pad", [image], attributes, wide, "bf16", ROW_MAJOR, note=f"ttnn.{name} pads at most half of its window")
+    image = c.emit("pad", [image], attributes, note=f"ttnn.{name} pads at most half of its window")
     return c.reshape(image, (1, 1, wide[0] * wide[1] * wide[2], wide[3]))
 
 
@@ -110,8 +110,7 @@ def upsample2d(c: Lowering, op: Operation) -> None:
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
     if mode == "bilinear":
         value = _in_whole_tiles(c, value, work, "bilinear ttnn.upsample")
-    out = (*shape(result)[:3], shape(value)[3])
-    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode}, out, work, ROW_MAJOR)
+    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode})
     _set_image(c, result, made, work)
 
 
@@ -123,14 +122,14 @@ def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAV
         return image
     attributes = {"padding": [0, 0, 0, 0, 0, 0, 0, missing], "value": 0.0, "use_multicore": True}
     note = f"{name} takes whole tiles of {TILE_EDGE} channels"
-    return c.emit("pad", [image], attributes, (*dims[:3], dims[3] + missing), dtype, ROW_MAJOR, note=note)
+    return c.emit("pad", [image], attributes, note=note)
 
 
 def _set_image(c: Lowering, result: SSAValue, made: SSAValue, work: str) -> None:
     """What was made in rows, without the channels that were added, as a flat image: it is joined with others channel by channel as they lie."""
     out = shape(result)
     if shape(made) != out:
-        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]}, out, work, ROW_MAJOR)
+        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]})
     c.set(result, c.reshape(c.convert(made, ROW_MAJOR, c.dtype(result)), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
 
 
@@ -143,5 +142,4 @@ def grid_sample(c: Lowering, op: Operation) -> None:
         raise c.error("an image of another type", expected="bf16 or f32", got=dtype)
     image = _in_whole_tiles(c, c.get(op.operands[0], ROW_MAJOR, dtype), dtype, "ttnn.grid_sample")
     attributes = {"mode": "bilinear", "padding_mode": "zeros", "align_corners": bool(access.attr(op, "align_corners"))}
-    out = (*shape(result)[:3], shape(image)[3])
-    _set_image(c, result, c.emit("grid_sample", [image, c.get(op.operands[1], ROW_MAJOR)], attributes, out, dtype, ROW_MAJOR), dtype)
+    _set_image(c, result, c.emit("grid_sample", [image, c.get(op.operands[1], ROW_MAJOR)], attributes), dtype)

@@ -57,8 +57,8 @@ def _centre(c: Lowering, x: SSAValue, axes: tuple[int, ...]) -> SSAValue:
     spread leaves none of. The mean of what is left after the first pass has those bits."""
     kept = _reduced(shape(x), axes, True)
     first = reduce_to(c, "mean", x, axes, kept, True)
-    left = c.emit("subtract", [x, first], None, shape(x), "f32", note="the mean once more of what is left: sums read 11 bits of each value")
-    return c.emit("add", [first, reduce_to(c, "mean", left, axes, kept, True)], None, kept, "f32")
+    left = c.emit("subtract", [x, first], note="the mean once more of what is left: sums read 11 bits of each value")
+    return c.emit("add", [first, reduce_to(c, "mean", left, axes, kept, True)])
 
 
 def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
@@ -68,7 +68,7 @@ def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], ou
     if not real:
         return c.reshape(value, out)
     attributes = {"dim_arg": list(axes), "keep_dim": keep, "compute_config": compute_config(c.options)}
-    made = c.emit(name, [value], attributes, _reduced(dims, axes, keep), layout(value).dtype)
+    made = c.emit(name, [value], attributes)
     return c.reshape(made, out)
 
 
@@ -101,8 +101,8 @@ def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels:
         ones = np.kron(np.eye(images, dtype=np.float32), np.ones((1, pixels), np.float32))[None, None]
         product = {"transpose_a": False, "transpose_b": False, "compute_config": wide_sums_config(c.options)}
         operands, note = [c.matrix(ones, dtype, "rows_of_images"), flat], "sums over the rows of each image: they share tiles"
-        total = c.emit("matmul", operands, product, (1, 1, images, channels), dtype, note=note)
-        return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)], None, (1, 1, images, channels), dtype)
+        total = c.emit("matmul", operands, product, note=note)
+        return c.emit("multiply", [total, c.scalar(1.0 / pixels, dtype)])
 
     share_tiles = images > 1 and pixels % TILE_EDGE != 0 and images * images * pixels <= MOST_ONES
     return c.fastest(flat, of_rows, *([by_ones] if dtype == "bf16" and c.options.optimization_level and share_tiles else []))
@@ -116,7 +116,7 @@ def logical_reduction(c: Lowering, op: Operation) -> None:
     if layout(value).dtype in INTEGERS:
         value = c.convert(value, TILE, "f32")
     if access.element_type(source) != "i1":
-        value = c.emit("ne", [value, c.scalar(0.0, layout(value).dtype)], None, shape(value), layout(value).dtype)
+        value = c.emit("ne", [value, c.scalar(0.0, layout(value).dtype)])
     axes = dims_of(access.attrs(op), len(shape(source)))
     name = "min" if op.name == "ttir.reduce_and" else "max"
     c.set(result, reduce_to(c, name, value, axes, shape(result), bool(access.attr(op, "keep_dim"))))
@@ -134,8 +134,7 @@ def prod(c: Lowering, op: Operation) -> None:
         c.set(result, within_width(c, made, access.element_type(result)))
         return
     for axis in axes:
-        out = tuple(1 if d == axis else n for d, n in enumerate(shape(value)))
-        value = c.emit("prod", [value], {"dim_arg": axis, "keep_dim": True}, out, layout(value).dtype)
+        value = c.emit("prod", [value], {"dim_arg": axis, "keep_dim": True})
     c.set(result, c.convert(c.reshape(value, shape(result)), TILE, dtype))
 
 
@@ -175,7 +174,7 @@ def _argmax_of_rows(c: Lowering, value: SSAValue, dim: int | None, out: tuple[in
     dims = shape(value)
     rows = c.reshape(value, (int(np.prod(dims)),)) if dim is None else c.permute(value, (*(d for d in range(len(dims)) if d != dim), dim))
     rows = c.convert(rows, ROW_MAJOR)
-    return c.reshape(c.emit("argmax", [rows], {"dim": len(shape(rows)) - 1, "keep_dim": False}, shape(rows)[:-1], "u32", ROW_MAJOR), out)
+    return c.reshape(c.emit("argmax", [rows], {"dim": len(shape(rows)) - 1, "keep_dim": False}, of="u32"), out)
 
 
 def _index_dtype(dtype: str) -> str:
@@ -206,7 +205,7 @@ def _sorted_whole(c: Lowering, op: Operation) -> None:
     for result, value in zip((values, indices), made, strict=True):
         if shape(value) != shape(result):
             attributes = {"begins": [0] * len(shape(result)), "ends": list(shape(result)), "step": [1] * len(shape(result))}
-            value = c.emit("slice_static", [value], attributes, shape(result), layout(value).dtype)
+            value = c.emit("slice_static", [value], attributes)
         c.set(result, c.convert(value, TILE, c.dtype(result)))
 
 

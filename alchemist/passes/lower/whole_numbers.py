@@ -16,7 +16,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.attributes import StructAttr
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.passes.lower.configs import wide_sums_config
-from alchemist.passes.lower.context import TILE, Lowering, layout
+from alchemist.passes.lower.context import TILE, Lowering, Tensor, layout
 from alchemist.passes.signs import FLOAT32_EXACT, interval, magnitude, multiple_of
 
 Shape = tuple[int, ...]
@@ -59,18 +59,10 @@ _ONE_STEP_QUOTIENT = 1 << 21
 """float32 quotients below are off by less than 1 / 4."""
 
 
-def _binary(c: Lowering, name: str, a: SSAValue, b: SSAValue | int, dtype: str = "si32") -> SSAValue:
-    other = c.scalar(b, dtype) if isinstance(b, int) else b
-    return c.emit(name, [a, other], None, np.broadcast_shapes(shape(a), shape(other)), dtype)
-
-
-def _float(c: Lowering, value: SSAValue) -> SSAValue:
-    return c.convert(value, TILE, "f32")
-
-
-def sign(c: Lowering, x: SSAValue) -> SSAValue:
+def sign(c: Lowering, value: SSAValue) -> SSAValue:
     """-1, 0 or 1 for an int32 value."""
-    return _binary(c, "subtract", _binary(c, "gt", x, 0), _binary(c, "lt", x, 0))
+    x = Tensor(c, value)
+    return (x.op("gt", 0) - x.op("lt", 0)).ssa
 
 
 # --- division ---------------------------------------------------------------------------------------------------------------
@@ -82,38 +74,35 @@ def quotient(c: Lowering, op: Operation) -> SSAValue:
     dtype, dims, number = c.dtype(op.results[0]), shape(op.results[0]), uniform(constant_of(rhs))
     written = multiple_of(lhs, rhs)
     dividend = lhs if written is None else written[0]
-    a = c.get(dividend, TILE, dtype)
-    b = c.scalar(int(number), dtype) if number and shape(dividend) == dims else c.get(rhs, TILE, dtype)
-    rest = c.get(written[1], TILE, dtype) if written is not None else _binary(c, "remainder", a, b, dtype)
-    most = magnitude(dividend) // max(1, abs(int(number or 1)))
-    floored = _floored(c, a, rest, b, c.scalar(float(number), "f32") if number and shape(b) == () else _float(c, b), most)
+    a = Tensor(c, c.get(dividend, TILE, dtype))
+    b = Tensor(c, c.scalar(int(number), dtype) if number and shape(dividend) == dims else c.get(rhs, TILE, dtype))
+    rest = Tensor(c, c.get(written[1], TILE, dtype)) if written is not None else a.op("remainder", b)
+    divisor = Tensor(c, c.scalar(float(number), "f32")) if number and b.shape == () else b.cast("f32")
+    floored = _floored(a, rest, b, divisor, magnitude(dividend) // max(1, abs(int(number or 1))))
     if written is not None or dtype == "u32" or all(interval(value)[0] >= 0 for value in (lhs, rhs)):
-        return floored
-    negative = _binary(c, "lt", _binary(c, "bitwise_xor", a, b), 0)
-    return _binary(c, "add", floored, _binary(c, "multiply", negative, _binary(c, "ne", rest, 0)))
+        return floored.ssa
+    negative = a.op("bitwise_xor", b).op("lt", 0)
+    return (floored + negative * rest.op("ne", 0)).ssa
 
 
-def _floored(c: Lowering, a: SSAValue, rest: SSAValue, b: SSAValue, divisor: SSAValue, most: int) -> SSAValue:
+def _floored(a: Tensor, rest: Tensor, b: Tensor, divisor: Tensor, most: int) -> Tensor:
     """(a - rest) / b, which is whole. divisor: `b` in float32. most: of the quotient's absolute value.
 
     `a - rest` may leave 32 bits: quotients are estimated from `a`, and what is left of it is small again.
     """
-    dtype = layout(a).dtype
+    dtype = layout(a.ssa).dtype
 
-    def ratio(value: SSAValue) -> SSAValue:
-        return _binary(c, "divide", value, divisor, "f32")
-
-    def rounded(value: SSAValue) -> SSAValue:
-        return c.convert(c.like("floor", _binary(c, "add", value, c.scalar(0.5, "f32"), "f32")), TILE, dtype)
+    def rounded(value: Tensor) -> Tensor:
+        return (value + 0.5).op("floor").cast(dtype)
 
     if most < _ONE_STEP_QUOTIENT:
-        return rounded(ratio(_binary(c, "subtract", _float(c, a), _float(c, rest), "f32")))
-    estimate = ratio(_float(c, a))
+        return rounded((a.cast("f32") - rest.cast("f32")) / divisor)
+    estimate = a.cast("f32") / divisor
     if dtype == "u32":  # too small rather than too large: what is left is not negative
-        estimate = _binary(c, "multiply", estimate, c.scalar(1.0 - 2.0**-20, "f32"), "f32")
-    first = c.convert(estimate, TILE, dtype)
-    left = _binary(c, "subtract", _binary(c, "subtract", a, rest, dtype), _binary(c, "multiply", first, b, dtype), dtype)
-    return _binary(c, "add", first, rounded(ratio(_float(c, left))), dtype)
+        estimate = estimate * (1.0 - 2.0**-20)
+    first = estimate.cast(dtype)
+    left = a - rest - first * b
+    return first + rounded(left.cast("f32") / divisor)
 
 
 # --- powers and products ----------------------------------------------------------------------------------------------------
@@ -123,64 +112,49 @@ def power(c: Lowering, op: Operation) -> SSAValue:
     """By squaring. Negative exponents give what is in front of the point, as torch has it: 0, or the base's sign where that is 1 or -1."""
     base, exponent = op.operands
     dims, dtype = shape(op.results[0]), c.dtype(op.results[0])
-    x, number = c.get(base, TILE, dtype), uniform(constant_of(exponent))
+    x, number = Tensor(c, c.get(base, TILE, dtype)), uniform(constant_of(exponent))
     if number is not None and number >= 0 and shape(base) == dims:
-        return _fixed_power(c, x, int(number), dtype)
-    e = c.get(exponent, TILE, dtype)
+        return _fixed_power(x, int(number)).ssa
+    e = Tensor(c, c.get(exponent, TILE, dtype))
     low, high = interval(exponent)
-    result, square, one = None, x, c.scalar(1, dtype)
+    result, square = None, x
     for bit in range(min(high.bit_length(), 31)):
-        square = square if bit == 0 else _binary(c, "multiply", square, square, dtype)
-        chosen = _binary(c, "bitwise_and", _shifted(c, e, bit, dtype), 1, dtype)
-        # 1 + bit * (square - 1): the factor, or 1
-        factor = _binary(c, "add", _binary(c, "multiply", chosen, _binary(c, "subtract", square, one, dtype), dtype), one, dtype)
-        result = factor if result is None else _binary(c, "multiply", result, factor, dtype)
+        square = square if bit == 0 else square * square
+        chosen = (e if bit == 0 else e.op("logical_right_shift", bit)).op("bitwise_and", 1)
+        factor = chosen * (square - 1) + 1  # the square, or 1
+        result = factor if result is None else result * factor
     if result is None:
-        result = c.emit("ones", [c.device], {"shape": dims}, dims, dtype)
+        result = x.with_(c.emit("ones", [c.device], {"shape": dims}, dims, dtype))
     if low >= 0:
-        return result
-    unit = _binary(c, "eq", _binary(c, "multiply", x, x), one)  # of 1 and -1; their powers are right whatever the exponent's sign
-    return _binary(c, "multiply", result, _binary(c, "maximum", _binary(c, "ge", e, 0), unit))
+        return result.ssa
+    unit = (x * x).op("eq", 1)  # of 1 and -1; their powers are right whatever the exponent's sign
+    return (result * e.op("ge", 0).op("maximum", unit)).ssa
 
 
-def _shifted(c: Lowering, value: SSAValue, bits: int, dtype: str) -> SSAValue:
-    return value if bits == 0 else _binary(c, "logical_right_shift", value, bits, dtype)
-
-
-def _fixed_power(c: Lowering, x: SSAValue, exponent: int, dtype: str) -> SSAValue:
+def _fixed_power(x: Tensor, exponent: int) -> Tensor:
     if exponent == 0:
-        return c.emit("ones", [c.device], {"shape": shape(x)}, shape(x), dtype)
+        return x.with_(x.c.emit("ones", [x.c.device], {"shape": x.shape}, x.shape, layout(x.ssa).dtype))
     result, square = None, x
     while exponent:
         if exponent & 1:
-            result = square if result is None else _binary(c, "multiply", result, square, dtype)
+            result = square if result is None else result * square
         exponent >>= 1
-        square = _binary(c, "multiply", square, square, dtype) if exponent else square
+        square = square * square if exponent else square
     assert result is not None
     return result
 
 
 def product(c: Lowering, value: SSAValue, axes: Sequence[int]) -> SSAValue:
     """Along `axes`, which become 1: the halves of an axis times each other until one is left."""
-    dtype = layout(value).dtype
+    x = Tensor(c, value)
     for axis in axes:
-        while (size := shape(value)[axis]) > 1:
+        while (size := x.shape[axis]) > 1:
             half = size // 2
-            multiplied = _binary(c, "multiply", part(c, value, axis, 0, half), part(c, value, axis, half, 2 * half), dtype)
+            multiplied = x.cut(axis, 0, half) * x.cut(axis, half, 2 * half)
             if size % 2:
-                rest = part(c, value, axis, size - 1, size)
-                dims = tuple(half + 1 if d == axis else n for d, n in enumerate(shape(value)))
-                multiplied = c.emit("concat", [[multiplied, rest]], {"dim": axis}, dims, dtype)
-            value = multiplied
-    return value
-
-
-def part(c: Lowering, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
-    dims = shape(value)
-    begins, ends = [0] * len(dims), list(dims)
-    begins[axis], ends[axis] = begin, end
-    out = tuple(end - begin if d == axis else n for d, n in enumerate(dims))
-    return c.emit("slice_static", [value], {"begins": begins, "ends": ends, "step": [1] * len(dims)}, out, layout(value).dtype)
+                multiplied = x.with_(c.emit("concat", [[multiplied.ssa, x.cut(axis, size - 1, size).ssa]], {"dim": axis}))
+            x = multiplied
+    return x.ssa
 
 
 # --- matrix products --------------------------------------------------------------------------------------------------------
@@ -202,14 +176,16 @@ def matrix_product(c: Lowering, a: SSAValue, b: SSAValue, transpose_a: bool, tra
     Raises:
         LoweringError: more products than `LARGEST_PRODUCT`.
     """
-    dtype = layout(a).dtype
-    a = c.permute(a, (*range(len(shape(a)) - 2), len(shape(a)) - 1, len(shape(a)) - 2)) if transpose_a else a
-    b = c.permute(b, (*range(len(shape(b)) - 2), len(shape(b)) - 1, len(shape(b)) - 2)) if transpose_b else b
-    a = c.reshape(a, (1, shape(a)[0])) if len(shape(a)) == 1 else a
-    b = c.reshape(b, (shape(b)[0], 1)) if len(shape(b)) == 1 else b
-    depth, columns = shape(b)[-2:]
-    batch = np.broadcast_shapes(shape(a)[:-2], shape(b)[:-2])
-    whole = math.prod((*batch, shape(a)[-2], depth, columns))
+    left, right = (Tensor(c, value) for value in (a, b))
+    left, right = (
+        value.permute(*range(len(value.shape) - 2), len(value.shape) - 1, len(value.shape) - 2) if turned else value
+        for value, turned in ((left, transpose_a), (right, transpose_b))
+    )
+    left = left.reshape(1, *left.shape) if len(left.shape) == 1 else left
+    right = right.reshape(*right.shape, 1) if len(right.shape) == 1 else right
+    depth, columns = right.shape[-2:]
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    whole = math.prod((*batch, left.shape[-2], depth, columns))
     if whole > LARGEST_PRODUCT:
         raise c.error(
             "a matrix product of integers of this size",
@@ -218,19 +194,15 @@ def matrix_product(c: Lowering, a: SSAValue, b: SSAValue, transpose_a: bool, tra
             hint="TT-NN multiplies matrices of floats: cast to float32 where values up to 2,048 (bfloat16: 256) are enough",
         )
     step = max(1, depth * LARGEST_STEP // whole) if whole > LARGEST_STEP else depth
-    total: SSAValue | None = None
+    total: Tensor | None = None
     for begin in range(0, depth, step):
         end = min(depth, begin + step)
-        left = part(c, a, len(shape(a)) - 1, begin, end) if end - begin < depth else a
-        right = part(c, b, len(shape(b)) - 2, begin, end) if end - begin < depth else b
-        left = c.reshape(left, (*shape(left), 1))
-        right = c.reshape(right, (*shape(right)[:-2], 1, *shape(right)[-2:]))
-        products = _binary(c, "multiply", left, right, dtype)
-        dims = shape(products)
-        summed = c.emit("sum", [products], {"dim_arg": [len(dims) - 2], "keep_dim": False}, (*dims[:-2], dims[-1]), dtype)
-        total = summed if total is None else _binary(c, "add", total, summed, dtype)
+        rows, lines = left.cut(-1, begin, end), right.cut(-2, begin, end)
+        products = rows.reshape(*rows.shape, 1) * lines.reshape(*lines.shape[:-2], 1, *lines.shape[-2:])
+        summed = products.op("sum", dim_arg=[len(products.shape) - 2], keep_dim=False)
+        total = summed if total is None else total + summed
     assert total is not None
-    return c.reshape(total, out)
+    return total.reshape(*out).ssa
 
 
 # --- order ------------------------------------------------------------------------------------------------------------------
@@ -244,21 +216,18 @@ def sorted_pair(c: Lowering, values: SSAValue, dim: int, descending: bool) -> tu
     dtype = layout(values).dtype
     dims = shape(values)
 
-    def ordered(keys: SSAValue) -> SSAValue:
-        made = c.emit_many("sort", [_float(c, keys)], {"dim": dim, "descending": descending, "stable": True}, [(dims, "f32"), (dims, "u32")])
-        return made[1]
+    def ordered(keys: Tensor) -> SSAValue:
+        attributes = {"dim": dim, "descending": descending, "stable": True}
+        return c.emit_many("sort", [keys.cast("f32").ssa], attributes, [(dims, "f32"), (dims, "u32")])[1]
 
     def at(table: SSAValue, places: SSAValue) -> SSAValue:
-        return c.emit("gather", [table, places], {"dim": dim}, dims, layout(table).dtype)
+        return c.emit("gather", [table, places], {"dim": dim})
 
-    first = ordered(_binary(c, "bitwise_and", values, 0xFFFF, dtype))
-    once = at(values, first)
-    if dtype == "u32":
-        high = _binary(c, "logical_right_shift", once, 16, dtype)
-    else:  # a multiple of 2^16: float32 has it
-        high = _binary(c, "subtract", once, _binary(c, "bitwise_and", once, 0xFFFF, dtype), dtype)
+    first = ordered(Tensor(c, values).op("bitwise_and", 0xFFFF))
+    once = Tensor(c, at(values, first))
+    high = once.op("logical_right_shift", 16) if dtype == "u32" else once - once.op("bitwise_and", 0xFFFF)  # a multiple of 2^16: float32 has it
     second = ordered(high)
-    return at(once, second), at(first, second)
+    return at(once.ssa, second), at(first, second)
 
 
 def is_small(value: SSAValue) -> bool:
