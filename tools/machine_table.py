@@ -1,6 +1,7 @@
 """How far the results of emitted programs depend on the processor: instruction sets and thread counts.
 
     python -m tools.machine_table [--csv ROWS.csv] [--keep DIR] [NAME ...]
+    python -m tools.machine_table --csv docs/lab/machines.csv --docs docs/lab/numerics.md       only writes the table of the rows that are there
 
 Each model is exported once, at level 0. Its program then runs with the same stored inputs under `ONEDNN_MAX_CPU_ISA` = AVX2, AVX, AVX512_CORE
 and AVX512_CORE_BF16, with one and with two threads. The variable is a cap: the row says which instruction set was in effect, and a set that the
@@ -28,6 +29,7 @@ import numpy.typing as npt
 
 CAPS = ("AVX2", "AVX", "AVX512_CORE", "AVX512_CORE_BF16")
 THREADS = (1, 2)
+BEGIN, END = "<!-- machines: begin -->", "<!-- machines: end -->"
 MODELS = (
     "lenet", "alexnet", "vgg_bn", "densenet", "inception", "efficientnet", "resnet", "mobilenet_v2", "unet", "convnext",
     "vit", "swin", "bert", "bert_bf16", "gpt2", "llama_bf16", "mixtral", "t5", "lstm", "dlrm",
@@ -89,14 +91,37 @@ def rows_of(name: str, directory: Path, effective: dict[str, str]) -> Iterator[R
                 yield Row(name, output, cap, effective[cap], threads, *measures(values, base[output]), is_equal)
 
 
+def markdown(rows: list[dict[str, str]]) -> str:
+    """A line per model: under each cap the largest figures of its outputs, and whether two threads changed a bit."""
+    lines = ["| model | threads | " + " | ".join(f"{cap}" for cap in CAPS[1:]) + " |", "|---|---|" + "---|" * len(CAPS[1:])]
+    for model in dict.fromkeys(row["model"] for row in rows):
+        mine = [row for row in rows if row["model"] == model]
+        cells = ["equal" if all(row["equal_to_one_thread"] == "True" for row in mine) else "**differ**"]
+        for cap in CAPS[1:]:
+            under = [row for row in mine if row["cap"] == cap]
+            worst = [max(float(row[name]) for row in under) for name in ("max_difference", "relative_l2")] if under else []
+            cells.append(f"{worst[0]:.1e}, {worst[1]:.1e}, {min(float(row['pcc']) for row in under):.6f}" if worst else "not available")
+        lines.append(f"| {model} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     from tools.zoo.run import run_model
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--csv", type=Path, help="append the rows to this file")
     parser.add_argument("--keep", type=Path, help="keep the exports here, and use those that are there")
+    parser.add_argument("--docs", type=Path, metavar="PAGE", help="write the table of --csv's rows into this page")
     parser.add_argument("names", nargs="*", help="models of the zoo (default: 20 of them)")
     options = parser.parse_args()
+    if options.docs:
+        if not options.csv:
+            parser.error("--docs needs the rows: --csv ROWS.csv")
+        with options.csv.open(newline="") as file:
+            table = markdown(list(csv.DictReader(file)))
+        before, rest = options.docs.read_text().split(BEGIN)
+        options.docs.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}")
+        return 0
     effective = {cap: effective_set(cap) for cap in CAPS}
     print(", ".join(f"{cap}: {used}" for cap, used in effective.items()), flush=True)
     differ = 0
