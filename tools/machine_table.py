@@ -139,7 +139,7 @@ def main() -> int:
             if options.csv:
                 new = not options.csv.exists()
                 with options.csv.open("a", newline="") as file:
-                    writer = csv.DictWriter(file, [field.name for field in fields(Row)])
+                    writer = csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n")
                     if new:
                         writer.writeheader()
                     writer.writerows(asdict(row) for row in rows)
