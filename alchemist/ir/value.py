@@ -78,6 +78,13 @@ class Value:
     def cast(self, of: str) -> Self:
         return self if self.of == of else self.op("typecast", of=of)
 
+    def in_pages(self, page: str) -> Self:
+        """A TTNN value in tiles ("tile") or in rows ("row_major")."""
+        have, dims = layout_of(self.ssa.type), self.shape
+        if have is None or have.page == page:
+            return self
+        return self.with_(self.b.value("ttnn.to_layout", [self.ssa], {}, [have.with_(dims, page=page).type_for(dims)]))
+
     # --- moves ----------------------------------------------------------------------------------------------------------
 
     def reshape(self, *dims: int) -> Self:

@@ -19,7 +19,7 @@ from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.layout import TILE_EDGE, layout_of
-from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.location import sources_of
 from alchemist.ir.value import Value
 from alchemist.ops.library_names import DTYPES
 from alchemist.ops.spec import NOTE
@@ -50,15 +50,10 @@ def deal_heads(func: FuncOp, machine: Machine) -> None:
         for place, maker in _makers(product):
             _deal(maker, heads, rows=place == 1)
         batch, rows, columns = shape(op.operands[0])
-        dims = (batch, 1, rows, columns)
-        kind = layout_of(op.operands[0].type)
-        assert kind is not None
         build = Builder.in_place_of(op)
-        flat: Operation = build.make("ttnn.reshape", [op.operands[0]], {"shape": dims}, [kind.with_(dims).type_for(dims)])
+        flat = Value(build, op.operands[0]).reshape(batch, 1, rows, columns)
         attributes = {"num_heads": heads, "num_kv_heads": heads, "transpose_k_heads": False}
-        made = build.make(DEALT, [flat.results[0]], attributes, list(op.result_types))
-        for part in (flat, made):
-            set_source(part, *sources_of(op))
+        made = build.make(DEALT, [flat.ssa], attributes, list(op.result_types))
         for old, new in zip(op.results, made.results, strict=True):
             old.replace_all_uses_with(new)
         Rewriter.erase_op(op)

@@ -145,11 +145,16 @@ class Price:
 FREE = Price(0.0)
 
 
-def price_of(op: Operation, options: CompilerOptions) -> Price:
-    """As the op stands; from level 2 on with its tensors in L1, if that is faster."""
-    everywhere: list[Memory | None] = [None, L1] if options.optimization_level > 1 else [None]
+def price_of(op: Operation, options: CompilerOptions, card: str = "") -> Price:
+    """As the op will stand: from level 1 on a product has the program config that it gets, from level 2 on others have tensors in L1 if that is faster."""
+    card = card or options.card
+    level = options.optimization_level
+    if level and op.name in FAMILIES and (decision := choose(op, machine(card), options.tensor_l1_usage_cap)) is not None:
+        chosen = decision.chosen
+        return Price(chosen.ns, chosen.answer.ns_error) if all(program.modelled for program in chosen.answer.programs) else Price(math.inf)
+    everywhere: list[Memory | None] = [None, L1] if level > 1 else [None]
     places = [{} if memory is None else {"operands": dict.fromkeys(range(len(op.operands)), memory), "results": memory} for memory in everywhere]
-    return min((_price(op, options.card, None, **place) for place in places), key=lambda price: price.ns)
+    return min((_price(op, card, None, **place) for place in places), key=lambda price: price.ns)
 
 
 def _price(op: Operation, card: str, changed: Mapping[str, Any] | None, **elsewhere: Any) -> Price:
@@ -167,32 +172,14 @@ def lies_in_tiles(value: SSAValue, dtypes: Collection[str]) -> bool:
     return of is not None and len(shape(value)) > 0 and (of.page, of.buffer, of.is_sharded) == ("tile", "dram", False) and of.dtype in dtypes
 
 
-def are_faster(made: Iterable[Operation], replaced: Iterable[Operation]) -> bool:
-    """Whether ops take less time than those that they replace, on both cards; not where the clock cannot tell."""
+def are_faster(made: Iterable[Operation], replaced: Iterable[Operation], options: CompilerOptions) -> bool:
+    """Whether ops take less time than those that they replace, at level 0 on both cards; not where the clock cannot tell."""
     new, old = list(made), list(replaced)
-    return all(device_ns(new, card) < device_ns(old, card) < math.inf for card in CARDS)
 
+    def total_ns(ops: list[Operation], card: str) -> float:
+        return sum(price_of(op, options, card).ns for op in ops)
 
-def products_are_faster(made: Iterable[Operation], replaced: Iterable[Operation], options: CompilerOptions) -> bool:
-    """The same for ops among which are products: from level 1 on they get program configs of the card that is compiled for, and are compared with them."""
-    new, old = list(made), list(replaced)
-    if options.optimization_level == 0:
-        return are_faster(new, old)
-    return _best_ns(new, options) < _best_ns(old, options) < math.inf
-
-
-def _best_ns(ops: Sequence[Operation], options: CompilerOptions) -> float:
-    """Of the ops one after another, each with the config that level 1 would give it."""
-    total = 0.0
-    for op in ops:
-        decision = choose(op, machine(options.card), options.tensor_l1_usage_cap) if op.name in FAMILIES else None
-        if decision is None:
-            total += device_ns([op], options.card)
-        elif all(program.modelled for program in decision.chosen.answer.programs):
-            total += decision.chosen.ns
-        else:
-            return math.inf
-    return total
+    return all(total_ns(new, card) < total_ns(old, card) < math.inf for card in ((options.card,) if options.optimization_level else CARDS))
 
 
 def is_faster_with(op: Operation, changed: Mapping[str, Any], card: str) -> bool:

@@ -129,7 +129,7 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         low, zero = (full(maker, (1, 1, 1, 1), one, of).ssa for one in (max(scores.fill, _LOWEST), 0.0))
         mask = maker.value("ttir.where", [mask, zero, low] if scores.inverted else [mask, low, zero], {})
     attributes = {"is_causal": is_causal, "scale": scores.scale}
-    made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes, [op.results[0].type])
+    made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes)
     position[made] = position[op]
     add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
     replace(op, [_without_keys(maker, made.results[0], scores)])
@@ -427,7 +427,7 @@ def _join(attention: Operation, concatenate: Operation) -> None:
     if not concatenate.results[0].uses:
         erase(concatenate)
         return
-    view = Builder.before(concatenate).make("ttnn.reshape", [attention.results[0]], {"shape": [batch, rows, columns]}, [concatenate.results[0].type])
+    view = Builder.before(concatenate).make("ttnn.reshape", [attention.results[0]], {"shape": [batch, rows, columns]})
     set_source(view, *sources_of(concatenate))
     replace(concatenate, list(view.results))
 

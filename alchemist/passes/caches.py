@@ -336,7 +336,7 @@ class _Tables:
             end = self._length
             of = element_type(value)
             counted = b.op("ttir.arange", [], {"start": 0, "end": end, "step": 1, "arange_dimension": 0}, [tensor((end,), of)])
-            self._made[value] = b.op("ttir.reshape", [counted], {"shape": (end, 1)}, [tensor((end, 1), of)])
+            self._made[value] = b.op("ttir.reshape", [counted], {"shape": (end, 1)})
             return self._made[value]
         if position_of(value) is self._position:
             return self._table(self._position)

@@ -23,7 +23,7 @@ from alchemist.ir.layout import TILE_EDGE, TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import COLUMN_MATRICES, LIFTED_NAME, NOTE, inline_scalar
-from alchemist.optimizer.movement import products_are_faster
+from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.configs import wide_sums_config
 from alchemist.passes.registry import Pass, register
@@ -187,7 +187,7 @@ class Products:
             return False
         dying = self.between(root, op)
         made, product = self.product(columns, dying)
-        if product is not None and not products_are_faster([product], dying, self.options):
+        if product is not None and not are_faster([product], dying, self.options):
             erase(product)
             return False
         replace(op, [made])
@@ -204,7 +204,7 @@ class Products:
         if shape(root) == dims and np.array_equal(matrix, np.eye(len(matrix))):
             return root, None
         attributes = {"compute_config": wide_sums_config(self.options), NOTE: _said(matrix)}
-        made = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes, [of.with_(dims).type_for(dims)])
+        made = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes)
         set_source(made, *sources_of(last))
         add_sources(made, *reversed(replaced[1:]))
         return made.results[0], made
@@ -372,7 +372,7 @@ class Rotation:
             if matrix is None:
                 return []
             turn = products.matrix(matrix, of, self.op, (1, 1, TILE_EDGE, TILE_EDGE))
-            made = [b.make("ttnn.rotary_embedding_llama", [*operands, turn], {"is_decode_mode": False}, [x.type])]
+            made = [b.make("ttnn.rotary_embedding_llama", [*operands, turn], {"is_decode_mode": False})]
         set_source(made[0], *sources_of(self.op))
         add_sources(made[0], *reversed(replaced[1:]))
         if result.type != x.type:

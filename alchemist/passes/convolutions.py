@@ -11,7 +11,6 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.errors import LoweringError
 from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
-from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions, made_by, replace, single_use
@@ -305,7 +304,7 @@ def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None
         mean = mean - Value(b, bias).reshape(size)
     bias = (offset - mean * factor).ssa
     name = "ttir.linear" if is_product else maker.name
-    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker), [tensor(shape(maker.results[0]), element_type(norm.results[0]))])
+    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker))
     add_sources(made, maker, *views, norm)
     b.source = sources_of(norm)
     result = reshaped(b, made.results[0], shape(norm.results[0]))
@@ -347,7 +346,7 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
         bias = Value(b, bias).op(op.name.removeprefix("ttir."), Value(b, numbers).reshape(*shape(bias))).ssa
     elif op.name == "ttir.add":
         bias = Value(b, numbers).reshape(shape(weight)[0]).ssa
-    made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv), [op.results[0].type])
+    made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv))
     add_sources(made, conv)
     replace(op, [made.results[0]])
 

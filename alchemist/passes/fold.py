@@ -217,20 +217,20 @@ def _canonical(op: Operation) -> Operation | None:
         return None
     out = op.results[0].type
     if op.name in ("ttir.squeeze", "ttir.unsqueeze"):
-        return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
+        return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])})
     if op.name == "ttir.transpose":
-        return b.make("ttir.permute", [op.operands[0]], {"permutation": access.order_of(op)}, [out])
+        return b.make("ttir.permute", [op.operands[0]], {"permutation": access.order_of(op)})
     if op.name == "ttir.reshape" and (inner := defining(op.operands[0], "ttir.reshape")):
-        return b.make("ttir.reshape", [inner.operands[0]], {"shape": shape(op.results[0])}, [out])
+        return b.make("ttir.reshape", [inner.operands[0]], {"shape": shape(op.results[0])})
     if op.name == "ttir.permute":
         order = list(access.attr(op, "permutation"))
         if inner := defining(op.operands[0], "ttir.permute"):
             first = access.attr(inner, "permutation")
-            return b.make("ttir.permute", [inner.operands[0]], {"permutation": [first[i] for i in order]}, [out])
+            return b.make("ttir.permute", [inner.operands[0]], {"permutation": [first[i] for i in order]})
         source = shape(op.operands[0])
         moved = [i for i in order if source[i] != 1]
         if moved == sorted(moved):  # only dims of size 1 move
-            return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])}, [out])
+            return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])})
     if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not (_parted_elsewhere(op, inner) or _is_head(inner)):
         outer_cut, inner_cut = ([access.attr(one, name) for name in ("begins", "ends", "step")] for one in (op, inner))
         rows = list(zip(*outer_cut, *inner_cut, strict=True))
@@ -239,7 +239,7 @@ def _canonical(op: Operation) -> Operation | None:
             sizes = shape(op.results[0])
             steps = [step * by for _, _, step, _, _, by in rows]
             ends = [begin + (size - 1) * step + 1 for begin, size, step in zip(begins, sizes, steps, strict=True)]
-            return b.make("ttir.slice_static", [inner.operands[0]], {"begins": begins, "ends": ends, "step": steps}, [out])
+            return b.make("ttir.slice_static", [inner.operands[0]], {"begins": begins, "ends": ends, "step": steps})
     if op.name == "ttir.typecast" and (inner := defining(op.operands[0], "ttir.typecast")):
         if _is_lossless(access.element_type(inner.operands[0]), access.element_type(inner.results[0])):
             return b.make("ttir.typecast", [inner.operands[0]], {}, [out])
@@ -268,7 +268,7 @@ def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
     number = None if single is None else float(single) if element.startswith(("f", "bf")) else int(single)
     if isinstance(number, float) or (number is not None and -(1 << 31) <= number < 1 << 31):  # the attribute has 32 bits
         return b.value("ttir.full", [], {"shape": shape(value), "fill_value": number}, [value.type])
-    return b.value("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)}, [value.type])
+    return b.value("ttir.constant", [], {"value": elements(np.ascontiguousarray(array), element)})
 
 
 def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
@@ -277,7 +277,7 @@ def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
     if value.type == out:
         return None
     b = Builder.in_place_of(op)
-    return b.make("ttir.reshape", [value], {"shape": shape(op.results[0])}, [out])
+    return b.make("ttir.reshape", [value], {"shape": shape(op.results[0])})
 
 
 def _key(op: Operation) -> tuple[Any, ...] | None:

@@ -11,7 +11,6 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import element_type, operand, shape
-from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.edit import add_sources, defining, erase_dead, functions, replace, single_use
@@ -276,13 +275,13 @@ def _concatenate(op: Operation) -> None:
     dims = shape(view.root)
     if len(dims) != 4 or view.offset or not any(inner.name == "ttir.permute" for inner in chain) or not view.axes:
         return
-    b, h, s, d = dims
+    _, h, s, d = dims
     if d % TILE_EDGE or h == 1 or view.axes[-1] != joined([(h, s * d), (d, 1)]) or math.prod(view.shape) != math.prod(dims):
         return
     if s == 1 or any(stride % d or (stride // d % s and s % (stride // d * size)) for axis in view.axes[:-1] for size, stride in axis):
         return
     rows = tuple(tuple((size, stride * h if stride < s * d else stride) for size, stride in axis) for axis in view.axes[:-1])
-    made = Builder.before(op).make("ttir.concatenate_heads", [view.root], {}, [tensor((b, s, h * d), element_type(view.root))])
+    made = Builder.before(op).make("ttir.concatenate_heads", [view.root])
     add_sources(made, *chain)
     after = Builder.in_place_of(op)
     placed = View(made.results[0], (*rows, joined([(h * d, 1)])))

@@ -126,7 +126,7 @@ def _replace(resize: Resize, matrix: Array) -> None:
     b = Builder.in_place_of(resize.ops[-1])
     pixels = Value(b, resize.source).permute(*resize.order).reshape(columns, channels)
     constant = {"value": elements(matrix, element), LIFTED_NAME: f"resize_{columns}_to_{rows}_pixels"}
-    weights = b.value("ttir.constant", [], constant, [tensor(matrix.shape, element)])
+    weights = b.value("ttir.constant", [], constant)
     product = Value(b, weights).matmul(pixels)
     assert isinstance(product.ssa.owner, Operation)
     add_sources(product.ssa.owner, *resize.ops)
@@ -435,16 +435,11 @@ def _fill_up(group: _Group) -> None:
 
 def _padded(value: SSAValue, axis: int, before: Operation) -> SSAValue:
     """With zeros at the end of an axis, up to whole tiles."""
-    dims = list(shape(value))
+    dims = shape(value)
     padding = [0] * (2 * len(dims))
-    axis %= len(dims)
-    padding[2 * axis + 1] = _filled(dims[axis]) - dims[axis]
-    dims[axis] = _filled(dims[axis])
-    kind, to = layout_of(value.type), tuple(dims)
-    assert kind is not None
-    b = Builder.before(before)
-    made = b.make("ttnn.pad", [value], {"padding": padding, "value": 0.0, "use_multicore": True}, [kind.with_(to).type_for(to)], sources_of(before) or None)
-    return made.results[0]
+    padding[2 * (axis % len(dims)) + 1] = _filled(dims[axis]) - dims[axis]
+    b = Builder.in_place_of(before)
+    return b.value("ttnn.pad", [value], {"padding": padding, "value": 0.0, "use_multicore": True})
 
 
 # --- TTNN: images that convolutions read, in L1. ---

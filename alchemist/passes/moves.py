@@ -363,12 +363,8 @@ def _return_rows(func: FuncOp, cards: Sequence[str], worth: float) -> None:
             continue
         if before.is_sharded or not all(_gain_ns(shape(op.operands[0]), shape(value), DTYPES[before.dtype], card) > worth for card in cards):
             continue
-        b = Builder.before(op)
-        rows = b.make("ttnn.to_layout", [op.operands[0]], {}, [before.with_(shape(op.operands[0]), page="row_major").type_for(shape(op.operands[0]))])
-        made = b.make("ttnn.reshape", [rows.results[0]], {"shape": shape(value)}, [after.with_(shape(value), page="row_major").type_for(shape(value))])
-        for each in (rows, made):
-            set_source(each, *sources_of(op))
-        replace(op, [made.results[0]])
+        rows = Value(Builder.in_place_of(op), op.operands[0]).in_pages("row_major")
+        replace(op, [rows.op("reshape", shape=shape(value)).ssa])
     func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [value.type for value in end.operands])
 
 
@@ -396,12 +392,14 @@ class RowsInFront(Pass):
     while x is not in tiles yet; what is added to them is one constant.
     """
 
+    options: CompilerOptions
+
     def run(self, module: ModuleOp) -> None:
         for func in functions(module, const_eval=False):
             joins = [op for op in func.body.block.ops if op.name == "ttnn.concat"]
             if joins:
                 fixed = FixedValues(func)
-                if any([_rewrite(op, fixed) for op in joins]):
+                if any([_rewrite(op, fixed, self.options) for op in joins]):
                     erase_dead(func)
 
 
@@ -419,13 +417,13 @@ class _Joined:
     replaced: tuple[Operation, ...]
 
 
-def _rewrite(op: Operation, fixed: FixedValues) -> bool:
+def _rewrite(op: Operation, fixed: FixedValues, options: CompilerOptions) -> bool:
     found = _match(op, fixed)
     if found is None:
         return False
     last = found.replaced[-1]
     made, at_run_time = _make(found, shape(op.results[0]))
-    if not are_faster(at_run_time, found.replaced):
+    if not are_faster(at_run_time, found.replaced, options):
         erase(*made)
         return False
     for each in found.replaced[::-1]:

@@ -15,9 +15,10 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.edit import add_sources, defining, erase, erase_dead, functions, made_by, replace, single_use
 from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import sources_of
+from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import NOTE, inline_scalar
-from alchemist.optimizer.movement import products_are_faster
+from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.columns import Columns, Products, Rotation, fits, half_turn, may_round, turns_halves
 from alchemist.passes.lower.context import user_per_core
@@ -74,7 +75,7 @@ def _replace(found: Rotation, moved: dict[SSAValue, SSAValue], products: Product
         replace(op, [result])
         return True
     written = found.written(products, replaced)
-    if not written or not products_are_faster(written, replaced, options):
+    if not written or not are_faster(written, replaced, options):
         erase(*written)
         return False
     replace(op, [written[-1].results[0]])
@@ -193,7 +194,7 @@ def _rotate(found: Widened, products: Products, options: CompilerOptions) -> Non
     replaced = products.between(found.rotation.x, op)
     made = found.rotation.written(products, replaced) or _as_product(found, replaced, products)
     part = _part_alone(found.total, replaced, products)
-    faster = all(products_are_faster(made, old, options) for old in (replaced, part) if old)
+    faster = all(are_faster(made, old, options) for old in (replaced, part) if old)
     if faster:
         replace(op, [made[-1].results[0]])
     for one_op in (*(each for each in part[::-1] if each not in replaced), *(replaced[1:] if faster else made[::-1])):
@@ -211,17 +212,16 @@ def _part_alone(total: Operation, replaced: list[Operation], products: Products)
 
 def _as_product(found: Widened, replaced: list[Operation], products: Products) -> list[Operation]:
     rotation = found.rotation
-    kind = rotation.op.results[0].type
     b = Builder.before(rotation.op)
     b.source = sources_of(found.total)
     made: list[Operation] = []
     sums: list[SSAValue] = []
     for columns, table in ((found.straight, rotation.cos), (rotation.turned, rotation.sin)):
         value, product = products.product(columns, replaced)
-        multiplied = b.make("ttnn.multiply", [value, table], {}, [kind])
+        multiplied = b.make("ttnn.multiply", [value, table])
         made += [multiplied] if product is None else [product, multiplied]
         sums.append(multiplied.results[0])
-    return [*made, b.make("ttnn.add", sums, {}, [kind])]
+    return [*made, b.make("ttnn.add", sums)]
 
 
 def _term(value: SSAValue, fixed: FixedValues, dims: tuple[int, ...]) -> tuple[SSAValue, SSAValue] | None:
@@ -288,20 +288,12 @@ class Tables:
 
 
 def _extend(table: SSAValue, dim: int, more: int, place: int, value: float) -> SSAValue:
-    kind, old = layout_of(table.type), shape(table)
+    kind, given = layout_of(table.type), Value(Builder.behind(table), table)
     assert kind is not None
-    b = Builder.behind(table)
-    page = "row_major" if place == 1 else kind.page  # tiles only grow at their end
-    if page != kind.page:
-        table = b.op("ttnn.to_layout", [table], {}, [kind.with_(old, page=page).type_for(old)])
-    at = len(old) + dim
-    new = (*old[:at], old[at] + more, *old[at + 1 :])
-    padding = [0] * (2 * len(old))
-    padding[2 * at + (place == 0)] = more
-    made = b.make("ttnn.pad", [table], {"padding": padding, "value": value, "use_multicore": True}, [kind.with_(new, page=page).type_for(new)])
-    if page != kind.page:
-        made = b.make("ttnn.to_layout", [made.results[0]], {}, [kind.with_(new).type_for(new)])
-    return made.results[0]
+    padding = [0] * (2 * len(given.shape))
+    padding[2 * (len(given.shape) + dim) + (place == 0)] = more
+    given = given.in_pages("row_major") if place == 1 else given  # tiles only grow at their end
+    return given.op("pad", padding=padding, value=value, use_multicore=True).in_pages(kind.page).ssa
 
 
 # --- TTNN: weights whose columns change places, so that a rotation turns halves of each head. ---
@@ -362,7 +354,7 @@ def _reorder(attention: Operation, products: Products, tables: Tables, moved: _M
         cos, sin = (moved.last_dim(table, side.order, 1) for table in (found.cos, found.sin))
         made.append(Rotation(found.op, found.x, halves, cos, sin).written(products, between))
     written = [op for ops in made for op in ops]
-    faster = all(made) and all(products_are_faster(written, old, products.options) for old in (replaced, as_they_stand) if old)
+    faster = all(made) and all(are_faster(written, old, products.options) for old in (replaced, as_they_stand) if old)
     for op in [*([] if faster else written), *as_they_stand][::-1]:
         erase(op)
     if not faster:
@@ -469,28 +461,20 @@ def _in_other_order(value: SSAValue, order: Order, heads: int, in_rows: bool) ->
     at = len(dims) - 1 - in_rows
     ahead, behind = dims[:at], dims[at + 1 :]
 
-    def to(name: str, given: SSAValue | list[SSAValue], attributes: dict[str, object], out: Sequence[int], page: str = "row_major") -> SSAValue:
-        made: SSAValue = b.op(name, [given], attributes, [kind.with_(tuple(out), page=page).type_for(tuple(out))])
-        return made
-
-    def cut(given: SSAValue, dim: int, begin: int, end: int, step: int = 1) -> SSAValue:
-        of = shape(given)
-        begins, ends, steps = [0] * len(of), list(of), [1] * len(of)
-        begins[dim], ends[dim], steps[dim] = begin, end, step
-        return to("ttnn.slice_static", given, {"begins": begins, "ends": ends, "step": steps}, [*of[:dim], -(-(end - begin) // step), *of[dim + 1 :]])
+    def joined(parts: list[Value], dim: int, note: str | None = None) -> Value:
+        return Value(b, b.value("ttnn.concat", [[part.ssa for part in parts]], {"dim": dim, NOTE: note}))
 
     moving = heads * len(order)
-    rows = to("ttnn.to_layout", value, {}, dims) if kind.page != "row_major" else value
-    part = cut(rows, at, 0, moving) if moving < dims[at] else rows
-    apart = (*ahead, heads, len(order), *behind)
-    part = to("ttnn.reshape", part, {"shape": apart}, apart) if heads > 1 else part
+    rows = Value(b, value).in_pages("row_major")
+    part = rows.cut(at, 0, moving)
+    part = part.reshape(*ahead, heads, len(order), *behind) if heads > 1 else part
     dim = at + (heads > 1)
     said = "the columns of each head in an order in which rotary_embedding_hf turns halves: queries times keys stays the same"
-    part = to("ttnn.concat", [cut(part, dim, *run) for run in runs(order)], {"dim": dim, NOTE: said}, shape(part))
-    part = to("ttnn.reshape", part, {"shape": (*ahead, moving, *behind)}, (*ahead, moving, *behind)) if heads > 1 else part
+    part = joined([part.cut(dim, *run) for run in runs(order)], dim, said)
+    part = part.reshape(*ahead, moving, *behind)
     if moving < dims[at]:
-        part = to("ttnn.concat", [part, cut(rows, at, moving, dims[at])], {"dim": at}, dims)
-    return to("ttnn.to_layout", part, {}, dims, kind.page) if kind.page != "row_major" else part
+        part = joined([part, rows.cut(at, moving, dims[at])], at)
+    return part.in_pages(kind.page).ssa
 
 
 def runs(order: Order) -> list[tuple[int, int, int]]:

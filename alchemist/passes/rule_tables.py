@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 
-from alchemist.optimizer.movement import price_of
+from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, register
 from alchemist.rewrite.driver import Rules
@@ -35,10 +33,7 @@ class _PricedRulePass(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        def price_ns(*ops: Operation) -> float:
-            return sum(price_of(op, self.options).ns for op in ops)
-
-        self.rules.apply(module, lambda made, replaced: price_ns(made) < price_ns(*replaced) < math.inf)
+        self.rules.apply(module, lambda made, replaced: are_faster([made], replaced, self.options))
 
 
 def _table(name: str, rules: Rules, doc: str, base: type[_RulePass | _PricedRulePass] = _RulePass, from_level: int = 0) -> None:

@@ -132,7 +132,7 @@ def _rolls(b: Builder, at: Mapping[str, Any]) -> SSAValue:
 
 def _roll(b: Builder, value: SSAValue, shifts: list[int], dims: list[int], *replaced: Operation) -> SSAValue:
     notes = dict.fromkeys(note for op in replaced if (note := attr(op, NOTE, "")))
-    return b.value("ttnn.roll", [value], {"shifts": shifts, "dim": dims, NOTE: "; ".join(notes) or None}, [replaced[-1].results[0].type])
+    return b.value("ttnn.roll", [value], {"shifts": shifts, "dim": dims, NOTE: "; ".join(notes) or None})
 
 
 ROLLS = Rules(

@@ -109,7 +109,7 @@ def _composed(c: Lowering, op: Operation) -> None:
         column = c.emit("multiply", [c.get(sink, TILE, dtype), c.scalar(scale, dtype)], None, shape(sink), dtype)
         wide = (*dims[:3], dims[3] + 1)
         scores = c.emit("concat", [[scores, broadcast_to(c, column, (*dims[:3], 1))]], {"dim": 3}, wide, dtype)
-    weights = c.like("softmax", scores, {"dimension": -1, "numericStable": True, **configs})
+    weights = c.emit("softmax", [scores], {"dimension": -1, "numericStable": True, **configs})
     if sink is not None:
         weights = c.emit("slice_static", [weights], {"begins": [0] * 4, "ends": list(dims), "step": [1] * 4}, dims, dtype)
     c.set(result, c.emit("matmul", [weights, v], configs))

@@ -32,7 +32,7 @@ from alchemist.ir.scopes import paths_around
 from alchemist.ir.value import Value
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
-from alchemist.optimizer.movement import products_are_faster
+from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.configs import TF32_SPLIT
 from alchemist.passes.views import joined, view_of
@@ -294,10 +294,6 @@ class Lowering:
         types = [TTNNLayout.make(dims, dtype, page).type_for(dims) for dims, dtype in results]
         return tuple(self.b.make(f"ttnn.{name}", operands, attributes, types).results)
 
-    def like(self, name: str, value: SSAValue, attributes: Mapping[str, Any] | None = None) -> SSAValue:
-        """A one-operand op whose result has the operand's type."""
-        return self.b.value(f"ttnn.{name}", [value], attributes, [value.type])
-
     def convert(self, value: SSAValue, page: str = TILE, dtype: str | None = None, *, host: bool = False, note: str = "") -> SSAValue:
         """to_device / typecast / to_layout / from_device as needed, each made once per value."""
         have = layout(value)
@@ -334,7 +330,7 @@ class Lowering:
                 if not behind.isdisjoint(last.operands):
                     behind.update(last.results)
                     ops.append(last)
-            if fewest is None or products_are_faster(ops, fewest, self.options):
+            if fewest is None or are_faster(ops, fewest, self.options):
                 chosen, fewest = value, ops
         return chosen
 

@@ -83,7 +83,7 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
     unsigned = layout(value).dtype == "u32" and name == "neg"
     if unsigned:
         value = c.convert(value, TILE, "si32")  # not for unsigned integers
-    value = c.like(name, value, attributes)
+    value = c.emit(name, [value], attributes)
     if name in _BEYOND_ITS_WIDTH:
         value = within_width(c, value, access.element_type(operand))
         value = c.convert(value, TILE, "u32") if unsigned else value
@@ -96,7 +96,7 @@ def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSA
     least, most = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
     low, high = np.clip([attributes["min"], attributes["max"]], least, most).astype(np.int64).tolist()
     if dtype == "si32" and max(abs(low), abs(high)) <= FLOAT32_EXACT:
-        return c.like("clamp_scalar", value, {"min": low, "max": high})
+        return c.emit("clamp_scalar", [value], {"min": low, "max": high})
     for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):
         if bound != neutral:
             value = c.emit(name, [value, filled(c, (1,) * len(shape(value)), dtype, bound)])
@@ -246,11 +246,11 @@ def pow_(c: Lowering, op: Operation) -> None:
         if square:
             c.set(result, c.emit("multiply", [value, value]), order)
         elif number == 0.5:
-            c.set(result, c.like("sqrt", value), order)
+            c.set(result, c.emit("sqrt", [value]), order)
         elif number == -0.5:
-            c.set(result, c.like("rsqrt", value), order)
+            c.set(result, c.emit("rsqrt", [value]), order)
         else:
-            c.set(result, c.like("pow_scalar", value, {"rhs": int(number) if float(number).is_integer() else float(number)}), order)
+            c.set(result, c.emit("pow_scalar", [value], {"rhs": int(number) if float(number).is_integer() else float(number)}), order)
         return
     c.set(result, c.emit("pow_tensor", [c.get(base, TILE, dtype), c.get(exponent, TILE, dtype)]))
 

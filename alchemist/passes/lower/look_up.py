@@ -58,7 +58,7 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
         if (known := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
             parts.append(known)
             continue
-        within = rest if place == 2 else c.like("clamp_scalar", rest, {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
+        within = rest if place == 2 else c.emit("clamp_scalar", [rest], {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
         part = c.emit("typecast", [within], of="bf16")
         if place < 2:
             wide = c.emit("typecast", [part], of="f32")

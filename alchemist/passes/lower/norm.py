@@ -162,7 +162,7 @@ def dot_general(c: Lowering, op: Operation) -> None:
 def softmax(c: Lowering, op: Operation) -> None:
     value = c.get(op.operands[0])
     attributes = {"dimension": access.attr(op, "dimension"), "numericStable": True, "compute_config": compute_config(c.options)}
-    c.set(op.results[0], c.like("softmax", value, attributes))
+    c.set(op.results[0], c.emit("softmax", [value], attributes))
 
 
 def _vector(c: Lowering, value: SSAValue | None, width: int, dtype: str) -> SSAValue | None:

@@ -142,7 +142,7 @@ def prod(c: Lowering, op: Operation) -> None:
 def cumulative(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     value = c.get(op.operands[0], TILE, c.dtype(result))
-    made = c.like(op.name.removeprefix("ttir."), value, {"dim": access.attr(op, "dim")})
+    made = c.emit(op.name.removeprefix("ttir."), [value], {"dim": access.attr(op, "dim")})
     c.set(result, within_width(c, made, access.element_type(result)))
 
 
