@@ -336,12 +336,21 @@ def _shortfall(error: str) -> int:
 
 
 def _leave_out_small_gains(graph: Forward, options: dict[int, list[Choice]], least_ns: float) -> None:
-    """Equal ops whose configs gain next to nothing keep the library's own choice, wherever their tensors lie."""
-    counts = Counter(map(id, options.values()))
+    """Equal ops whose configs gain next to nothing keep the library's own choice, wherever their tensors lie.
+
+    Steps of a recurrent layer count together, though the state of the first is a constant, which may not move.
+    """
+    gains_ns: dict[int, float] = {}
+    totals_ns: Counter[Any] = Counter()
     for number, listed in options.items():
-        plain = [choice for choice in listed if not choice.priced.candidate.attributes] if graph.steps[number].op.name in FAMILIES else []
-        if plain and len(plain) < len(listed) and (min(choice.ns for choice in plain) - min(choice.ns for choice in listed)) * counts[id(listed)] < least_ns:
-            options[number] = plain
+        op = graph.steps[number].op
+        plain = [choice for choice in listed if not choice.priced.candidate.attributes] if op.name in FAMILIES else []
+        if plain and len(plain) < len(listed):
+            gains_ns[number] = min(choice.ns for choice in plain) - min(choice.ns for choice in listed)
+            totals_ns.update({id(listed): gains_ns[number], _group(op): gains_ns[number]})
+    for number, listed in [(number, options[number]) for number in gains_ns]:
+        if max(totals_ns[id(listed)], totals_ns[_group(graph.steps[number].op)]) < least_ns:
+            options[number] = [choice for choice in listed if not choice.priced.candidate.attributes]
 
 
 def _offer_returns(graph: Forward, options: Mapping[int, list[Choice]], moves: Moves, to: Memory = DRAM) -> dict[int, list[Choice]]:

@@ -12,6 +12,7 @@ import pytest
 import torch
 from xdsl.utils.test_value import create_ssa_value
 
+import emit_py
 from alchemist import codegen_py
 from alchemist.errors import InternalError
 from alchemist.ir.edit import functions, is_const_eval
@@ -25,6 +26,7 @@ from alchemist.optimizer.sharded import memories
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
+from alchemist.program import build_program
 from tests import running
 
 
@@ -91,6 +93,23 @@ def test_layers_whose_first_input_is_made_elsewhere_are_one_function(tmp_path: P
     assert len(re.findall(r"^def block", text, re.MULTILINE)) == 1 and "for i in range" in text, text
     done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rnn = torch.nn.LSTM(32, 32, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.rnn(x)[0]
+
+
+def test_the_first_step_of_a_recurrent_layer_is_like_the_others() -> None:
+    """Its state is a constant, which may not move; the config of its product gains as little as that of each other step."""
+    result = capture(Recurrent().eval(), (torch.randn(2, 5, 32),), {}, "torch")
+    options = CompilerOptions(optimization_level=2)
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+    assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(5)" in text, text
 
 
 def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:
