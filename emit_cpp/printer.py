@@ -31,6 +31,8 @@ _PARAMETERS = {
     "memory_config": "const ttnn::MemoryConfig&",
     "conv2d_config": "const ttnn::Conv2dConfig&",
     "attention_config": "const ttnn::operations::transformer::SDPAProgramConfig&",
+    "matmul_config": "const ttnn::operations::matmul::MatmulProgramConfig&",
+    "compute_config": "const ttnn::WormholeComputeKernelConfig&",
 }
 
 

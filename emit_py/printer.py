@@ -29,6 +29,8 @@ _ANNOTATIONS = {
     "memory_config": "ttnn.MemoryConfig",
     "conv2d_config": "ttnn.Conv2dConfig",
     "attention_config": "ttnn.SDPAProgramConfig",
+    "matmul_config": "ttnn.operations.matmul.MatmulProgramConfig",
+    "compute_config": "ttnn.WormholeComputeKernelConfig",
 }
 
 

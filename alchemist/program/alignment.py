@@ -9,8 +9,9 @@ from fractions import Fraction
 from alchemist.ops.spec import REQUIRED, Kind
 from alchemist.program import model
 from alchemist.program.alpha_renaming import Mismatch
+from alchemist.program.constants import role_words
 from alchemist.program.extract import to_value
-from alchemist.program.names import RESERVED, identifier, unique
+from alchemist.program.names import RESERVED, identifier, snake_case, unique
 from alchemist.program.walk import bound_by, mapped, with_arguments
 
 MAX_PARAMETERS = 7
@@ -90,7 +91,11 @@ def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str
 CONSTANTS = (model.Literal, model.MemoryConfig, model.Record, model.DType, model.Layout)
 _KINDS: dict[type, str] = {model.MemoryConfig: "memory_config", model.DType: "dtype", model.Layout: "layout", bool: "bool", float: "float", str: "text"}
 
-_CONFIGS = {"ttnn.Conv2dConfig": "conv2d_config", "ttnn.SDPAProgramConfig": "attention_config"}
+_CONFIGS = {
+    "ttnn.Conv2dConfig": "conv2d_config",
+    "ttnn.SDPAProgramConfig": "attention_config",
+    "ttnn.WormholeComputeKernelConfig": "compute_config",
+}
 
 
 def kind_of(values: Sequence[model.Value]) -> str:
@@ -104,7 +109,7 @@ def constant_kind(value: model.Value) -> str:
     if isinstance(value, model.Literal):
         return "number" if type(value.value) is int else _KINDS.get(type(value.value), "")
     if isinstance(value, model.Record):
-        return _CONFIGS.get(value.class_name, "")
+        return "matmul_config" if value.class_name.startswith("ttnn.Matmul") else _CONFIGS.get(value.class_name, "")
     return _KINDS.get(type(value), "")
 
 
@@ -122,6 +127,7 @@ class _Aligner:
     def __init__(self, name: str = "") -> None:
         self._name = name
         self._callee = ""
+        self._result = ""  # what the call's result is called
         self.longer: dict[_Numbers, list[str]] = {}
         self.longer_constants: dict[tuple[model.Value, ...], list[str]] = {}
         self.uses: dict[_Numbers, list[str]] = {}
@@ -230,6 +236,7 @@ class _Aligner:
         first = row[0]
         if len(row) != count or any((call.spec.name, call.results, call.returned) != (first.spec.name, first.results, first.returned) for call in row):
             raise Mismatch
+        self._result = "_".join(map(snake_case, role_words(first)[-1:]))
         by_name = [{arg.name: value for arg, value in call.arguments} for call in row]
         arguments = []
         for arg in first.spec.args:
@@ -281,7 +288,11 @@ class _Aligner:
                 self.final_channels = vector
             return model.NumberRef(f"#{list(self.uses).index(key)}")
         values = [read[0] if isinstance(value, model.Unused) else value for value in values]
-        if kind_of(values):
+        if kind := kind_of(values):
+            if kind == "matmul_config" and not of_function and self._result:
+                use = f"{self._result}_matmul"
+            elif not of_function:
+                word = self._result
             self.constants.setdefault(tuple(values), []).append(use)
             if word:
                 self.longer_constants.setdefault(tuple(values), []).append(f"{word}_{use}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
+from alchemist.program.function_names import path_words
 from alchemist.program.names import constant_case, snake_case
 from alchemist.program.walk import mapped, read_by
 
@@ -27,13 +28,14 @@ Place = tuple[str, model.Value, Kind, tuple[str, ...]]
 
 @dataclass(slots=True)
 class _Entry:
-    """longer: names that say more than `base`, for values that would be called the same."""
+    """longer: names that say more than `base`, for values that would be called the same. general: whether several places with other such names use it."""
 
     base: str
     value: model.Value
     kind: Kind
     longer: tuple[str, ...] = ()
     count: int = 0
+    general: bool = False
 
 
 def name_constants(
@@ -57,6 +59,9 @@ def name_constants(
                 key = _identity(value, kind, base)
                 entry = entries.setdefault(key, _Entry(base, value, kind, longer))
                 entry.count += 1
+                shared = tuple(name for name in entry.longer if name in longer)
+                entry.general |= kind is Kind.PROGRAM_CONFIG and shared != entry.longer
+                entry.longer = shared if entry.general else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     named: dict[object, _Entry] = {}
@@ -79,8 +84,11 @@ def name_constants(
 
 
 def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[object, str]:
-    """A name for each value: the shortest of its names that no other has; numbers where none tells them apart. Adds them to `taken`."""
-    choices = {key: list(dict.fromkeys((entry.base, *entry.longer))) for key, entry in entries.items()}
+    """A name for each value: the shortest of its names that no other has; numbers where none tells them apart. Adds them to `taken`.
+
+    The one value that several places use keeps the plain name.
+    """
+    choices = {key: _choices(entry) for key, entry in entries.items()}
     at = dict.fromkeys(entries, 0)
     moved = True
     while moved:
@@ -90,7 +98,8 @@ def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[objec
             groups.setdefault(choices[key][index], []).append(key)
         for name, keys in groups.items():
             if len(keys) > 1 or name in taken:
-                for key in keys:
+                general = [key for key in keys if entries[key].general and name not in taken]
+                for key in keys if len(general) != 1 else [key for key in keys if key != general[0]]:
                     if at[key] + 1 < len(choices[key]):
                         at[key], moved = at[key] + 1, True
     names: dict[object, str] = {}
@@ -101,6 +110,12 @@ def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[objec
         taken.add(name)
         names[key] = name
     return names
+
+
+def _choices(entry: _Entry) -> list[str]:
+    """Names of the value, the best first: of a config that only one call gives a module's function (`linear`), what that call is for."""
+    own = entry.kind is Kind.PROGRAM_CONFIG and bool(entry.longer) and entry.base not in entry.longer[0]
+    return list(dict.fromkeys((*entry.longer, entry.base) if own else (entry.base, *entry.longer)))
 
 
 def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...]:
@@ -200,15 +215,29 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     return ""
 
 
-def _config_name(value: model.Value) -> tuple[str, Kind] | None:
-    """Default name and kind of a config that a function is given, None for other values."""
+def _config_name(value: model.Value, name: str = "", function: str = "") -> tuple[str, Kind] | None:
+    """Default name and kind of a config that a function is given as its parameter `name`, None for other values."""
     if isinstance(value, model.MemoryConfig):
         return memory_name(value), Kind.MEMORY_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
         return _conv_name(value), Kind.CONV2D_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.SDPAProgramConfig":
         return "ATTENTION", Kind.PROGRAM_CONFIG
+    if isinstance(value, model.Record) and value.class_name.startswith("ttnn.Matmul"):
+        word = name.removesuffix("_matmul") if name.endswith("_matmul") else function
+        return "_".join([constant_case(word), *(field.op for _, field in value.fields if isinstance(field, model.Unary)), "MATMUL"]), Kind.PROGRAM_CONFIG
+    if isinstance(value, model.Record) and "ComputeKernelConfig" in value.class_name:
+        return _compute_name(value), Kind.COMPUTE_CONFIG
     return None
+
+
+def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -> tuple[str, ...]:
+    """Names of a config that a function is given, by the module whose weights it reads there: `STAGE_1_FC1_MATMUL`, `FC1_MATMUL` for one of `linear`."""
+    keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
+    words = [constant_case(word) for word in path_words("".join(piece for piece in keys[0] if isinstance(piece, str)))] if keys else []
+    begin = f"{constant_case(call.function)}_"
+    own = f"{words[-1]}_{base.removeprefix(begin)}" if words and base.startswith(begin) else ""
+    return (*([own, f"{constant_case(caller.name)}_{own}"] if own else ()), *(f"{word}_{base}" for word in words if word[-1:].isdigit()))
 
 
 def _role(call: model.Call, class_name: str) -> str:
@@ -216,9 +245,13 @@ def _role(call: model.Call, class_name: str) -> str:
     for begin, role in _ROLES.items():
         if class_name.startswith(begin):
             return role
-    path = _module_path(call) or [result for result in call.results if isinstance(result, str)]
     fused = [field.op for _, value in call.arguments if isinstance(value, model.Record) for _, field in value.fields if isinstance(field, model.Unary)]
-    return "_".join([*map(constant_case, path[-1:]), *fused, "MATMUL"])
+    return "_".join([*map(constant_case, role_words(call)[-1:]), *fused, "MATMUL"])
+
+
+def role_words(call: model.Call) -> list[str]:
+    """What a call is for, the last word first of all: the modules of its weight, else its result."""
+    return _module_path(call) or [result for result in call.results if isinstance(result, str)]
 
 
 def _module_path(call: model.Call) -> list[str]:
@@ -228,7 +261,7 @@ def _module_path(call: model.Call) -> list[str]:
     return [word for word in "".join(words).split(".") if word and not word.isdigit()][:-1]
 
 
-def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, function: str) -> tuple[str, ...]:
+def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, function: model.Function) -> tuple[str, ...]:
     """What tells a value from others with its base name: the module around, the function, what is special in its fields."""
     if isinstance(value, model.MemoryConfig) and value.shard is not None:
         return (f"{base}_ON_{_cores(value.shard[1])}".upper(),)
@@ -240,22 +273,27 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         return (base + special,) if special else ()
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
-    names = []
     path = _module_path(call)
+    name, where = function.name, function.name.removeprefix(snake_case(function.module)).strip("_")
+    counted = where.isdigit() or (not function.module and name.rpartition("_")[2].isdigit())  # `lstm_cell_2`
+    names = [f"{constant_case(where)}_{base}"] if where[-1:].isdigit() and not counted else []  # the function of `stage_1`
     if len(path) > 1:
         names.append(f"{constant_case(path[-2])}_{base}")
-    elif not function.rpartition("_")[2].isdigit():
-        names.append(f"{constant_case(function)}_{base}")
+    elif not names and not counted:
+        names.append(f"{constant_case(name)}_{base}")
     return (*names, *_by_numbers(base, value))
 
 
 def _by_numbers(base: str, value: model.Value) -> tuple[str, ...]:
-    """Names of a program config that say its blocks."""
+    """Names of a program config that say its cores and its blocks."""
     fields = value.fields if isinstance(value, model.Record) else ()
     numbers = {name: field.value for name, field in fields if isinstance(field, model.Literal)}
+    grid = dict(fields).get("compute_with_storage_grid_size")
     if "per_core_M" in numbers and "per_core_N" in numbers:
+        sides = [str(side.value) for _, side in grid.fields if isinstance(side, model.Literal)] if isinstance(grid, model.Record) else []
+        cores = (f"{base}_ON_{'X'.join(sides)}",) if sides else ()
         blocks = f"{base}_{numbers['per_core_M']}X{numbers['per_core_N']}"
-        return blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
+        return *cores, blocks, f"{blocks}_K{numbers.get('in0_block_w', 1)}"
     return (f"{base}_{numbers['q_chunk_size']}X{numbers.get('k_chunk_size', 0)}",) if "q_chunk_size" in numbers else ()
 
 
@@ -318,11 +356,13 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
             for arg, value in statement.arguments:
                 base = _base_name(arg, value, statement)
                 if base:
-                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function.name)
+                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function)
         elif isinstance(statement, model.CallFunction):
             for argument in statement.arguments:
-                if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value)):
-                    yield known[0], argument.value, known[1], _by_numbers(known[0], argument.value)
+                if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value, argument.name, statement.function)):
+                    base, kind = known
+                    longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
+                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value))
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):
@@ -338,12 +378,12 @@ def _loop_name(loop: model.Loop) -> str:
 
 
 def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
-    def config(value: model.Value) -> model.Value:
-        known = _config_name(value)
+    def config(value: model.Value, name: str = "", function: str = "") -> model.Value:
+        known = _config_name(value, name, function)
         return convert(known[0], value, known[1]) if known else value
 
-    def passed(argument: model.Argument) -> model.Argument:
-        return replace(argument, value=config(argument.value)) if isinstance(argument, model.NumberArgument) else argument
+    def passed(argument: model.Argument, function: str) -> model.Argument:
+        return replace(argument, value=config(argument.value, argument.name, function)) if isinstance(argument, model.NumberArgument) else argument
 
     def change(statement: model.Statement) -> model.Statement:
         if isinstance(statement, model.RowLoop):
@@ -353,7 +393,7 @@ def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Valu
             arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]
             return replace(statement, arguments=tuple(arguments))
         if isinstance(statement, model.CallFunction):
-            return replace(statement, arguments=tuple(passed(argument) for argument in statement.arguments))
+            return replace(statement, arguments=tuple(passed(argument, statement.function) for argument in statement.arguments))
         if isinstance(statement, model.Loop) and _counts_all(statement, partial):
             return replace(statement, stop=convert(_loop_name(statement), statement.stop, Kind.INT))
         return statement

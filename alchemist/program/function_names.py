@@ -31,7 +31,7 @@ def tell_apart(functions: Sequence[model.Function], paths: Mapping[str, Sequence
     for base, members in groups.items():
         if len(members) < 2:
             continue
-        labels = _labels(members, [[_tokens(path) for path in dict.fromkeys(paths.get(member.name, ()))] for member in members])
+        labels = _labels(members, [[path_words(path) for path in dict.fromkeys(paths.get(member.name, ()))] for member in members])
         names = [identifier(_behind(base, label), base) for label in labels]
         own = {member.name for member in members}
         if len(set(names)) == len(names) and not any(name in MAIN_RESERVED or (name in used and name not in own) for name in names):
@@ -94,7 +94,7 @@ def _shortened(found: Sequence[Sequence[_Token]]) -> list[tuple[str, ...]]:
     return out
 
 
-def _tokens(path: str) -> list[str]:
+def path_words(path: str) -> list[str]:
     """`encoder.stages.0.layers.1` -> encoder, stage_0, layer_1; `layer1.0` -> layer1, item_0."""
     tokens: list[str] = []
     for part in filter(None, weight_path(path).split(".")):

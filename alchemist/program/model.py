@@ -381,7 +381,7 @@ Statement = (
 # -------------------------------------------------------------------------------------------------------------- program
 
 
-CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config")
+CONSTANT_KINDS = ("number", "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config", "matmul_config", "compute_config")
 """Parameters that stand for constants."""
 
 
@@ -390,7 +390,8 @@ class Parameter:
     """kind: "tensor", "tensors" (a list), "weights" (prepared, read), "output" (prepared, written), "stored" (tensor files), "kept" (a collection
     of the program's own), "device", "number".
 
-    Other constants are of kind "bool", "float", "text", "dtype", "layout", "memory_config" or "conv2d_config".
+    Other constants are of kind "bool", "float", "text", "dtype", "layout", "memory_config", "conv2d_config", "attention_config", "matmul_config"
+    or "compute_config".
     default: what calls leave out.
     note: a tensor's shape and what is unusual about it.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program, model
 from alchemist.program.constants import Ranges, name_constants, shared_cores
+from alchemist.program.merge import merge_functions
+from emit_cpp.printer import function_text as cpp_function_text
 from emit_py.printer import function_text
 from emit_py.values import render
 from tests.golden import same_as_golden
@@ -167,3 +170,25 @@ def test_constants_are_named_as_in_the_golden() -> None:
         made += f"=== {case}\n" + "".join(f"{one.name} = {render(one.value)}  # {one.kind.name} {one.comment}\n" for one in constants)
         made += "".join(function_text(function) for function in changed)
     same_as_golden(made, NAMED)
+
+
+def test_a_function_of_several_stages_is_given_their_program_configs() -> None:
+    """Its parameters are called after the products. What several stages have keeps the plain name, that of one stage has the stage's."""
+    stages = [
+        replace(
+            calls(product("fc1.weight_t", program_config=blocks(1, n)), product("fc2.weight_t", program_config=blocks(2, n)), function=f"stage_{number}"),
+            module="Stage",
+        )
+        for number, n in enumerate((2, 2, 4))
+    ]
+    inside = tuple(model.CallFunction(f"stage_{number}", (X, model.ScopeArgument("weights", (f"stages.{number}",))), ("x",)) for number in range(3))
+    entry = model.Function("net", (model.Parameter("x"), model.Parameter("weights", "weights")), inside, 1)
+    functions, _, constants, _ = name_constants(merge_functions([*stages, entry], set()).functions, [], set())
+    assert [function.name for function in functions] == ["stage_0", "net"]
+    assert [(one.name, one.kind) for one in functions[0].parameters if one.kind in model.CONSTANT_KINDS] == [
+        ("fc1_matmul", "matmul_config"),
+        ("fc2_matmul", "matmul_config"),
+    ]
+    assert {one.name for one in constants} == {"FC1_MATMUL", "STAGE_2_FC1_MATMUL", "FC2_MATMUL", "STAGE_2_FC2_MATMUL"}
+    for printed in (function_text(functions[0]), cpp_function_text(functions[0])):
+        assert printed.count("MatmulProgramConfig") == 2
