@@ -19,7 +19,7 @@ _Item = TypeVar("_Item")
 
 
 def updates_in(items: Sequence[_Item]) -> list[range]:
-    """Places of the runs behind the last other item, each of at least MIN_OPS ops that MIN_UPDATES runs have alike."""
+    """Places of the runs behind the last other item, each of at least MIN_OPS ops, or of one with a rate fused, that MIN_UPDATES runs have alike."""
     start = next((index + 1 for index in range(len(items) - 1, -1, -1) if not isinstance(items[index], Node) or is_gradient(items[index])), 0)
     begins: list[int] = []  # of the runs; an op belongs to the run of the first op whose value it reads
     made: dict[int, int] = {}  # a value's identity -> the place of the op that makes it
@@ -34,7 +34,7 @@ def updates_in(items: Sequence[_Item]) -> list[range]:
         made.update((id(value), index) for value in node.results if not _is_number(value))  # a learning rate joins no parameters
     runs = [range(begin, end) for begin, end in pairwise([*begins, len(items)])]
     shapes = Counter(_shape(items, run) for run in runs)
-    return [run for run in runs if len(run) >= MIN_OPS and shapes[_shape(items, run)] >= MIN_UPDATES and _makes_tensors(items, run)]
+    return [run for run in runs if (len(run) >= MIN_OPS or _is_fused(items, run)) and shapes[_shape(items, run)] >= MIN_UPDATES and _makes_tensors(items, run)]
 
 
 def updates_alone(items: Sequence[_Item]) -> list[range]:
@@ -56,6 +56,12 @@ def _makes_tensors(items: Sequence[object], run: range) -> bool:
     """Whether the run does not only sum up to numbers, as the norm of all gradients does."""
     made = _nodes(items, run)[-1].results
     return bool(made) and not _is_number(made[0])
+
+
+def _is_fused(items: Sequence[object], run: range) -> bool:
+    """Whether it is one op that makes a returned value of a weight and its gradient: level 2 fuses the learning rate."""
+    node = _nodes(items, run)[0]
+    return all(value.returned for value in node.results) and None not in parts_of([node]) and _is_elementwise(items, run)
 
 
 def _is_elementwise(items: Sequence[object], run: range) -> bool:

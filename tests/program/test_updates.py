@@ -140,3 +140,17 @@ def test_equal_parts_that_multiply_matrices_are_no_updates() -> None:
         return [jnp.tanh(jnp.exp(x @ one["w"] + one["b"]) * 0.5) for one in params]
 
     assert "def update(" not in emitted_of(towers, (_params(), jnp.ones((8, 32))))["main.py"]
+
+
+def test_an_update_that_is_one_op_is_a_function_too() -> None:
+    """Level 2 fuses the learning rate into the sum; each new weight keeps its name."""
+
+    def sgd_step(params: Any, x: jax.Array) -> Any:
+        gradients = jax.grad(loss_of)(params, x)
+        return jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient, params, gradients)
+
+    text = emitted_of(sgd_step, (_params(), jnp.ones((8, 32))), optimization_level=2)["main.py"]
+    update = next(one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and one.name == "update")
+    assert len(update.body) == 2  # its docstring, and the return of the only op
+    assert text.count(" = update(") == 2 * len(_params())
+    assert re.search(r"\bnew_params_0_w = update\(", text)
