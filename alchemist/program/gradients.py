@@ -19,6 +19,13 @@ def is_gradient(value: Value) -> bool:
     return value.node is not None and bool(value.node.sources) and value.node.sources[-1].is_gradient
 
 
+def of_backward(node: Node) -> bool:
+    """Whether the op makes a gradient, or only reads one of its own statement: JAX does not mark the second product of tanh's derivative."""
+    place = node.sources[-1].frames[-1:] if node.sources else ()
+    read = (value.node for value in node.inputs() if is_gradient(value))
+    return any(map(is_gradient, node.results)) or any(made is not None and bool(place) and made.sources[-1].frames[-1:] == place for made in read)
+
+
 def is_backward(definition: Definition) -> bool:
     """Whether the function does some of a backward pass."""
     return any(isinstance(item, Node) and any(map(is_gradient, item.results)) for item in definition.items)

@@ -11,14 +11,14 @@ from alchemist.ir.scopes import chain_of_source, is_library, weight_path
 from alchemist.ops.spec import COLUMN_MATRICES, MOVING, PRODUCTS, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, calls_of, frame_at, reads, writes
-from alchemist.program.gradients import forms_before, gradient_name, is_gradient
+from alchemist.program.gradients import forms_before, gradient_name, is_gradient, of_backward
 from alchemist.program.graph import Node, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier, nth, result_name, snake_case
 from alchemist.program.parameter_names import ParameterNames
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
-from alchemist.program.roles import NOT_IN_SOURCE, ROLES, argument_role, column_matrix, computed_role, parameter_name, value_name, zeroes_rows
+from alchemist.program.roles import NOT_IN_SOURCE, ROLES, argument_role, column_matrix, computed_role, noun_of, parameter_name, value_name, zeroes_rows
 from alchemist.program.runs import FOREVER, Finals, flat_items
 
 _CUSTOMARY = {
@@ -53,8 +53,9 @@ class Naming(ParameterNames):
         for index, item in enumerate(items):
             part = flat_items([item])[-1]
             inner = self._inner_statement(part) if isinstance(part, CallItem) else None
+            backward = isinstance(part, Node) and of_backward(part)
             for statement in [*self._own_statements(item), *([inner] if inner else []), *self._helper_statements(part)]:
-                finals.add(statement, index)
+                finals.add(statement, index, backward=backward)
         return finals
 
     def _helper_statements(self, item: Node | CallItem) -> list[Statement]:
@@ -84,12 +85,12 @@ class Naming(ParameterNames):
         if isinstance(item, CallItem):
             self._add_targets(item, out, [inner] if (inner := self._inner_statement(item)) else [], index, finals, returned)
         own = self._own_statements(item)
-        if isinstance(item, Node) and count == 1 and is_gradient(item.results[0]):
+        backward = isinstance(item, Node) and count == 1 and of_backward(item)
+        if backward:
             out[0].append(self._gradient(item.results[0], own[-1] if own else None, self._definition))
         else:
             self._add_targets(item, out, own, index, finals, returned)
         first, intermediate = self._same_value(item, index, items, finals, last), ""
-        backward = count == 1 and is_gradient(writes(item)[0])
         if own and count == 1 and own[0].targets and not self._is_deeper(item) and not (backward and len(own[0].targets) > 1):
             final = finals.end(own[0], index)
             if index < final and last.get(id(writes(item)[0]), -1) <= final:
@@ -100,6 +101,7 @@ class Naming(ParameterNames):
                 # for the finished value if g says what its result is.
                 if intermediate in own[0].reads or only_shaped:
                     first.append(intermediate)
+                intermediate = f"d_{intermediate}" if backward and intermediate else intermediate
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
         for slot, value in enumerate(writes(item)):
@@ -239,7 +241,7 @@ class Naming(ParameterNames):
         """A value that its statement's target cannot name yet: `rel_att_product`; where nothing is assigned, after what it is made of."""
         if not isinstance(item, Node) or len(item.results) != 1 or computed_role(item, self._names) or item.spec.name in SHAPING:
             return []
-        noun = result_name(item.spec.target)
+        noun = noun_of(item)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]
         bases = bases or [name.removesuffix(OF_LAYERS) for name in called if name and name.rstrip("_0123456789") not in self._made_up]
@@ -290,8 +292,9 @@ class Naming(ParameterNames):
             names = []
         elif len(out) == 1 or len(final[-1].targets) >= len(out):
             names = list(final[-1].targets[: len(out)])
-        else:
-            names = []
+        else:  # `loss, gradients = f(...)` names the only result that is no gradient
+            plain = [slot for slot, value in enumerate(writes(item)) if not is_gradient(value)]
+            names = [""] * plain[0] + [final[-1].targets[0]] if len(plain) == 1 and len(final[-1].targets) == 2 else []
         for slot, name in enumerate(names):
             if name and name != "_":
                 out[slot].append(name)
@@ -324,7 +327,7 @@ class Naming(ParameterNames):
         dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
         if column_matrix(item):
-            return [name for name in module if name], [*others, result_name(item.spec.target)]
+            return [name for name in module if name], [*others, noun_of(item)]
         weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
         weight = next((_last_word(self._definition.relative(value.key).rpartition(".")[0]) for value in weights), "")
         # An op made of several (one projection for query, key and value) is known by its weight, not by one of its modules.
@@ -332,7 +335,7 @@ class Naming(ParameterNames):
         module += [dissolved, weight, own] if len(item.sources) > 1 else [dissolved, own, weight]
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
-        return [name for name in module if name], [role, *others, *([] if role else [result_name(item.spec.target)])]
+        return [name for name in module if name], [role, *others, *([] if role else [noun_of(item)])]
 
     def _is_of_one_module(self, node: Node) -> bool:
         """Whether no more than one module inside of this function's has made the value, and nothing else."""

@@ -239,6 +239,17 @@ def value_name(node: Node) -> str:
     return ""
 
 
+_AFTER_STEP = {"mul": "scaled", "div": "scaled", "add": "total", "sub": "difference", "rsub": "difference", "square": "squared", "recip": "quotient"}
+"""What the last function of a chain makes, where it is not called like an op."""
+
+
+def noun_of(node: Node) -> str:
+    """What the result is called when nothing better is known: that of a chain after its last function."""
+    chain = next((raw.items for arg, raw in node.arguments if arg.name == "ops_chain" and isinstance(raw, model.Items)), ())
+    step = chain[-1].op.lower().partition("_")[0] if chain and isinstance(chain[-1], model.Unary) else ""
+    return _AFTER_STEP.get(step) or result_name(f"ttnn.{step}" if step else node.spec.target)
+
+
 def column_matrix(node: Node) -> str:
     """Which of the constants that choose columns a product is with; "" for any other op."""
     keys = [value.key.rpartition(".")[2] for value in node.inputs()[1:2]] if node.spec.name == "ttnn.matmul" else []

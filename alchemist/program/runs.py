@@ -13,20 +13,24 @@ FOREVER = 1 << 60
 
 
 class Finals:
-    """Runs of items that belong to one source statement; other items may stand in between, but not many."""
+    """Runs of items that belong to one source statement; other items may stand in between, but not many. Those of the backward pass are runs of their own."""
 
     _GAP = 6
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, int], list[list[int]]] = {}
+        self._backward: set[tuple[str, int]] = set()
 
-    def add(self, statement: Statement, index: int) -> None:
+    def add(self, statement: Statement, index: int, *, backward: bool = False) -> None:
         """To be called with growing indices."""
-        runs = self._runs.setdefault((statement.file, statement.line), [])
-        if runs and index - runs[-1][1] <= self._GAP:
+        key = (statement.file, statement.line)
+        runs = self._runs.setdefault(key, [])
+        if runs and index - runs[-1][1] <= self._GAP and backward == (key in self._backward):
             runs[-1][1] = index
         else:
             runs.append([index, index])
+        if backward:
+            self._backward.add(key)
 
     def end(self, statement: Statement, index: int) -> int:
         """Last item of the run around `index`; `index` itself if there is none."""

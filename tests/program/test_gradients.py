@@ -27,12 +27,36 @@ def train_step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]
     return jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient, params, gradients), loss
 
 
+def one_statement(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    prediction = jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
+    return jnp.mean((prediction - y) ** 2)
+
+
+def emitted(step: Any, level: int = 0) -> str:
+    params = {"w1": jnp.ones((16, 32)), "b1": jnp.ones(32), "w2": jnp.ones((32, 1))}
+    result = capture(step, (params, jnp.ones((8, 16)), jnp.ones((8, 1))), {})
+    options = CompilerOptions(optimization_level=level)
+    return emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+
+
 @pytest.fixture(scope="module")
 def text() -> str:
-    params = {"w1": jnp.ones((16, 32)), "b1": jnp.ones(32), "w2": jnp.ones((32, 1))}
-    result = capture(train_step, (params, jnp.ones((8, 16)), jnp.ones((8, 1))), {})
-    options = CompilerOptions()
-    return emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+    return emitted(train_step)
+
+
+@pytest.mark.parametrize("level", [0, 2])
+def test_a_statement_of_both_passes_names_the_product_and_its_gradient(level: int) -> None:
+    """The forward pass ends with the value that the statement assigns, though ops of the backward pass follow; the caller names the loss."""
+    text = emitted(step_of_one, level)
+    body = text.partition("def one_statement")[2].partition("\ndef ")[0]
+    assert re.findall(r"^ *prediction = ttnn\.(\w+)", body, re.MULTILINE) == ["matmul"]
+    assert "d_prediction = " in body and "unary_chain = " not in body, body
+    assert re.search(r"loss, .*= one_statement\(", text)
+
+
+def step_of_one(params: Any, x: jax.Array, y: jax.Array) -> Any:
+    loss, gradients = jax.value_and_grad(one_statement)(params, x, y)
+    return jax.tree.map(lambda weight, gradient: weight - 0.1 * gradient, params, gradients), loss
 
 
 @pytest.mark.parametrize("name", ["d_w1", "d_b1", "d_w2", "d_hidden"])
