@@ -2,10 +2,10 @@
 
     python -m tools.zoo.reading [--texts DIR] [NAME[@LEVEL] ...]
 
-One row per model and level. loops: loops, of these and of runs of three or more calls of one function that stand written out. numbers: variables that end
-in a number or begin with an ordinal which the source does not have. ops: variables called after an op. results: calls with several results whose names
-are those that the function returns, or those that the source assigns. longer: lines beside those of level 0. Models are small in width; flags, caches and depths are the library's defaults,
-but at most four layers.
+One row per model and level. loops: loops, of these and of runs of three or more calls of one function that stand written out. numbers: variables and
+parameters that end in a number or begin with an ordinal which the source does not have, and functions and constants that are counted. ops: variables
+called after an op. results: calls with several results whose names are those that the function returns, or those that the source assigns. longer: lines
+beside those of level 0. Models are small in width; flags, caches and depths are the library's defaults, but at most four layers.
 """
 
 from __future__ import annotations
@@ -74,7 +74,13 @@ MODELS: dict[str, Callable[[], Built]] = {
     "bert_states": _transformer("BertModel", {**_TEXT, "output_hidden_states": True, "output_attentions": True, "attn_implementation": "eager"}),
     "t5": _transformer("T5ForConditionalGeneration", _T5, decoder=True),
     "vit": _transformer("ViTModel", _VIT, image=64),
-    **{name: _zoo(name) for name in ("lstm", "gru_bf16", "kv_cache_step", "resnet", "jax_sgd_step")},
+    **{
+        name: _zoo(name)
+        for name in (
+            "lstm bilstm gru_bf16 kv_cache_step resnet convnext unet detr whisper mixtral swin nnx_gpt_bf16 nnx_vit linen_moe jax_sgd_step "
+            "torch_transformer_training_step jax_transformer_training_step"
+        ).split()
+    },
 }
 
 
@@ -145,11 +151,15 @@ def _loops(program: model.Program) -> tuple[int, int]:
 
 
 def _numbered(program: model.Program, known: set[str]) -> list[str]:
-    found = []
+    """Of variables and parameters, functions and constants."""
+    found = [constant.name for constant in program.constants if _NUMBERED.search(constant.name)]
     for function in program.functions:
-        for name in sorted({name for one in model.statements(function.body) for name in bound_by(one)} - known):
-            if _NUMBERED.search(name) or name.partition("_")[0] in ORDINALS:
-                found.append(f"{function.name}: {name}")
+        made = {parameter.name for parameter in function.parameters} | {name for one in model.statements(function.body) for name in bound_by(one)}
+        found += [f"{function.name}: {name}" for name in sorted(made - known) if _NUMBERED.search(name) or name.partition("_")[0] in ORDINALS]
+        if _NUMBERED.search(function.name) and _NUMBERED.sub("", function.name) in {
+            other.name for other in program.functions
+        }:  # `lstm_cell_2` beside `lstm_cell`; `layer_2` is a place
+            found.append(f"{function.name}()")
     return found
 
 
