@@ -187,7 +187,7 @@ IN_PLACE = named("ttnn", "writes_position", "writes_rows") | {"ttnn.assign"}
 NOTE = "alchemist.note"
 """String attribute on any TTNN op: a remark for the emitted comment ("bfloat16: ttnn.embedding refuses float32")."""
 
-RESHARD = "reshard: "
+RESHARD = "moved: "
 """Beginning of the remark of a move that the optimizer put in."""
 
 LIFTED_NAME = "alchemist.lifted_name"

@@ -101,7 +101,8 @@ class Naming(ParameterNames):
                 # for the finished value if g says what its result is.
                 if intermediate in own[0].reads or only_shaped:
                     first.append(intermediate)
-                intermediate = f"d_{intermediate}" if backward and intermediate else intermediate
+                if backward and isinstance(item, Node):  # a factor of the derivative is no gradient of the target
+                    intermediate = f"d_{intermediate}" if intermediate and any(map(is_gradient, item.inputs())) else ""
         module, others = self._attribute_names(item)
         customary = _CUSTOMARY.get(item.spec.target, ()) if isinstance(item, Node) else ()
         for slot, value in enumerate(writes(item)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -118,7 +119,8 @@ class ParameterNames:
             known = [hint.name] if hint.name in forward or hint.name in used else []
             source = [without_number(hint.name, definition.paths), hint.name] if hint.of_source else []
             likely = [] if unnamed else read
-            wanted.append((first, [*known, *source, *likely, hint.name, exact, "tensor"]))
+            plainly = [] if hint.of_source else [re.sub(r"_[23]$", "", hint.name)]  # the caller's number tells nothing apart here
+            wanted.append((first, [*known, *source, *likely, *plainly, hint.name, exact, "tensor"]))
         for read_names, members in together.items():
             # As many as parameters: used in the order in which the statement reads them. The bias of a step, which stands last, may be none.
             if len(read_names) == len(members) > 1 or (definition.is_step and len(read_names) > len(members) > 1):

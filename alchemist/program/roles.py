@@ -91,7 +91,7 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
         for value in inputs:
             if (part := f"{names.get(id(value), value.key).rpartition('_')[2]}_part") in ROLES:
                 return part
-        if inputs[0] is inputs[1] and _is_centered(inputs[0]):
+        if inputs[0] is inputs[1]:
             return "squared"
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
             return "normalized"

@@ -117,7 +117,7 @@ class Body(Naming):
                 note = item.note or explanation(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
-                    statement = replace(statement, note=RESHARD + (statement.note.rpartition("] ")[2] or note.removeprefix(RESHARD)))
+                    statement = replace(statement, note=RESHARD + (statement.note.partition("] ")[2] or note.removeprefix(RESHARD)))
                 elif note:
                     out.append(model.Comment(note))
                 out += self._with_kept(item, statement)
