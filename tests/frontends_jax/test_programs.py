@@ -54,6 +54,8 @@ LOOK_UPS: list[Case] = [
     ("two indices apart", lambda t, i, j: t[i, :, j], (T, jnp.array([0, 1]), jnp.array([3, 1]))),
     ("integers", lambda t, i: t[i], (jnp.arange(300, 320), I)),
     ("integer rows", lambda t, i: t[i], (jnp.arange(300, 320).reshape(5, 4), I)),
+    ("one column of a long table", lambda t, i: (t[i, 0], t[i, 2]), (jnp.arange(600000).reshape(200000, 3), jnp.array([150000, 7]))),
+    ("a column that is not there", lambda t, i: (t[i, 7], t.at[i, 7].get(mode="clip")), (X, jnp.array([0, 2]))),
     ("windows per row", lambda t, i: jax.vmap(lambda a, j: lax.dynamic_slice_in_dim(a, j, 2, 0))(t, i), (T, jnp.array([1, 3]))),
     ("window on two axes", lambda t, i: lax.dynamic_slice(t, (i, i, 0), (1, 2, 6)), (T, jnp.int32(1))),
     ("window beyond the end", lambda x, i: lax.dynamic_slice(x, (i,), (4,)), (V, jnp.int32(7))),

@@ -221,12 +221,17 @@ def _line(c: Converter, size: int, dim: int, shape: Shape, of: str) -> Val:
     return c.e.const(np.arange(size).reshape(form), shape, of)
 
 
-def _index_parts(c: Converter, indices: Val, vector_dim: int, count: int) -> tuple[list[Val], Shape]:
-    """One index array per mapped axis, and their common (batch) shape."""
+def _index_parts(c: Converter, op: Operation, indices: Val, vector_dim: int, count: int) -> tuple[list[Val], Shape]:
+    """One index array per mapped axis, and their common (batch) shape. Arrays that were joined for the op are taken as they are."""
     if vector_dim == len(indices.shape):
         return [indices] * count, indices.shape
     batch = (*indices.shape[:vector_dim], *indices.shape[vector_dim + 1 :])
-    return [c.e.reshape(cut_val(c, indices, vector_dim, k, k + 1), batch) for k in range(count)], batch
+    joined = defining(op.operands[1], "stablehlo.concatenate")
+    single = joined is not None and prop(joined, "dimension") == vector_dim and len(joined.operands) == count
+    parts = [c.known(part) for part in joined.operands] if joined is not None and single else []
+    return [
+        c.e.reshape(cut_val(c, indices, vector_dim, k, k + 1) if k >= len(parts) or (part := parts[k]) is None else part, batch) for k in range(count)
+    ], batch
 
 
 def _has_fill(op: Operation) -> bool:
@@ -255,7 +260,7 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         along = _gather_along(c, x, indices, d, sizes, shape)
         if along is not None:
             return along
-    parts, batch_shape = _index_parts(c, indices, vector_dim, len(start_map))
+    parts, batch_shape = _index_parts(c, op, indices, vector_dim, len(start_map))
     # single rows of computed places are not moved: they have to be in range, as in the device's look-ups, unless the model says what stands for others
     moved = _has_fill(op)
     moved_axes = [i for i, part in zip(start_map, parts, strict=True) if moved or part.const is not None or sizes[i] > 1]
@@ -266,12 +271,10 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
     mapped: list[tuple[int, Val]] = []
     for axis, index in zip(start_map, parts, strict=True):
         value = index.scalar()
-        if value is not None and axis not in collapsed:
+        if value is not None:
             begin = min(max(int(value), 0), x.shape[axis] - sizes[axis])
             x = cut_val(c, x, axis, begin, begin + sizes[axis])
-        elif sizes[axis] == x.shape[axis] and axis not in collapsed:
-            continue
-        else:
+        elif sizes[axis] != x.shape[axis] or axis in collapsed:
             mapped.append((axis, index))
     for axis, size in enumerate(sizes):
         if size != x.shape[axis] and axis not in [a for a, _ in mapped]:
@@ -474,7 +477,7 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     window_dims = d.get("update_window_dims", ())
     windows = list(window_dims)
     sizes = tuple(1 if i in inserted else update.shape[windows.pop(0)] for i in range(len(x.shape)))
-    parts, batch = _index_parts(c, indices, d.get("index_vector_dim", 0), len(mapped))
+    parts, batch = _index_parts(c, op, indices, d.get("index_vector_dim", 0), len(mapped))
     # the update as [*batch, one dimension per axis of the operand]
     moved = c.e.permute(update, [*(i for i in range(len(update.shape)) if i not in window_dims), *window_dims])
     moved = c.e.reshape(moved, (*batch, *sizes))

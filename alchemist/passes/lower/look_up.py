@@ -13,6 +13,8 @@ from alchemist.optimizer.movement import gather_is_faster_than_parts
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+LONGEST_ROW = 1 << 17
+"""Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
 
 
@@ -72,10 +74,12 @@ def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAVal
     """Rows of a row-major table of any 32-bit type: `ttnn.gather` copies elements as they are, each at an index of its own."""
     rows, (count, width) = c.get(table, ROW_MAJOR, dtype), shape(table)[-2:]
     where, total = c.get(ids, ROW_MAJOR, "u32"), math.prod(shape(ids))
-    if width == 1:
+    if width == 1 and count <= LONGEST_ROW:
         found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1})
     else:
-        spread = c.emit("repeat", [c.reshape(where, (total, 1))], {"repeat_dims": (1, width)})
+        spread = c.reshape(where, (total, 1))
+        if width > 1:
+            spread = c.emit("repeat", [spread], {"repeat_dims": (1, width)})
         found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0})
     return c.reshape(found, (*shape(ids), width))
 
