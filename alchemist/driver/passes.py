@@ -191,7 +191,7 @@ DONE_ELSEWHERE = {
 }
 """Passes of the real driver whose work another step does here."""
 _NO_METAL = re.compile(r"(ttir|ttnn|d2m)-to-ttmetal|ttmetal|ttkernel|^d2m")
-_FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "fuse-split-heads", "fuse-concat-heads", "fuse-activation")
+_FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "project-heads", "fuse-concat-heads", "fuse-activation")
 _BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower, takes_kinds=True)
 _STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)
 # The names of the real driver; passes and pipelines of ours go by their own names.
@@ -213,6 +213,7 @@ NAMES: dict[str, Named] = {
     "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", transform=_mark_forward),
     "canonicalize": Named("identities, constants, views (fold)", ("fold",)),
     "tt-populate-argument-types": Named("says which arguments are inputs, parameters, constants", transform=_same, takes_kinds=True),
+    "fuse-split-heads": Named("project-heads, by its former name", ("project-heads",)),
     "cse": Named("merges equal ops (fold)", ("fold",)),
     "inline": Named("inlines private functions (inline-calls)", ("inline-calls",)),
     "remove-dead-values": Named("pure ops without uses (sweep)", ("sweep",)),

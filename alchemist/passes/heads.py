@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.ir import access
@@ -44,13 +44,13 @@ class _Head:
     """A value [B, H, S, D] whose heads are columns of a projection: side by side, or each beside the others' of its head.
 
     rows: [B, S, K], what is projected. row_views: the ops that put it in that order. columns: of the projection's weight. views: the ops between
-    projection and heads.
+    projection and heads. Without a projection by a fixed weight, rows are those of the value that the columns are of.
     """
 
     value: SSAValue
     rows: View
     row_views: list[Operation]
-    projection: Operation
+    projection: Operation | None
     columns: _Columns
     views: list[Operation]
 
@@ -66,12 +66,16 @@ class _Head:
     def key(self) -> tuple[object, ...]:
         """Equal for heads that one projection can give."""
         _, _, s, d = shape(self.value)
-        return self.rows, s, d, element_type(self.value), access.attr(self.projection, "transpose_b")
+        turned = None if self.projection is None else access.attr(self.projection, "transpose_b")
+        return self.rows, s, d, element_type(self.value), turned
 
 
 @register("project-heads", fusing=True)
 class ProjectHeads(Pass):
-    """Query, key and value heads of one tensor come of one projection: joined weights, a zero bias where one has none, rows in batch order."""
+    """Query, key and value heads of one tensor come of one projection: joined weights, a zero bias where one has none, rows in batch order.
+
+    Heads of columns side by side of any other value are split by one op, too.
+    """
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
@@ -80,8 +84,8 @@ class ProjectHeads(Pass):
             made: dict[tuple[object, ...], list[_Head]] = {}
             decodes = any(op.name == "ttir.scaled_dot_product_attention_decode" for op in func.body.block.ops)
             for op in list(func.body.block.ops):
-                head = _head(op, decodes)
-                if head is not None and all(_is_fixed(value, fixed) for value in head.projection.operands[1:]):
+                head = _head(op, decodes, fixed)
+                if head is not None:
                     made.setdefault(head.key, []).append(head)
             for heads in made.values():
                 roles = _roles(heads)
@@ -109,8 +113,8 @@ def _is_token(op: Operation) -> bool:
     return op.name == "ttir.reshape" and after == (1, *before[:2], before[3])
 
 
-def _head(op: Operation, decodes: bool) -> _Head | None:
-    """decodes: heads of a single token are wanted too, which the library splits in decoding only."""
+def _head(op: Operation, decodes: bool, fixed: dict[SSAValue, bool]) -> _Head | None:
+    """decodes: heads of a single token are wanted too, which the library splits in decoding only. fixed: values that are known to be, or not."""
     if not has_trait(op, "view") or len(shape(op.results[0])) != 4:
         return None
     value = op.results[0]
@@ -120,9 +124,13 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
     if moves_on and not (one and any(_is_token(user) for user in users)):
         return None
     view, ops = view_of(value)
-    dot = defining(view.root, "ttir.linear", "ttir.matmul")
-    if dot is None or ACTIVATION in dot.attributes or access.attr(dot, "transpose_a") or len(shape(dot.operands[1])) != 2 or len(shape(view.root)) < 2:
+    if len(shape(view.root)) < 2:
         return None
+    dot = defining(view.root, "ttir.linear", "ttir.matmul")
+    if dot is not None and (ACTIVATION in dot.attributes or access.attr(dot, "transpose_a") or len(shape(dot.operands[1])) != 2):
+        dot = None
+    if dot is not None and not all(_is_fixed(value, fixed) for value in dot.operands[1:]):
+        dot = None
     _, h, _, d = shape(value)
     width = shape(view.root)[-1]
     if d % TILE_EDGE or (one and not decodes):
@@ -136,6 +144,8 @@ def _head(op: Operation, decodes: bool) -> _Head | None:
     if any(stride % width for _, stride in (*batches, *steps)):
         return None
     by_row = View(view.root, tuple(tuple((size, stride // width) for size, stride in axis) for axis in (batches, steps)))
+    if dot is None:
+        return _Head(value, by_row, [], None, columns, ops)
     source, row_views = view_of(dot.operands[0])
     rows = _rows(by_row, source)
     return None if rows is None else _Head(value, rows, row_views, dot, columns, ops)
@@ -170,8 +180,33 @@ def _asked(head: _Head) -> int:
 
 
 def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
-    first = min((head.projection for head in heads), key=position.__getitem__)
-    dots = sorted(dict.fromkeys(head.projection for head in heads), key=position.__getitem__)
+    dots = sorted(dict.fromkeys(head.projection for head in heads if head.projection is not None), key=position.__getitem__)
+    whole = _joined(heads, dots, position) if dots else _whole(heads)
+    if whole is None:
+        return
+    views = sorted(dict.fromkeys(op for head in heads for op in head.views), key=position.__getitem__)
+    b = Builder.before(dots[0] if dots else views[0])
+    attributes: dict[str, object] = {"num_heads": heads[0].heads, "transpose_key": False}
+    if heads[1].heads != heads[0].heads:
+        attributes["num_kv_heads"] = heads[1].heads
+    made = b.make("ttir.split_query_key_value_and_split_heads", [whole], attributes, [head.value.type for head in heads])
+    add_sources(made, *views)
+    for head, result in zip(heads, made.results, strict=True):
+        head.value.replace_all_uses_with(result)
+
+
+def _whole(heads: list[_Head]) -> SSAValue | None:
+    """[B, S, W] whose columns are those of query, key and value of an attention, side by side; None for any other."""
+    rows, (batch, _, steps, _) = heads[0].rows, shape(heads[0].value)
+    ends = list(accumulate(head.columns.width for head in heads))
+    starts = [head.columns.start for head in heads if head.columns.count == 1]
+    is_whole = starts == [0, *ends[:-1]] and shape(rows.root) == (batch, steps, ends[-1]) and rows.axes == (joined([(batch, steps)]), joined([(steps, 1)]))
+    return rows.root if is_whole and [_asked(head) for head in heads] == [0, 1, 2] else None
+
+
+def _joined(heads: list[_Head], dots: list[Operation], position: dict[Operation, int]) -> SSAValue:
+    """The projection by the joined weights. dots: the projections, in order."""
+    first = dots[0]
     for dot in dots:
         for value in dot.operands[1:]:
             _make_before(value, first, position)
@@ -180,8 +215,9 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
     rows = heads[0].rows.emit(b)
     b.source = _sources(dots)
     transposed = bool(access.attr(first, "transpose_b"))
-    weight = _columns(b, [(head.projection.operands[1], head.columns) for head in heads], 0 if transposed else 1)
-    biases = [_bias(head.projection) for head in heads]
+    parts = [(head.projection, head.columns) for head in heads if head.projection is not None]
+    weight = _columns(b, [(dot.operands[1], columns) for dot, columns in parts], 0 if transposed else 1)
+    biases = [_bias(dot) for dot, _ in parts]
     operands = [rows, weight]
     if any(bias is not None for bias in biases):
         of = element_type(next(bias for bias in biases if bias is not None))
@@ -191,15 +227,7 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
         ]
         operands.append(_columns(b, pieces, 0))
     name = "ttir.linear" if len(operands) == 3 else "ttir.matmul"
-    whole = b.value(name, operands, {"transpose_b": transposed}, of=element_type(heads[0].projection.results[0]))
-    attributes: dict[str, object] = {"num_heads": heads[0].heads, "transpose_key": False}
-    if heads[1].heads != heads[0].heads:
-        attributes["num_kv_heads"] = heads[1].heads
-    b.source = None
-    made = b.make("ttir.split_query_key_value_and_split_heads", [whole], attributes, [head.value.type for head in heads])
-    add_sources(made, *sorted(dict.fromkeys(op for head in heads for op in head.views), key=position.__getitem__))
-    for head, result in zip(heads, made.results, strict=True):
-        head.value.replace_all_uses_with(result)
+    return b.value(name, operands, {"transpose_b": transposed}, of=element_type(first.results[0]))
 
 
 def _sources(ops: list[Operation]) -> list[SourceInfo] | None:
@@ -286,127 +314,3 @@ def _concatenate(op: Operation) -> None:
     after = Builder.in_place_of(op)
     placed = View(made.results[0], (*rows, joined([(h * d, 1)])))
     replace(op, [placed.emit(after)])
-
-
-@dataclass(slots=True)
-class Head:
-    """One of query, key, value: the permuted value and the ops that made it of `source`."""
-
-    result: SSAValue
-    source: SSAValue
-    ops: list[Operation]
-    heads: int
-    size: int
-
-
-def _split_head(value: SSAValue) -> Head | None:
-    """value = permute(reshape(x, [B, S, H, D]), [0, 2, 1, 3])"""
-    turned = defining(value, "ttir.permute")
-    if turned is None or tuple(access.attr(turned, "permutation")) != (0, 2, 1, 3) or not single_use(turned.operands[0]):
-        return None
-    split = defining(turned.operands[0], "ttir.reshape")
-    if split is None or not single_use(split.operands[0]):
-        return None
-    b, s, h, d = shape(split.results[0])
-    if d % TILE_EDGE or shape(split.operands[0]) != (b, s, h * d):
-        return None
-    return Head(value, split.operands[0], [split, turned], h, d)
-
-
-def _attention_operands(op: Operation) -> list[Head] | None:
-    if op.name == "ttir.scaled_dot_product_attention":
-        heads = [_split_head(value) for value in op.operands[:3]]
-        if all(head is not None for head in heads):
-            found = [head for head in heads if head is not None]
-            same = {head.size for head in found}
-            return found if len(same) == 1 and found[1].heads == found[2].heads else None
-    return None
-
-
-def _slices_of_one(heads: list[Head]) -> tuple[SSAValue, list[Operation]] | None:
-    """The value whose consecutive thirds query, key and value are."""
-    slices = [defining(head.source, "ttir.slice_static") for head in heads]
-    found = [cut for cut in slices if cut is not None]
-    if len(found) != 3 or len({id(cut.operands[0]) for cut in found}) != 1:
-        return None
-    whole = found[0].operands[0]
-    if len(shape(whole)) != 3:
-        return None
-    at = 0
-    for head, cut in zip(heads, found, strict=True):
-        begins, ends = list(access.attr(cut, "begins")), list(access.attr(cut, "ends"))
-        if begins != [0, 0, at] or ends[2] != at + head.heads * head.size or any(s != 1 for s in access.attr(cut, "step")):
-            return None
-        if ends[:2] != list(shape(whole)[:2]):
-            return None
-        at = ends[2]
-    return (whole, list(found)) if at == shape(whole)[2] else None
-
-
-def _one_projection(heads: list[Head]) -> tuple[SSAValue, list[Operation]] | None:
-    """Three linears of one input become a linear with joined weights; returns its result and the replaced linears."""
-    dots = [defining(head.source, "ttir.linear", "ttir.matmul") for head in heads]
-    found = [dot for dot in dots if dot is not None]
-    if len(found) != 3 or len({id(dot.operands[0]) for dot in found}) != 1 or len(shape(found[0].operands[0])) != 3:
-        return None
-    flags = {(dot.name, access.attr(dot, "transpose_a"), access.attr(dot, "transpose_b"), len(dot.operands)) for dot in found}
-    if len(flags) != 1 or next(iter(flags))[1] or any("alchemist.activation" in dot.attributes for dot in found):
-        return None
-    weights = [dot.operands[1] for dot in found]
-    biases = [operand(dot, "bias") if dot.name == "ttir.linear" else None for dot in found]
-    if any(not isinstance(value, BlockArgument) for value in [*weights, *(bias for bias in biases if bias is not None)]):
-        return None
-    transposed = next(iter(flags))[2]
-    last = max(found, key=_position)
-    b = Builder.before(last)
-    b.source = [info for dot in sorted(found, key=_position) for info in sources_of(dot)] or None
-    dim = 0 if transposed else 1
-    joined = concatenated(b, weights, dim)
-    operands = [found[0].operands[0], joined]
-    if biases[0] is not None:
-        operands.append(concatenated(b, [bias for bias in biases if bias is not None], 0))
-    return b.value(found[0].name, operands, {"transpose_b": transposed}, of=element_type(found[0].results[0])), []
-
-
-_ORDER: dict[Operation, int] = {}
-
-
-def _position(op: Operation) -> int:
-    return _ORDER[op]
-
-
-def _split(func: FuncOp, op: Operation, heads: list[Head]) -> None:
-    sliced = _slices_of_one(heads)
-    whole = sliced or _one_projection(heads)
-    if whole is None:
-        return
-    value, extra = whole
-    last = max((head.ops[1] for head in heads), key=_position)
-    owner = value.owner
-    first = min((head.ops[0] for head in heads), key=_position)
-    anchor = first if sliced is not None and isinstance(owner, Operation) else last
-    b = Builder.before(anchor)
-    attributes = {"num_heads": heads[0].heads, "transpose_key": False}
-    if heads[1].heads != heads[0].heads:
-        attributes["num_kv_heads"] = heads[1].heads
-    made = b.make("ttir.split_query_key_value_and_split_heads", [value], attributes, [head.result.type for head in heads])
-    add_sources(made, *extra, *sorted((member for head in heads for member in head.ops), key=_position))
-    for head, result in zip(heads, made.results, strict=True):
-        head.result.replace_all_uses_with(result)
-    del func, op
-
-
-@register("fuse-split-heads", fusing=True)
-class FuseSplitHeads(Pass):
-    """Query, key and value of one projection are split into heads by one op; three projections are joined first."""
-
-    def run(self, module: ModuleOp) -> None:
-        for func in functions(module):
-            _ORDER.clear()
-            _ORDER.update((op, index) for index, op in enumerate(func.body.block.ops))
-            for op in list(func.body.block.ops):
-                heads = _attention_operands(op)
-                if heads is not None and len({id(head.result) for head in heads}) == 3:
-                    _split(func, op, heads)
-            _ORDER.clear()
-            erase_dead(func)

@@ -52,7 +52,6 @@ TTIR_PIPELINE = (
     "decode-attention",
     "fold-attention-scale",
     "project-heads",
-    "fuse-split-heads",
     "scale-queries",
     "fuse-concat-heads",
     "undo-rows",

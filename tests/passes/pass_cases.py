@@ -331,9 +331,9 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         ["conv2d"],
     ),
     "split heads": (
-        "fuse-split-heads",
+        "project-heads",
         build(attention, HIDDEN, SQUARE, SQUARE, SQUARE),
-        ["concat", "linear", "split_query_key_value_and_split_heads", "scaled_dot_product_attention"],
+        ["concat", "matmul", "split_query_key_value_and_split_heads", "scaled_dot_product_attention"],
     ),
     "concat heads": (
         "fuse-concat-heads",
@@ -488,7 +488,7 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
         ),
     ),
     "weights that are computed": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, *ws: attention(g, x, *(g("exp", w) for w in ws)), HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
     "batched dims in the middle": (

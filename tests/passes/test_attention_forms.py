@@ -167,9 +167,7 @@ def test_rows_in_another_order_keep_their_own_sources() -> None:
 NEAR: dict[str, ModuleOp] = {
     "heads of 16": build(lambda g, *x: in_timm(g, *x, size=16), BATCH_FIRST, PACKED),
     "heads beside columns of something else": build(lambda g, *x: in_timm(g, *x, interleaved=True, spare=WIDTH), BATCH_FIRST, ((4 * WIDTH, WIDTH), F, "parameter")),
-    "a function behind the projection": build(lambda g, *x: in_timm(g, *x, activated=True), BATCH_FIRST, PACKED),
     "a key of something else": build(lambda g, x, y, *w: separate(g, x, *w, other=y), BATCH_FIRST, BATCH_FIRST, WEIGHT, WEIGHT, WEIGHT, BIAS, BIAS),
-    "computed weights": build(lambda g, x, w: in_timm(g, x, g("exp", w)), BATCH_FIRST, PACKED),
     "some of the rows": build(
         lambda g, x, w: attend(
             g,
@@ -263,3 +261,21 @@ def test_heads_that_are_repeated_for_groups_come_of_one_projection() -> None:
     assert names(lowered.module).count(SPLIT) == 1
     have = run_ttnn(lowered.module, [*(np.asarray(argument.value()) for argument in captured.arguments), *lowered.constants.values()])[0]
     np.testing.assert_allclose(have, model(x).detach().numpy(), rtol=1e-3, atol=1e-3)
+
+
+NO_FIXED_PROJECTION: dict[str, ModuleOp] = {
+    "a function behind the projection": build(lambda g, *x: in_timm(g, *x, activated=True), BATCH_FIRST, PACKED),
+    "computed weights": build(lambda g, x, w: in_timm(g, x, g("exp", w)), BATCH_FIRST, PACKED),
+}
+
+
+@pytest.mark.parametrize("case", NO_FIXED_PROJECTION)
+def test_heads_side_by_side_in_any_value_are_split_by_one_op(case: str) -> None:
+    module = NO_FIXED_PROJECTION[case].clone()
+    run_pipeline(module, "fold")
+    before = [op.name for op in module.walk()]
+    run_pipeline(module, "project-heads")
+    after = [op.name for op in module.walk()]
+    assert after.count("ttir.split_query_key_value_and_split_heads") == 1
+    assert "ttir.permute" not in after
+    assert before.count("ttir.matmul") == after.count("ttir.matmul")

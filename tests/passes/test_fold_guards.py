@@ -104,7 +104,7 @@ STAYS: dict[str, tuple[str, ModuleOp]] = {
 }
 CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
     "heads from slices of one projection": (
-        "fuse-split-heads",
+        "project-heads",
         build(three_slices, TALL),
         ["split_query_key_value_and_split_heads", "scaled_dot_product_attention"],
     ),

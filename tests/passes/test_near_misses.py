@@ -255,33 +255,33 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
             ((2, 2, 32, 32), F, "input"),
         ),
     ),
-    # fuse-split-heads
+    # project-heads
     "split heads: small ones": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, *w: three_linears(g, x, *w, heads=4, size=16), HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
     "split heads: of two inputs": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, y, *w: three_linears(g, x, *w, inputs=y), HIDDEN, HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
     "split heads: one weight turned": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, *w: three_linears(g, x, *w, flags=(True, True, False)), HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
     "split heads: an op between": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, *w: three_linears(g, x, *w, activated=True), HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
-    "split heads: slices out of order": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, cuts=((64, 128), (0, 64), (128, 192))), TALL)),
-    "split heads: a slice is left over": ("fuse-split-heads", build(three_slices, WIDE)),
-    "split heads: slices overlap": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, cuts=((0, 64), (32, 96), (128, 192))), TALL)),
+    "split heads: slices out of order": ("project-heads", build(lambda g, x: three_slices(g, x, cuts=((64, 128), (0, 64), (128, 192))), TALL)),
+    "split heads: a slice is left over": ("project-heads", build(three_slices, WIDE)),
+    "split heads: slices overlap": ("project-heads", build(lambda g, x: three_slices(g, x, cuts=((0, 64), (32, 96), (128, 192))), TALL)),
     "split heads: every second value": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x: three_slices(g, x, cuts=((0, 128), (128, 256), (256, 384)), step=2), ((2, 32, 384), F, "input")),
     ),
-    "split heads: some rows": ("fuse-split-heads", build(three_slices, ((2, 40, 192), F, "input"))),
-    "split heads: later rows": ("fuse-split-heads", build(lambda g, x: three_slices(g, x, begin=8), ((2, 40, 192), F, "input"))),
-    "split heads: slices of two values": ("fuse-split-heads", build(lambda g, x, y: three_slices(g, x, other=y), TALL, TALL)),
+    "split heads: some rows": ("project-heads", build(three_slices, ((2, 40, 192), F, "input"))),
+    "split heads: later rows": ("project-heads", build(lambda g, x: three_slices(g, x, begin=8), ((2, 40, 192), F, "input"))),
+    "split heads: slices of two values": ("project-heads", build(lambda g, x, y: three_slices(g, x, other=y), TALL, TALL)),
     # fuse-attention
     "attention: softmax over another dim": ("fuse-attention", build(lambda g, *x: attention_of(g, *x, dimension=2), HEADS, HEADS, HEADS)),
     "attention: turned chances": ("fuse-attention", build(lambda g, *x: attention_of(g, *x, last={"transpose_a": True}), HEADS, HEADS, HEADS)),
@@ -379,34 +379,18 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
         build(lambda g, x, w: between_views(g, x, w, rows=(8, 64), made=(2, 8, 32), out=(2, 2, 4, 32)), X, ((2, 32, 64), F, "parameter")),
     ),
     "split heads: another order": (
-        "fuse-split-heads",
+        "project-heads",
         build(lambda g, x, *w: three_linears(g, x, *w, order=(0, 2, 3, 1)), HIDDEN, SQUARE, SQUARE, SQUARE),
     ),
-    "split heads: the view is returned too": (
-        "fuse-split-heads",
-        build(lambda g, x, *w: (lambda kept: (three_linears(g, x, *w, keep=True, given=kept), *kept))([]), HIDDEN, SQUARE, SQUARE, SQUARE),
-    ),
     "split heads: no view": (
-        "fuse-split-heads",
+        "project-heads",
         build(
             lambda g, *x: g("scaled_dot_product_attention", *(g("permute", v, out=(2, 2, 32, 32), permutation=[0, 2, 1, 3]) for v in x), is_causal=False),
             *([((2, 32, 2, 32), F, "input")] * 3),
         ),
     ),
-    "split heads: views of matrices": (
-        "fuse-split-heads",
-        build(
-            lambda g, x, *weights: g(
-                "scaled_dot_product_attention", *(heads_of(g, g("matmul", x, w, out=(64, 64), transpose_b=True)) for w in weights), is_causal=False
-            ),
-            ((64, 64), F, "input"),
-            SQUARE,
-            SQUARE,
-            SQUARE,
-        ),
-    ),
     "split heads: keys that are the values": (
-        "fuse-split-heads",
+        "project-heads",
         build(
             lambda g, x, a, b: (lambda q, k: g("scaled_dot_product_attention", q, k, k, is_causal=False))(
                 *(heads_of(g, g("matmul", x, w, out=(2, 32, 64), transpose_b=True)) for w in (a, b))
@@ -417,7 +401,7 @@ NEAR: dict[str, tuple[str, ModuleOp]] = {
         ),
     ),
     "split heads: behind an activation": (
-        "fuse-split-heads",
+        "project-heads",
         build(
             lambda g, x, *weights: g(
                 "scaled_dot_product_attention",

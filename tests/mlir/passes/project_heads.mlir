@@ -1,9 +1,9 @@
-// RUN: alchemist opt %s --fuse-split-heads | filecheck %s
+// RUN: alchemist opt %s --project-heads | filecheck %s
 
 // Three products of one operand whose results are split into heads are one product and one split.
 // CHECK-LABEL: func.func @forward
 // CHECK-NEXT: %0 = "ttir.concat"(%arg1, %arg2, %arg3){{.*}}dim = 0 : si32{{.*}}-> tensor<192x64xf32>
-// CHECK-NEXT: %1 = "ttir.linear"(%arg0, %0){{.*}}transpose_b = true{{.*}}-> tensor<2x32x192xf32>
+// CHECK-NEXT: %1 = "ttir.matmul"(%arg0, %0){{.*}}transpose_b = true{{.*}}-> tensor<2x32x192xf32>
 // CHECK-NEXT: %2:3 = "ttir.split_query_key_value_and_split_heads"(%1){{.*}}num_heads = 2 : ui32{{.*}}-> (tensor<2x2x32x32xf32>
 // CHECK-NEXT: %3 = "ttir.scaled_dot_product_attention"(%2#0, %2#1, %2#2){{.*}}is_causal = false{{.*}}-> tensor<2x2x32x32xf32>
 // CHECK-NEXT: return %3
