@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import io
 import re
@@ -14,6 +15,8 @@ HARDWARE = ROOT / "tests" / "data" / "hardware"
 """Folder of the *.train.csv[.gz] tables."""
 ARCH = ROOT / "ttnn_shim" / "arch"
 """Folder of constants.csv and sfpu.csv."""
+LEFT_OUT = Path(__file__).with_name("left_out_sources.csv")
+"""Sources whose rows judge: nothing is fitted to them and nobody looks at them while equations are chosen."""
 Rows = Sequence[Mapping[str, str]]
 
 
@@ -30,6 +33,17 @@ def read_rows(data: Path, table: str) -> list[dict[str, str]]:
     if path is None:
         raise FileNotFoundError(f"{data}: no {table}.train.csv[.gz]")
     return read_table(path)
+
+
+def is_left_out(row: Mapping[str, str], table: str) -> bool:
+    """Whether the row's source is on the list of `left_out_sources.csv` (its text begins as the listed one does)."""
+    return any(listed["table"] == table and row[listed["column"]].startswith(listed["source"]) for listed in left_out_sources())
+
+
+@functools.cache
+def left_out_sources() -> tuple[dict[str, str], ...]:
+    """The list: table, column that names the source, source, chip."""
+    return tuple(read_table(LEFT_OUT))
 
 
 def rating_of(row: Mapping[str, str]) -> str:
