@@ -145,7 +145,7 @@ calibrate: setup
 	$(BIN)/python -m tools.calibration.calibrate --write --write-folds build/folds.json --predictions build/out_of_fold.csv
 	$(MAKE) setup
 	$(BIN)/python -m tools.calibration.calibrate --keep --folds build/folds.json --docs docs/lab/accuracy.md
-	$(BIN)/python -m tools.calibration.error_bands --predictions build/out_of_fold.csv
+	$(BIN)/python -m tools.calibration.error_bands
 
 # The table of signatures from the facts in tests/data; needed when a fact or make_signatures.py changed.
 arguments: $(BIN)/python

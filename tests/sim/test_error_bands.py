@@ -1,10 +1,8 @@
-"""The table of error bands, made of tables with known errors."""
+"""The table of error bands, made of rows with known errors."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import math
 from pathlib import Path
 
@@ -12,55 +10,29 @@ import numpy as np
 import pytest
 
 from tools.calibration import error_bands as make_error_bands
+from tools.calibration.unseen import Priced
 
 
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    path.write_bytes(gzip.compress(text.getvalue().encode()) if path.suffix == ".gz" else text.getvalue().encode())
+def rows(op: str, chip: str, ratios: list[float], left_out: bool = True) -> list[Priced]:
+    return [Priced("ops3", op, chip, left_out, 100.0, 100 * ratio, None) for ratio in ratios]
 
 
 def test_table_of_bands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows are drawn towards the others; one row of a sweep in 200 counts; a published call counts for its longest program."""
+    """Four of five unseen rows lie within the band; few or none: the band of the worst quarter; seen rows count for nothing."""
     wh, bh = "wormhole_b0", "blackhole"
-    made = {"a": 110.0, "b": 120.0, "c": 90.0, "d": 100.0, "e": 130.0, "f": 200.0, "g": 150.0, "s0": 102.0, "s1": 900.0, "s200": 104.0, "single2": 3300.0}
-    write(tmp_path / "predictions.csv", [{"id": key, "predicted_ns": ns} for key, ns in made.items()])
-    write(tmp_path / "ops.train.csv.gz", [{"id": key, "op": "binary", "arch": wh, "kernel_ns": 100} for key in "abcde"] + [
-        {"id": "f", "op": "softmax", "arch": bh, "kernel_ns": 100}, {"id": "not predicted", "op": "softmax", "arch": bh, "kernel_ns": 1}])  # fmt: skip
-    write(tmp_path / "gemm.train.csv.gz", [{"id": "g", "arch": bh, "kernel_ns": "", "trisc1_avg_ns": 100}])
-    write(tmp_path / "eltwise_exp.train.csv.gz", [{"id": f"s{at}", "arch": wh, "kernel_ns": 100} for at in range(201)])
-    write(tmp_path / "matmul_height_sharded.train.csv.gz", [{"id": "none", "arch": wh, "kernel_ns": 100}])
-    write(tmp_path / "singles.train.csv", [{"id": f"single{at}", "arch": wh, "time_us": 3} for at in range(3)])
-    answers = {
-        "single0": {"reason": "left out"},
-        "single1": {"ns": 3600.0, "programs": ["x 1.0 us", "y 2.6 us"], "ops": [["unary"], ["concat"]]},
-        "single2": {"ns": 1.0, "programs": ["x 2.0 us", "y 1.0 us"], "ops": [["unary"], ["concat"]]},
-    }
-    monkeypatch.setattr(make_error_bands, "requests_of", lambda table, rows: [(table, len(rows))])
-    monkeypatch.setattr(make_error_bands, "ask", lambda requests: answers if requests == [("singles", 3)] else {})
+    ratios = {("binary", wh): [1.1, 1.2, 1 / 0.9, 1.0, 1.3], ("unary", wh): [1.02, 1.04, 1.1, 1.5, 2.0], ("matmul", bh): [1 / 3] * 5}
+    made = [row for (op, chip), some in ratios.items() for row in rows(op, chip, some)]
+    made += rows("softmax", bh, [5.0]) + rows("concat", wh, [9.0], left_out=False) + [Priced("ops", "sort", bh, True, 1.0, None, None)]
+    monkeypatch.setattr(make_error_bands, "all_rows", lambda data: made)
     monkeypatch.setattr(make_error_bands, "TABLE", tmp_path / "bands.csv")
-    assert make_error_bands.main(["--data", str(tmp_path), "--predictions", str(tmp_path / "predictions.csv")]) == 0
+    assert make_error_bands.main(["--data", str(tmp_path)]) == 0
     with open(tmp_path / "bands.csv", newline="") as file:
-        found = [tuple(row.values()) for row in csv.DictReader(file)]
-    ratios = {
-        ("binary", wh): [1.1, 1.2, 1 / 0.9, 1.0, 1.3], ("softmax", bh): [2.0], ("matmul", bh): [1.5],
-        ("unary", wh): [1.02, 1.04, 1.1], ("concat", wh): [1.2],
-    }  # fmt: skip
-    errors = {key: np.log(some) for key, some in ratios.items()}
-    pooled = np.quantile(np.concatenate(list(errors.values())), 0.8)
-    spread = np.quantile([np.quantile(some, 0.8) for some in errors.values()], 0.8)
-
-    def row(op: str, chip: str) -> tuple[str, ...]:
-        some = errors[op, chip]
-        prior = pooled if len(some) >= 5 else spread
-        band = (len(some) * np.quantile(some, 0.8) + 4 * prior) / (len(some) + 4)
-        return op, chip, f"{math.exp(band) - 1:.2f}", str(len(some)), f"{math.exp(np.median(some)) - 1:.2f}"
-
-    unseen = f"{math.exp(spread) - 1:.2f}", "0", f"{math.exp(pooled) - 1:.2f}"
-    assert found == [
-        row("binary", wh), row("concat", wh), row("unary", wh), ("*", wh, *unseen), row("matmul", bh), row("softmax", bh), ("*", bh, *unseen),
-    ]  # fmt: skip
-    exact = make_error_bands.bands_of({("binary", wh): [0.0] * 9})
-    assert [band for _, _, band, _, _ in exact] == [pytest.approx(math.expm1(0.05)), 0.0, 0.0], "no band is narrower than 5 %"
+        found = {(row["op"], row["chip"]): (float(row["band"]), int(row["rows"])) for row in csv.DictReader(file)}
+    own = {key: np.quantile(np.abs(np.log(some)), 0.8) for key, some in ratios.items()}
+    worst = np.quantile(list(own.values()), 0.75)
+    expected = {key: (math.exp(band) - 1, 5) for key, band in own.items()}
+    expected |= {("softmax", bh): (math.exp(worst) - 1, 1)} | {key: (math.exp(worst) - 1, 0) for key in [("concat", wh), ("sort", bh), ("*", wh), ("*", bh)]}
+    assert found == {key: (pytest.approx(band, abs=0.006), count) for key, (band, count) in expected.items()}
+    assert make_error_bands.bands_of(rows("binary", wh, [1.0] * 9))[0][2] == pytest.approx(math.expm1(0.05)), "no band is narrower than 5 %"
+    with pytest.raises(ValueError, match="no row of a left-out source"):
+        make_error_bands.bands_of(rows("binary", wh, [1.0], left_out=False))

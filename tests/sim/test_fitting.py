@@ -168,12 +168,7 @@ def test_sweeps_are_thinned(table: str) -> None:
     assert np.flatnonzero(kept).tolist() == (list(range(30)) if table == "ops" else [0, 12, 24])
 
 
-def test_other_models_and_larger_sizes_are_predicted() -> None:
-    asked = small_problem()
-    by_trace = fit.leave_trace_out(asked, PARAMETERS)
-    assert list(by_trace) == ["t0", "t1", "all"]
-    assert [one.n for one in by_trace.values()] == [8, 8, 16]
-    assert by_trace["all"].median > 1  # a family's start is unknown without its trace
+def test_larger_sizes_are_predicted() -> None:
     asked = small_problem()
     for number, one in enumerate(asked.observations):
         one.op = "few" if number > 12 else "add"
@@ -187,10 +182,6 @@ def test_other_models_and_larger_sizes_are_predicted() -> None:
 
 def test_rows_that_are_predicted_teach_nothing() -> None:
     """What is held back took three times as long as the machine would: whoever learns from it predicts it."""
-    asked = small_problem()
-    late = np.array([one.trace == "t1" for one in asked.observations])
-    asked.truth[late] *= 3
-    assert fit.leave_trace_out(asked, PARAMETERS[2:])["t1"].median > 60
     asked = small_problem()
     large = np.array([one.size > 9 for one in asked.observations])
     asked.truth[large] *= 3

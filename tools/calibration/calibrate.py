@@ -20,7 +20,7 @@ from tools.calibration.accuracy import accuracy_page, other_sections
 from tools.calibration.calls import observed_calls
 from tools.calibration.fit import committed, cross_validate, fit, predict_by_folds, read_folds, write_folds
 from tools.calibration.problem import FAMILIES, NOISE, TABLES, Observation, Parameter, Problem, Vector, mask_of, parameters_of, read_constants, reset
-from tools.calibration.rows import ARCH, HARDWARE, read_rows
+from tools.calibration.rows import ARCH, HARDWARE, is_left_out, read_rows
 from tools.calibration.scores import score
 
 
@@ -29,7 +29,7 @@ def load(data: Path, sim: Simulator, calls: bool = False) -> Problem:
     observations: list[Observation] = []
     archs: dict[str, set[int]] = {family: set() for family in FAMILIES}
     for table in TABLES:
-        rows = read_rows(data, table)
+        rows = [row for row in read_rows(data, table) if not is_left_out(row, table)]
         kind = recognise(list(rows[0]))
         for index, row in enumerate(rows, 1):
             done = configure(row, index, kind)

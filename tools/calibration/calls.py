@@ -11,7 +11,7 @@ from ttnn_shim.published import ask, requests_of
 from ttnn_shim.simlib import Simulator
 
 from tools.calibration.problem import CALLS, Observation, Parameter, Vector, fold_of
-from tools.calibration.rows import rating_of, read_rows
+from tools.calibration.rows import is_left_out, rating_of, read_rows
 
 RATED = ("high", "medium")
 """Rows that constants are fitted to; low and partial ones are only shown."""
@@ -34,7 +34,7 @@ def parts_of(answer: Mapping[str, Any], sim: Simulator) -> tuple[tuple[int, int]
 
 def observed_calls(data: Path, sim: Simulator) -> list[Observation]:
     """The priced singles rated high or medium."""
-    rows = [row for row in read_rows(data, CALLS) if rating_of(row) in RATED]
+    rows = [row for row in read_rows(data, CALLS) if rating_of(row) in RATED and not is_left_out(row, CALLS)]
     return observations(rows, ask(requests_of(CALLS, rows)), sim)
 
 

@@ -153,20 +153,6 @@ def read_folds(path: Path, parameters: Sequence[Parameter]) -> list[Vector]:
     return [np.array([values[p.label] for p in parameters]) for values in folds]
 
 
-def leave_trace_out(problem: Problem, parameters: Sequence[Parameter]) -> dict[str, Score]:
-    """Ops rows of one trace file predicted from all other files: a new model, card or software version."""
-    out: dict[str, Score] = {}
-    merged = np.full(len(problem.observations), np.nan)
-    keep = thin(problem)
-    for trace in sorted({o.trace for o in problem.observations if o.trace}):
-        held = mask_of(problem, trace=trace)
-        done = fit(problem, parameters, keep & ~held, iterations=6, every=THIN)
-        out[trace] = score(problem, done.predictions, held)
-        merged[held] = done.predictions[held]
-    out["all"] = score(problem, merged, ~np.isnan(merged))
-    return out
-
-
 def leave_sizes_out(problem: Problem, parameters: Sequence[Parameter], minimum: int = 8) -> dict[str, Score]:
     """The larger half of one op family's rows predicted from its smaller half and everything else."""
     out: dict[str, Score] = {}

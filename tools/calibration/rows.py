@@ -37,7 +37,7 @@ def read_rows(data: Path, table: str) -> list[dict[str, str]]:
 
 def is_left_out(row: Mapping[str, str], table: str) -> bool:
     """Whether the row's source is on the list of `left_out_sources.csv` (its text begins as the listed one does)."""
-    return any(listed["table"] == table and row[listed["column"]].startswith(listed["source"]) for listed in left_out_sources())
+    return any(listed["table"] == table and row.get(listed["column"], "").startswith(listed["source"]) for listed in left_out_sources())
 
 
 @functools.cache

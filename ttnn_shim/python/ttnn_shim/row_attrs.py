@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from ttnn_shim.dtypes import TILE_SIDE
 
 Attrs = Mapping[str, Any]
 
@@ -29,7 +33,7 @@ def window(config: Attrs) -> dict[str, Any]:
         "window_hw": pair(config["window_hw"]),
         "stride_hw": pair(config["stride_hw"]),
         "dilation_hw": pair(config.get("dilation_hw", 1)),
-        "padding": paddings(config.get("padding", 0)),
+        "padding": paddings(config.get("padding", config.get("pad_hw", 0))),
         "num_cores_nhw": config.get("num_cores_nhw", 1),
     }
 
@@ -42,7 +46,7 @@ def window_size(attrs: Attrs) -> dict[str, Any]:
 
 def matmul(attrs: Attrs) -> dict[str, Any]:
     program = attrs.get("program_config") or {}
-    out: dict[str, Any] = {"selector": "table"}
+    out: dict[str, Any] = {}
     for key in ("transpose_a", "transpose_b"):
         out[key] = bool(attrs.get(key))
     if isinstance(program, dict) and program.get("_") and "in0_block_w" in program:
@@ -60,6 +64,13 @@ def minimal_matmul(attrs: Attrs) -> dict[str, Any]:
     return {key: config[key] for key in ("M_block_size", "N_block_size", "K_block_size") if key in config}
 
 
+def per_core_tiles(parallel: Attrs, side: str) -> int:
+    """Tiles of a core's output along "height" or "width": written as tiles, under two names, or as elements."""
+    name = f"per_core_out_matrix_{side}"
+    tiles = parallel.get(f"{name}_ntile", parallel.get(f"{name}_ntiles"))
+    return int(tiles if tiles is not None else -(-parallel.get(name, 1) // TILE_SIDE))
+
+
 def conv2d(attrs: Attrs) -> dict[str, Any]:
     block, parallel = attrs.get("block_config") or {}, attrs.get("parallelization_config") or {}
     return window_size(attrs) | {
@@ -67,8 +78,8 @@ def conv2d(attrs: Attrs) -> dict[str, Any]:
         "act_block_w": block.get("act_block_w_ntiles", 1),
         "subblock_h": block.get("out_subblock_h_ntiles", 1),
         "subblock_w": block.get("out_subblock_w_ntiles", 1),
-        "per_core_m": parallel.get("per_core_out_matrix_height_ntile", 1),
-        "per_core_n": parallel.get("per_core_out_matrix_width_ntile", 1),
+        "per_core_m": per_core_tiles(parallel, "height"),
+        "per_core_n": per_core_tiles(parallel, "width"),
         "num_cores_nhw": parallel.get("num_cores_nhw", 1),
         "num_cores_c_in": parallel.get("num_cores_c_in", parallel.get("num_cores_c", 1)),
         "num_cores_c_out": parallel.get("num_cores_c_out", parallel.get("num_cores_c", 1)),
@@ -180,10 +191,75 @@ MAPPERS: dict[str, Callable[[Attrs], dict[str, Any]]] = {
 }
 
 
+EARLY = "2025_06"
+"""Files of earlier months were measured with kernels that waited for each tile which they wrote back."""
+BROADCASTS = {"bcast_hw": "SCALAR_B", "bcast_h": "ROW_B", "bcast_w": "COL_B"}
+"""Kernel of the former op for broadcasts -> which operand it spreads, and how."""
+ON_OWN_SHARDS = frozenset({"unary", "binary", "typecast", "reduce", "sharded_to_interleaved", "halo"})
+"""Ops that run on the cores which hold the input's shards."""
+
+
+def release_of(row: Mapping[str, str]) -> str | None:
+    """Selector of the release that a row was measured with: by the month in its file's name. Files without one are of 2025 in the first collection, of
+    2026 (today's release: None) in the third."""
+    dated = re.search(r"20\d\d_\d\d", row.get("source_file") or "")
+    if dated:
+        return "early" if dated[0] < EARLY else "table"
+    return None if row.get("source3") else "table"
+
+
+def own_shard(tensor: Mapping[str, Any], shard: Mapping[str, Any] | None, cores: int) -> Mapping[str, Any] | None:
+    """The shard of a tensor that lies on `cores` cores: the one inferred from another op where it fits, else an even one."""
+    shape = tensor["padded"]
+    rows, width, kind = math.prod(shape[:-1]), int(shape[-1]), str(tensor["mem"]).partition("_")[2]
+    if kind not in SHARDED or not cores:
+        return shard
+    if shard and "shape" in shard:
+        height, across = shard["shape"]
+        if -(-rows // height) * -(-width // across) == cores:
+            return shard
+    deep, wide = SHARDED[kind](cores)
+    unit = TILE_SIDE if tensor["layout"] == "tile" else 1
+    return {"shape": [-(-rows // deep // unit) * unit, -(-width // wide // unit) * unit], "n": cores}
+
+
+def grid_of(cores: int) -> tuple[int, int]:
+    """Rows and columns of a block-sharded grid: as many rows as a Wormhole has, where that divides."""
+    deep = next(n for n in range(min(WORMHOLE_ROWS, cores), 0, -1) if cores % n == 0)
+    return deep, cores // deep
+
+
+WORMHOLE_ROWS = 8
+SHARDED: dict[str, Callable[[int], tuple[int, int]]] = {
+    "height_sharded": lambda cores: (cores, 1),
+    "width_sharded": lambda cores: (1, cores),
+    "block_sharded": grid_of,
+}
+
+
+def shards_of(op: str, inputs: Sequence[Mapping[str, Any]], inferred: Sequence[Any], output: Mapping[str, Any], own: Any, cores: int) -> list[Any]:
+    """Shards of the inputs. They were inferred from other ops of the same shape: an elementwise op has its output's, and an op that runs on the cores of
+    its shards one for as many cores as were counted."""
+    shards = [inferred[i] if i < len(inferred) else None for i in range(len(inputs))]
+    if op not in ON_OWN_SHARDS:
+        return shards
+    for i, tensor in enumerate(inputs):
+        same = own and (tensor["padded"], tensor["mem"]) == (output["padded"], output["mem"])
+        shards[i] = own if same else own_shard(tensor, shards[i], cores)
+    return shards
+
+
 def op_attributes(op: str, attrs: Attrs, row: Mapping[str, str]) -> dict[str, Any]:
     """Attributes of the configuration of one `ops` row. Older kernels of the same op are told apart by their kernel names."""
-    out = {"selector": "table", "traced": True} | (MAPPERS[op](attrs) if op in MAPPERS else {})
+    out: dict[str, Any] = {"traced": True} | (MAPPERS[op](attrs) if op in MAPPERS else {})
+    release = release_of(row)
+    if release:
+        out["selector"] = release
     kernels = row.get("kernels") or ""
+    if op == "reduce" and "FastReduceNC" in (row.get("op_code") or ""):
+        out["dim"] = "NC"
+    if op == "binary" and out["broadcast"] == "NONE":
+        out["broadcast"] = next((how for kernel, how in BROADCASTS.items() if kernel in kernels.split(";")), "NONE")
     if op == "binary" and ("eltwise_binary_kernel" in kernels or "bcast_h" in kernels):
         out["legacy"] = True
     if op == "tilize_with_val_padding":

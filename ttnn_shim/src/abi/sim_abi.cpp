@@ -77,8 +77,9 @@ int ttsim_config_new(const unsigned char* blob, int bytes) {
 int ttsim_price(int arch_handle, int config, ttsim_result* out) {
     return guarded([&] {
         const sim::Arch& arch = arch_at(arch_handle);
-        const strategy::DeviceProgram program = strategy::plan(arch, config_at(config));
-        const sim::Stats s = sim::run(arch, program.work);
+        const strategy::OpConfig& asked = config_at(config);
+        const strategy::DeviceProgram program = strategy::plan(arch, asked);
+        const sim::Stats s = strategy::run(asked.release, arch, program.work);
         std::memset(out, 0, sizeof *out);
         out->ns = s.ns;
         const strategy::GemmTimes gemm = strategy::gemm_times(arch, program, s);
@@ -109,8 +110,9 @@ int ttsim_price_many(int n, const int* arch_handles, const int* config_handles, 
             double* row = out + 3 * i;
             try {
                 const sim::Arch& arch = arch_at(arch_handles[i]);
-                const strategy::DeviceProgram program = strategy::plan(arch, config_at(config_handles[i]));
-                const sim::Stats s = sim::run(arch, program.work);
+                const strategy::OpConfig& asked = config_at(config_handles[i]);
+                const strategy::DeviceProgram program = strategy::plan(arch, asked);
+                const sim::Stats s = strategy::run(asked.release, arch, program.work);
                 row[0] = s.ns;
                 const strategy::GemmTimes gemm = strategy::gemm_times(arch, program, s);
                 row[1] = gemm.math_ns;

@@ -51,7 +51,7 @@ SharedTime shared_time(const Arch& arch, const Shared& s) {
     ns = std::max(ns, s.hot_bank_bytes / k.hot_bank_rate);
     t.dram = arch.ns_to_cycles(ns);
     t.written = read_ns + write_ns > 0 ? write_ns / (read_ns + write_ns) : 0;
-    t.link = s.link_bytes / k.noc_link_rate;
+    t.link = std::max(s.link_bytes / k.noc_link_rate, std::max(s.l1_read_bytes, s.l1_write_bytes) / k.l1_interleaved_rate);
     return t;
 }
 

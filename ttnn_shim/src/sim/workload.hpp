@@ -33,6 +33,8 @@ struct Shared {
     double write_hidden = 0;      ///< share of the shorter of reads and writes that takes place beside the other
     double hot_bank_bytes = 0;    ///< bytes that all cores fetch from one and the same bank
     double link_bytes = 0;        ///< load of the most loaded directed NoC link
+    double l1_read_bytes = 0;     ///< read from interleaved L1
+    double l1_write_bytes = 0;    ///< written to interleaved L1
     bool same_walk = false;       ///< reads and writes visit the banks in the same order at the same time
     bool link_in_stages = false;  ///< link_bytes is already part of a stage's cycles; report it only
     double read_banks_hit = 0;    ///< effective number of banks on which the cores' runs of pages begin; 0 = all

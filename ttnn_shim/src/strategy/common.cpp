@@ -117,7 +117,10 @@ double bank_start(const Arch& arch, const BankSpread& spread, double page_bytes,
 }
 
 void add_dram(Shared& shared, const TensorDesc& t, double bytes, bool write) {
-    if (!in_dram(t)) return;
+    if (!in_dram(t)) {
+        if (!t.sharded()) (write ? shared.l1_write_bytes : shared.l1_read_bytes) += bytes;
+        return;
+    }
     (write ? shared.dram_write_bytes : shared.dram_read_bytes) += bytes;
     if (!write && t.layout == Layout::TILE) shared.dram_tile_reads += bytes / static_cast<double>(t.tile_bytes());
 }
@@ -150,7 +153,9 @@ void finish_in_rounds(DeviceProgram& program, std::int64_t rows, int cores) {
     const double share = static_cast<double>(left) / static_cast<double>(rows);
     last.items = std::max<std::int64_t>(1, phases[0].items / each);
     phases[0].items -= last.items;
-    for (double Shared::*bytes : {&Shared::dram_read_bytes, &Shared::dram_write_bytes, &Shared::dram_requests, &Shared::dram_tile_reads}) {
+    for (double Shared::*bytes :
+         {&Shared::dram_read_bytes, &Shared::dram_write_bytes, &Shared::dram_requests, &Shared::dram_tile_reads, &Shared::l1_read_bytes,
+          &Shared::l1_write_bytes}) {
         last.shared.*bytes *= share;
         phases[0].shared.*bytes *= 1 - share;
     }

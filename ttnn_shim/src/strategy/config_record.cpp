@@ -221,7 +221,8 @@ OpConfig read_config(const Record& doc) {
     const Record& attributes = given ? *given : none;
     config.op = read_operation(op, attributes);
     config.traced = flag(attributes.find("traced"));
-    if (text(attributes.find("selector")) == "table") config.release = BEFORE_2026;
+    for (const Release& release : MEASURED_RELEASES)
+        if (text(attributes.find("selector")) == release.name) config.release = release;
     const auto integer = [](const Attr* attr, OptionalInteger& member) {
         if (const std::optional<double> value = number(attr)) member = static_cast<std::int64_t>(*value);
     };
@@ -299,7 +300,7 @@ Record record_of(const OpConfig& config) {
             member);
     });
     if (config.traced) attributes.emplace_back("traced", attr_of(true));
-    if (config.release.older_costs) attributes.emplace_back("selector", attr_of(std::string_view("table")));
+    if (!config.release.name.empty()) attributes.emplace_back("selector", attr_of(config.release.name));
     if (config.core_count) attributes.emplace_back("core_count", attr_of(*config.core_count));
     Record record{"", {{"op", attr_of(name_of(config.op))}, {"attrs", attr_of(std::move(attributes))}}};
     if (config.l1_free_bytes) record.fields.emplace_back("l1_free_bytes", attr_of(*config.l1_free_bytes));

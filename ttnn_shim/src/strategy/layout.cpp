@@ -127,7 +127,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Untilize&) {
     bool generated = !resident(in) && in.dtype != DataType::FLOAT32;
     std::int64_t cut = 1;
     if (generated && in.logical == in.padded)
-        for (std::int64_t s = 2; s * blocks <= arch.cores() && s <= w; ++s)
+        for (std::int64_t s = 2; s * blocks <= c.core_count.value_or(arch.cores()) && s <= w; ++s)
             if (w % s == 0) cut = s;
     const char* factory = resident(in) ? "UntilizeMultiCoreInputShardedProgramFactory"
                           : generated  ? "UntilizeCodegenProgramFactory"

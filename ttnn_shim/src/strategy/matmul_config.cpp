@@ -110,6 +110,13 @@ MatmulProgram older_on_shards(const Arch& arch, const OpConfig& c, const MatmulS
         p.n = ceil_div(s.n, shard.cores);
         p.block_k = std::gcd(shard.w / 32, s.k);
         p.cores = shard.cores;
+    } else if (a.memory == TensorMemoryLayout::HEIGHT_SHARDED && s.b_batched) {  // every core its own products
+        p.kind = MatmulKind::Reuse;
+        p.m = std::min(s.m, ceil_div(shard.h, 32));
+        p.n = s.n;
+        p.block_k = s.k;
+        p.cores = shard.cores;
+        p.batch = ceil_div(s.batch * ceil_div(s.m, p.m), p.cores);
     } else if (a.memory == TensorMemoryLayout::HEIGHT_SHARDED) {
         p.kind = MatmulKind::Mcast1DIn1;
         p.m = ceil_div(shard.h, 32);

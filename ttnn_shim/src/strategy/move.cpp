@@ -287,7 +287,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reshape&) {
         }
         const double rows = static_cast<double>(most) / static_cast<double>(per_core);
         const double pieces = rows * static_cast<double>(ceil_div(std::min<std::int64_t>(w, 32), 16));
-        const double pages = w == in_w ? k.reshape_pages : rows;
+        // Rows shorter than a tile follow each other in the same row of an input tile.
+        const double pages = w == in_w ? k.reshape_pages : std::min(rows, std::ceil(rows * static_cast<double>(w) / 32));
         phase.items = ceil_div(out.tiles(), cores);
         phase.stages.push_back(
             {Unit::Writer, k.reshape_tile + k.reshape_segment * pieces + (page_read(arch, in, page_bytes(in)) + k.reshape_page) * pages});
@@ -414,6 +415,15 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Pad&) {
             round_up(ceil_div(32768, std::max<std::int64_t>(1, stick)), 16));
     }
     DeviceProgram p = page_stream(arch, c, "PadTileMulticoreProgramFactory", static_cast<double>(c.inputs[0].bytes()));
+    if (c.release.waits_for_writes && p.cores == 1) {
+        // One core: tiles of the input are read and written one by one, tiles of padding written behind one another.
+        const TensorDesc &in = c.inputs[0], &out = c.outputs[0];
+        const auto copied = static_cast<double>(in.tiles()), all = static_cast<double>(out.tiles());
+        p.work.classes[0].phases[0].stages = {
+            {Unit::Writer,
+             (copied * page_read(arch, in, static_cast<double>(in.tile_bytes())) + (all - copied) * arch.k.write_issue) / all}};
+        return p;
+    }
     // Every page is acknowledged before the next; each core first writes a tile of padding byte by byte.
     p.work.classes[0].phases[0].stages.back().cycles += arch.k.write_barrier;
     p.work.extra_cycles += static_cast<double>(c.outputs[0].tile_bytes()) * arch.k.pad_byte;

@@ -60,6 +60,20 @@ DeviceProgram row_program(
     return p;
 }
 
+/// Cycles in which all cores read the same rows of weights from DRAM, before their first result
+/// (before mid 2025): page i of each lies on bank i.
+double shared_rows(const Arch& arch, const OpConfig& c, std::size_t first, int cores) {
+    double bytes = 0;
+    for (std::size_t i = first; i < c.inputs.size(); ++i) {
+        const TensorDesc& t = c.inputs[i];
+        if (!in_dram(t)) continue;
+        const bool tiled = t.layout == Layout::TILE;
+        const std::int64_t pages = tiled ? t.tiles() : t.rows(), page = tiled ? t.tile_bytes() : t.stick_bytes();
+        bytes += static_cast<double>(cores * ceil_div(pages, arch.dram_banks) * page);
+    }
+    return arch.ns_to_cycles(bytes / arch.k.hot_bank_rate);
+}
+
 /// A program on resident shards: `cycles` of compute.
 DeviceProgram shard_program(const Arch& arch, const OpConfig& c, const char* factory, double cycles) {
     Phase phase;
@@ -262,6 +276,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
                             : row_program(
                                   arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
                                   arch.k.norm_base_tile + passes * arch.k.tile_pass, 0);
+    if (!local && c.release.waits_for_writes) p.work.extra_cycles += shared_rows(arch, c, residual ? 2 : 1, p.cores);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.
     std::int64_t weight_bytes = 0;
@@ -356,8 +371,9 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Reduce& op) {
     // The smallest is the largest of what is negated: per tile a pass that negates it, and one that adds it to the partial result.
     const double negated = op.op == "MIN" ? arch.k.unary_tile + sfpu_cycles(arch, "NEG", false) : 0;
     phase.stages = {
-        {Unit::Reader, page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share)},
-        {Unit::Compute, arch.k.unary_tile + arch.k.reduce_tile * phases(c) + negated}};
+        {Unit::Reader, resident(in) ? arch.k.read_local + bytes / arch.k.local_copy_rate
+                                    : page_read(arch, in, bytes) * (waits ? 1 : arch.k.row_read_share)},
+        {Unit::Compute, (resident(in) ? bytes / arch.k.unpack_two_rate : arch.k.unary_tile) + arch.k.reduce_tile * phases(c) + negated}};
     dram_traffic(phase, c);
     if (variance) {
         // Column by column: the RISC divides by the count in software before each step. Over both dimensions every row of tiles leaves a

@@ -1,11 +1,15 @@
 // Releases of TT-NN that measured rows were taken with, as what differs from ttnn 0.81.1: a profile of flags for programs, and overrides of
 // the machine's constants. Programs that calls of this TT-NN make are always those of today.
 #pragma once
-#include "sim/arch.hpp"
+#include <array>
+#include <string_view>
+
+#include "sim/engine.hpp"
 
 namespace ttnn_shim::strategy {
 
 struct Release {
+    std::string_view name;                    ///< as measured rows say it ("selector"); of today's none
     bool older_costs = false;                 ///< the constants of `as_of`
     bool older_matmul_selector = false;       ///< blocks of a square factor; L1 without what tensors take of it
     bool epilogues_alone = false;             ///< bias and activation of a matmul are programs of their own
@@ -18,11 +22,17 @@ struct Release {
     bool waits_for_sticks = false;            ///< a row-major stick is waited for before the next is requested
     bool shards_written_in_step = false;      ///< cores that write shards back walk the banks together
     bool pads_line_by_line = false;           ///< a transpose writes what is left of a face line by line
+    bool waits_for_writes = false;  ///< shards written back: each tile is waited for (writer_unary_sharded_blocks of 2023 to 2025-03)
 };
 inline constexpr Release TODAY{};
-inline constexpr Release BEFORE_2026{true, true, true, true, true, true, true, true, true, true, true, true};
+inline constexpr Release BEFORE_2026{"table", true, true, true, true, true, true, true, true, true, true, true, true};
+/// 2024-09 to 2025-03: readers of reductions wait for each tile, softmax has passes.
+inline constexpr Release BEFORE_MID_2025{"early", true, true, true, true, true, true, false, false, true, false, true, true, true};
+inline constexpr std::array<Release, 2> MEASURED_RELEASES{BEFORE_2026, BEFORE_MID_2025};
 
 /// The machine with the costs of a release's programs.
 sim::Arch as_of(const Release& release, const sim::Arch& arch);
+/// Time of a program of a release.
+sim::Stats run(const Release& release, const sim::Arch& arch, const sim::Workload& work);
 
 }  // namespace ttnn_shim::strategy

@@ -34,13 +34,22 @@ void write_back(const Arch& arch, Phase& phase, const TensorDesc& in, const Tens
     phase.shared.run_pages = pages;
 }
 
+/// Cycles per tile whose format changes between interleaved memory and a shard: before mid 2025 the whole shard is read,
+/// then converted, then written.
+double conversion(const Arch& arch, const OpConfig& c) {
+    const TensorDesc &in = c.inputs[0], &out = c.outputs[0];
+    if (!c.release.waits_for_writes || in.dtype == out.dtype || out.layout != Layout::TILE) return 0;
+    return block_pass(arch, 1, static_cast<double>(std::max(in.tile_bytes(), out.tile_bytes())));
+}
+
 /// Sticks that are on their way at once where each goes through a scratch buffer.
 constexpr double SCRATCH_SLOTS = 4;
 
-/// Cycles per row-major stick of `bytes` read from interleaved memory into a shard. Before 2026 each waited for its own data. Now they are
-/// requested back to back with one barrier at the end, by the loop that writes the sticks of a shard back (an address and a command each;
-/// a tilize's reader, which makes the addresses of 32 sticks first, takes longer), and arrive at a core's rate, unless their places in
-/// memory and shard are aligned differently: then a stick goes to a scratch buffer first and is copied from there, some of them at a time.
+/// Cycles per row-major stick of `bytes` read from interleaved memory into a shard. In 2025 each waited for its own data. Before and
+/// after they are requested back to back with one barrier at the end, by the loop that writes the sticks of a shard back (an address and a
+/// command each; a tilize's reader, which makes the addresses of 32 sticks first, takes longer), and arrive at a core's rate, unless their
+/// places in memory and shard are aligned differently: then a stick goes to a scratch buffer first and is copied from there, some of them
+/// at a time.
 double stick_into_shard(const Arch& arch, const OpConfig& c, const TensorDesc& in, const TensorDesc& out, double bytes) {
     const Constants& k = arch.k;
     if (c.release.waits_for_sticks) return page_read(arch, in, bytes) + k.stick_loop;
@@ -61,16 +70,23 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const ShardedToInterleav
     const ShardPages sp = shard_pages(in, shard_of(arch, in));
     Phase phase;
     phase.items = static_cast<std::int64_t>(sp.pages);
-    phase.stages.push_back({Unit::Writer, k.write_stick + sp.bytes * k.write_stick_byte});
     const int cores = cores_of(arch, c, in);
+    double write = k.write_stick + sp.bytes * k.write_stick_byte;
+    if (c.release.waits_for_writes) {  // each tile is acknowledged before the next: the others' tiles are in its way
+        const double tile = static_cast<double>(out.layout == Layout::TILE ? out.tile_bytes() : out.stick_bytes());
+        write = k.write_barrier + (in_dram(out) ? 0 : cores * tile / k.l1_interleaved_rate);
+    }
+    phase.stages.push_back({Unit::Writer, write + conversion(arch, c)});
     write_back(arch, phase, in, out, sp.pages, cores);
+    if (!in_dram(out) && !c.release.waits_for_writes) add_dram(phase.shared, out, static_cast<double>(out.bytes()), true);
     if (!c.release.shards_written_in_step)
         phase.shared.write_banks_hit = 0;  // releases of 2026: p150, 64 cores that begin on one bank write 8.4 MB in 28.4 us
-    phase.extra_cycles = k.s2i_start;
+    const bool converts = in.dtype != out.dtype;
+    phase.extra_cycles = converts || !c.release.waits_for_writes ? k.s2i_start : 0;
     phase.extra_parts = {{sim::Term::Launch, phase.extra_cycles}};
     return one_phase(
         op.num_slices.value_or(1) > 1 ? "ShardedToInterleavedPartialProgramFactory" : "ShardedToInterleavedProgramFactory", arch, cores,
-        std::move(phase), in.dtype != out.dtype, true);
+        std::move(phase), converts, true);
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToSharded&) {
@@ -84,8 +100,11 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     const double source_bytes = tiles ? static_cast<double>(in.tile_bytes()) : std::min(sp.bytes, static_cast<double>(in.stick_bytes()));
     // Tiles are requested back to back.
     const double page = tiles ? k.i2s_tile + k.i2s_tile_byte * source_bytes : stick_into_shard(arch, c, in, out, source_bytes);
-    phase.stages.push_back({Unit::Reader, page});
-    if (in_dram(in)) phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
+    phase.stages.push_back({Unit::Reader, page + conversion(arch, c)});
+    if (in_dram(in))
+        phase.shared.dram_read_bytes = static_cast<double>(std::min(in.bytes(), out.bytes()));
+    else
+        add_dram(phase.shared, in, static_cast<double>(in.bytes()), false);
     const int cores = cores_of(arch, c, out);
     if (in_dram(in)) {
         phase.shared.read_banks_hit = banks_begun(arch, out, sp.pages, cores);
@@ -95,7 +114,8 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const InterleavedToShard
     if (tiles || !c.release.waits_for_sticks) phase.extra_cycles = in_dram(in) ? k.read_dram : k.read_l1;
     phase.extra_parts = {{sim::Term::Read, phase.extra_cycles}};
     if (!tiles && in_dram(in)) phase.shared.dram_requests = static_cast<double>(out.rows());
-    return one_phase("InterleavedToShardedProgramFactory", arch, cores, std::move(phase), in.dtype != out.dtype, false);
+    const bool converts = in.dtype != out.dtype;
+    return one_phase("InterleavedToShardedProgramFactory", arch, cores, std::move(phase), converts, c.release.waits_for_writes);
 }
 
 DeviceProgram plan(const Arch& arch, const OpConfig& c, const Move&) {
