@@ -250,6 +250,7 @@ case(
     torch.tensor([0, 3, 1, 2, 4, 4]),
 )  # fmt: skip
 case("lines looked up", lambda a, n: (a.take(n), a[2].gather(0, n * 0), torch.take_along_dim(a, n), F.embedding(n, a.unsqueeze(1))), r(9), torch.tensor(4))
+case("powers by numbers", lambda a: (a**3, a**2.5, a**2, a**0.5, a**-0.5, a**-3), r(4, 6).abs() + 0.5)
 case("a long table as one line", lambda t, n: t.take(n), torch.arange(600000, dtype=torch.int32).reshape(200000, 3), torch.tensor([7, 599999, 0]))
 case("a line looked up", lambda a, n: (a.gather(0, n), torch.take_along_dim(a.reshape(3, 3), n), a.take(n)), r(9), i(9, 5))
 case("repeats", lambda a, n: torch.repeat_interleave(a, n, 0, output_size=9), r(4, 3), torch.tensor([3, 0, 4, 2]))

@@ -67,6 +67,7 @@ def _softmax(op: Operation, inputs: list[Shape]) -> Inferred:
     "typecast",
     "ttir.scatter",
     "clamp_scalar",
+    "ttnn.pow_scalar",
     "cumprod",
     "ttnn.to_layout",
     "ttnn.to_device",
