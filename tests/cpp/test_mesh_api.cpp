@@ -1,13 +1,18 @@
-// What tt-alchemist's programs include and call: its list of headers, meshes, semaphores, host buffers and traces, on the one chip that
-// there is.
+// What tt-alchemist's programs include and call: its list of headers, meshes, semaphores, host buffers and traces, on one chip; a sum over
+// eight.
+#include <cmath>
+
 #include "chip.hpp"
 #include "harness.hpp"
 #include "tt-metalium/buffer.hpp"
+#include "tt-metalium/experimental/fabric/fabric.hpp"
+#include "ttnn/distributed/api.hpp"
 #include "ttnn/common/queue_id.hpp"
 #include "ttnn/core.hpp"
 #include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/global_semaphore.hpp"
 #include "ttnn/operations/ccl/all_gather/all_gather.hpp"
+#include "ttnn/operations/ccl/all_reduce/all_reduce.hpp"
 #include "ttnn/operations/ccl/ccl_host_types.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/eltwise/unary/unary.hpp"
@@ -40,11 +45,33 @@ TEST(mesh_of_one) {
     const auto composer = create_mesh_composer(*chip.device, composed);
     CHECK(aggregate_tensor(chip.ramped({32, 32}), *composer).device() == nullptr);
     composed.mesh_shape_override = ttnn::MeshShape(1, 2);
-    CHECK_THROWS(NotSupported, "one device", (void)create_mesh_composer(*chip.device, composed));
-    CHECK_THROWS(NotSupported, "one chip", (void)ttnn::all_gather(host, 0));
+    CHECK_THROWS(InvalidArgument, "does not match the number of dimensions", (void)create_mesh_composer(*chip.device, composed));
+    CHECK_THROWS(InvalidArgument, "num_devices > 1", (void)ttnn::all_gather(chip.ramped({32, 32}), 0));
     const ttnn::GlobalSemaphore semaphore =
         ttnn::global_semaphore::create_global_semaphore(chip.device.get(), CoreRangeSet(CoreRange({0, 0}, {3, 0})), 0);
     CHECK(ttnn::global_semaphore::get_global_semaphore_address(semaphore) > 0);
+}
+
+TEST(sums_over_a_mesh) {
+    using namespace ttnn::distributed;
+    tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::FABRIC_1D);
+    const auto mesh = ttnn_shim::open_device({.card = "t3000", .rows = 2, .columns = 4});
+    const auto mapper = create_mesh_mapper(*mesh, {{MeshMapperConfig::Shard{0}, MeshMapperConfig::Shard{1}}, std::nullopt});
+    const Tensor host = Tensor::from_vector(ramp(64 * 128), TensorSpec(Shape({64, 128}), BF16, TILES));
+    const Tensor parts = distribute_tensor(host, *mapper, *mesh);
+    CHECK_EQ(parts.logical_shape(), Shape({32, 32}));
+    CHECK_THROWS(InvalidArgument, "Supply a mesh composer", (void)parts.to_vector<float>());
+    const Tensor sum = ttnn::all_reduce(parts, 1);
+    const auto chips = get_device_tensors(sum);
+    CHECK_EQ(chips.size(), 8U);
+    const auto whole = host.to_vector<float>(), first = ttnn::from_device(chips[5]).to_vector<float>();
+    float wanted = 0;
+    for (size_t chip = 0; chip < 4; ++chip) wanted += whole[32 * 128 + chip * 32];
+    CHECK(std::abs(first[0] - wanted) <= 0.01F * std::abs(wanted) + 0.01F);
+    const auto composer = create_mesh_composer(*mesh, {{0, 1}, std::nullopt});
+    CHECK(aggregate_tensor(parts, *composer).to_vector<float>() == whole);
+    close_mesh_device(mesh);
+    tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::DISABLED);
 }
 
 TEST(cpp_trace_on_the_clock) {

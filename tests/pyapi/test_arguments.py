@@ -95,6 +95,7 @@ NO_EFFECT_HERE = {
     },
     **{(f"ttnn.{pool}", "deallocate_input"): "the real package frees sharded inputs alone" for pool in ("avg_pool2d", "max_pool2d")},
     ("ttnn.experimental.isin", "assume_unique"): "the real package's documentation says that it has no effect",
+    **{("ttnn.mesh_partition", name): "on one chip a tensor is its own part; tests/mesh has several" for name in ("cluster_axis", "memory_config")},
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     **{("ttnn.fold", name): "the sample is interleaved; only shards are dealt to a grid" for name in ("grid_size", "override_memory_config")},
     ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",

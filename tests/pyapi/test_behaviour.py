@@ -154,7 +154,7 @@ def test_mesh_of_one(device: Any) -> None:
         tensor = ttnn.from_torch(source, device=device, mesh_mapper=mapper)
         assert torch.equal(ttnn.to_torch(tensor, mesh_composer=ttnn.ConcatMeshToTensor(device, dim=0)), source)
     assert ttnn.get_device_tensors(tensor)[0] is tensor
-    with pytest.raises(NotSupported):
+    with pytest.raises(InvalidArgument, match="is open already"):
         ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
 
 

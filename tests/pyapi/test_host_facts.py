@@ -62,7 +62,7 @@ assert (ttnn.GetNumAvailableDevices(), ttnn.GetNumPCIeDevices(), ttnn.get_num_de
 assert "1 or 2 command queues" in refused(InvalidArgument, lambda: ttnn.open_device(device_id=0, num_command_queues=3))
 assert "worker_l1_size" in refused(NotSupported, lambda: ttnn.open_device(device_id=0, worker_l1_size=1 << 20))
 assert "number 0" in refused(InvalidArgument, lambda: ttnn.open_mesh_device(ttnn.MeshShape(1, 1), physical_device_ids=[1]))
-assert "one device" in refused(NotSupported, lambda: ttnn.open_mesh_device(ttnn.MeshShape(1, 2)))
+assert "systems that have it" in refused(InvalidArgument, lambda: ttnn.open_mesh_device(ttnn.MeshShape(1, 2)))
 assert "expected a MeshDevice" in refused(TypeError, lambda: ttnn.close_device(3))
 assert ttnn.device.get_l1_alignment() == 16
 assert ttnn.device.get_max_worker_l1_unreserved_size() == {"wormhole_b0": 1463968, "blackhole": 1531776}[ARCH]

@@ -34,9 +34,9 @@ def test_one_device_has_all_of_a_tensor(mapper: Any, composer: Any, device: Any)
 def test_two_devices_are_refused(device: Any) -> None:
     for call in (
         lambda: ttnn.ShardTensor2dMesh(device, (1, 2), (None, 1)),
-        lambda: ttnn.MeshComposerConfig([0, 1], ttnn.MeshShape(2, 1)),
+        lambda: ttnn.create_mesh_composer(device, ttnn.MeshComposerConfig([0, 1], ttnn.MeshShape(2, 1))),
     ):
-        with pytest.raises(RuntimeError, match="the simulator has one device"):
+        with pytest.raises(RuntimeError, match=r"is of 2 devices, the mesh MeshShape\(\[1, 1\]\) has 1"):
             call()
 
 

@@ -125,7 +125,7 @@ REFUSED: dict[str, str] = {
     "ttnn.element_size(ttnn.bfloat8_b)": "datum for bfp2, bfp4, bfp8 is invalid",
     "ttnn.DispatchCoreConfig(type=3)": "expected type DispatchCoreType",
     "ttnn.DispatchCoreConfig(axis=3)": "expected axis DispatchCoreAxis",
-    "ttnn.from_host_shards([ttnn.from_torch(torch.ones(1))] * 2, ttnn.MeshShape(1, 1))": "one tensor for the one device",
+    "ttnn.from_host_shards([ttnn.from_torch(torch.ones(1))] * 2, ttnn.MeshShape(1, 1))": "expected 1 tensors for the mesh",
     "ttnn.from_torch(torch.ones([1] * 17))": "at most 16 dimensions",
     "ttnn.from_torch(torch.ones(100, 24), spec=ROWS, dtype=ttnn.float32)": "give spec, or dtype, layout and memory_config",
     "ttnn.from_torch(torch.ones(24, 100), spec=ROWS)": "expected shape",

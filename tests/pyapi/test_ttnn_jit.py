@@ -148,7 +148,6 @@ CALL_ERRORS: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
         for pattern in ("a b", "a b -> a", "a b -> a c", "a a -> a a", "a b c -> a b c", "(a b) -> a b", "a -> a")
     },
     "dtype": (lambda a: ttnn.bitwise_not(a), ValueError, "expected dtype INT32, got BFLOAT16"),
-    **{name: (lambda a, name=name: getattr(ttnn, name)(a, dim=0), AttributeError, name) for name in ("all_gather", "all_reduce", "reduce_scatter")},
 }
 
 

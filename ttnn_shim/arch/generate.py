@@ -31,6 +31,18 @@ def card_text(card: str, values: dict[str, str]) -> str:
     return f'{{{{{names}}}, [] {{ Arch arch; arch.card = "{card}"; arch.family = "{family}";{members} return arch; }}()}},'
 
 
+def meshes_text(text: str) -> str:
+    """ "2x4 1x8" as a list of pairs."""
+    return "{" + ", ".join("{" + mesh.replace("x", ", ") + "}" for mesh in text.split()) + "}"
+
+
+def system_text(row: dict[str, str]) -> str:
+    """A row of systems.csv as a sim::System."""
+    rings = ", ".join(row["rings"].split())
+    meshes, parts = meshes_text(row["meshes"]), meshes_text(row["parts"])
+    return f'{{"{row["system"]}", "{row["chip"]}", {row["board_chips"]}, {row["links"]}, {meshes}, {parts}, {{{rings}}}}},'
+
+
 def tables(folder: Path) -> dict[str, str]:
     """Text of every generated file, by its path below the folder of generated files."""
     cards: dict[str, dict[str, str]] = {}
@@ -57,6 +69,7 @@ def tables(folder: Path) -> dict[str, str]:
         "sim/families.def": [f'"{family}",' for family in families],
         "sim/constants.def": rows(sorted(constants, key=lambda row: row["used_by"]), "name"),
         "sim/sfpu_cycles.def": rows(sorted(read(folder / "sfpu.csv"), key=lambda row: row["op"]), "op"),
+        "sim/systems.def": [system_text(row) for row in read(folder / "systems.csv")],
         "sim/library_facts.def": lists(read(folder / "library_facts.csv")),
     }
     return {name: "\n".join(["// Made by ttnn_shim/arch/generate.py.", *text, ""]) for name, text in lines.items()}

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 # Classes that the simulator does not offer: Python can only leave such an argument out, so it never arrives.
 NEVER_GIVEN = {"SubDeviceId", "QueueId", "global_circular_buffer", "MeshMapperConfig", "PrefetcherPipe", "PagedCacheGeometryOverride",
-               "MeshCoordinate", "ComplexTensor"}  # fmt: skip
+               "ComplexTensor"}  # fmt: skip
 INTEGERS = {"i8": "int8_t", "i32": "int32_t", "u32": "uint32_t", "i64": "int64_t", "": "int32_t"}
 PLAIN = {
     "Tensor": "Tensor", "bool": "bool", "float": "float", "str": "std::string", "object": "",
@@ -35,6 +35,7 @@ PLAIN = {
     "MinimalMatmulConfig": "ttnn::experimental::prim::MinimalMatmulConfig",
     "SDPAProgramConfig": "ttnn::operations::transformer::SDPAProgramConfig",
     "LossReductionMode": "ttnn::operations::loss::LossReductionMode",
+    "Topology": "tt::tt_fabric::Topology", "MeshCoordinate": "ttnn::MeshCoordinate",
     "Op2DSliceConfig": "ttnn::operations::op_slicing::Op2DSliceConfig", "Tile": "tt::tt_metal::Tile",
 }  # fmt: skip
 # Unions by their members (None apart): the C++ type that holds them all.

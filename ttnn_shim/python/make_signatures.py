@@ -36,9 +36,10 @@ ABSENT = re.compile(
     r"_w0_|_w2_|expert|EXPERT|Expert|get_weight|quantize_weights|SparseKV|MMSignal|Dispatch[A]|WorkerMode|IndexerScore|"
     r"_SQL|SCHEMA|SIDECAR|REPORT|MOE|TRACE_ALLOC|UNGATED|RECORDS|InterProcess|LayerAck|Overlapped|RuntimeArgs|TensorAccessor|CounterChannel"
 )
-# Names of several chips and of queues that programs for one chip use as well: one chip has all of every tensor.
+# What is offered although its name is of a kind that is not: collectives, and names of several chips that programs for one chip use as well.
 KEPT = {f"ttnn.{name}" for name in """FabricConfig FabricReliabilityMode FabricTensixConfig FabricUDMMode FabricManagerMode PlacementReplicate PlacementShard
-MeshMapperConfig MeshComposerConfig graph.RunMode""".split()}  # fmt: skip
+MeshMapperConfig MeshComposerConfig graph.RunMode all_gather all_reduce reduce_scatter mesh_partition broadcast all_broadcast point_to_point
+experimental.all_to_all_async_generic""".split()}  # fmt: skip
 CLASSES_ABSENT = re.compile(
     r"distributed\.|graph\.|device\.Program|Placement|MeshMapper|MeshComposer|MeshSocket|MeshId|"
     r"MeshCoordinateRange|SubDevice$|SubDeviceManagerId|SubcontextId|Rank|Size$|MeshCoreCoord|FaceGeometry|Paged|Qkv"
@@ -55,7 +56,7 @@ core.ttnn_dtype_to_torch_dtype corerange_to_cores element_size tile_size get_con
 operations.conv2d.prepare_conv_weights operations.conv2d.prepare_conv_bias operations.conv2d.prepare_conv_transpose2d_weights
 operations.conv2d.prepare_conv_transpose2d_bias operations.pool.prepare_grid_sample_grid get_device_tensors
 ReplicateTensorToMesh ShardTensorToMesh ConcatMeshToTensor replicate_tensor_to_mesh_mapper shard_tensor_to_mesh_mapper
-concat_mesh_to_tensor_composer from_host_shards combine_device_tensors aggregate_tensor
+concat_mesh_to_tensor_composer distribute_tensor from_host_shards combine_device_tensors aggregate_tensor
 layernorm_default_compute_config operations.normalization.rmsnorm_default_compute_config create_layernorm_program_config
 create_group_norm_input_mask create_group_norm_input_negative_mask create_group_norm_weight_bias_rm get_group_norm_cores_across_channel
 record_event wait_for_event event_synchronize set_fabric_config get_fabric_config ShardTensor2dMesh ConcatMesh2dToTensor create_mesh_mapper
@@ -161,7 +162,7 @@ def text_of(source: Path, kinds: Path, symbols: Path) -> str:
     for name, entry in entries.items():
         kind = entry["k"]
         if kind in ("op", "func"):
-            if (kind == "op" and not ABSENT.search(name)) or name in wanted:
+            if (kind == "op" and (name in KEPT or not ABSENT.search(name))) or name in wanted:
                 out["functions"][name] = [overload_set(entry["ov"]), "op" if kind == "op" else "func"]
                 if name in WRAPPED:
                     out["wrapped"][name] = overload_set([wrapped_signature(WRAPPED[name])])

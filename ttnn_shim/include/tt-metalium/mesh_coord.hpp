@@ -1,4 +1,4 @@
-// Mesh shapes and coordinates. The shim opens 1x1 meshes: one chip.
+// Mesh shapes and coordinates.
 #pragma once
 
 #include <compare>
@@ -32,6 +32,7 @@ private:
 
 class MeshCoordinate {
 public:
+    MeshCoordinate() : values_{0, 0} {}
     MeshCoordinate(uint32_t row, uint32_t column) : values_{row, column} {}
     explicit MeshCoordinate(std::vector<uint32_t> values) : values_(std::move(values)) {}
     size_t dims() const { return values_.size(); }

@@ -1,4 +1,4 @@
-// tt::tt_metal::distributed::MeshDevice: the device handle of the public API (one simulated chip).
+// tt::tt_metal::distributed::MeshDevice: the device handle of the public API: one simulated chip, or several.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ namespace distributed {
 
 class MeshDevice : public std::enable_shared_from_this<MeshDevice> {
 public:
-    explicit MeshDevice(std::unique_ptr<ttnn_shim::Device> device);
+    explicit MeshDevice(std::unique_ptr<ttnn_shim::Device> device, MeshShape shape = {1, 1});
     /// The mesh of one device; device_id: 0.
     static std::shared_ptr<MeshDevice> create_unit_mesh(
         int device_id, size_t l1_small_size = 0, size_t trace_region_size = 0, size_t num_command_queues = 1,
@@ -49,8 +49,8 @@ public:
     tt::ARCH arch() const;
     int id() const { return 0; }
     bool close();
-    MeshShape shape() const { return {1, 1}; }
-    size_t num_devices() const { return 1; }
+    const MeshShape& shape() const { return shape_; }
+    size_t num_devices() const { return shape_.mesh_size(); }
     CoreCoord compute_with_storage_grid_size() const;
     CoreCoord grid_size() const { return compute_with_storage_grid_size(); }
     CoreCoord dram_grid_size() const;
@@ -59,11 +59,12 @@ public:
     void enable_program_cache() {}
     void disable_and_clear_program_cache() {}
 
-    /// The simulated machine behind the handle (ttnn_shim only).
+    /// The simulated machine behind the handle, as of one of its chips (ttnn_shim only).
     ttnn_shim::Device& shim() const { return *device_; }
 
 private:
     std::unique_ptr<ttnn_shim::Device> device_;
+    MeshShape shape_;
 };
 
 }  // namespace distributed

@@ -58,6 +58,8 @@ typedef struct {
     uint64_t id;
     uint64_t buffer_id; /* equal for tensors that share device memory */
     uint32_t tile[2];   /* height, width */
+    uint32_t mesh[2];   /* rows and columns of chips; 1, 1 on one chip */
+    uint32_t parts;     /* of chips that have different values; 1: all have the same */
 } shim_tensor_info;
 
 typedef struct {
@@ -105,6 +107,12 @@ const char* shim_error_hint(void);
 
 /* Devices. card: n150, n300, p100, p150, wormhole_b0 or blackhole. */
 int shim_device_open(const char* card, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate, shim_device** out);
+/* The same for a mesh of several chips, of the system that `card` names. */
+int shim_mesh_open(
+    const char* card, uint32_t rows, uint32_t columns, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate,
+    shim_device** out);
+/* Fabric of the meshes that are opened next: values of ttnn.FabricConfig. */
+int shim_set_fabric(int config);
 int shim_device_close(shim_device* device);
 void shim_device_free(shim_device* device);
 int shim_device_info(shim_device* device, shim_device_info_t* out);
@@ -130,6 +138,8 @@ int shim_tensor_get_info(const shim_tensor* tensor, shim_tensor_info* out);
 int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size_t target_bytes);
 /* The memory config as an attribute blob holding one record "memory_config"; *bytes in: capacity, out: size. */
 int shim_tensor_memory_config(const shim_tensor* tensor, void* blob, size_t* bytes);
+/* How a tensor was spread over its mesh: {"mesh", "distribution", "placements": [dimension or null]}; free with shim_string_free. */
+int shim_tensor_topology(const shim_tensor* tensor, char** json);
 int shim_tensor_clone_handle(const shim_tensor* tensor, shim_tensor** out);
 void shim_tensor_free(shim_tensor* tensor);
 int shim_tensor_load(const char* path, shim_device* device, shim_tensor** out);
@@ -140,6 +150,9 @@ int shim_op_find(const char* name, int* op_id);
 /* Newline separated names of all registered ops. Owned by the library. */
 const char* shim_op_names(void);
 int shim_invoke(int op_id, shim_tensor* const* inputs, int n_inputs, shim_device* device, const shim_attrs* attrs, shim_result* result);
+/* What calls on meshes since the last question took for whole that was a partial sum; one a line, empty most often; free with
+   shim_string_free. */
+int shim_take_warnings(char** text);
 /* Number that the events of the following programs of this thread carry as call_id. */
 void shim_set_call(uint64_t call_id);
 

@@ -57,6 +57,8 @@ def attrs_of(blob: bytes) -> Any:
 
 
 _results: list[Any] = []
+after_call: Callable[[], None] | None = None
+"""What follows each call while a mesh of several chips is open."""
 Wrap = Callable[[Any], Any]
 
 
@@ -98,4 +100,6 @@ def invoke(op_id: int, name: str, handles: list[Any], device: Any, blob: bytes, 
         tensors = [wrap(raw[i]) if raw[i] else None for i in range(result.n_tensors)]
         numbers = [int(result.ints[i]) for i in range(result.n_ints)]
     _results.append(result)
+    if after_call is not None:
+        after_call()
     return tensors, numbers

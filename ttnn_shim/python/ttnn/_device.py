@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
-from ttnn_shim.machine import cards
+from ttnn_shim.machine import cards, systems
 
-from ttnn import _core, _events
+from ttnn import _core, _events, _placement
 from ttnn._binding import api_class, api_function
 from ttnn._configs import config_class
 from ttnn._convert import register_class
@@ -37,7 +37,7 @@ _SFPU_EPS, _SFPU_NAN, _SFPU_INF = 1.1920899822825959e-07, 7.0039998997052e19, 1.
 
 @api_class("ttnn.Device")
 class MeshDevice(SubDevices, Places):
-    """A mesh of one simulated device; made by `ttnn.open_device`."""
+    """A mesh of simulated devices, most often of one; made by `ttnn.open_device` and `ttnn.open_mesh_device`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("MeshDevice: no constructor defined!")
@@ -45,18 +45,20 @@ class MeshDevice(SubDevices, Places):
     _handle: Any
     _id: int
     _physical: int
+    _shape: MeshShape
     _cache_enabled: bool
     _misses_allowed: bool
     _trace_region_bytes: int
 
     @classmethod
-    def _create(cls, physical: int, l1_small_bytes: int, trace_region_bytes: int) -> MeshDevice:
+    def _create(cls, physical: int, l1_small_bytes: int, trace_region_bytes: int, rows: int = 1, columns: int = 1) -> MeshDevice:
         global _next_id
         out = ffi.new("shim_device **")
         settings = session.settings
-        status = lib.shim_device_open(settings.card.encode(), l1_small_bytes, trace_region_bytes, int(settings.estimate), out)
+        status = lib.shim_mesh_open(settings.card.encode(), rows, columns, l1_small_bytes, trace_region_bytes, int(settings.estimate), out)
         _core.check(status, "ttnn.open_device")
         device = object.__new__(cls)
+        device._shape = MeshShape([rows, columns])
         device._handle = ffi.gc(out[0], lib.shim_device_free)
         _next_id += 1
         device._id, device._physical, device._cache_enabled, device._misses_allowed = _next_id, physical, True, True
@@ -75,7 +77,7 @@ class MeshDevice(SubDevices, Places):
 
     @property
     def shape(self) -> MeshShape:
-        return MeshShape([1, 1])
+        return self._shape
 
     def arch(self) -> Any:
         return _ARCHS[self._info().arch]
@@ -84,15 +86,15 @@ class MeshDevice(SubDevices, Places):
         return self._id
 
     def get_device_id(self, arg: MeshCoordinate) -> int:
-        if any(arg):
+        if len(list(arg)) != self._shape.dims() or any(at >= size for at, size in zip(arg, self._shape, strict=True)):
             raise _core.error(InvalidArgument, f"{arg} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_device_id")
-        return self._physical
+        return self._physical + arg[0] * self._shape[1] + arg[1]
 
     def get_device_ids(self) -> list[int]:
-        return [self._physical]
+        return [self._physical + number for number in range(self.get_num_devices())]
 
     def get_num_devices(self) -> int:
-        return 1
+        return self._shape.mesh_size()
 
     def get_system_mesh_id(self) -> int:
         return 0
@@ -144,8 +146,11 @@ class MeshDevice(SubDevices, Places):
         """Work runs at once: nothing is under way."""
 
     def reshape(self, new_shape: MeshShape) -> None:
-        if new_shape.mesh_size() != 1:
-            raise _core.error(InvalidArgument, f"cannot reshape a mesh of 1 device to {new_shape}", "ttnn.MeshDevice.reshape")
+        count = self.get_num_devices()
+        if new_shape.mesh_size() != count:
+            raise _core.error(InvalidArgument, f"cannot reshape a mesh of {count} device{'s' * (count > 1)} to {new_shape}", "ttnn.MeshDevice.reshape")
+        if count > 1 and list(new_shape) != list(self._shape):
+            raise _core.error(NotSupported, "a mesh keeps the shape that it was opened with", "ttnn.MeshDevice.reshape", "open it as " + repr(new_shape))
 
     # --- the simulator's own: clock and events (ttnn_shim.session) ---
 
@@ -216,7 +221,7 @@ class MeshDevice(SubDevices, Places):
         return {"card": _core.text(info.card), "arch": self.arch().name.lower(), "estimate": bool(info.estimate), **facts}
 
     def __repr__(self) -> str:
-        return "MeshDevice(1x1 grid, 1 devices)"
+        return f"MeshDevice({self._shape[0]}x{self._shape[1]} grid, {self.get_num_devices()} devices)"
 
 
 register_class("MeshDevice", MeshDevice)
@@ -244,6 +249,7 @@ def open_device(
     num_command_queues: int = 1,
     dispatch_core_config: Any = None,
     worker_l1_size: int = 0,
+    _mesh: Sequence[int] = (1, 1),
 ) -> MeshDevice:
     """Opens the simulated card, or gives it back when it is open. Card and mode come from `python -m ttnn_shim run`.
 
@@ -262,9 +268,12 @@ def open_device(
     session.device_requested()
     if device_id in open_devices:
         opened: MeshDevice = open_devices[device_id]
+        if list(opened.shape) != list(_mesh):
+            raise _core.error(InvalidArgument, f"a mesh {opened.shape} is open already: close it first", "ttnn.open_mesh_device")
         return opened
-    device = MeshDevice._create(device_id, l1_small_size, trace_region_size)
+    device = MeshDevice._create(device_id, l1_small_size, trace_region_size, *_mesh)
     open_devices[device_id] = device
+    _placement.watch(device.get_num_devices() > 1)
     device.events_enable(session.settings.records_programs())
     session.device_opened(device)
     return device
@@ -280,6 +289,7 @@ def close_device(device: MeshDevice) -> None:
         for watcher in _events.on_close.watchers:
             watcher(device)
         del open_devices[device._physical]
+        _placement.watch(False)
         _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
     if _default is device:
         _default = None
@@ -306,11 +316,14 @@ def open_mesh_device(
     physical_device_ids: Sequence[int] = (),
     worker_l1_size: int = 0,
 ) -> MeshDevice:
-    """A mesh of one device."""
-    if mesh_shape is not None and mesh_shape.mesh_size() != 1:
-        raise _core.error(NotSupported, f"the simulator has one device, got mesh_shape {mesh_shape}", "ttnn.open_mesh_device")
-    if (offset is not None and any(offset)) or any(physical_device_ids):
-        raise _core.error(InvalidArgument, "the mesh has one device, number 0", "ttnn.open_mesh_device")
+    """A mesh of the run's card or system: of all of its chips without a shape. Raises InvalidArgument, with the meshes that it has."""
+    system = systems().get(session.settings.card)
+    shape = mesh_shape or MeshShape(list(system.mesh) if system else [1, 1])
+    if shape.dims() != 2 or not all(shape):
+        raise _core.error(NotSupported, f"mesh_shape: expected rows and columns, got {shape}", "ttnn.open_mesh_device")
+    if (offset is not None and any(offset)) or list(physical_device_ids) not in ([], list(range(shape.mesh_size()))):
+        message = "the mesh has one device, number 0" if shape.mesh_size() == 1 else "the mesh begins at the system's first chip"
+        raise _core.error(InvalidArgument, message, "ttnn.open_mesh_device")
     return open_device(
         device_id=0,
         l1_small_size=l1_small_size,
@@ -318,6 +331,7 @@ def open_mesh_device(
         num_command_queues=num_command_queues,
         dispatch_core_config=dispatch_core_config,
         worker_l1_size=worker_l1_size,
+        _mesh=list(shape),
     )
 
 
@@ -369,7 +383,7 @@ def SetDefaultDevice(device: MeshDevice | None = None) -> None:
 
 @api_function("ttnn.GetNumAvailableDevices")
 def GetNumAvailableDevices() -> int:
-    return 1
+    return get_num_devices()
 
 
 @api_function("ttnn.GetNumPCIeDevices")
@@ -378,11 +392,12 @@ def GetNumPCIeDevices() -> int:
 
 
 def get_num_devices() -> int:
-    return 1
+    system = systems().get(session.settings.card)
+    return MeshShape(list(system.mesh)).mesh_size() if system else 1
 
 
 def get_device_ids() -> list[int]:
-    return [0]
+    return list(range(get_num_devices()))
 
 
 @api_function("ttnn.device.synchronize_device")

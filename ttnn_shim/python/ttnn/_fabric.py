@@ -1,7 +1,4 @@
-"""Names of several chips that programs for one chip use as well: placements, mesh mappers, the fabric's configuration, semaphores, queues.
-
-One chip has all of every tensor, so mappers and composers keep it whole; nothing is sent over the fabric, so its configuration is only kept.
-"""
+"""Configurations of mesh mappers and composers, the fabric's configuration, semaphores, queues."""
 
 from __future__ import annotations
 
@@ -9,13 +6,14 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.errors import InvalidArgument
 
+from ttnn import _core
 from ttnn._binding import api_class, api_function
 from ttnn._convert import register_class
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout, enum_class
 from ttnn._memory import MemoryConfig, ShardSpec
-from ttnn._mesh import CppMeshToTensor, CppTensorToMesh, MeshShape, PlacementReplicate
+from ttnn._mesh import CppMeshToTensor, CppTensorToMesh, MeshShape, PlacementReplicate, PlacementShard
 from ttnn._tensor import empty_handle
 
 FabricConfig = enum_class("ttnn.FabricConfig")
@@ -23,35 +21,12 @@ _fabric = FabricConfig.DISABLED
 _L1_ALIGNMENT_WORDS = 4  # a semaphore takes one aligned piece of L1
 
 
-@api_class("ttnn.PlacementShard")
-class PlacementShard:
-    """The tensor is split along `dim` over a dimension of the mesh. One device has the only part."""
-
-    def __init__(self, arg: int) -> None:
-        self._dim = arg
-
-    @property
-    def dim(self) -> int:
-        return self._dim
-
-    def __repr__(self) -> str:
-        return f"PlacementShard({self.dim})"
-
-
-register_class("PlacementShard", PlacementShard)
-
-
-def _one_device(shape: MeshShape | None, op: str) -> None:
-    if shape is not None and shape.mesh_size() != 1:
-        raise NotSupported(f"the simulator has one device, got a mesh of {list(shape)}", op=op, hint="use ttnn.MeshShape(1, 1)")
-
-
 @api_class("ttnn.MeshMapperConfig")
 class MeshMapperConfig:
     """What each dimension of the mesh does with a tensor: a list of placements, or the tensor's dimensions for rows and columns."""
 
     def __init__(self, placements: Sequence[Any] | None = None, **named: Any) -> None:
-        _one_device(named.get("mesh_shape_override"), "ttnn.MeshMapperConfig")
+        self.mesh_shape_override = named.get("mesh_shape_override")
         dims = (named.get("row_dim"), named.get("col_dim"))
         self._placements = list(placements) if placements is not None else [PlacementReplicate() if d is None else PlacementShard(d) for d in dims]
 
@@ -65,7 +40,7 @@ class MeshComposerConfig:
     """Along which dimensions the parts of a mesh are joined."""
 
     def __init__(self, dims: Sequence[int] | None = None, **named: Any) -> None:
-        _one_device(named.get("mesh_shape_override"), "ttnn.MeshComposerConfig")
+        self.mesh_shape_override = named.get("mesh_shape_override")
         self.dims = list(dims) if dims is not None else [named["row_dim"], named["col_dim"]]
 
 
@@ -75,32 +50,32 @@ register_class("MeshComposerConfig", MeshComposerConfig)
 
 @api_function("ttnn.create_mesh_mapper")
 def create_mesh_mapper(config: MeshMapperConfig, mesh_device: Any = None, mesh_shape: MeshShape | None = None) -> CppTensorToMesh:
-    _one_device(mesh_shape, "ttnn.create_mesh_mapper")
-    return CppTensorToMesh._whole()
+    mesh = mesh_device.shape if mesh_shape is None else mesh_shape
+    placements = [placement.dim if isinstance(placement, PlacementShard) else None for placement in config.placements]
+    return CppTensorToMesh._of(list(mesh), list(config.mesh_shape_override or mesh), placements)
 
 
 @api_function("ttnn.create_mesh_composer")
 def create_mesh_composer(mesh_device: Any, config: MeshComposerConfig) -> CppMeshToTensor:
-    return CppMeshToTensor._whole()
+    return CppMeshToTensor._of(mesh_device.shape, list(config.mesh_shape_override or mesh_device.shape), config.dims)
 
 
 @api_function("ttnn.ShardTensor2dMesh")
 def ShardTensor2dMesh(mesh_device: Any, mesh_shape: Sequence[int], dims: Sequence[int | None]) -> CppTensorToMesh:
-    _one_device(MeshShape(list(mesh_shape)), "ttnn.ShardTensor2dMesh")
-    return CppTensorToMesh._whole()
+    return CppTensorToMesh._of(mesh_device.shape, mesh_shape, dims)
 
 
 @api_function("ttnn.ConcatMesh2dToTensor")
 def ConcatMesh2dToTensor(mesh_device: Any, mesh_shape: Sequence[int], dims: Sequence[int]) -> CppMeshToTensor:
-    _one_device(MeshShape(list(mesh_shape)), "ttnn.ConcatMesh2dToTensor")
-    return CppMeshToTensor._whole()
+    return CppMeshToTensor._of(mesh_device.shape, mesh_shape, dims)
 
 
 @api_function("ttnn.set_fabric_config")
 def set_fabric_config(config: Any, **options: Any) -> None:
-    """Keeps the configuration: `get_fabric_config` gives it back. No tensor of one chip goes over the fabric."""
+    """Of the meshes that are opened next. No tensor of one chip goes over the fabric."""
     global _fabric
     _fabric = config
+    _core.check(_core.lib.shim_set_fabric(config.value), "ttnn.set_fabric_config")
 
 
 @api_function("ttnn.get_fabric_config")

@@ -18,6 +18,7 @@ from ttnn._dtypes import BLOCK_FLOATS, TILE_SIDE, tile_bytes
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout, enum_class
 from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
 from ttnn._memory import MemoryConfig, ShardSpec
+from ttnn._mesh import ReplicateTensorToMeshWrapper, core_call
 from ttnn._names import named
 from ttnn._tensor import Tensor, empty_handle
 
@@ -50,14 +51,22 @@ def from_torch(
             raise _core.error(InvalidArgument, f"expected shape {spec.shape} as in spec, got {list(tensor.shape)}", "ttnn.from_torch")
         dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
     options = {"preserve_nan_values": preserve_nan_values, "col_tilize": col_tilize, "enable_bfloat_opt": enable_bfloat_opt}
-    named = {"data_type": dtype, "device": device, "layout": layout, "mem_config": memory_config, "tile": tile, "pad_value": pad_value}
+    named = {
+        "data_type": dtype,
+        "device": device,
+        "layout": layout,
+        "mem_config": memory_config,
+        "tile": tile,
+        "pad_value": pad_value,
+        "mesh_mapper": mesh_mapper.unwrap() if isinstance(mesh_mapper, ReplicateTensorToMeshWrapper) else mesh_mapper,
+    }
     return Tensor(tensor, **{key: value for key, value in (named | options).items() if value is not None})
 
 
 @api_function("ttnn.to_torch")
 def to_torch(tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, mesh_composer: Any = None, device: Any = None, cq_id: int | None = None) -> Any:
     """Logical values as a torch tensor; leading ones are squeezed down to `torch_rank`."""
-    result = tensor.to_torch()
+    result = tensor.to_torch(mesh_composer=mesh_composer)
     if torch_rank is not None:
         while result.dim() > torch_rank:
             if result.shape[0] != 1:
@@ -100,7 +109,7 @@ def as_tensor(
         raise _core.error(InvalidArgument, "memory_config must be specified when device is specified", "ttnn.as_tensor")
 
     def convert() -> Any:
-        made = from_torch(tensor if preprocess is None else preprocess(tensor), dtype, layout=layout)
+        made = from_torch(tensor if preprocess is None else preprocess(tensor), dtype, layout=layout, mesh_mapper=mesh_mapper)
         return made
 
     def place(host: Any) -> Any:
@@ -113,7 +122,7 @@ def as_tensor(
     if path.exists():
         with contextlib.suppress(TensorFileError):
             cached = load_tensor(path)
-            if cached.shape == tuple(tensor.shape):
+            if mesh_mapper is not None or cached.shape == tuple(tensor.shape):
                 return place(cached)
     host = convert()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +158,9 @@ def dump_tensor(file_name: str, tensor: Tensor, mode: Any = None) -> None:
 
 @api_function("ttnn.get_device_tensors")
 def get_device_tensors(tensor: Tensor) -> list[Tensor]:
-    return [tensor]
+    """A tensor of each chip, in row-major order of their coordinates; they hold what the chips' parts hold now."""
+    info = tensor._info()
+    return [tensor] if info.mesh[0] * info.mesh[1] == 1 else core_call("mesh.get_device_tensors", [tensor])
 
 
 @api_function("ttnn.allocate_tensor_on_device")

@@ -1,4 +1,4 @@
-"""Mesh and queue types for a mesh of one device."""
+"""Meshes of chips: shapes, coordinates, and how tensors are cut over them and joined (`ttnn_shim/src/tensor/mesh.hpp` does it)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.errors import InvalidArgument, NotSupported, ShimError
 
+from ttnn import _core
 from ttnn._binding import api_class, api_function
-from ttnn._convert import MISMATCH, check_int, checker, encode, register_class
+from ttnn._convert import MISMATCH, check_int, checker, encode, encode_fields, encode_ints, name_prefix, register_class
 from ttnn._keyed import Keyed
 from ttnn._names import named
 
@@ -35,13 +36,16 @@ class _Ints(Keyed):
     def dims(self) -> int:
         return len(self._values)
 
+    def _encode(self) -> bytes:
+        return encode_ints(self._values)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({list(self._values)})"
 
 
 @api_class("ttnn.MeshShape")
 class MeshShape(_Ints):
-    """Devices per dimension. The simulator has one device."""
+    """Devices per dimension."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
         given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
@@ -182,18 +186,35 @@ class PlacementReplicate:
 register_class("PlacementReplicate", PlacementReplicate)
 
 
+@api_class("ttnn.PlacementShard")
+class PlacementShard:
+    """The tensor is split along `dim` over a dimension of the mesh."""
+
+    def __init__(self, arg: int) -> None:
+        self._dim = arg
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    def __repr__(self) -> str:
+        return f"PlacementShard({self.dim})"
+
+
+register_class("PlacementShard", PlacementShard)
+
+
 @api_class("ttnn.TensorTopology")
 class TensorTopology(Keyed):
-    """How a tensor is spread over a mesh: always whole, on one device."""
+    """How a tensor was spread over a mesh. No op checks it."""
 
     def __init__(self, distribution_shape: MeshShape, placements: Sequence[Any], mesh_coords: Sequence[MeshCoordinate]) -> None:
-        if distribution_shape.mesh_size() != 1 or len(mesh_coords) != 1:
-            raise NotSupported("the simulator has one device", op="ttnn.TensorTopology")
         self._shape, self._placements, self._coords = distribution_shape, list(placements), list(mesh_coords)
 
     @classmethod
-    def _single(cls) -> TensorTopology:
-        return cls(MeshShape([1]), [PlacementReplicate()], [MeshCoordinate(0, 0)])
+    def _of(cls, mesh: list[int], distribution: list[int], placements: list[int | None]) -> TensorTopology:
+        made = [PlacementReplicate() if dim is None else PlacementShard(dim) for dim in placements]
+        return cls(MeshShape(distribution), made, coordinates(mesh))
 
     def distribution_shape(self) -> MeshShape:
         return self._shape
@@ -208,42 +229,72 @@ class TensorTopology(Keyed):
         return repr(self)
 
     def __repr__(self) -> str:
-        return f"TensorTopology(distribution_shape={self._shape}, placements=SmallVector({self._placements}), mesh_coords={self._coords[0]})"
+        coords = f", mesh_coords={self._coords[0]}" if len(self._coords) == 1 else ""
+        return f"TensorTopology(distribution_shape={self._shape}, placements=SmallVector({self._placements}){coords})"
 
 
 register_class("TensorTopology", TensorTopology)
 
 
-# --- mappers and composers: on one device every tensor is whole ---
+def coordinates(mesh: Sequence[int]) -> list[MeshCoordinate]:
+    """Of all chips of a mesh, in row-major order."""
+    return [MeshCoordinate(*at) for at in itertools.product(*(range(size) for size in mesh))]
+
+
+# --- mappers and composers ---
+
+
+def _check_extents(mesh: Sequence[int], extents: Sequence[int], op: str) -> None:
+    """Raises InvalidArgument where there are more parts than chips."""
+    whole, parts = MeshShape(list(mesh)), MeshShape(list(extents))
+    if parts.mesh_size() > whole.mesh_size():
+        raise InvalidArgument(f"{parts} is of {parts.mesh_size()} devices, the mesh {whole} has {whole.mesh_size()}", op=op)
 
 
 class CppTensorToMesh:
-    """How a host tensor goes to a mesh. One device gets all of it, whatever the dimension."""
+    """How a host tensor goes to a mesh."""
 
     __module__ = "ttnn"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("CppTensorToMesh: no constructor defined!")
 
+    _mesh: list[int]
+    _distribution: list[int]
+    _placements: list[int | None]
+
     @classmethod
-    def _whole(cls) -> CppTensorToMesh:
-        return object.__new__(cls)
+    def _of(cls, mesh: Sequence[int], distribution: Sequence[int], placements: Sequence[int | None]) -> CppTensorToMesh:
+        made = object.__new__(cls)
+        made._mesh, made._distribution, made._placements = list(mesh), list(distribution), list(placements)
+        _check_extents(mesh, distribution, "ttnn.create_mesh_mapper")
+        if MeshShape(made._mesh).mesh_size() > 1:
+            core_call("mesh.create_mesh_mapper", [], distribution=made._distribution, placements=Mixed(made._placements))
+        return made
 
     def config(self) -> Any:
         raise NotSupported("mapper configurations are not implemented", op="ttnn.CppTensorToMesh.config")
 
 
 class CppMeshToTensor:
-    """How the parts of a mesh become one host tensor. One device has all of it."""
+    """How the parts of a mesh become one host tensor."""
 
     __module__ = "ttnn"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise TypeError("CppMeshToTensor: no constructor defined!")
 
+    _extents: list[int]
+    _dims: list[int]
+
     @classmethod
-    def _whole(cls) -> CppMeshToTensor:
-        return object.__new__(cls)
+    def _of(cls, mesh: Sequence[int], extents: Sequence[int], dims: Sequence[int]) -> CppMeshToTensor:
+        made = object.__new__(cls)
+        made._extents, made._dims = list(extents), list(dims)
+        _check_extents(mesh, extents, "ttnn.create_mesh_composer")
+        if MeshShape(list(mesh)).mesh_size() > 1:
+            core_call("mesh.create_mesh_composer", [], extents=made._extents, dims=made._dims)
+        return made
 
 
 register_class("CppTensorToMesh", CppTensorToMesh)
@@ -264,55 +315,105 @@ class ReplicateTensorToMeshWrapper:
 register_class("ReplicateTensorToMeshWrapper", ReplicateTensorToMeshWrapper)
 
 
+def _size(mesh_device: Any) -> list[int]:
+    return [mesh_device.shape.mesh_size()]
+
+
 @api_function("ttnn.ReplicateTensorToMesh")
 def ReplicateTensorToMesh(mesh_device: Any) -> ReplicateTensorToMeshWrapper:
-    return ReplicateTensorToMeshWrapper(CppTensorToMesh._whole())
+    return ReplicateTensorToMeshWrapper(replicate_tensor_to_mesh_mapper(mesh_device))
 
 
 @api_function("ttnn.replicate_tensor_to_mesh_mapper")
 def replicate_tensor_to_mesh_mapper(mesh_device: Any) -> CppTensorToMesh:
-    return CppTensorToMesh._whole()
+    return CppTensorToMesh._of(mesh_device.shape, mesh_device.shape, [None] * mesh_device.shape.dims())
 
 
 @api_function("ttnn.ShardTensorToMesh")
 def ShardTensorToMesh(mesh_device: Any, dim: int) -> CppTensorToMesh:
-    return CppTensorToMesh._whole()
+    return CppTensorToMesh._of(mesh_device.shape, _size(mesh_device), [dim])
 
 
 @api_function("ttnn.shard_tensor_to_mesh_mapper")
 def shard_tensor_to_mesh_mapper(mesh_device: Any, dim: int) -> CppTensorToMesh:
-    return CppTensorToMesh._whole()
+    return CppTensorToMesh._of(mesh_device.shape, _size(mesh_device), [dim])
 
 
 @api_function("ttnn.ConcatMeshToTensor")
 def ConcatMeshToTensor(mesh_device: Any, dim: int) -> CppMeshToTensor:
-    return CppMeshToTensor._whole()
+    return CppMeshToTensor._of(mesh_device.shape, _size(mesh_device), [dim])
 
 
 @api_function("ttnn.concat_mesh_to_tensor_composer")
 def concat_mesh_to_tensor_composer(mesh_device: Any, dim: int) -> CppMeshToTensor:
-    return CppMeshToTensor._whole()
+    return CppMeshToTensor._of(mesh_device.shape, _size(mesh_device), [dim])
+
+
+def tensor_of(handle: Any) -> Any:
+    """A tensor of the core, with the class that the program sees."""
+    return sys.modules["ttnn._tensor"].Tensor._adopt(handle)
+
+
+class Mixed(list[Any]):
+    """A list that travels item by item: None among numbers."""
+
+
+def core_call(name: str, tensors: Sequence[Any], **attributes: Any) -> list[Any]:
+    """Calls a function of the core about meshes. `tensors`: one is its `tensor`, several are its `tensors`."""
+    handles: list[Any] = []
+    fields = [(name_prefix("tensor"), encode(tensors[0], handles))] if len(tensors) == 1 else []
+    if len(tensors) > 1 or name == "mesh.from_host_shards":
+        handles.clear()
+        fields = [(name_prefix("tensors"), encode(list(tensors), handles))]
+    for key, value in attributes.items():
+        items = b"l" + len(value).to_bytes(4, "little") + b"".join(encode(item, None) for item in value)
+        fields.append((name_prefix(key), items if isinstance(value, Mixed) else encode_ints(value)))
+    blob = encode_fields(fields)
+    try:
+        return _core.invoke(_core.op_id(name), name, handles, _core.ffi.NULL, blob, tensor_of)[0]
+    except ShimError as error:
+        error.op = error.op.replace("mesh.", "ttnn.", 1)
+        raise
+
+
+def cuts(mapper: CppTensorToMesh | None) -> bool:
+    """Whether it is a mapper of several chips."""
+    return mapper is not None and MeshShape(mapper._mesh).mesh_size() > 1
+
+
+def spread(tensor: Any, mapper: CppTensorToMesh) -> Any:
+    """A host tensor cut by a mapper."""
+    if not cuts(mapper):
+        return tensor
+    return core_call("mesh.distribute_tensor", [tensor], mesh=mapper._mesh, distribution=mapper._distribution, placements=Mixed(mapper._placements))[0]
+
+
+@api_function("ttnn.distribute_tensor")
+def distribute_tensor(tensor: Any, mapper: CppTensorToMesh, mesh_device: Any = None) -> Any:
+    parts = spread(tensor, mapper)
+    return parts if mesh_device is None else parts.to(mesh_device)
 
 
 @api_function("ttnn.from_host_shards")
 def from_host_shards(tensors: Sequence[Any], mesh_shape: MeshShape) -> Any:
-    return _single(tensors, "ttnn.from_host_shards")
+    return _joined(tensors, mesh_shape, "ttnn.from_host_shards")
 
 
 @api_function("ttnn.combine_device_tensors")
 def combine_device_tensors(tensors: Sequence[Any]) -> Any:
-    return _single(tensors, "ttnn.combine_device_tensors")
+    mesh = tensors[0].device().shape if tensors and tensors[0].device() is not None else MeshShape([1, 1])
+    return _joined(tensors, mesh, "ttnn.combine_device_tensors")
 
 
 @api_function("ttnn.aggregate_tensor")
 def aggregate_tensor(tensor: Any, composer: CppMeshToTensor) -> Any:
-    return tensor.cpu()
+    return core_call("mesh.aggregate_tensor", [tensor.cpu()], extents=composer._extents, dims=composer._dims)[0]
 
 
-def _single(tensors: Sequence[Any], op: str) -> Any:
-    if len(tensors) != 1:
-        raise InvalidArgument(f"expected one tensor for the one device, got {len(tensors)}", op=op)
-    return tensors[0]
+def _joined(tensors: Sequence[Any], mesh: MeshShape, op: str) -> Any:
+    if len(tensors) != mesh.mesh_size():
+        raise InvalidArgument(f"expected {mesh.mesh_size()} tensors for the mesh {mesh}, got {len(tensors)}", op=op)
+    return tensors[0] if len(tensors) == 1 else core_call("mesh.from_host_shards", tensors, mesh=list(mesh))[0]
 
 
 @contextlib.contextmanager

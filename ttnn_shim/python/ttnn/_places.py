@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ttnn_shim.errors import InvalidArgument
+from ttnn_shim.errors import InvalidArgument, NotSupported
 
 from ttnn import _core
 from ttnn._grid import CoreCoord
@@ -19,34 +19,37 @@ _BLACKHOLE_COLUMNS, _BLACKHOLE_ORIGIN_Y = (*range(1, 8), *range(10, 17)), 2
 
 
 class Places:
-    """Methods of MeshDevice about its one chip's place and the places on it."""
+    """Methods of MeshDevice about the places of its chips and the places on them."""
 
     _submeshes: list[Any]
 
-    def create_submesh(self, submesh_shape: Any, offset: Any = None) -> Any:
-        """A mesh of the devices of `submesh_shape` from `offset` on: the one device, for a shape of ones."""
+    def create_submesh(self: Any, submesh_shape: Any, offset: Any = None) -> Any:
+        """A mesh of the devices of `submesh_shape` from `offset` on: only the whole mesh is simulated."""
         shape, start = MeshShape(*submesh_shape), tuple(offset or (0, 0))
-        if any(size != 1 for size in shape) or any(start):
-            message = f"Submesh shape {shape} and offset {offset} does not fit within parent mesh ({MeshShape(1, 1)})."
+        if any(size + first > most for size, first, most in zip(shape, start, self.shape, strict=True)):
+            message = f"Submesh shape {shape} and offset {offset} does not fit within parent mesh ({self.shape})."
             raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submesh")
+        if list(shape) != list(self.shape):
+            message, hint = f"a submesh {shape} of an open mesh {self.shape}", "open a mesh of that shape instead: all chips run the same program"
+            raise _core.error(NotSupported, message, "ttnn.MeshDevice.create_submesh", hint)
         self._submeshes = [*self.get_submeshes(), self]
         return self
 
-    def create_submeshes(self, submesh_shape: Any) -> list[Any]:
+    def create_submeshes(self: Any, submesh_shape: Any) -> list[Any]:
         shape = MeshShape(*submesh_shape)
         for dim, size in enumerate(shape):
-            if size != 1:
-                message = f"Shape {MeshShape(1, 1)} is not divisible by submesh shape {shape} along dimension {dim}"
+            if self.shape[dim] % size:
+                message = f"Shape {self.shape} is not divisible by submesh shape {shape} along dimension {dim}"
                 raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submeshes")
         return [self.create_submesh(shape)]
 
     def get_submeshes(self) -> list[Any]:
         return list(getattr(self, "_submeshes", ()))
 
-    def get_fabric_node_id(self, coord: Any) -> FabricNodeId:
-        if any(coord):
-            raise _core.error(InvalidArgument, f"{coord} is outside the mesh {MeshShape(1, 1)}", "ttnn.MeshDevice.get_fabric_node_id")
-        return FabricNodeId(MeshId(0), 0)
+    def get_fabric_node_id(self: Any, coord: Any) -> FabricNodeId:
+        if any(at >= size for at, size in zip(coord, self.shape, strict=True)):
+            raise _core.error(InvalidArgument, f"{coord} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_fabric_node_id")
+        return FabricNodeId(MeshId(0), coord[0] * self.shape[1] + coord[1])
 
     def worker_core_from_logical_core(self: Any, logical_core: Any) -> CoreCoord:
         """The core's translated coordinates, by which kernels address it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from ttnn._events import on_read
 from ttnn._grid import Shape
 from ttnn._handles import new_handle, read_memory_config
 from ttnn._memory import MemoryConfig, Tile
-from ttnn._mesh import MeshCoordinate, TensorTopology
+from ttnn._mesh import TensorTopology, coordinates, cuts, spread
 from ttnn._names import named
 from ttnn._spec import TensorSpec
 from ttnn._state import dram_alignment, latest
@@ -95,7 +96,12 @@ class Tensor:
             array = np.ascontiguousarray(array.swapaxes(-1, -2))
         if enable_bfloat_opt and source is not DataType.FLOAT32:
             raise _core.error(InvalidArgument, "enable_bfloat_opt expects float32 values", "ttnn.Tensor")
-        self._handle = new_handle(device, dtype, layout, array.shape, memory_config or mem_config, array, source, tile)
+        memory, cut = memory_config or mem_config, cuts(mesh_mapper)
+        self._handle = new_handle(None if cut else device, dtype, layout, array.shape, memory, array, source, tile)
+        if cut:
+            parts = spread(self, mesh_mapper)
+            self._handle = (parts if device is None else parts.to(device, memory or MemoryConfig()))._handle
+            self._static = None
 
     @classmethod
     def _adopt(cls, handle: Any) -> Tensor:
@@ -186,10 +192,12 @@ class Tensor:
         return [] if device is None else [device]
 
     def device_coords(self) -> list[Any]:
-        return [MeshCoordinate(0, 0)]
+        return coordinates(self._fixed().mesh)
 
     def tensor_topology(self) -> Any:
-        return TensorTopology._single()
+        out = ffi.new("char **")
+        _core.check(lib.shim_tensor_topology(self._handle, out), "ttnn.Tensor.tensor_topology")
+        return TensorTopology._of(**json.loads(_core.text(ffi.gc(out[0], lib.shim_string_free))))
 
     def volume(self) -> int:
         """Elements with padding."""
@@ -260,10 +268,14 @@ class Tensor:
 
     def to_numpy(self, mesh_composer: Any = None) -> np.ndarray[Any, Any]:
         """Logical values. bfloat16 comes as ml_dtypes.bfloat16, or as uint16 bit patterns without ml_dtypes; block floats as float32."""
-        return self._read()
+        return self._whole(mesh_composer)._read()
+
+    def _whole(self, mesh_composer: Any) -> Tensor:
+        """The tensor, its parts joined by a composer where one is given."""
+        return self if mesh_composer is None else named("aggregate_tensor")(self, mesh_composer)
 
     def to_torch(self, mesh_composer: Any = None) -> Any:
-        return _numpy.to_torch(self._read(), self.dtype)
+        return _numpy.to_torch(self._whole(mesh_composer)._read(), self.dtype)
 
     def to_torch_with_padded_shape(self) -> Any:
         array = self._read()
@@ -393,6 +405,8 @@ class Tensor:
         if not info.has_values and info.volume:
             return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
         floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B", "FP8_E4M3")
+        if info.mesh[0] * info.mesh[1] > 1:
+            return "\n".join(f"device {at}: {one!r}" for at, one in zip(self.device_coords(), named("get_device_tensors")(self), strict=True))
         return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
 
 

@@ -57,10 +57,34 @@ def _card(name: str, values: dict[str, str]) -> Card:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class System:
+    """A machine of several chips. chip: the card that each of them is, as `card_of` takes it; mesh: rows and columns of all of them."""
+
+    name: str
+    chip: str
+    mesh: tuple[int, int]
+
+
+@cache
+def systems() -> dict[str, System]:
+    """The systems of `arch/systems.csv` by name."""
+    with open(arch_dir() / "systems.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {row["system"]: System(row["system"], row["chip"], _extents(row["meshes"].split()[0])) for row in rows}
+
+
+def _extents(mesh: str) -> tuple[int, int]:
+    """Rows and columns of "2x4"."""
+    rows, columns = mesh.split("x")
+    return int(rows), int(columns)
+
+
 def card_of(name: str) -> Card:
-    """The card of a name, which may state a grid of its own ("n150:7x10"). Raises: ValueError for an unknown one."""
+    """The card of a name, or of a system's chips; it may state a grid of its own ("n150:7x10"). Raises: ValueError for an unknown one."""
     known = cards()
-    found = known.get(name.partition(":")[0])
+    system = systems().get(name)
+    found = known.get((system.chip if system else name).partition(":")[0])
     if found is None:
         raise ValueError(f"unknown card or architecture {name[:100]!r}; known: {', '.join(known)}")
     return found

@@ -14,19 +14,19 @@ from types import TracebackType
 
 from ttnn_shim import plain, progress
 from ttnn_shim.command_line import CommandParser, complain
-from ttnn_shim.machine import cards
+from ttnn_shim.machine import cards, systems
 
 STOPPED, READER_LEFT = 130, 141
 """Exit codes after Ctrl-C and after the end of a pipe, as shells have them."""
 
 _ELF = b"\x7fELF"
-CARDS = tuple(cards())
+CARDS = tuple(dict.fromkeys([*cards(), *systems()]))
 
 
 def main(arguments: list[str]) -> int:
     """Activates the shim's `ttnn`, then runs the program as `__main__`. Returns its exit code."""
     parser = CommandParser(prog="python -m ttnn_shim run", description="Run a program that uses ttnn on the simulator: Python, or a compiled one.")
-    parser.add_argument("--arch", default="n150", metavar="NAME", help="card or architecture: " + ", ".join(CARDS))
+    parser.add_argument("--arch", default="n150", metavar="NAME", help="card, architecture or system of several chips: " + ", ".join(CARDS))
     parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write a plain script's device_ns, kernel_ns, ops, unmodelled and host_s to FILE")

@@ -10,12 +10,13 @@
 
 #include "abi/attributes.hpp"
 #include "abi/reports.hpp"
+#include "ops/ccl/placement.hpp"
 #include "ops/launch.hpp"
 #include "ops/query.hpp"
 #include "ops/registry.hpp"
 #include "ops/trace.hpp"
 #include "tensor/gemm.hpp"
-#include "tensor/storage.hpp"
+#include "tensor/mesh.hpp"
 #include "tensor/tensix.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
@@ -111,6 +112,20 @@ QueryAnswer ask(const Record& question) {
         configuration ? *configuration : nothing);
 }
 
+std::string topology_json(const Topology* spread) {
+    static const Topology alone{.mesh = {1, 1}, .distribution = {1}, .placements = {std::nullopt}};
+    if (spread == nullptr) spread = &alone;
+    const auto list = [](const auto& items, const auto& write) {
+        std::string all;
+        for (const auto& item : items) all += (all.empty() ? "" : ", ") + write(item);
+        return "[" + all + "]";
+    };
+    const auto number = [](uint32_t value) { return std::to_string(value); };
+    const auto dimension = [](const std::optional<int>& dim) { return dim ? std::to_string(*dim) : std::string("null"); };
+    return "{\"mesh\": " + list(spread->mesh, number) + ", \"distribution\": " + list(spread->distribution, number) +
+           ", \"placements\": " + list(spread->placements, dimension) + "}";
+}
+
 char* duplicate(const std::string& text) {
     char* copy = static_cast<char*>(std::malloc(text.size() + 1));
     if (copy == nullptr) {
@@ -133,10 +148,22 @@ const char* shim_error_message(void) { return last_error.message.c_str(); }
 const char* shim_error_hint(void) { return last_error.hint.c_str(); }
 
 int shim_device_open(const char* card, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate, shim_device** out) {
+    return shim_mesh_open(card, 1, 1, l1_small_bytes, trace_region_bytes, estimate, out);
+}
+
+int shim_set_fabric(int config) {
+    return guard([&] { set_fabric(static_cast<Fabric>(config)); });
+}
+
+int shim_mesh_open(
+    const char* card, uint32_t rows, uint32_t columns, uint64_t l1_small_bytes, uint64_t trace_region_bytes, int estimate,
+    shim_device** out) {
     return guard([&] {
-        const OpScope scope("ttnn.open_device");
+        const OpScope scope(rows * columns > 1 ? "ttnn.open_mesh_device" : "ttnn.open_device");
         DeviceOptions options;
         options.card = card;
+        options.rows = rows;
+        options.columns = columns;
         options.l1_small_bytes = l1_small_bytes;
         options.trace_region_bytes = trace_region_bytes;
         options.estimate = estimate != 0;
@@ -223,7 +250,7 @@ int shim_tensor_new(
         ttnn::MeshDevice* mesh = device == nullptr ? nullptr : device->device.get();
         ttnn::Tensor tensor;
         if (data == nullptr) {
-            tensor = mesh != nullptr ? make_device_tensor(mesh, spec) : make_host_tensor(spec, nullptr);
+            tensor = mesh != nullptr ? make_device_tensor(mesh, spec) : make_host_tensor(spec, {});
             if (mesh != nullptr) {
                 ensure_values(tensor);
             }
@@ -252,7 +279,11 @@ int shim_tensor_get_info(const shim_tensor* tensor, shim_tensor_info* out) {
         out->buffer_type = static_cast<int32_t>(config.buffer_type());
         out->on_device = buffer->device() ? 1 : 0;
         out->allocated = buffer->is_allocated() ? 1 : 0;
-        out->has_values = buffer->values() ? 1 : 0;
+        out->has_values = buffer->contents().present() ? 1 : 0;
+        const auto spread = topology_of(tensor->tensor);
+        out->mesh[0] = spread ? spread->mesh[0] : 1;
+        out->mesh[1] = spread ? spread->mesh[1] : 1;
+        out->parts = static_cast<uint32_t>(std::max<size_t>(buffer->contents().parts.size(), 1));
         out->sharded = !config.is_sharded() ? 0 : config.shard_spec() ? 1 : config.nd_shard_spec() ? 2 : 3;
         const Shape& shape = spec.logical_shape();
         const Shape& padded = spec.padded_shape();
@@ -277,6 +308,7 @@ int shim_tensor_read(const shim_tensor* tensor, int as_dtype, void* target, size
         const DataType dtype = dtype_of(as_dtype);
         SHIM_CHECK(source.is_allocated(), "the tensor was deallocated");
         SHIM_CHECK(has_values(source), "the tensor has no values: the device is in estimate mode, or the trace that makes it has not run");
+        check_one_part(source);
         const size_t from_bytes = stored_bytes(source.dtype());
         const size_t to_bytes = stored_bytes(dtype);
         SHIM_CHECK(
@@ -300,6 +332,10 @@ int shim_tensor_memory_config(const shim_tensor* tensor, void* blob, size_t* byt
     });
 }
 
+int shim_tensor_topology(const shim_tensor* tensor, char** json) {
+    return guard([&] { *json = duplicate(topology_json(topology_of(tensor->tensor).get())); });
+}
+
 int shim_tensor_clone_handle(const shim_tensor* tensor, shim_tensor** out) {
     return guard([&] { *out = new shim_tensor{tensor->tensor}; });
 }
@@ -316,6 +352,10 @@ int shim_tensor_dump(const shim_tensor* tensor, const char* path) {
 
 int shim_op_find(const char* name, int* op_id) {
     return guard([&] { *op_id = find_op(name); });
+}
+
+int shim_take_warnings(char** text) {
+    return guard([&] { *text = duplicate(take_warnings()); });
 }
 
 const char* shim_op_names(void) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/registry.hpp"
+#include "ttnn/operations/ccl/ccl_host_types.hpp"
 #include "ttnn/operations/conv/conv2d/conv2d_config.hpp"
 #include "ttnn/operations/data_movement/bcast/bcast_types.hpp"
 #include "ttnn/operations/data_movement/reshape_view/reshape.hpp"
@@ -66,6 +67,7 @@ SHIM_ARGUMENT_TYPE(ttnn::MathFidelity, parse_math_fidelity(c.required_text(n)))
 SHIM_ARGUMENT_TYPE(TensorMemoryLayout, parse_memory_layout(c.required_text(n)))
 SHIM_ARGUMENT_TYPE(ShardOrientation, parse_orientation(c.required_text(n)))
 SHIM_ARGUMENT_TYPE(ttnn::MeshDevice*, c.device())
+SHIM_ARGUMENT_TYPE(ttnn::MeshCoordinate, ttnn::MeshCoordinate(c.u32s(n)))
 #undef SHIM_ARGUMENT_TYPE
 
 /// Before and after, of each dimension.
@@ -97,6 +99,7 @@ SHIM_ARGUMENT_TYPE(ttnn::SoftmaxProgramConfig)
     struct ArgumentType<T> {                                                                                                            \
         static T read(const Call& c, std::string_view n) { return static_cast<T>(parse_member(n, c.required_text(n), {__VA_ARGS__})); } \
     };
+SHIM_ENUM_ARGUMENT(tt::tt_fabric::Topology, "NeighborExchange", "Linear", "Ring", "Mesh", "Torus")
 SHIM_ENUM_ARGUMENT(ttnn::BcastOpMath, "ADD", "SUB", "MUL")
 SHIM_ENUM_ARGUMENT(ttnn::BcastOpDim, "H", "W", "HW")
 SHIM_ENUM_ARGUMENT(ttnn::operations::unary::GeluVariant, "Accurate", "FastLut", "Tanh")

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "ops/block_rounding.hpp"
+#include "ops/ccl/placement.hpp"
 #include "ops/clock_state.hpp"
 #include "ops/nan.hpp"
 #include "ops/program_bytes.hpp"
@@ -428,6 +429,14 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
     return *given;
 }
 
+/// Results on a mesh were spread as the first input that says how.
+void keep_topology(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+    const auto spread = std::ranges::find_if(inputs, [](const Tensor& input) { return input.shim().topology != nullptr; });
+    if (spread == inputs.end()) return;
+    for (const Tensor& output : outputs)
+        if (!output.shim().topology) output.shim().topology = spread->shim().topology;
+}
+
 /// The grid that the planner sees of a program's cores.
 std::optional<strategy::Pair> grid_of(const OptionalCores& cores) {
     if (!cores || cores->empty()) return std::nullopt;
@@ -459,11 +468,17 @@ void run_kernel(const Kernel& kernel, const std::vector<Tensor>& outputs, const 
     if (kernel) {
         kernel(outputs, planned);
     }
-    for (const Tensor& output : outputs) {
+    const auto finish = [](const Tensor& output) {
         ensure_values(output);
         if (is_block_float(output.dtype()) && !output.shim().buffer->blocks_rounded()) {
             round_blocks_of(output);
         }
+    };
+    for (const Tensor& output : outputs) {
+        if (output.shim().buffer->contents().differ())
+            for_equal_chips({}, {&output, 1}, [&] { finish(output); });
+        else
+            finish(output);
     }
 }
 
@@ -505,7 +520,7 @@ std::vector<Tensor> launch_on(
     if (strategy::plan_depends_on_l1(program.op) && machine.allocator().allocated(BufferType::L1) > 0)
         room.l1_free_bytes = static_cast<int64_t>(machine.allocator().circular_buffer_space());
     const Planned planned = account(machine, program, inputs, output_specs, outputs, room);
-    const Kernel kernel = packed(given, nan_rule(program.op), inputs);
+    const Kernel kernel = packed(given, program.across_chips ? NanRule::Kept : nan_rule(program.op), inputs);
 
     if (is_recording(machine)) {
         traced_values(machine)->keep(kernel, inputs, outputs, planned);
@@ -513,7 +528,14 @@ std::vector<Tensor> launch_on(
         for (const Tensor& input : inputs) {
             SHIM_CHECK(has_values(input), "input {} has no values: it was made in estimate mode", input.tensor_spec());
         }
-        run_kernel(kernel, outputs, planned);
+        if (program.across_chips || device->num_devices() == 1)
+            run_kernel(kernel, outputs, planned);
+        else
+            for_equal_chips(inputs, outputs, [&] { run_kernel(kernel, outputs, planned); });
+    }
+    if (device->num_devices() > 1) {
+        keep_topology(inputs, outputs);
+        watch_placements(program, inputs, outputs);
     }
     return outputs;
 }

@@ -41,6 +41,7 @@ struct Program {
     /// The only cores it runs on (`sub_core_grids`): the planner sees a device of their bounding box, of one row when they do not fill it.
     OptionalCores cores = std::nullopt;
     std::vector<double> constants = {};  ///< compiled into it (slopes, epsilons, fill values): each set is a program cache entry of its own
+    bool across_chips = false;           ///< the kernel computes what all chips of a mesh get; others run for chips of equal inputs
 };
 
 /// What of the planned program decides values.

@@ -67,7 +67,7 @@ QueryAnswer query(
         std::vector<Tensor> tensors;
         tensors.reserve(inputs.size());
         for (const QueryInput& input : inputs) {
-            tensors.push_back(input.on_host ? make_host_tensor(input.spec, nullptr) : make_device_tensor(device.get(), input.spec));
+            tensors.push_back(input.on_host ? make_host_tensor(input.spec, {}) : make_device_tensor(device.get(), input.spec));
         }
         const Call call(configuration, tensors, device.get());
         const Result result = entry.invoke(call);

@@ -180,7 +180,7 @@ void on_values(const Kernel& step, const std::vector<Tensor>& inputs, const std:
     if (is_on_device(inputs[0]) && is_recording(machine_of(inputs[0]))) {
         traced_values(machine_of(inputs[0]))->keep(step, inputs, outputs, {});
     } else if (std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) { return has_values(input); })) {
-        step(outputs, {});
+        for_equal_chips(inputs, outputs, [&] { step(outputs, {}); });
     }
 }
 

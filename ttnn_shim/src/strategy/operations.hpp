@@ -468,6 +468,18 @@ struct SdpaDecode {
     OPERATION(SdpaDecode, "sdpa_decode", is_causal, mask, paged, cur_pos, q_chunk, k_chunk, core_grid, max_cores, v_width, position)
 };
 
+// --- between chips ---------------------------------------------------------------------------------------------------------------------
+
+/// Chips of a line or a ring send to one another over Ethernet.
+struct Collective {
+    std::string op = "ALL_GATHER";  ///< ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, ALL_BROADCAST, BROADCAST, POINT_TO_POINT
+    std::int64_t chips = 2;
+    std::int64_t links = 1;     ///< between neighbours
+    bool ring = false;          ///< the last chip is a neighbour of the first
+    OptionalFlag all_reduce{};  ///< one of the two programs of an all_reduce
+    OPERATION(Collective, "collective", op, chips, links, ring, all_reduce)
+};
+
 // --- everything else -------------------------------------------------------------------------------------------------------------------
 
 /// A device operation without attributes that the strategy knows nothing of.
@@ -512,7 +524,7 @@ using Operations = OperationTypes<
     Embedding, Roll, Gather, Scatter, IsIn, IndexedFill, IndexFill, NonZero, EmbeddingBackward, Tilize, TilizeWithValPadding, Untilize,
     UntilizeWithUnpadding, ShardedToInterleaved, InterleavedToSharded, Move, Reshard, PaddedSlice, SliceWrite, ConvertToHwc, ConvertToChw,
     Fold, Matmul, MinimalMatmul, MatmulDecode, Halo, Conv2d, Conv3d, Pool2d, CreateHeads, ConcatHeads, Rotary, RotateHalf, RepeatMultiply,
-    UpdateCache, Sdpa, SdpaDecode>;
+    UpdateCache, Sdpa, SdpaDecode, Collective>;
 
 /// One of them, unchanging. Not a std::variant: the code that it generates for all alternatives would be compiled in every op.
 class Operation {

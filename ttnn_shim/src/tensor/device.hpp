@@ -12,8 +12,16 @@
 
 namespace ttnn_shim {
 
+namespace sim {
+struct System;
+}
+
+/// The values of ttnn.FabricConfig that count here; others are kept as they are.
+enum class Fabric : uint32_t { Disabled = 0, Line = 2, Ring = 3, Plane = 4 };
+
 struct DeviceOptions {
-    std::string card = "n150";  ///< card or arch name
+    std::string card = "n150";       ///< card, arch or system name
+    uint32_t rows = 1, columns = 1;  ///< of the mesh: more than one chip only of a system (tensor/mesh.hpp)
     uint64_t l1_small_bytes = 0;
     uint64_t trace_region_bytes = 0;
     bool estimate = false;  ///< clock only: tensors have no values and kernels do not run
@@ -43,7 +51,7 @@ public:
 
 class Device {
 public:
-    explicit Device(const DeviceOptions& options);
+    Device(const DeviceOptions& options, const sim::System* system);
 
     const MachineMemory& machine() const { return machine_; }
     Allocator& allocator() {
@@ -59,6 +67,9 @@ public:
         open_ = false;
         if (keeper_ != nullptr) keeper_->device_closed();
     }
+    /// The machine that the mesh is of; null for a card of its own.
+    const sim::System* system() const { return system_; }
+    Fabric fabric() const { return fabric_; }
     /// Bytes that open_device reserved for traces; 0: they lie in DRAM as they come.
     uint64_t trace_region_bytes() const { return trace_region_bytes_; }
     TensorKeeper* keeper() const { return keeper_; }
@@ -76,6 +87,8 @@ private:
     Allocator allocator_;
     bool estimate_;
     uint64_t trace_region_bytes_;
+    const sim::System* system_;
+    Fabric fabric_;
     bool open_ = true;
     TensorKeeper* keeper_ = nullptr;
     tt::tt_metal::distributed::MeshDevice* handle_ = nullptr;

@@ -133,11 +133,11 @@ size_t value_bytes_of(const TensorSpec& spec) {
 
 }  // namespace
 
-Buffer::Buffer(const TensorSpec& spec, std::shared_ptr<Values> values) : values_(std::move(values)), value_bytes_(value_bytes_of(spec)) {}
+Buffer::Buffer(const TensorSpec& spec, Contents contents) : contents_(std::move(contents)), value_bytes_(value_bytes_of(spec)) {}
 
-Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values)
+Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, Contents contents)
     : device_(std::move(device)),
-      values_(std::move(values)),
+      contents_(std::move(contents)),
       buffer_type_(spec.memory_config().buffer_type()),
       value_bytes_(value_bytes_of(spec)) {
     Allocator& allocator = device_->shim().allocator();
@@ -145,10 +145,10 @@ Buffer::Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::
     address_ = allocator.allocate(spec, buffer_type_, bytes_per_bank_);
 }
 
-Buffer::Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, std::shared_ptr<Values> values)
+Buffer::Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, Contents contents)
     : device_(place->device()),
       place_(std::move(place)),
-      values_(std::move(values)),
+      contents_(std::move(contents)),
       buffer_type_(place_->buffer_type_),
       address_(place_->address_),
       bytes_per_bank_(place_->bytes_per_bank_),
@@ -160,7 +160,7 @@ Buffer::~Buffer() {
 
 void Buffer::release() {
     if (place_) {
-        values_.reset();
+        contents_ = {};
         place_->release();
         return;
     }
@@ -168,25 +168,26 @@ void Buffer::release() {
         return;
     }
     allocated_ = false;
-    values_.reset();
+    contents_ = {};
     if (device_) {
         device_->shim().allocator().free(buffer_type_, address_);
     }
 }
 
 std::byte* Buffer::writable() {
-    if (!values_) {
+    std::shared_ptr<Values>& values = contents_.differ() || chips_at_work() != ALL_CHIPS ? block_at_work() : contents_.values;
+    if (!values) {
         if (device_ && device_->shim().estimate()) {
             return nullptr;
         }
-        values_ = Values::allocate(value_bytes_);
-    } else if (values_.use_count() > 1) {
+        values = Values::allocate(value_bytes_);
+    } else if (values.use_count() > 1) {
         auto copy = Values::allocate(value_bytes_);
-        std::memcpy(copy->data(), values_->data(), std::min(value_bytes_, values_->bytes()));
-        values_ = std::move(copy);
+        std::memcpy(copy->data(), values->data(), std::min(value_bytes_, values->bytes()));
+        values = std::move(copy);
     }
-    values_->touch();
-    return values_->data();
+    values->touch();
+    return values->data();
 }
 
 std::shared_ptr<Values> new_values(const TensorSpec& spec) { return Values::allocate(value_bytes_of(spec)); }
@@ -214,9 +215,9 @@ void ensure_values(const Tensor& tensor) {
     }
 }
 
-Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values) {
-    return Tensor(
-        std::make_shared<TensorAttributes>(TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(values)), next_tensor_id()}));
+Tensor make_host_tensor(const TensorSpec& spec, Contents contents, std::shared_ptr<const Topology> topology) {
+    return Tensor(std::make_shared<TensorAttributes>(
+        TensorAttributes{spec, std::make_shared<Buffer>(spec, std::move(contents)), next_tensor_id(), std::move(topology)}));
 }
 
 void check_not_captured(const MeshDevice& device, const char* what) {
@@ -228,8 +229,8 @@ void check_not_captured(const MeshDevice& device, const char* what) {
 }
 
 namespace {
-Tensor on_device(const TensorSpec& spec, std::shared_ptr<Buffer> buffer) {
-    auto attributes = std::make_shared<TensorAttributes>(TensorAttributes{spec, std::move(buffer), next_tensor_id()});
+Tensor on_device(const TensorSpec& spec, std::shared_ptr<Buffer> buffer, std::shared_ptr<const Topology> topology) {
+    auto attributes = std::make_shared<TensorAttributes>(TensorAttributes{spec, std::move(buffer), next_tensor_id(), std::move(topology)});
     const auto& device = attributes->buffer->device();
     if (device && device->shim().keeper() != nullptr) device->shim().keeper()->made(attributes);
     return Tensor(std::move(attributes));
@@ -250,7 +251,7 @@ void check_dram_shards(const Shape& padded, const MemoryConfig& config, uint64_t
 }
 }  // namespace
 
-Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values) {
+Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, Contents contents, std::shared_ptr<const Topology> topology) {
     SHIM_CHECK(device != nullptr, "expected a device, got none");
     auto owner = device->weak_from_this().lock();
     SHIM_CHECK(owner && device->shim().is_open(), "the device is closed");
@@ -263,18 +264,18 @@ Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::share
         "a tensor cannot be allocated with a sharded memory config that has no shard spec: {}", config);
     if (config.buffer_type() == BufferType::DRAM && config.shard_spec())
         check_dram_shards(spec.padded_shape(), config, device->shim().machine().dram_banks);
-    return on_device(spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(values)));
+    return on_device(spec, std::make_shared<Buffer>(std::move(owner), spec, std::move(contents)), std::move(topology));
 }
 
 Tensor make_in_place(const Tensor& tensor, const TensorSpec& spec) {
-    return on_device(spec, std::make_shared<Buffer>(tensor.shim().buffer, spec, nullptr));
+    return on_device(spec, std::make_shared<Buffer>(tensor.shim().buffer, spec, Contents()), tensor.shim().topology);
 }
 
 Tensor make_view(const Tensor& tensor, const TensorSpec& spec) {
     SHIM_CHECK(
         spec.logical_shape().volume() == tensor.logical_volume(), "cannot view shape {} as {}: the volumes differ", tensor.logical_shape(),
         spec.logical_shape());
-    return on_device(spec, tensor.shim().buffer);
+    return on_device(spec, tensor.shim().buffer, tensor.shim().topology);
 }
 
 bool is_on_device(const Tensor& tensor) { return tensor.shim().buffer->device() != nullptr; }
@@ -286,6 +287,9 @@ MeshDevice* device_of(const Tensor& tensor) {
     return buffer->device().get();
 }
 
-bool has_values(const Tensor& tensor) { return tensor.shim().buffer->values() != nullptr; }
+bool has_values(const Tensor& tensor) {
+    const Buffer& buffer = *tensor.shim().buffer;
+    return chips_at_work() == ALL_CHIPS ? buffer.contents().present() : buffer.values() != nullptr;
+}
 
 }  // namespace ttnn_shim

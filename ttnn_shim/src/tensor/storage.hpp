@@ -8,9 +8,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "tensor/chips.hpp"
 #include "tensor/device.hpp"
 #include "tensor/dtype.hpp"
 #include "ttnn/tensor/tensor.hpp"
@@ -44,13 +48,34 @@ private:
     std::atomic<uint64_t> version_{0};
 };
 
+/// What a buffer holds: one block of values that all chips have, or parts, each of some of the chips.
+struct Contents {
+    struct Part {
+        ChipSet chips;
+        std::shared_ptr<Values> values;
+    };
+    Contents() = default;
+    Contents(std::shared_ptr<Values> same) : values(std::move(same)) {}
+    /// Parts that cover all chips; one of all chips, or equal ones, are one block.
+    explicit Contents(std::vector<Part> of_chips);
+    bool differ() const { return !parts.empty(); }
+    bool present() const { return differ() ? parts.front().values != nullptr : values != nullptr; }
+    /// The block of the chips at work (chips.hpp). Throws Error(NotSupported) where they have different ones.
+    const std::shared_ptr<Values>& at_work() const;
+    /// The block of one chip.
+    const std::shared_ptr<Values>& of_chip(size_t chip) const;
+
+    std::shared_ptr<Values> values;
+    std::vector<Part> parts;  ///< empty where all chips have the same
+};
+
 /// Memory of one tensor: on the host, or an allocation on a device that is given back with the last reference.
 class Buffer {
 public:
-    Buffer(const TensorSpec& spec, std::shared_ptr<Values> values);
-    Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, std::shared_ptr<Values> values);
+    Buffer(const TensorSpec& spec, Contents contents);
+    Buffer(std::shared_ptr<MeshDevice> device, const TensorSpec& spec, Contents contents);
     /// In the place of another buffer, with values of its own.
-    Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, std::shared_ptr<Values> values);
+    Buffer(std::shared_ptr<Buffer> place, const TensorSpec& spec, Contents contents);
     ~Buffer();
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
@@ -64,10 +89,14 @@ public:
     /// Whose memory this is, when it is another's.
     const std::shared_ptr<Buffer>& place() const { return place_; }
 
-    const std::shared_ptr<Values>& values() const { return values_; }
-    void set_values(std::shared_ptr<Values> values) { values_ = std::move(values); }
-    /// Bytes for writing: made at the first call, copied first when another buffer shares them. Null in estimate mode.
+    /// The values of the chips at work (chips.hpp). Throws Error(NotSupported) where they have different ones.
+    const std::shared_ptr<Values>& values() const { return contents_.differ() ? contents_.at_work() : contents_.values; }
+    void set_values(std::shared_ptr<Values> values);
+    /// Bytes of the chips at work for writing: made at the first call, copied first when another buffer, or another chip, shares them. Null
+    /// in estimate mode.
     std::byte* writable();
+    const Contents& contents() const { return contents_; }
+    void set_contents(Contents contents) { contents_ = std::move(contents); }
 
     /// Whether the kernel that wrote the values last rounded their blocks itself: its launch leaves them as they are.
     bool blocks_rounded() const { return blocks_rounded_; }
@@ -76,7 +105,8 @@ public:
 private:
     std::shared_ptr<MeshDevice> device_;
     std::shared_ptr<Buffer> place_;  ///< whose memory this is, when it is another's
-    std::shared_ptr<Values> values_;
+    std::shared_ptr<Values>& block_at_work();
+    Contents contents_;
     BufferType buffer_type_ = BufferType::DRAM;
     uint64_t address_ = 0;
     uint64_t bytes_per_bank_ = 0;
@@ -85,10 +115,19 @@ private:
     bool blocks_rounded_ = false;
 };
 
+/// How a tensor was spread over a mesh, as the real package keeps and files it: it says what was meant, no op checks it.
+struct Topology {
+    std::vector<uint32_t> mesh;                    ///< extents of the mesh
+    std::vector<uint32_t> distribution;            ///< those of its mapper: the mesh's, or an override
+    std::vector<std::optional<int>> placements{};  ///< of its axes: the dimension that each cuts, or none: the same on all
+    bool operator==(const Topology&) const = default;
+};
+
 struct TensorAttributes {
     TensorSpec spec;
     std::shared_ptr<Buffer> buffer;
-    uint64_t id;  ///< unique, for reports
+    uint64_t id;                                         ///< unique, for reports
+    std::shared_ptr<const Topology> topology = nullptr;  ///< none: the same on all chips of the device, or of one chip on the host
 };
 
 /// Gives the memory of a tensor back; without `force` only when nobody but the caller, who has `own` references to it, and kept kernels
@@ -96,10 +135,13 @@ struct TensorAttributes {
 void deallocate(const std::shared_ptr<TensorAttributes>& tensor, bool force, long own);
 /// Throws Error(InvalidArgument) while a trace is captured: the host writes to the device, or reads from it. what: "Writes" or "Reads".
 void check_not_captured(const MeshDevice& device, const char* what);
-/// A host tensor; `values` may be null (no data).
-Tensor make_host_tensor(const TensorSpec& spec, std::shared_ptr<Values> values);
-/// A device tensor: allocates device memory. `values` null: made when first written (never in estimate mode).
-Tensor make_device_tensor(MeshDevice* device, const TensorSpec& spec, std::shared_ptr<Values> values = nullptr);
+/// A host tensor; it may have no values.
+Tensor make_host_tensor(const TensorSpec& spec, Contents contents, std::shared_ptr<const Topology> topology = nullptr);
+/// A device tensor: allocates device memory. Without values: made when first written (never in estimate mode).
+Tensor make_device_tensor(
+    MeshDevice* device, const TensorSpec& spec, Contents contents = {}, std::shared_ptr<const Topology> topology = nullptr);
+/// Runs `step` once for all chips, or, where tensors differ by chip, once for each group of chips that have the same of all of them.
+void for_equal_chips(std::span<const Tensor> inputs, std::span<const Tensor> outputs, const std::function<void()>& step);
 /// Gives a device tensor without values zeros (not in estimate mode).
 void ensure_values(const Tensor& tensor);
 /// A tensor of `spec` in the memory of `tensor`, with values of its own (none yet): what a program that grows a tensor into the padding of

@@ -2,6 +2,7 @@
 #include "ttnn/tensor/tensor.hpp"
 
 #include "tensor/access.hpp"
+#include "tensor/mesh.hpp"
 
 namespace ttnn {
 
@@ -58,6 +59,7 @@ std::vector<T> Tensor::to_vector(std::optional<QueueId> cq_id) const {
         dtype_of<T>());
     if (is_on_device(*this)) check_not_captured(*device(), "Reads");
     SHIM_CHECK(has_values(*this), "the tensor has no values: the device is in estimate mode, or the trace that makes it has not run");
+    check_one_part(*this);
     std::vector<T> result(logical_volume());
     convert_on_host(dtype(), raw_data(*this), dtype_of<T>(), result.data(), result.size());
     return result;
@@ -113,7 +115,7 @@ Tensor Tensor::to_device(
     }
     check_not_captured(*device, "Writes");
     const auto& spec = tensor_spec();
-    return make_device_tensor(device, memory_config ? spec.with_memory_config(*memory_config) : spec, shim().buffer->values());
+    return place_on_mesh(*this, device, memory_config ? spec.with_memory_config(*memory_config) : spec);
 }
 
 Tensor Tensor::cpu(bool blocking, std::optional<QueueId> cq_id) const {
@@ -124,13 +126,14 @@ Tensor Tensor::cpu(bool blocking, std::optional<QueueId> cq_id) const {
         return *this;
     }
     check_not_captured(*device(), "Reads");
-    return make_host_tensor(tensor_spec(), shim().buffer->values());
+    return make_host_tensor(tensor_spec(), shim().buffer->contents(), topology_of(*this));
 }
 
 Tensor Tensor::to_layout(Layout layout) const {
     SHIM_CHECK(!is_on_device(*this), "Tensor::to_layout works on host tensors; use ttnn::to_layout on the device");
     const TensorSpec& spec = tensor_spec();
-    return make_host_tensor(TensorSpec(spec.logical_shape(), spec.data_type(), layout, spec.memory_config()), shim().buffer->values());
+    return make_host_tensor(
+        TensorSpec(spec.logical_shape(), spec.data_type(), layout, spec.memory_config()), shim().buffer->contents(), shim().topology);
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {

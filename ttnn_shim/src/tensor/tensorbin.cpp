@@ -1,8 +1,11 @@
 // Reading and writing .tensorbin files (see docs of the format: u64 header size, flatbuffer, data).
 // Files are untrusted: sizes are checked against the file before anything is allocated.
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include <fcntl.h>
@@ -10,6 +13,7 @@
 #include <unistd.h>
 
 #include "tensor/flatbuffer.hpp"
+#include "tensor/mesh.hpp"
 #include "tensor/storage.hpp"
 #include "tensor/tile_image.hpp"
 #include "ttnn/tensor/serialization.hpp"
@@ -28,6 +32,8 @@ constexpr uint64_t DATA_ALIGNMENT = 64;
 constexpr uint8_t ROW_MAJOR_PAGE = 1;
 constexpr uint8_t TILE_PAGE = 2;
 constexpr uint8_t INLINE_FILE_STORAGE = 1;
+constexpr uint8_t CUT = 1;  ///< type of a placement; 0: the same on all
+constexpr size_t MOST_MESH_DIMENSIONS = 2;
 /// Data types have their enum's number in a file, except INT8; FP8_E4M3 has none.
 constexpr uint8_t INT8_CODE = 8;
 
@@ -117,24 +123,37 @@ Builder::Offset write_spec(Builder& builder, const TensorSpec& spec) {
 }
 
 /// A table that holds one vector of u32 in field 0: MeshShape, MeshCoordinate.
-Builder::Offset write_list(Builder& builder, std::initializer_list<uint32_t> values) {
-    const auto list = builder.vector<uint32_t>(std::span<const uint32_t>(values.begin(), values.size()));
+Builder::Offset write_list(Builder& builder, std::span<const uint32_t> values) {
+    const auto list = builder.vector<uint32_t>(values);
     return Builder::Table(builder).offset(0, list).end();
 }
 
-std::vector<uint8_t> write_header(const TensorSpec& spec, uint64_t data_bytes) {
+/// Where the part of each chip begins in the data, chips in row-major order: equal offsets are one part.
+std::vector<uint8_t> write_header(
+    const TensorSpec& spec, const Topology& spread, uint64_t part_bytes, const std::vector<uint64_t>& offsets) {
     Builder builder;
     const auto tensor_spec = write_spec(builder, spec);
-    const auto coordinate = write_list(builder, {0, 0});
-    const auto storage = builder.pair(0, data_bytes);
-    const auto shard = Builder::Table(builder).offset(2, coordinate).offset(1, storage).scalar<uint8_t>(0, INLINE_FILE_STORAGE, 0).end();
-    const auto shards = builder.offsets(std::span(&shard, 1));
-    const auto mesh = write_list(builder, {1, 1});
-    const auto distribution = write_list(builder, {1});
-    const auto placement = Builder::Table(builder).scalar<int32_t>(1, -1, 0).end();
-    const auto placements = builder.offsets(std::span(&placement, 1));
-    const auto mesh_coordinate = write_list(builder, {0, 0});
-    const auto mesh_coordinates = builder.offsets(std::span(&mesh_coordinate, 1));
+    const auto coordinate_of = [&](size_t chip) {
+        const uint32_t columns = spread.mesh[1];
+        return write_list(builder, std::array{static_cast<uint32_t>(chip) / columns, static_cast<uint32_t>(chip) % columns});
+    };
+    std::vector<Builder::Offset> each;
+    for (size_t chip = 0; chip < offsets.size(); ++chip) {
+        const auto coordinate = coordinate_of(chip);
+        const auto storage = builder.pair(offsets[chip], part_bytes);
+        each.push_back(Builder::Table(builder).offset(2, coordinate).offset(1, storage).scalar<uint8_t>(0, INLINE_FILE_STORAGE, 0).end());
+    }
+    const auto shards = builder.offsets(each);
+    const auto mesh = write_list(builder, spread.mesh);
+    const auto distribution = write_list(builder, spread.distribution);
+    each.clear();
+    for (const std::optional<int>& placement : spread.placements)
+        each.push_back(
+            Builder::Table(builder).scalar<int32_t>(1, placement.value_or(-1), 0).scalar<uint8_t>(0, placement ? CUT : 0, 0).end());
+    const auto placements = builder.offsets(each);
+    each.clear();
+    for (size_t chip = 0; chip < offsets.size(); ++chip) each.push_back(coordinate_of(chip));
+    const auto mesh_coordinates = builder.offsets(each);
     const auto topology = Builder::Table(builder).offset(2, mesh_coordinates).offset(1, placements).offset(0, distribution).end();
     const auto root = Builder::Table(builder).offset(3, topology).offset(2, shards).offset(1, mesh).offset(0, tensor_spec).end();
     return builder.finish(root);
@@ -201,10 +220,33 @@ MemoryConfig read_memory_config(const View& table) {
 }
 
 struct Header {
-    TensorSpec spec;
-    uint64_t offset;  ///< of the values, from the start of the data region
-    uint64_t bytes;
+    TensorSpec spec;                         ///< of a part
+    std::vector<uint64_t> offsets;           ///< of each chip's values, from the start of the data region, in row-major order
+    uint64_t bytes;                          ///< of a part
+    std::shared_ptr<const Topology> spread;  ///< null for one chip
 };
+
+/// The mesh that a file is of, and how its tensor is cut.
+Topology read_spread(const View& tensor) {
+    const auto extents = [](const std::optional<View>& at, size_t most) {
+        std::vector<uint32_t> list = at ? at->vector<uint32_t>(0) : std::vector<uint32_t>{};
+        uint64_t chips = 1;
+        for (const uint32_t extent : list) chips = std::min<uint64_t>(chips * extent, MOST_CHIPS + 1);
+        if (list.empty() || list.size() > most || chips == 0 || chips > MOST_CHIPS)
+            fail(ErrorCode::NotSupported, text("the file is of a mesh of {} dimensions and {} chips", list.size(), chips));
+        return list;
+    };
+    Topology spread{.mesh = extents(tensor.table(1), MOST_MESH_DIMENSIONS), .distribution = {}};
+    if (spread.mesh.size() == 1) spread.mesh.insert(spread.mesh.begin(), 1);
+    const auto topology = tensor.table(3);
+    spread.distribution = topology ? extents(topology->table(0), MOST_MESH_DIMENSIONS) : spread.mesh;
+    for (const View& placement : topology ? topology->tables(1) : std::vector<View>{})
+        spread.placements.push_back(
+            placement.scalar<uint8_t>(0, 0) == CUT ? std::optional<int>(placement.scalar<int32_t>(1, 0)) : std::nullopt);
+    if (spread.placements.size() != spread.distribution.size())
+        fail(ErrorCode::Io, text("the file is corrupt: {} placements on {} axes", spread.placements.size(), spread.distribution.size()));
+    return spread;
+}
 
 /// Volume with its tile padding, or an error when it overflows.
 void check_extents(const std::vector<uint32_t>& extents) {
@@ -253,22 +295,41 @@ Header read_header(std::span<const uint8_t> bytes) {
     }
     const auto memory = layout.table(3);
     const auto shards = tensor.tables(2);
-    if (shards.size() != 1) {
-        fail(ErrorCode::NotSupported, text("the file holds {} shards; one is supported", shards.size()));
+    const Topology spread = read_spread(tensor);
+    const size_t chips = size_t{spread.mesh[0]} * spread.mesh[1];
+    if (shards.size() != chips) {
+        fail(
+            shards.empty() ? ErrorCode::Io : ErrorCode::NotSupported,
+            text("the file holds {} shards, its mesh has {} chips: a tensor on part of a mesh is not supported", shards.size(), chips));
     }
-    if (shards[0].scalar<uint8_t>(0, 0) != INLINE_FILE_STORAGE) {
-        fail(ErrorCode::NotSupported, "the file keeps its data elsewhere; inline data is supported");
+    std::vector<std::optional<uint64_t>> offsets(chips);
+    uint64_t part_bytes = 0;
+    for (const View& shard : shards) {
+        if (shard.scalar<uint8_t>(0, 0) != INLINE_FILE_STORAGE) {
+            fail(ErrorCode::NotSupported, "the file keeps its data elsewhere; inline data is supported");
+        }
+        const auto storage = shard.pair(1);
+        const auto coordinate = shard.table(2);
+        const auto at = coordinate ? coordinate->vector<uint32_t>(0) : std::vector<uint32_t>{0, 0};
+        const bool inside = at.size() == 2 && at[0] < spread.mesh[0] && at[1] < spread.mesh[1];
+        if (!storage || !inside || (part_bytes != 0 && storage->second != part_bytes)) {
+            fail(
+                ErrorCode::Io, storage ? "the file is corrupt: its shards differ or lie outside its mesh" : "the file is corrupt: no data");
+        }
+        part_bytes = storage->second;
+        offsets[size_t{at[0]} * spread.mesh[1] + at[1]] = storage->first;
     }
-    const auto storage = shards[0].pair(1);
-    if (!storage) {
-        fail(ErrorCode::Io, "the file is corrupt: no data");
+    std::vector<uint64_t> begins;
+    for (const auto& offset : offsets) {
+        if (!offset) fail(ErrorCode::Io, "the file is corrupt: a chip has two shards");
+        begins.push_back(*offset);
     }
     return {
         TensorSpec(
             Shape(std::span<const uint32_t>(extents)), TensorLayout(
                                                            dtype, PageConfig(page_type == TILE_PAGE ? Layout::TILE : Layout::ROW_MAJOR),
                                                            memory ? read_memory_config(*memory) : MemoryConfig())),
-        storage->first, storage->second};
+        std::move(begins), part_bytes, chips == 1 ? nullptr : std::make_shared<Topology>(spread)};
 }
 
 void read_exactly(std::FILE* file, void* target, size_t bytes, const std::string& name) {
@@ -301,21 +362,30 @@ Tensor load(const std::string& name) {
     if (parsed.bytes != expected) {
         fail(ErrorCode::Io, text("'{}' is corrupt: {} bytes of data, {} need {}", name, parsed.bytes, parsed.spec, expected));
     }
-    if (parsed.offset > data_bytes || data_bytes - parsed.offset < expected) {
-        fail(ErrorCode::Io, text("'{}' is truncated: {} bytes of data, expected {}", name, data_bytes, parsed.offset + expected));
+    std::map<uint64_t, std::shared_ptr<Values>> read;  // by offset: a part of several chips is in the file once
+    std::vector<Contents::Part> parts;
+    for (size_t chip = 0; chip < parsed.offsets.size(); ++chip) {
+        const uint64_t offset = parsed.offsets[chip];
+        if (offset > data_bytes || data_bytes - offset < expected) {
+            fail(ErrorCode::Io, text("'{}' is truncated: {} bytes of data, expected {}", name, data_bytes, offset + expected));
+        }
+        auto& values = read[offset];
+        if (!values) {
+            if (fseeko(file.get(), static_cast<off_t>(sizeof(header_bytes) + header_bytes + offset), SEEK_SET) != 0) {
+                fail(ErrorCode::Io, text("cannot read '{}': {}", name, std::strerror(errno)));
+            }
+            values = new_values(parsed.spec);
+            if (parsed.spec.layout() == Layout::ROW_MAJOR) {
+                read_exactly(file.get(), values->data(), expected, name);
+            } else {
+                const auto image = Values::allocate(expected);
+                read_exactly(file.get(), image->data(), expected, name);
+                from_image(parsed.spec, reinterpret_cast<const uint8_t*>(image->data()), values->data());
+            }
+        }
+        parts.push_back({chip_or_none(chip, parsed.offsets.size()), values});
     }
-    if (fseeko(file.get(), static_cast<off_t>(sizeof(header_bytes) + header_bytes + parsed.offset), SEEK_SET) != 0) {
-        fail(ErrorCode::Io, text("cannot read '{}': {}", name, std::strerror(errno)));
-    }
-    auto values = new_values(parsed.spec);
-    if (parsed.spec.layout() == Layout::ROW_MAJOR) {
-        read_exactly(file.get(), values->data(), expected, name);
-    } else {
-        const auto image = Values::allocate(expected);
-        read_exactly(file.get(), image->data(), expected, name);
-        from_image(parsed.spec, reinterpret_cast<const uint8_t*>(image->data()), values->data());
-    }
-    return make_host_tensor(parsed.spec, std::move(values));
+    return make_host_tensor(parsed.spec, Contents(std::move(parts)), parsed.spread);
 }
 
 }  // namespace
@@ -331,11 +401,26 @@ void dump_tensor_flatbuffer(const std::string& file_name, const Tensor& tensor, 
     SHIM_CHECK(tensor.is_allocated(), "the tensor was deallocated");
     SHIM_CHECK(has_values(tensor), "the tensor has no values (estimate mode)");
     const TensorSpec& spec = tensor.tensor_spec();
-    const size_t data_bytes = image_bytes(spec);
-    std::vector<uint8_t> header = write_header(spec, data_bytes);
+    const size_t part_bytes = image_bytes(spec), step = (part_bytes + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT;
+    const auto topology = topology_of(tensor);
+    static const Topology alone{.mesh = {1, 1}, .distribution = {1}, .placements = {std::nullopt}};
+    const Topology& spread = topology ? *topology : alone;
+    const Contents& contents = tensor.shim().buffer->contents();
+    std::vector<const Values*> parts;  // in the order of the first chips that have them
+    std::vector<uint64_t> offsets;
+    for (size_t chip = 0; chip < size_t{spread.mesh[0]} * spread.mesh[1]; ++chip) {
+        const Values* own = contents.of_chip(chip).get();
+        const auto known = std::ranges::find(parts, own);
+        offsets.push_back(static_cast<uint64_t>(known - parts.begin()) * step);
+        if (known == parts.end()) parts.push_back(own);
+    }
+    const size_t data_bytes = (parts.size() - 1) * step + part_bytes;
+    std::vector<uint8_t> header = write_header(spec, spread, part_bytes, offsets);
     header.resize((header.size() + sizeof(uint64_t) + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT - sizeof(uint64_t));
     const auto image = Values::allocate(std::max<size_t>(data_bytes, 1));
-    to_image(spec, tensor.shim().buffer->values()->data(), reinterpret_cast<uint8_t*>(image->data()));
+    if (parts.size() > 1) std::memset(image->data(), 0, data_bytes);  // the gaps between parts
+    for (size_t part = 0; part < parts.size(); ++part)
+        to_image(spec, parts[part]->data(), reinterpret_cast<uint8_t*>(image->data()) + part * step);
     // Written beside and renamed: a reader never sees half a file.
     const std::string temporary = file_name + ".part" + std::to_string(getpid());
     {

@@ -1,4 +1,4 @@
-// Opening and closing meshes. The shim opens 1x1 meshes of the card named by TTNN_SHIM_CARD (n150 when unset).
+// Opening and closing meshes of the card or system named by TTNN_SHIM_CARD (n150 when unset).
 #pragma once
 
 #include <cstddef>

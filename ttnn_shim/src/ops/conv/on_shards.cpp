@@ -11,14 +11,16 @@ namespace ttnn_shim {
 
 Tensor without_place(const Tensor& input, std::optional<uint32_t> channels) {
     const TensorSpec whole = make_spec(input.logical_shape(), input.dtype(), input.layout());
-    if (!channels || !has_values(input)) return make_host_tensor(whole, input.shim().buffer->values());
+    if (!channels || !has_values(input)) return make_host_tensor(whole, input.shim().buffer->contents());
     const uint32_t held = input.logical_shape()[-1];
     const auto pixels = static_cast<uint32_t>(input.logical_volume() / held);
     const TensorSpec kept = make_spec(Shape({1, 1, pixels, *channels}), input.dtype(), input.layout());
-    const Tensor values = make_host_tensor(kept, new_values(kept));
-    strided_copy(
-        stored_bytes(input.dtype()), raw_data(input), mutable_raw_data(values),
-        dense_target(Shape({pixels, *channels}), {static_cast<int64_t>(held), int64_t{1}}));
+    const Tensor values = make_host_tensor(kept, {});
+    for_equal_chips({&input, 1}, {}, [&] {
+        strided_copy(
+            stored_bytes(input.dtype()), raw_data(input), mutable_raw_data(values),
+            dense_target(Shape({pixels, *channels}), {static_cast<int64_t>(held), int64_t{1}}));
+    });
     return values;
 }
 
@@ -71,7 +73,7 @@ Tensor onto_shards(const Tensor& input, const Convolution& conv, const Settings&
         plan_shards(conv, settings.config, {}, input.layout(), conv.window.channels, device->shim().grid(), pointwise, false);
     const Shape flat({1, 1, static_cast<uint32_t>(conv.window.in_pixels()), conv.window.channels});
     const TensorSpec spec = make_spec(flat, input.dtype(), input.layout(), plan.input);
-    const Tensor shards = make_device_tensor(device, spec, input.shim().buffer->values());
+    const Tensor shards = make_device_tensor(device, spec, input.shim().buffer->contents());
     // Sticks in blocks: TT-NN fills up the last cores' shards on the device.
     const auto& shape = plan.input.shard_spec()->shape;
     if (plan.input_cores.scheme != TensorMemoryLayout::BLOCK_SHARDED || input.layout() != Layout::ROW_MAJOR ||

@@ -212,7 +212,7 @@ void copy_to_device(const Tensor& host_tensor, Tensor& device_tensor, std::optio
         host_tensor.logical_shape() == device_tensor.logical_shape() && host_tensor.dtype() == device_tensor.dtype() &&
             host_tensor.layout() == device_tensor.layout(),
         "expected equal shape, dtype and layout, got {} and {}", host_tensor.tensor_spec(), device_tensor.tensor_spec());
-    device_tensor.shim().buffer->set_values(host_tensor.shim().buffer->values());
+    device_tensor.shim().buffer->set_contents(host_tensor.shim().buffer->contents());
 }
 
 Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memory_config) {
@@ -228,16 +228,17 @@ Tensor move(const Tensor& input_tensor, const std::optional<MemoryConfig>& memor
         to = MemoryConfig(to->memory_layout(), to->buffer_type(), input_tensor.memory_config().shard_spec());
     }
     const TensorSpec spec = spec_like(input_tensor, std::nullopt, to);
-    const auto values = input_tensor.shim().buffer->values();
+    const Contents values = input_tensor.shim().buffer->contents();
     const Kernel carry = [=](std::span<const Tensor> outputs) {
-        outputs[0].shim().buffer->set_values(values ? values : input_tensor.shim().buffer->values());  // a replay has new ones
+        outputs[0].shim().buffer->set_contents(
+            values.present() ? values : input_tensor.shim().buffer->contents());  // a replay has new ones
     };
     MeshDevice* device = device_of(input_tensor);
     const uint64_t place = input_tensor.buffer_address();
     input_tensor.shim().buffer->release();
     if (spec.memory_config().is_l1() == input_tensor.memory_config().is_l1()) {
         if (const Tensor moved = make_device_tensor(device, spec, values); moved.buffer_address() == place) {  // nothing to move
-            if (!values) on_values(carry, {moved}, {moved});
+            if (!values.present()) on_values(carry, {moved}, {moved});
             return moved;
         }
     }
@@ -341,5 +342,5 @@ SHIM_OP("ttnn.copy_device_to_host_tensor", [](const arguments::copy_device_to_ho
     SHIM_CHECK(
         host.logical_shape() == device.logical_shape() && host.dtype() == device.dtype(), "expected equal shape and dtype, got {} and {}",
         host.tensor_spec(), device.tensor_spec());
-    host.shim().buffer->set_values(device.shim().buffer->values());
+    host.shim().buffer->set_contents(device.shim().buffer->contents());
 });

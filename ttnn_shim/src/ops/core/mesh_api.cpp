@@ -1,4 +1,5 @@
-// What programs for several chips call: meshes, mesh mappers, semaphores, collectives; and traces. The simulated mesh has one chip.
+// What programs for several chips call beside collectives (ops/ccl): meshes, mesh mappers, the fabric, semaphores; and traces.
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -6,15 +7,24 @@
 #include "ops/trace.hpp"
 #include "tensor/access.hpp"
 #include "tensor/check.hpp"
-#include "tensor/storage.hpp"
+#include "tt-metalium/experimental/fabric/fabric.hpp"
+#include "ops/ccl/placement.hpp"
+#include "ops/registry.hpp"
+#include "tensor/mesh.hpp"
 #include "ttnn/device.hpp"
 #include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/global_semaphore.hpp"
-#include "ttnn/operations/ccl/all_gather/all_gather.hpp"
 #include "ttnn/operations/experimental/ccl/rms_allgather/rms_allgather.hpp"
 #include "ttnn/operations/trace.hpp"
 
 using namespace ttnn_shim;
+
+namespace tt::tt_fabric {
+
+void SetFabricConfig(FabricConfig fabric_config, FabricReliabilityMode) { set_fabric(static_cast<Fabric>(fabric_config)); }
+FabricConfig GetFabricConfig() { return static_cast<FabricConfig>(fabric()); }
+
+}  // namespace tt::tt_fabric
 
 namespace tt::tt_metal::distributed {
 
@@ -43,26 +53,54 @@ namespace ttnn {
 
 namespace distributed {
 namespace {
-void check_one_device(const std::optional<MeshShape>& shape) {
-    SHIM_SUPPORTED(!shape || shape->mesh_size() == 1, "mesh_shape_override: the simulated mesh has one device");
+/// Extents of a mapper's or composer's axes.
+std::vector<uint32_t> axes_of(const MeshShape& mesh, const std::optional<MeshShape>& override) {
+    return extents_of(override.value_or(mesh));
+}
+
+Placements placements_of(const MeshMapperConfig& config) {
+    Placements all;
+    for (const auto& placement : config.placements) {
+        const auto* cut = std::get_if<MeshMapperConfig::Shard>(&placement);
+        all.push_back(cut == nullptr ? std::nullopt : std::optional<int>(cut->dim));
+    }
+    return all;
 }
 }  // namespace
 
-std::unique_ptr<TensorToMesh> create_mesh_mapper(MeshDevice&, const MeshMapperConfig& config) {
+std::unique_ptr<TensorToMesh> create_mesh_mapper(const MeshShape& mesh_shape, const MeshMapperConfig& config) {
     const OpScope scope("ttnn.create_mesh_mapper");
-    check_one_device(config.mesh_shape_override);
-    return std::make_unique<TensorToMesh>(config);
+    check_mapper(axes_of(mesh_shape, config.mesh_shape_override), placements_of(config));
+    return std::make_unique<TensorToMesh>(config, mesh_shape);
 }
-std::unique_ptr<MeshToTensor> create_mesh_composer(MeshDevice&, const MeshComposerConfig& config) {
+std::unique_ptr<TensorToMesh> create_mesh_mapper(MeshDevice& mesh_device, const MeshMapperConfig& config) {
+    return create_mesh_mapper(mesh_device.shape(), config);
+}
+std::unique_ptr<MeshToTensor> create_mesh_composer(MeshDevice& mesh_device, const MeshComposerConfig& config) {
     const OpScope scope("ttnn.create_mesh_composer");
-    check_one_device(config.mesh_shape_override);
-    return std::make_unique<MeshToTensor>(config);
+    check_composer(axes_of(mesh_device.shape(), config.mesh_shape_override), config.dims);
+    return std::make_unique<MeshToTensor>(config, mesh_device.shape());
 }
 Tensor distribute_tensor(
-    const Tensor& tensor, const TensorToMesh&, std::optional<std::reference_wrapper<MeshDevice>> mesh_device, std::optional<QueueId>) {
-    return mesh_device && !is_on_device(tensor) ? tensor.to_device(&mesh_device->get()) : tensor;
+    const Tensor& tensor, const TensorToMesh& mapper, std::optional<std::reference_wrapper<MeshDevice>> mesh_device,
+    std::optional<QueueId>) {
+    const OpScope scope("ttnn.distribute_tensor");
+    const MeshShape& mesh = mapper.mesh_shape();
+    const Tensor parts =
+        distribute(tensor, extents_of(mesh), axes_of(mesh, mapper.config().mesh_shape_override), placements_of(mapper.config()));
+    return mesh_device ? parts.to_device(&mesh_device->get()) : parts;
 }
-Tensor aggregate_tensor(const Tensor& tensor, const MeshToTensor&) { return is_on_device(tensor) ? tensor.cpu() : tensor; }
+Tensor aggregate_tensor(const Tensor& tensor, const MeshToTensor& composer) {
+    const OpScope scope("ttnn.aggregate_tensor");
+    const Tensor host = is_on_device(tensor) ? tensor.cpu() : tensor;
+    const auto extents = axes_of(composer.mesh_shape(), composer.config().mesh_shape_override);
+    watch_join(host, extents);
+    return aggregate(host, extents, composer.config().dims);
+}
+Tensor from_host_shards(const std::vector<Tensor>& tensor_shards, const MeshShape& mesh_shape, int) {
+    const OpScope scope("ttnn.from_host_shards");
+    return from_parts(tensor_shards, extents_of(mesh_shape));
+}
 
 }  // namespace distributed
 
@@ -83,21 +121,14 @@ void reset_global_semaphore_value(const GlobalSemaphore&, uint32_t) {}  // no pr
 
 }  // namespace global_semaphore
 
-Tensor all_gather(
-    const Tensor&, int, std::optional<uint32_t>, const std::optional<MemoryConfig>&, const std::optional<Tensor>&,
-    const std::optional<SubDeviceId>&, const std::optional<CoreRangeSet>&, std::optional<uint32_t>, std::optional<tt::tt_fabric::Topology>,
-    std::optional<uint32_t>, std::optional<uint32_t>, std::optional<uint32_t>, bool) {
-    const OpScope scope("ttnn.all_gather");
-    fail(ErrorCode::NotSupported, "collectives: the simulated mesh has one chip, whose tensors are whole; leave the call out");
-}
-
 Tensor fused_rms_minimal(
     const Tensor&, const prim::LayerNormProgramConfig&, uint32_t, const MeshDevice&, const GlobalSemaphore&, const std::optional<Tensor>&,
     std::optional<size_t>, ccl::Topology, std::optional<SubDeviceId>, std::optional<const DataType>,
     std::optional<const ComputeKernelConfig>, const std::optional<MemoryConfig>&, const std::optional<const Tensor>&, float,
     const std::optional<const Tensor>&, const std::optional<const Tensor>&, bool) {
     const OpScope scope("ttnn.fused_rms_minimal");
-    fail(ErrorCode::NotSupported, "collectives: the simulated mesh has one chip; call ttnn::rms_norm");
+    fail(
+        ErrorCode::NotSupported, "a norm fused with its collective: call rms_norm_pre_all_gather, all_gather and rms_norm_post_all_gather");
 }
 
 namespace operations::trace {
@@ -211,3 +242,40 @@ void release_trace(MeshDevice* device, MeshTraceId trace_id) {
 
 }  // namespace operations::trace
 }  // namespace ttnn
+
+// --- the Python door: a mesh by its extents, a placement as the dimension that it cuts, or none ---
+
+namespace {
+
+std::vector<uint32_t> extents_in(const Call& call, const char* name) {
+    std::vector<uint32_t> extents = call.u32s(name);
+    uint64_t chips = 1;
+    for (const uint32_t extent : extents) chips = std::min<uint64_t>(chips * extent, MOST_CHIPS + 1);
+    SHIM_CHECK(
+        !extents.empty() && extents.size() <= 2 && chips >= 1 && chips <= MOST_CHIPS,
+        "{}: expected rows and columns of 1 to {} chips, got {}", name, MOST_CHIPS, mesh_text(extents));
+    return extents;
+}
+
+Placements placements_in(const Call& call) {
+    Placements all;
+    for (const Attr& item : call.items("placements")) {
+        const auto* dim = std::get_if<int64_t>(&item.value);
+        all.push_back(dim == nullptr ? std::nullopt : std::optional<int>(static_cast<int>(*dim)));
+    }
+    return all;
+}
+
+}  // namespace
+
+SHIM_OP("mesh.create_mesh_mapper", [](const Call& call) { check_mapper(extents_in(call, "distribution"), placements_in(call)); });
+SHIM_OP("mesh.create_mesh_composer", [](const Call& call) { check_composer(extents_in(call, "extents"), call.i32s("dims")); });
+SHIM_OP("mesh.distribute_tensor", [](const Call& call) {
+    return distribute(call.tensor("tensor"), extents_in(call, "mesh"), extents_in(call, "distribution"), placements_in(call));
+});
+SHIM_OP("mesh.aggregate_tensor", [](const Call& call) {
+    watch_join(call.tensor("tensor"), extents_in(call, "extents"));
+    return aggregate(call.tensor("tensor"), extents_in(call, "extents"), call.i32s("dims"));
+});
+SHIM_OP("mesh.get_device_tensors", [](const Call& call) { return tensors_of_chips(call.tensor("tensor")); });
+SHIM_OP("mesh.from_host_shards", [](const Call& call) { return from_parts(call.tensors("tensors"), extents_in(call, "mesh")); });

@@ -3,6 +3,7 @@
 #include "ops/core/core_programs.hpp"
 #include "ops/launch.hpp"
 #include "ops/registry.hpp"
+#include "tensor/mesh.hpp"
 #include "ttnn/operations/copy/typecast/typecast.hpp"
 #include "ttnn/operations/core/to_dtype/to_dtype_op.hpp"
 
@@ -59,10 +60,9 @@ Tensor to_dtype(const Tensor& input_tensor, const DataType& dtype) {
     const TensorSpec& spec = input_tensor.tensor_spec();
     const Layout layout = is_block_float(dtype) ? Layout::TILE : spec.layout();
     const TensorSpec result(spec.logical_shape(), dtype, layout, spec.memory_config());
-    if (!has_values(input_tensor)) {
-        return make_host_tensor(result, nullptr);
-    }
-    return from_host_values(raw_data(input_tensor), input_tensor.dtype(), result, nullptr);
+    return convert_parts(input_tensor, result, [&](const std::shared_ptr<Values>& values) {
+        return from_host_values(values->data(), input_tensor.dtype(), result, nullptr).shim().buffer->values();
+    });
 }
 
 }  // namespace ttnn

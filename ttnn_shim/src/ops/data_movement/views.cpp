@@ -193,7 +193,7 @@ Tensor with_other_values(const Tensor& tensor, const Shape& shape, const Shape& 
     SHIM_CHECK(
         spec.compute_packed_buffer_size_bytes() <= tensor.tensor_spec().compute_packed_buffer_size_bytes(),
         "logical_shape: {} needs more pages than {} has", shape, own);
-    const Tensor result = is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, nullptr);
+    const Tensor result = is_on_device(tensor) ? make_in_place(tensor, spec) : make_host_tensor(spec, {});
     // Row by row of the padded matrix, which both have.
     on_values(
         [=](std::span<const Tensor> outputs) {

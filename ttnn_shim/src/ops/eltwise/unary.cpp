@@ -96,14 +96,13 @@ Tensor sigmoid(const Tensor& input, int vector_mode, SigmoidMode mode, TAIL) {
     const auto options = options_of(memory_config, output, grids, mode != SigmoidMode::Accurate);
     if (vector_mode == 4) return unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options);
     // Holding the input's values makes an in-place result a copy, so that the faces left out can be taken from them.
-    const auto before = std::make_shared<std::shared_ptr<Values>>();
+    const auto before = std::make_shared<Contents>();
     if (is_on_device(input) && input.is_allocated())
-        on_values([=](std::span<const Tensor>) { *before = input.shim().buffer->values(); }, {input}, {});
+        on_values([=](std::span<const Tensor>) { *before = input.shim().buffer->contents(); }, {input}, {});
     const Tensor result = unary_op("ttnn.sigmoid", input, {UnaryOpType::SIGMOID}, options);
     on_values(
         [=](std::span<const Tensor> outputs) {
-            if (*before != nullptr) keep_other_faces(**before, outputs[0], vector_mode);
-            before->reset();
+            if (before->present()) keep_other_faces(*before->at_work(), outputs[0], vector_mode);
         },
         {result}, {result});
     return result;

@@ -88,7 +88,7 @@ Tensor in_small_tiles(Tensor product, const SmallTileResult& result, const std::
     const Tensor source = product;
     const std::shared_ptr<Values> known = has_values(product) ? product.shim().buffer->values() : nullptr;
     if (!output) product.deallocate(true);
-    const Tensor made = output ? *output : make_device_tensor(device, spec, nullptr);
+    const Tensor made = output ? *output : make_device_tensor(device, spec);
     const auto arrange = [=](std::span<const Tensor> outputs) {
         const auto values = new_values(spec);
         const size_t images = source.logical_volume() / std::max<size_t>(1, size_t{apart.rows} * apart.columns);

@@ -1,4 +1,4 @@
-// ttnn::all_gather: parts of a tensor from all chips of a mesh. The simulated mesh has one chip: a call throws NotSupported.
+// ttnn::all_gather: the parts of all chips of an axis, joined along a dimension on each of them.
 #pragma once
 
 #include <optional>

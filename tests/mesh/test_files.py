@@ -1,0 +1,64 @@
+"""Files of tensors that are cut over meshes: the same bytes as the real package's, by hash, and read back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+DATA = Path(__file__).parents[1] / "data" / "mesh_files.json"
+FILES = json.loads(DATA.read_text())["files"]
+
+
+def values(entry: dict[str, Any]) -> np.ndarray:
+    """The formula of the record: k is the flat row-major index in the whole tensor."""
+    k = np.arange(np.prod(entry["shape"])).reshape(entry["shape"]) % 251
+    if "int" in entry["dtype"]:
+        return k.astype(entry["dtype"])
+    return (k * 0.25 - 16).astype(np.float32)
+
+
+def parts(entry: dict[str, Any]) -> Any:
+    import ttnn
+
+    layout = ttnn.TILE_LAYOUT if entry["layout"] == "tile" else ttnn.ROW_MAJOR_LAYOUT
+    dtype = getattr(ttnn, entry["dtype"])
+    if entry.get("from_host_shards"):
+        size = int(np.prod(entry["mesh"]))
+        pieces = np.split(values(entry), size, axis=1)
+        return ttnn.from_host_shards([ttnn.Tensor(np.ascontiguousarray(piece), dtype, layout=layout) for piece in pieces], ttnn.MeshShape(*entry["mesh"]))
+    placed = [ttnn.PlacementReplicate() if dim == "replicate" else ttnn.PlacementShard(dim) for dim in entry["placements"]]
+    override = [ttnn.MeshShape(entry["mesh_shape_override"])] if "mesh_shape_override" in entry else []
+    mapper = ttnn.create_mesh_mapper(ttnn.MeshShape(*entry["mesh"]), ttnn.MeshMapperConfig(placed, *override))
+    return ttnn.distribute_tensor(ttnn.Tensor(values(entry), dtype, layout=layout), mapper)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_has_the_real_bytes_and_reads_back(name: str, tmp_path: Path) -> None:
+    import ttnn
+
+    entry = FILES[name]
+    made = parts(entry)
+    assert (list(made.shape) == entry["part_shape"] and entry["topology"] in (text := repr(made.tensor_topology()))) or text == entry["topology"]
+    first, second = tmp_path / "first.tensorbin", tmp_path / "second.tensorbin"
+    ttnn.dump_tensor(first, made)
+    assert hashlib.sha256(first.read_bytes()).hexdigest() == entry["sha256"]
+    read = ttnn.load_tensor(first)
+    assert list(read.shape) == entry["part_shape"] and repr(read.tensor_topology()) == repr(made.tensor_topology())
+    ttnn.dump_tensor(second, read)
+    assert second.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.parametrize("cut_at", [8, 300, 700, 1100])
+def test_a_damaged_file_is_an_error(cut_at: int, tmp_path: Path) -> None:
+    import ttnn
+
+    path = tmp_path / "damaged.tensorbin"
+    ttnn.dump_tensor(path, parts(FILES["2x4_columns_bfloat16"]))
+    path.write_bytes(path.read_bytes()[:cut_at])
+    with pytest.raises(RuntimeError):
+        ttnn.load_tensor(path)
