@@ -1,7 +1,8 @@
 """How far a price may be off: a relative band per device operation and chip, and what it makes of a whole program.
 
-The table beside this file is generated: `python -m tools.calibration.error_bands`. A band holds four of five published rows of its operation that no
-constant was fitted to: measured times lie within price / (1 + band) to price * (1 + band).
+The table beside this file is generated: `python -m tools.calibration.error_bands`. A band is meant to hold four of five published rows of its operation
+that no constant was fitted to: measured times lie within price / (1 + band) to price * (1 + band). The table of today was made before the list of left-out
+sources (tools/calibration/left_out_sources.csv); of their rows it holds fewer, as docs/lab/accuracy.md says.
 """
 
 from __future__ import annotations
