@@ -43,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     tables.ONLY[:] = config.getoption("--row")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of several chips come first: they need a process in which no card is open, and others share theirs until the end."""
+    mesh = Path(__file__).parent / "mesh"
+    items.sort(key=lambda item: mesh not in item.path.parents)
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays until the end: the garbage collector, which would walk all of it a hundred times, is told so."""
     gc.collect()

@@ -40,7 +40,6 @@ def read_twice(g: Graph, x: Any) -> Any:
 # shape of the input, form, transposes of the program
 TURNED: dict[str, tuple[tuple[int, ...], Form, int]] = {
     "a column of a row": ((1, 128), lambda g, x: reshaped(g, x, 1, 128, 1), 1),
-    "columns of rows": ((4, 128), lambda g, x: reshaped(g, x, 4, 128, 1), 1),
     "a row of a column": ((2, 32, 32, 1), lambda g, x: reshaped(g, x, 2, 32, 32), 1),
     "heads of whole tiles": ((2, 64, 128), lambda g, x: split(g, x, (2, 64, 4, 32), 0, 2, 1, 3), 2),
     "heads of joined batches": ((1, 128, 128), lambda g, x: split(g, x, (2, 64, 4, 32), 0, 2, 1, 3), 2),
@@ -52,6 +51,7 @@ LEFT: dict[str, tuple[tuple[int, ...], Form, dict[str, Any]]] = {
     "level 0": ((2, 64, 128), TURNED["heads of whole tiles"][1], {"optimization_level": 0}),
     "switched off": ((2, 64, 128), TURNED["heads of whole tiles"][1], {"disable": "turned-moves"}),
     "read twice": ((2, 64, 128), read_twice, {}),
+    "columns of rows, one program that writes narrow rows": ((4, 128), lambda g, x: reshaped(g, x, 4, 128, 1), {}),
     "rows that stay rows": ((2, 64, 128), lambda g, x: reshaped(g, x, 4, 32, 128), {}),
     "tokens of one tile stay behind heads": ((2, 4, 8, 64), lambda g, x: split(g, x, (2, 4, 8, 64), 1, 0, 2, 3), {}),
 }

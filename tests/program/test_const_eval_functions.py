@@ -125,7 +125,7 @@ def test_what_most_calls_give_is_a_default(rows: list[tuple[int, int, int]], by_
 
 
 class _Normalized(nn.Module):
-    """Constants of a variable, reshaped where they are used, and a group norm of 16 pixels with a constant that lowering adds."""
+    """Constants of a variable, reshaped where they are used, and a group norm of 64 pixels with a constant that lowering adds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class _Normalized(nn.Module):
 
 
 def test_constants_are_called_after_their_variable_or_purpose(tmp_path: Path) -> None:
-    made = codegen_py(_Normalized().eval(), torch.zeros(1, 32, 4, 4), torch.zeros(3, 2, 5, 2), export_path=tmp_path / "x", export_golden="none")
+    made = codegen_py(_Normalized().eval(), torch.zeros(1, 32, 8, 8), torch.zeros(3, 2, 5, 2), export_path=tmp_path / "x", export_golden="none")
     text = (made.path / "main.py").read_text()
     assert 'weights["level_sizes"]' in text
-    assert 'weights["norm.shares_of_16_pixels"]' in text or 'weights["shares_of_16_pixels"]' in text
+    assert 'weights["norm.shares_of_64_pixels"]' in text or 'weights["shares_of_64_pixels"]' in text

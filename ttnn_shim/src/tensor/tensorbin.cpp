@@ -226,10 +226,10 @@ struct Header {
     std::shared_ptr<const Topology> spread;  ///< null for one chip
 };
 
-/// The mesh that a file is of, and how its tensor is cut.
+/// The mesh that a file is of, and how its tensor is cut. A file that names no mesh is of one chip.
 Topology read_spread(const View& tensor) {
     const auto extents = [](const std::optional<View>& at, size_t most) {
-        std::vector<uint32_t> list = at ? at->vector<uint32_t>(0) : std::vector<uint32_t>{};
+        const std::vector<uint32_t> list = at ? at->vector<uint32_t>(0) : std::vector<uint32_t>{1, 1};
         uint64_t chips = 1;
         for (const uint32_t extent : list) chips = std::min<uint64_t>(chips * extent, MOST_CHIPS + 1);
         if (list.empty() || list.size() > most || chips == 0 || chips > MOST_CHIPS)
@@ -243,6 +243,7 @@ Topology read_spread(const View& tensor) {
     for (const View& placement : topology ? topology->tables(1) : std::vector<View>{})
         spread.placements.push_back(
             placement.scalar<uint8_t>(0, 0) == CUT ? std::optional<int>(placement.scalar<int32_t>(1, 0)) : std::nullopt);
+    if (!topology) spread.placements.resize(spread.distribution.size());
     if (spread.placements.size() != spread.distribution.size())
         fail(ErrorCode::Io, text("the file is corrupt: {} placements on {} axes", spread.placements.size(), spread.distribution.size()));
     return spread;
