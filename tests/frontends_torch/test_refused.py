@@ -83,6 +83,14 @@ def test_refused(name: str) -> None:
     assert not isinstance(caught.value, InternalError)
 
 
+def test_the_integer_of_minus_infinity_may_be_moved_and_dropped() -> None:
+    """Buckets of relative positions (LayoutLMv3): log(0) as an integer is int64's smallest, 16 is added, and a `where` drops it."""
+    distance = torch.arange(-4, 5)
+    with WideIntegersRefused(distance):
+        far = 16 + (distance.abs().float().log() * 8).long()
+        assert torch.where(distance.abs() < 2, distance.abs(), torch.minimum(far, torch.full_like(far, 31))).max() == 27
+
+
 def test_integers_of_memory_that_nobody_wrote() -> None:
     """`empty_like` holds what was in memory, which is no value of the model's (Mixtral sorts its tokens' experts into one); what is computed from it counts."""
     x = torch.arange(4)

@@ -23,6 +23,8 @@ from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _WIDE = (torch.int64, torch.uint64)
 _HIGHEST = (1 << 31) - 1
+_BESIDE = 1 << 30
+"""How far from an extreme of int64 a value counts as "no value" too: the device has the same distance from the extreme of int32."""
 
 WRAPPING = frozenset(
     "add sub rsub mul neg square sum prod cumsum bitwise_and bitwise_or bitwise_xor bitwise_not __and__ __or__ __xor__ matmul mm bmm mv dot addmm "
@@ -41,7 +43,8 @@ def checked(inputs: Any, graph: fx.Graph) -> AbstractContextManager[Any]:
 class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
     """While the model runs on its example inputs: what comes from `inputs` must not depend on more than 32 bits.
 
-    int64's extremes, which stand for "no value", become int32's and may be there. Constants are computed at export, in 64 bits.
+    int64's extremes, which stand for "no value", become int32's and may be there. So may sums of them and small numbers: the bucket of a distance adds
+    to the integer of log(0), and a `where` drops it. Constants are computed at export, in 64 bits.
 
     Raises:
         FrontendError: an op reads or gives a value beyond, and is not exact modulo 2^32.
@@ -102,7 +105,7 @@ def _beyond(op: str, value: torch.Tensor) -> FrontendError | None:
     if value.dtype not in _WIDE or not value.numel():
         return None
     bounds = torch.iinfo(value.dtype)
-    beyond = ((value > _HIGHEST) & (value != bounds.max)) | ((value < -_HIGHEST - 1) & (value != bounds.min))
+    beyond = ((value > _HIGHEST) & (value < bounds.max - _BESIDE)) | ((value < -_HIGHEST - 1) & (value > bounds.min + _BESIDE))
     if not bool(beyond.any()):
         return None
     return FrontendError(
