@@ -165,10 +165,12 @@ class _Workers:
         self._process: subprocess.Popen[str] | None = None
         self._folder = ""
         self._owner = 0
+        self._is_spent = False
+        """Whether the last run failed or left too much memory: the next one gets another process."""
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[Path]:
-        """A folder for a program that `run` takes, until the end of the block."""
+        """A folder for a program that `run` takes, until the end of the block; what it wrote there can be read until then."""
         with self._lock:
             self._start()
             folder = tempfile.mkdtemp(dir=self._folder or None)
@@ -176,6 +178,8 @@ class _Workers:
                 yield Path(folder)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+                if self._is_spent:
+                    self._stop()
 
     def run(self, program: Path, arguments: list[str], card: str) -> str:
         """Runs the program to its end; returns what went wrong, "" if it ended by itself. Within a turn."""
@@ -183,16 +187,18 @@ class _Workers:
         if process is None or process.stdin is None or process.stdout is None:
             raise InternalError("no process to run the program, or one without its pipes")
         answer: dict[str, Any] = {}
+        self._is_spent = True  # also where this is interrupted: the answer would be the next run's
         try:
             process.stdin.write(json.dumps({"program": str(program), "arguments": arguments, "card": card}) + "\n")
             process.stdin.flush()
             answer = json.loads(process.stdout.readline() or "{}")
         except (OSError, ValueError):
             pass  # it ended: no answer
-        finally:
-            if answer.get("code") != 0 or answer["rss_bytes"] > _KEPT_BYTES:
-                self._stop()
-        return str(answer.get("error", "")) if answer else f"the simulator's process ended with {process.returncode}"
+        if not answer:
+            process.kill()
+            return f"the simulator's process ended with {process.wait()}"
+        self._is_spent = answer["code"] != 0 or answer["rss_bytes"] > _KEPT_BYTES
+        return str(answer["error"])
 
     def _start(self) -> None:
         if self._process is not None and self._owner == os.getpid():
@@ -214,7 +220,7 @@ class _Workers:
 
     def _stop(self) -> None:
         """The process is killed where it is, so its folder is left to this one."""
-        process, self._process = self._process, None
+        process, self._process, self._is_spent = self._process, None, False
         if process is None or self._owner != os.getpid():
             return
         process.kill()

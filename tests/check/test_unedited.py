@@ -188,6 +188,14 @@ def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:
     assert processes[2].poll() is not None
 
 
+def test_a_process_that_grew_ends_after_its_results_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unedited, "_KEPT_BYTES", 1)
+    model, args, kwargs = SMALL["torch_mlp"]()
+    path = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
+    assert "unknown" not in manifest_of(path)["unedited"]
+    assert unedited._WORKERS._process is None
+
+
 def test_modules_in_the_folder_of_temporary_files_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anybody may write there."""
     shared = tmp_path / "shared"

@@ -1,8 +1,8 @@
 // The chips of a mesh, and for which of them kernels run.
 //
-// A mesh runs every call on all of its chips. Memory and time are alike on all of them and are kept once, as of one chip; values may
-// differ: a buffer then has a block for each set of chips (tensor/storage.hpp). A kernel runs once for each set of chips whose inputs are
-// the same blocks, and sees theirs alone. What all chips have is computed once.
+// A mesh runs every call on all of its chips. All chips use the same memory and take the same time, so one chip's are recorded. Values may
+// differ: a buffer then has a block for each set of chips with equal values (tensor/storage.hpp). A kernel runs once for each set of chips
+// whose inputs are the same blocks, and reads those blocks. Values that all chips share are computed once.
 #pragma once
 
 #include <cstddef>
