@@ -219,6 +219,9 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     names = [value.name for value in leaves]
     if not computing and len(names) == 1:
         return names[0]
+    called = next((node.called for node in nodes if node.called and node.spec.name != "ttnn.constant"), "")
+    if called and len(names) == 1:
+        return f"{names[0]}_{called}"
     if names and computing and _is_attention_mask(result):
         scope = common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
         return f"{scope}.attn_mask" if scope else "attn_mask"

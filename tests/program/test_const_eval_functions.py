@@ -142,3 +142,9 @@ def test_constants_are_called_after_their_variable_or_purpose(tmp_path: Path) ->
     text = (made.path / "main.py").read_text()
     assert 'weights["level_sizes"]' in text
     assert 'weights["norm.shares_of_64_pixels"]' in text or 'weights["shares_of_64_pixels"]' in text
+
+
+def test_the_parts_of_a_float32_table_are_called_by_their_bits(tmp_path: Path) -> None:
+    made = codegen_py(nn.Embedding(30000, 64).eval(), torch.zeros(1, 32, dtype=torch.int64), export_path=tmp_path / "x", export_golden="none")
+    text = (made.path / "main.py").read_text()
+    assert [part for part in ("high", "middle", "low") if f'weights["weight_{part}"]' in text] == ["high", "middle", "low"]

@@ -9,12 +9,15 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
+from alchemist.ops.spec import LIFTED_NAME
 from alchemist.optimizer.movement import gather_is_faster_than_parts
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
+_PARTS = ("high", "middle", "low")
+"""What the bfloat16 tables of a float32 table are called: `wte.weight_high`."""
 _PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
 
 
@@ -56,15 +59,15 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
     value = c.get(table, TILE, "f32")
     parts: list[SSAValue] = []
     rest = value
-    for place in range(3):
+    for place, name in enumerate(_PARTS):
         if (known := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
             parts.append(known)
             continue
         within = rest if place == 2 else c.emit("clamp_scalar", [rest], {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
-        part = c.emit("typecast", [within], of="bf16")
+        part = c.emit("typecast", [within], {LIFTED_NAME: name}, of="bf16")
         if place < 2:
             wide = c.emit("typecast", [part], of="f32")
-            rest = c.emit("subtract", [rest, wide])
+            rest = c.emit("subtract", [rest, wide], {LIFTED_NAME: _PARTS[place + 1]})
         made = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
         parts.append(made)
     return parts
