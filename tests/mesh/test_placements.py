@@ -48,6 +48,27 @@ def test_a_forgotten_sum_is_named_at_the_line_that_uses_it(t3000: Any) -> None:
     assert lines[line - first].lstrip().startswith("return ttnn.add(")
 
 
+def test_what_is_computed_from_a_warned_tensor_is_not_warned_about_again(t3000: Any) -> None:
+    import ttnn
+
+    def two_layers() -> Any:
+        """The second layer's sum is there; its input is what the first layer left partial."""
+        x = layer(t3000, lambda partial: partial)
+        up, down = cut(np.ones((64, 128), np.float32), t3000, [None, 1]), cut(np.ones((128, 64), np.float32), t3000, [None, 0])
+        hidden = ttnn.softmax(ttnn.matmul(ttnn.rms_norm(x), up), -1)
+        return ttnn.relu(ttnn.add(x, ttnn.all_reduce(ttnn.matmul(hidden, down), cluster_axis=1)))
+
+    assert len(warned(two_layers)) == 1
+
+
+def test_a_tensor_that_the_host_gives_to_all_chips_may_be_added(t3000: Any) -> None:
+    import ttnn
+
+    x = cut(np.ones((1, 1, 32, 128), np.float32), t3000, [None, None])
+    assert warned(lambda: ttnn.all_reduce(x, cluster_axis=1)) == []
+    assert len(warned(lambda: ttnn.all_reduce(ttnn.relu(x), cluster_axis=1))) == 1
+
+
 @pytest.mark.parametrize("axes", [(1, 1), (0, 1)])
 def test_a_sum_too_many_or_along_the_wrong_axis(axes: tuple[int, int], t3000: Any) -> None:
     import ttnn

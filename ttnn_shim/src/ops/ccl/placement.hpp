@@ -10,10 +10,11 @@
 
 namespace ttnn_shim {
 
-/// Looks at a program that ran on a mesh of several chips: marks results that are partial sums, warns where such are used as whole.
+/// Looks at a program that ran on a mesh of several chips: marks results that are partial sums, warns where such are used as whole. What is
+/// computed from a tensor that a warning was given for is not warned of again.
 void watch_placements(const Program& program, const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
-/// A sum over the chips of an axis (0, 1): `output` is partial no longer; warns where all chips have the same, and where the
-/// partial sums are those of the other axis.
+/// A sum over the chips of an axis (0, 1): `output` is partial no longer; warns where all chips have computed the same (not
+/// where the host wrote it: a program that adds such a tensor means it), and where the partial sums are those of the other axis.
 void watch_sum(const Tensor& input, const Tensor& output, uint32_t axis);
 /// Parts that are joined, with this many along each axis: warns of partial sums, and of parts that are left out.
 void watch_join(const Tensor& host, const std::vector<uint32_t>& extents);
