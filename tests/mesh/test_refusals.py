@@ -48,6 +48,18 @@ def test_a_collective_needs_a_fabric_and_more_than_one_chip(open_mesh: Callable[
             ttnn.all_reduce(x, cluster_axis=0)
 
 
+@pytest.mark.parametrize(
+    ("extent", "message"),
+    [(9, r"Shard shape mismatch: expected Shape\(\[2, 32\]\) but got Shape\(\[1, 32\]\)"), (6, "a tensor on part of the mesh: .* makes 6 parts for 8 chips")],
+)
+def test_a_cut_that_leaves_chips_without_a_part(extent: int, message: str, t3000: Any) -> None:
+    """Nine rows over eight chips: the real package's chunks are 2, 2, 2, 2 and 1. Six: it uses six chips."""
+    import ttnn
+
+    with pytest.raises(RuntimeError, match=message):
+        ttnn.Tensor(np.zeros((extent, 32), np.float32), ttnn.bfloat16, mesh_mapper=ttnn.ShardTensorToMesh(t3000, dim=0))
+
+
 def test_a_tensor_of_another_mesh_is_refused(t3000: Any) -> None:
     import ttnn
 

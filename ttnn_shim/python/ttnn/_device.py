@@ -18,7 +18,8 @@ from ttnn._convert import register_class
 from ttnn._dtypes import L1_ALIGNMENT_BYTES
 from ttnn._enums import Arch, BufferType, enum_class
 from ttnn._grid import CoreCoord, CoreGrid
-from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape
+from ttnn._mesh import MeshCoordinate, MeshEvent, MeshShape, coordinates
+from ttnn._names import named
 from ttnn._places import Places
 from ttnn._state import arch_name, dram_alignment, latest, open_devices
 from ttnn._sub_devices import SubDevices
@@ -49,6 +50,10 @@ class MeshDevice(SubDevices, Places):
     _cache_enabled: bool
     _misses_allowed: bool
     _trace_region_bytes: int
+    _l1_small_bytes: int
+    _offset: tuple[int, int]
+    _parent: MeshDevice | None
+    _finished: list[MeshDevice]
 
     @classmethod
     def _create(cls, physical: int, l1_small_bytes: int, trace_region_bytes: int, rows: int = 1, columns: int = 1) -> MeshDevice:
@@ -62,8 +67,26 @@ class MeshDevice(SubDevices, Places):
         device._handle = ffi.gc(out[0], lib.shim_device_free)
         _next_id += 1
         device._id, device._physical, device._cache_enabled, device._misses_allowed = _next_id, physical, True, True
-        device._trace_region_bytes = trace_region_bytes
+        device._trace_region_bytes, device._l1_small_bytes = trace_region_bytes, l1_small_bytes
+        device._offset, device._parent, device._submeshes, device._finished = (0, 0), None, [], []
         return device
+
+    def _part(self, shape: MeshShape, offset: tuple[int, int]) -> MeshDevice:
+        """A submesh: a mesh of its own, on which other calls run than on the other chips."""
+        with _fabric_off(_system_boards() > shape.mesh_size()):  # a fabric that runs may leave chips of a board out
+            part = MeshDevice._create(self._physical, self._l1_small_bytes, self._trace_region_bytes, *shape)
+        rows, columns = (first + own for first, own in zip(self._offset, offset, strict=True))
+        part._offset, part._parent = (rows, columns), self
+        part.events_enable(session.settings.records_programs())
+        return part
+
+    def _parts(self) -> list[MeshDevice]:
+        """The submeshes so far, also those that are closed."""
+        return [part for part in (*self._submeshes, *self._finished) if part is not self]
+
+    def _slowest_part(self) -> MeshDevice | None:
+        """Submeshes run side by side: the slowest one is what the mesh waits for."""
+        return max(self._parts(), key=lambda part: float(part.clock_read()["device_ns"]), default=None)
 
     def _info(self) -> Any:
         info = ffi.new("shim_device_info_t *")
@@ -88,10 +111,14 @@ class MeshDevice(SubDevices, Places):
     def get_device_id(self, arg: MeshCoordinate) -> int:
         if len(list(arg)) != self._shape.dims() or any(at >= size for at, size in zip(arg, self._shape, strict=True)):
             raise _core.error(InvalidArgument, f"{arg} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_device_id")
-        return self._physical + arg[0] * self._shape[1] + arg[1]
+        row, column = (first + own for first, own in zip(self._offset, arg, strict=True))
+        return self._physical + row * self._root()._shape[1] + column
+
+    def _root(self) -> MeshDevice:
+        return self if self._parent is None else self._parent._root()
 
     def get_device_ids(self) -> list[int]:
-        return [self._physical + number for number in range(self.get_num_devices())]
+        return [self.get_device_id(at) for at in coordinates(self._shape)]
 
     def get_num_devices(self) -> int:
         return self._shape.mesh_size()
@@ -149,25 +176,38 @@ class MeshDevice(SubDevices, Places):
         count = self.get_num_devices()
         if new_shape.mesh_size() != count:
             raise _core.error(InvalidArgument, f"cannot reshape a mesh of {count} device{'s' * (count > 1)} to {new_shape}", "ttnn.MeshDevice.reshape")
-        if count > 1 and list(new_shape) != list(self._shape):
-            raise _core.error(NotSupported, "a mesh keeps the shape that it was opened with", "ttnn.MeshDevice.reshape", "open it as " + repr(new_shape))
+        if list(new_shape) == list(self._shape):
+            return
+        if self.buffer_table() or self.clock_read()["ops"] or self._parts():
+            message = "a mesh of another shape while it has tensors or has run programs"
+            raise _core.error(NotSupported, message, "ttnn.MeshDevice.reshape", f"reshape it right after it is opened, or open it as {new_shape!r}")
+        fresh = MeshDevice._create(self._physical, self._l1_small_bytes, self._trace_region_bytes, *new_shape)
+        _core.check(lib.shim_device_close(self._handle), "ttnn.MeshDevice.reshape")
+        self._handle, self._shape = fresh._handle, fresh._shape
+        self.events_enable(session.settings.records_programs())
 
     # --- the simulator's own: clock and events (ttnn_shim.session) ---
 
     def clock_reset(self) -> None:
         """Starts a new measurement."""
         _core.check(lib.shim_events_clear(self._handle))
+        for part in self._parts():
+            part.clock_reset()
 
     def clock_read(self) -> dict[str, Any]:
         """{"device_ns", "eager_ns", "cycles", "ops"} since `clock_reset`; eager_ns: wall time where a host launches each program."""
         clock, eager_ns = ffi.new("shim_clock *"), ffi.new("double *")
         _core.check(lib.shim_clock_get(self._handle, clock))
         _core.check(lib.shim_clock_eager_ns(self._handle, eager_ns))
-        return {"device_ns": float(clock.device_ns), "eager_ns": float(eager_ns[0]), "cycles": int(clock.cycles), "ops": int(clock.programs)}
+        own = {"device_ns": float(clock.device_ns), "eager_ns": float(eager_ns[0]), "cycles": int(clock.cycles), "ops": int(clock.programs)}
+        slowest = self._slowest_part()
+        return own if slowest is None else {name: value + slowest.clock_read()[name] for name, value in own.items()}
 
     def clock_by_op(self) -> list[tuple[str, bool, float]]:
         """(device operation, whether it has a model, kernel ns) of the programs since `clock_reset`."""
-        return [(op, bool(modelled), float(ns)) for op, modelled, ns in _json(lib.shim_clock_by_op, self._handle)]
+        own = [(op, bool(modelled), float(ns)) for op, modelled, ns in _json(lib.shim_clock_by_op, self._handle)]
+        slowest = self._slowest_part()
+        return own if slowest is None else own + slowest.clock_by_op()
 
     def clock_host_ns(self) -> int:
         """Host time in ns that the clock itself took since `clock_reset`."""
@@ -189,7 +229,9 @@ class MeshDevice(SubDevices, Places):
 
     def events(self, first: int = 0) -> list[dict[str, Any]]:
         """The recorded device programs since `clock_reset`, from number `first` on."""
-        return list(_json(lib.shim_events_json, self._handle, first, 0))
+        own = list(_json(lib.shim_events_json, self._handle, first, 0))
+        slowest = self._slowest_part() if first == 0 else None
+        return own if slowest is None else own + slowest.events()
 
     def block_table(self, buffer_type: Any) -> list[dict[str, Any]]:
         """[{"address", "bytes", "allocated"}] of a bank, low addresses first."""
@@ -284,7 +326,11 @@ def close_device(device: MeshDevice) -> None:
     global _default
     if not isinstance(device, MeshDevice):
         raise TypeError(f"close_device(): incompatible function arguments: expected a MeshDevice, got {type(device).__name__}")
-    if open_devices.get(device._physical) is device:
+    if device._parent is not None:
+        _close_part(device)
+    elif open_devices.get(device._physical) is device:
+        for part in device._parts():
+            _close_part(part)
         session.device_closed(device)
         for watcher in _events.on_close.watchers:
             watcher(device)
@@ -293,6 +339,34 @@ def close_device(device: MeshDevice) -> None:
         _core.check(lib.shim_device_close(device._handle), "ttnn.close_device")
     if _default is device:
         _default = None
+
+
+def _close_part(part: MeshDevice) -> None:
+    """Closes a submesh; its mesh keeps its clock."""
+    for own in part._parts():
+        _close_part(own)
+    parent = part._parent
+    if parent is not None and part in parent._submeshes:
+        parent._submeshes.remove(part)
+        parent._finished.append(part)
+        _core.check(lib.shim_device_close(part._handle), "ttnn.close_mesh_device")
+
+
+def _system_boards() -> int:
+    """Chips of a board of the run's system."""
+    system = systems().get(session.settings.card)
+    return system.mesh[0] * system.mesh[1] // system.pcie_chips if system else 1
+
+
+@contextlib.contextmanager
+def _fabric_off(off: bool) -> Iterator[None]:
+    """No fabric for a mesh that is opened in the block."""
+    before = int(named("get_fabric_config")().value)
+    _core.check(lib.shim_set_fabric(0 if off else before))
+    try:
+        yield
+    finally:
+        _core.check(lib.shim_set_fabric(before))
 
 
 @contextlib.contextmanager
@@ -388,7 +462,8 @@ def GetNumAvailableDevices() -> int:
 
 @api_function("ttnn.GetNumPCIeDevices")
 def GetNumPCIeDevices() -> int:
-    return 1
+    system = systems().get(session.settings.card)
+    return system.pcie_chips if system else 1
 
 
 def get_num_devices() -> int:

@@ -28,7 +28,8 @@ HOME: dict[str, tuple[str, ...]] = {
     "_perf_data": ("ReadDeviceProfiler", "get_latest_programs_perf_data", "get_all_programs_perf_data"),
     "_system": (
         "GetPCIeDeviceID", "using_distributed_env", "load_config_from_dictionary", "load_config_from_json_file", "save_config_to_json_file",
-        *(f"distributed.{name}" for name in ("get_num_pcie_devices", "get_pcie_device_ids", "visualize_mesh_device")),
+        *(f"distributed.{name}" for name in ("get_num_pcie_devices", "get_pcie_device_ids")),
+        *(f"distributed.visualize_{name}" for name in ("mesh_device", "system_mesh", "tensor")),
         *(f"distributed_context_{name}" for name in ("barrier", "get_rank", "get_size", "is_initialized")),
         *(f"device.{name}_asynchronous_slow_dispatch" for name in ("enable", "disable")), "device.is_asynchronous_slow_dispatch_enabled",
         "core.num_cores_to_corerangeset_in_subcoregrids",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from ttnn_shim.errors import InvalidArgument, NotSupported
+from ttnn_shim.errors import InvalidArgument
 
 from ttnn import _core
 from ttnn._grid import CoreCoord
-from ttnn._mesh import MeshShape
+from ttnn._mesh import MeshCoordinate, MeshShape
 
 # Where the cores of a chip begin in translated coordinates: Wormhole counts on from (18, 18); Blackhole leaves out columns 8 and 9.
 _WORMHOLE_ORIGIN = 18
@@ -24,24 +24,25 @@ class Places:
     _submeshes: list[Any]
 
     def create_submesh(self: Any, submesh_shape: Any, offset: Any = None) -> Any:
-        """A mesh of the devices of `submesh_shape` from `offset` on: only the whole mesh is simulated."""
+        """A mesh of the devices of `submesh_shape` from `offset` on, with memory and clock of its own."""
         shape, start = MeshShape(*submesh_shape), tuple(offset or (0, 0))
         if any(size + first > most for size, first, most in zip(shape, start, self.shape, strict=True)):
             message = f"Submesh shape {shape} and offset {offset} does not fit within parent mesh ({self.shape})."
             raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submesh")
-        if list(shape) != list(self.shape):
-            message, hint = f"a submesh {shape} of an open mesh {self.shape}", "open a mesh of that shape instead: all chips run the same program"
-            raise _core.error(NotSupported, message, "ttnn.MeshDevice.create_submesh", hint)
-        self._submeshes = [*self.get_submeshes(), self]
-        return self
+        whole = list(shape) == list(self.shape) and self.get_num_devices() == 1
+        submesh = self if whole else self._part(shape, start)
+        self._submeshes = [*self.get_submeshes(), submesh]
+        return submesh
 
     def create_submeshes(self: Any, submesh_shape: Any) -> list[Any]:
+        """The mesh cut into submeshes of one shape, row by row."""
         shape = MeshShape(*submesh_shape)
         for dim, size in enumerate(shape):
             if self.shape[dim] % size:
                 message = f"Shape {self.shape} is not divisible by submesh shape {shape} along dimension {dim}"
                 raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submeshes")
-        return [self.create_submesh(shape)]
+        starts = [range(0, most, size) for most, size in zip(self.shape, shape, strict=True)]
+        return [self.create_submesh(shape, MeshCoordinate(*at)) for at in itertools.product(*starts)]
 
     def get_submeshes(self) -> list[Any]:
         return list(getattr(self, "_submeshes", ()))

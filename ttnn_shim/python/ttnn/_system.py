@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import enum
+import itertools
 import json
 import os
 import pathlib
 import sys
 import types
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ttnn_shim.errors import InvalidArgument, NotSupported
-from ttnn_shim.machine import card_of, cards
+from ttnn_shim.machine import card_of, cards, systems
 
 from ttnn import _core
 from ttnn._binding import api_function
 from ttnn._grid import CoreCoord, CoreRange, CoreRangeSet
+from ttnn._mesh import PlacementShard, coordinates
 from ttnn._state import CONFIG
 from ttnn_shim import session
 
@@ -52,7 +55,12 @@ class ClusterType(enum.Enum):
         return f"ClusterType.{self.name}"
 
 
+_CLUSTERS = {"t3000": "T3K"}  # systems that the real package calls otherwise
+
+
 def get_cluster_type() -> ClusterType:
+    if session.settings.card in systems():
+        return ClusterType[_CLUSTERS.get(session.settings.card, session.settings.card.upper())]
     return ClusterType[cards()[card_of(session.card()).architecture].name.upper()]
 
 
@@ -75,22 +83,55 @@ def GetPCIeDeviceID(arg: int) -> int:
 
 @api_function("ttnn.distributed.get_num_pcie_devices")
 def get_num_pcie_devices() -> int:
-    return 1
+    return len(get_pcie_device_ids())
 
 
 @api_function("ttnn.distributed.get_pcie_device_ids")
 def get_pcie_device_ids() -> list[int]:
-    return [0]
+    """The chips that the host reaches by themselves: of a board with two Wormhole chips the first."""
+    system = systems().get(session.settings.card)
+    return list(range(system.pcie_chips if system else 1))
+
+
+def _print_chips(title: str, texts: Sequence[str], columns: int) -> None:
+    """A table with a cell a chip, in rows of `columns`."""
+    width = max(len(text) for text in texts)
+    line = "+" + f"{'-' * (width + 2)}+" * columns
+    rows = [texts[first : first + columns] for first in range(0, len(texts), columns)]
+    print(title)
+    print("\n".join([part for row in rows for part in (line, "|" + "".join(f" {text:{width}} |" for text in row))] + [line]))
 
 
 @api_function("ttnn.distributed.visualize_mesh_device")
 def visualize_mesh_device(mesh_device: Any) -> None:
     """Prints the mesh, a cell per chip."""
     rows, columns = mesh_device.shape
-    text = f"Dev. ID: {mesh_device.id()} (0, 0)"
-    line = "+" + f"{'-' * (len(text) + 2)}+" * columns
-    print(f"MeshDevice(rows={rows}, cols={columns}):")
-    print("\n".join([line, "|" + f" {text} |" * columns] * rows + [line]))
+    places = coordinates(mesh_device.shape)
+    texts = [f"Dev. ID: {chip} ({', '.join(map(str, at))})" for chip, at in zip(mesh_device.get_device_ids(), places, strict=True)]
+    _print_chips(f"MeshDevice(rows={rows}, cols={columns}):", texts, columns)
+
+
+@api_function("ttnn.distributed.visualize_system_mesh")
+def visualize_system_mesh() -> None:
+    """Prints all chips of the run's system."""
+    system = systems().get(session.settings.card)
+    rows, columns = system.mesh if system else (1, 1)
+    texts = [f"Dev. ID: {chip} ({', '.join(map(str, at))})" for chip, at in enumerate(coordinates((rows, columns)))]
+    _print_chips(f"SystemMesh Global Shape: ({rows}, {columns}) | Local Shape: ({rows}, {columns})", texts, columns)
+
+
+@api_function("ttnn.distributed.visualize_tensor")
+def visualize_tensor(tensor: Any) -> None:
+    """Prints which part of the tensor each chip of its mesh has, by what it was cut by: the same number means the same part."""
+    topology = tensor.tensor_topology()
+    placements, extents = topology.placements(), list(topology.distribution_shape())
+    places = topology.mesh_coords()
+    parts: dict[tuple[int, ...], int] = {}
+    texts = []
+    for at in itertools.product(*map(range, extents)):
+        cut = tuple(place for place, placement in zip(at, placements, strict=True) if isinstance(placement, PlacementShard))
+        texts.append(f"{list(tensor.shape)} part {parts.setdefault(cut, len(parts))}")
+    _print_chips(f"Tensor: {placements} over {topology.distribution_shape()}", texts, max(at[-1] for at in places) + 1)
 
 
 class _Number(int):

@@ -8,8 +8,10 @@ from typing import Any
 
 import ttnn
 from ttnn_shim.errors import NotOffered
+from ttnn_shim.machine import systems
 
 from ttnn_extras import buffers
+from ttnn_shim import session
 
 _PARTS = "activation bfp_utils core device events fabric global_semaphore graph multi_device operations profiler reports tensor types".split()
 _OPERATIONS = "ccl conv core data_movement embedding experimental matmul normalization pool reduction transformer unary".split()
@@ -17,10 +19,12 @@ _RENAMED = {"tensor.load_tensor_flatbuffer": "load_tensor", "tensor.dump_tensor_
 
 
 class SystemMeshDescriptor:
-    """The chips of this host: one."""
+    """The chips of this host."""
 
     def shape(self) -> Any:
-        return ttnn.MeshShape(1, 1)
+        system = systems().get(session.settings.card)
+        extents = system.mesh if system else (1, 1)
+        return ttnn.MeshShape(*(extents[::-1] if extents == (1, 2) else extents))  # a board's two chips: two rows
 
     def local_shape(self) -> Any:
         return self.shape()

@@ -59,11 +59,15 @@ def _card(name: str, values: dict[str, str]) -> Card:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A machine of several chips. chip: the card that each of them is, as `card_of` takes it; mesh: rows and columns of all of them."""
+    """A machine of several chips. chip: the card that each of them is, as `card_of` takes it; mesh: rows and columns of all of them.
+
+    pcie_chips: those that the host reaches by themselves.
+    """
 
     name: str
     chip: str
     mesh: tuple[int, int]
+    pcie_chips: int
 
 
 @cache
@@ -71,7 +75,13 @@ def systems() -> dict[str, System]:
     """The systems of `arch/systems.csv` by name."""
     with open(arch_dir() / "systems.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {row["system"]: System(row["system"], row["chip"], _extents(row["meshes"].split()[0])) for row in rows}
+    return {row["system"]: _system(row) for row in rows}
+
+
+def _system(row: dict[str, str]) -> System:
+    chip, mesh = row["chip"], _extents(row["meshes"].split()[0])
+    board_chips = int(row["board_chips"]) if chip.startswith("n300") else 1  # both chips of a Blackhole board have PCIe
+    return System(row["system"], chip, mesh, mesh[0] * mesh[1] // board_chips)
 
 
 def _extents(mesh: str) -> tuple[int, int]:
