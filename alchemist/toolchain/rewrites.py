@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from alchemist.errors import VerifyError
 from alchemist.ir.access import element_type, shape
@@ -159,6 +159,15 @@ def flattened(up: Edits, op: Operation) -> bool:
 
 def _same_tensor(one: Attribute, other: Attribute) -> bool:
     return isinstance(one, TensorType) and isinstance(other, TensorType) and (one.get_shape(), one.element_type) == (other.get_shape(), other.element_type)
+
+
+def writes_argument(op: Operation) -> bool:
+    """Whether the last operand is one more than the op has today, of the result's type, and an argument that nothing else reads."""
+    if not isinstance(op, TTOp) or len(op.results) != 1 or op.info.segmented:
+        return False
+    last, groups, count = op.operands[-1], op.info.operands, len(op.operands)
+    is_target = isinstance(last.owner, Block) and last.has_one_use() and _same_tensor(last.type, op.results[0].type)
+    return is_target and group_sizes(groups, count, None) is None and group_sizes(groups, count - 1, None) is not None
 
 
 def destinations(up: Edits, op: Operation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -9,7 +10,7 @@ from xdsl.ir import Operation
 
 from alchemist.toolchain.changes import Row, rows_of
 from alchemist.toolchain.edits import Edits, LowerStableHLO
-from alchemist.toolchain.rewrites import MAKERS
+from alchemist.toolchain.rewrites import MAKERS, writes_argument
 from alchemist.toolchain.spellings import Applied
 
 _MOST_STEPS = 20
@@ -28,12 +29,22 @@ class Upgrade(Edits):
         table = rows_of()
         everywhere = table["*"]
         self.fills = any(_is_destination(use.operation, op) for op in module.walk() if op.name in MAKERS for use in op.results[0].uses)
+        self._arguments_written(module)
         for op in list(module.walk()):
             if op.name == "builtin.module" or op.name == "func.func":
                 self._keys(op)
             elif op.parent is not None and op.name.startswith(("ttir.", "ttnn.")):
                 self._op(op, table, everywhere)
         self._sweep(module)
+
+    def _arguments_written(self, module: ModuleOp) -> None:
+        """Texts whose results are written to arguments: each op has an operand more than today, an argument that nothing else reads."""
+        ops = [op for op in module.walk() if op.name.startswith("ttir.") and op.operands]
+        if self.fills or not ops or not all(writes_argument(op) for op in ops):
+            return
+        self.fills = True
+        names = ", ".join(dict.fromkeys(op.name for op in ops))
+        warnings.warn(f"{names}: the last operand is a tensor that the result is written to, as in tt-mlir until 2025-11-27; no op reads it", stacklevel=2)
 
     def _op(self, op: Operation, table: Mapping[str, tuple[Row, ...]], everywhere: tuple[Row, ...]) -> None:
         self.current = op

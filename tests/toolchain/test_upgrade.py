@@ -284,6 +284,22 @@ def test_an_operand_that_a_result_is_written_to_may_have_any_maker() -> None:
         _upgraded(add)
 
 
+def test_results_may_be_written_to_arguments() -> None:
+    """Only where every op has one operand more than today and nothing else reads it; the reader is told, for a text of today may be wrong in that way."""
+    add = _one(f'"ttir.add"(%a, %b, %c) : ({_SQUARE}, {_SQUARE}, {_SQUARE}) -> {_SQUARE}', "; ".join([_SQUARE] * 3), _SQUARE)
+    with pytest.warns(UserWarning, match=r"ttir\.add: the last operand is a tensor that the result is written to"):
+        printed, applied = _upgraded(add)
+    assert '"ttir.add"(%arg0, %arg1)' in printed
+    assert any(until == "2025-11-27" for until, _, _ in applied.counts)
+    read = add.replace("%0 =", f'%1 = "ttir.neg"(%b) : ({_SQUARE}) -> {_SQUARE}\n  %0 =')
+    for text in (read, add.replace("(%a, %b, %c)", "(%a, %c, %c)"), add.replace("ttir.add", "ttir.where")):
+        if "where" in text:
+            assert '"ttir.where"(%arg0, %arg1, %arg2)' in _upgraded(text)[0]
+            continue
+        with pytest.raises(AlchemistError, match="operands do not match"):
+            _upgraded(text)
+
+
 def test_a_gather_of_one_element_had_rank_one() -> None:
     sizes = (
         _GATHER.replace("offset_dims = array<i64: 1>", "offset_dims = array<i64>").replace("index_vector_dim = 1", "index_vector_dim = 0").replace("1, 64", "1")
