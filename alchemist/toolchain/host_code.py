@@ -32,9 +32,9 @@ _ARITHMETIC = {
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "and": "{0} & {1}", "or": "{0} | {1}", "xor": "{0} ^ {1}", "shl": "{0} << ({1} & 63)",
     "ashr": "{0} >> ({1} & 63)", "lshr": "unsigned({0}, {bits}) >> ({1} & 63)", "sdiv": "quotient({0}, {1})", "srem": "{0} - quotient({0}, {1}) * {1}",
     "udiv": "unsigned({0}, {bits}) // unsigned({1}, {bits})", "urem": "unsigned({0}, {bits}) % unsigned({1}, {bits})",
-    "intr.smax": "max({0}, {1})", "intr.smin": "min({0}, {1})",
+    "intr.smax": "max({0}, {1})", "intr.smin": "min({0}, {1})", "intr.ctpop": "unsigned({0}, {bits}).bit_count()",
 }  # fmt: skip
-"""Ops of two integers; what does not fit the type is cut off."""
+"""Ops of integers; what does not fit the type is cut off."""
 _FLOATS = {
     "fadd": "{0} + {1}", "fsub": "{0} - {1}", "fmul": "{0} * {1}", "fdiv": "ratio({0}, {1})", "fneg": "-{0}", "intr.fabs": "abs({0})",
     "intr.maxnum": "max({0}, {1})", "intr.minnum": "min({0}, {1})", "intr.sqrt": "root({0})", "intr.exp": "exp({0})", "intr.floor": "floor({0})",
@@ -293,7 +293,10 @@ class _Translation:
         made = self._effect(op, rest)
         if made is not None:
             return made
-        expression = self._expression(op, rest)
+        try:
+            expression = self._expression(op, rest)
+        except KeyError:  # a type or a comparison that LLVM does not have, or that is not known here
+            raise self._error(op) from None
         return [f"{self.value(result)} = {expression}"] if result else [expression]
 
     def _operands(self, text: str) -> list[str]:
@@ -321,8 +324,7 @@ class _Translation:
         body, _, kinds = rest.partition(" : ")
         operands = self._operands(body)
         if op in _ARITHMETIC:
-            kind = kinds.strip()
-            bits = _BITS[kind]
+            bits = _BITS[kinds.rpartition("->")[2].strip()]
             text = _ARITHMETIC[op].format(*operands, bits=bits)
             return text if "overflow<" in body and "nsw" in body else f"cut({text}, {bits})"
         if op in _FLOATS:

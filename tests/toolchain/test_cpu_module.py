@@ -185,6 +185,8 @@ _DAMAGED = {
     "memory": ("%7 = llvm.getelementptr %1[32]", "%7 = llvm.getelementptr %1[999999999999]", "limit of memory"),
     "a block": ("llvm.cond_br %11, ^bb2, ^bb6", "llvm.cond_br %11, ^bb2, ^bb9", "not known"),
     "a type": ("-> f32", "-> f8", "not known"),
+    "bits": ("%10, %3 : i64", "%10, %3 : i65", "llvm.add"),
+    "a comparison": ('icmp "slt"', 'icmp "near"', "llvm.icmp"),
     "another shape": ("insertvalue %5, %25[3, 0]", "insertvalue %4, %25[3, 0]", "another shape"),
 }
 
@@ -196,6 +198,26 @@ def test_damaged_llvm_is_refused(case: str) -> None:
     code = HostCode(_HELPED.replace(old, new), most_steps=1000)
     with pytest.raises(LoweringError, match=message):
         code.call("on_cpu", [np.ones((4, 8), np.float32)], [((8, 4), "<f4")])
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [("ctpop(%n) : (i64) -> i64", 63), ("ctpop(%b) : (i8) -> i8", 7), ("smax(%n, %o) : (i64, i64) -> i64", 1), ("smin(%n, %o) : (i64, i64) -> i64", -2)],
+)
+def test_intrinsics_of_whole_numbers(expression: str, expected: int) -> None:
+    bits = expression.rpartition(" ")[2]
+    code = HostCode(f"""llvm.func @f_helper(%arg0: !llvm.ptr) -> !llvm.ptr {{
+        %n = llvm.mlir.constant(-2 : i64) : i64
+        %b = llvm.mlir.constant(-2 : i8) : i8
+        %o = llvm.mlir.constant(1 : i64) : i64
+        %x = llvm.intr.{expression}
+        %y = llvm.sitofp %x : {bits} to f32
+        %p = llvm.load %arg0 : !llvm.ptr -> !llvm.ptr
+        llvm.store %y, %p : f32, !llvm.ptr
+        llvm.return %arg0 : !llvm.ptr
+      }}""")
+    (found,) = code.call("f", [np.zeros((1,), np.float32)], [((1,), "<f4")])
+    assert found.tolist() == [expected]
 
 
 def test_an_op_without_a_call_of_its_own_is_named() -> None:
