@@ -34,6 +34,28 @@ op(
 ttir("embedding", _embedding, axes=looks_up)
 
 
+def _embedding_bw(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Sequence[tuple[int, ...]]) -> Sequence[Array]:
+    """ids, table [..., rows, width], gradient [1, 1, ids, width]: the sum of the gradient's rows whose id names the row."""
+    ids, table, gradient = inputs
+    made = np.zeros(table.shape[-2:], gradient.dtype)
+    np.add.at(made, ids.reshape(-1).astype(np.int64), gradient.reshape(-1, gradient.shape[-1]))
+    return [made.reshape(shapes[0])]
+
+
+op(
+    "embedding_bw",
+    "input_tensor weight_tensor=weight output_gradient_tensor=in_gradient memory_config dtype",
+    "embedding_backward/embedding_backward.hpp",
+    samples=tuple(
+        Sample((((b, s), "uint32"), ((v, w), "bfloat16"), ((1, 1, b * s, w), "bfloat16")), outputs=((1, 1, v, w),))
+        for b, s, v, w in ((1, 32, 64, 32), (2, 32, 100, 64))
+    ),
+    reference=_embedding_bw,
+    doc="row-major ids (uint32), the gradient as [1, 1, ids, width]; from TTNN text only",
+    noun="table_gradient",
+)
+
+
 def _update_cache(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     """cache [B, H, S, D], input [1, H, B, D], update_index [1]: writes one token per user; the new cache is returned."""
     cache, update = inputs[0].copy(), inputs[1]

@@ -16,7 +16,7 @@ LATER = {
     "adamw", "aggregate_tensor", "all_gather", "all_reduce", "all_reduce_async", "all_to_all_combine", "all_to_all_dispatch",
     "all_to_all_dispatch_metadata", "alloc", "allocate_moe_compute_semaphore", "begin_trace_capture",
     "capture_or_execute_trace", "create_global_semaphore", "d2m_subgraph", "distribute_tensor", "distributed_layer_norm",
-    "distributed_rms_norm", "dit_rms_norm_unary_fused", "embedding_bw", "end_trace_capture", "execute_trace", "flash_mla_prefill",
+    "distributed_rms_norm", "dit_rms_norm_unary_fused", "end_trace_capture", "execute_trace", "flash_mla_prefill",
     "gelu_bw", "generic", "indexer_score_dsa", "mesh_partition", "moe_compute", "moe_expert_token_remap", "moe_gpt",
     "paged_flash_multi_latent_attention_decode", "point_to_point", "prepare_moe_compute_w0_w1_weights",
     "prepare_moe_compute_w2_weights", "reduce_scatter", "reset_global_semaphore", "sdpa_bw", "sdpa_fw",

@@ -72,6 +72,8 @@ def complete(module: ModuleOp) -> None:
                     _from_host(op, (*operands(op, "weight"), *operands(op, "bias")))
                 elif op.name.startswith("ttnn.prepare_conv"):
                     _from_host(op, op.operands[:1])
+                elif op.name == "ttnn.embedding_bw":
+                    _table_gradient(op)
                 elif op.name.removeprefix("ttnn.") in COLLECTIVES:
                     _collective(op)
             _signature(function)
@@ -159,6 +161,36 @@ def _from_host(op: Operation, weights: Sequence[SSAValue]) -> None:
             if layout.page == "tile":  # texts of 2024: the runtime of that day untilized them
                 moved = b.op("ttnn.to_layout", [moved], {}, [layout.with_(dims, buffer="system_memory", page="row_major").type_for(dims)])
             op.operands = [moved if operand is value else operand for operand in op.operands]
+
+
+def _table_gradient(op: Operation) -> None:
+    """What the library's call takes and gives: row-major ids, bfloat16, a result of rank 4. Texts before tt-mlir's workarounds have other types."""
+    b, result = Builder.in_place_of(op), op.results[0]
+    conversions: list[Operation] = []
+
+    def held(value: SSAValue, dtype: str, page: str) -> SSAValue:
+        have = layout_of(value.type)
+        if have is None or (have.dtype, have.page) == (dtype, page):
+            return value
+        made = b.op("ttnn.to_tensor_spec", [value], {}, [have.with_(shape(value), dtype=dtype, page=page, buffer="dram").type_for(shape(value))])
+        conversions.append(made.owner)
+        return made
+
+    ids, table, gradient = op.operands
+    want = layout_of(result.type)
+    assert want is not None
+    full = (1,) * (4 - len(shape(result))) + shape(result)
+    inside = want.with_(full, dtype="bf16", page="tile", buffer="dram")
+    made = b.op("ttnn.embedding_bw", [held(ids, "u32", "row_major"), held(table, "bf16", "tile"), held(gradient, "bf16", "tile")], {}, [inside.type_for(full)])
+    if full != shape(result):
+        made = b.op("ttnn.reshape", [made], {"shape": [*shape(result)]}, [inside.with_(shape(result)).type_for(shape(result))])
+    if made.type != result.type:
+        made = b.op("ttnn.to_tensor_spec", [made], {}, [result.type])
+        conversions.append(made.owner)
+    result.replace_all_uses_with(made)
+    erase(op)
+    for each in conversions:
+        _in_steps(each)
 
 
 def _in_steps(op: Operation) -> None:

@@ -63,7 +63,7 @@ class Values:
 
 
 def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int, bound: int | None, range_: Range = "normal") -> Array:
-    """Values of an argument. Integers of "randn" and "arange" stay below `bound` (16 and the size without one).
+    """Values of an argument. Integers, and whatever has a bound, of "randn" and "arange" stay below `bound` (16 and the size without one).
 
     range_: "positive" (variances, operands of roots): "randn" gives numbers in [0.5, 1.5); "weight" (of products): normal
     numbers divided by the root of a row's length, so that values keep their size from layer to layer.
@@ -73,8 +73,9 @@ def make_value(dims: Sequence[int], dtype: np.dtype[Any], init: Init, seed: int,
         return np.full(dims, fill, dtype)
     if dtype.kind == "b":
         return np.random.default_rng(seed).integers(0, 2, dims).astype(dtype)
-    if dtype.kind in "iu":
-        highest = min(bound or (16 if init == "randn" else max(count, 1)), np.iinfo(dtype).max)
+    if dtype.kind in "iu" or bound:  # numbers of places may be floats, which a bfloat16 holds up to 256
+        limit = int(np.iinfo(dtype).max) if dtype.kind in "iu" else 2 ** (8 * dtype.itemsize - 8)
+        highest = min(bound or (16 if init == "randn" else max(count, 1)), limit)
         whole = np.arange(count) if init == "arange" else np.random.default_rng(seed).integers(0, highest, count)
         return (whole % highest).astype(dtype).reshape(dims)
     if init == "arange":
@@ -173,8 +174,8 @@ def index_bound(value: SSAValue, depth: int = 4) -> int | None:
         op = use.operation
         short = op.name.partition(".")[2]
         dims = shape(op.operands[0]) if op.operands and isinstance(op.operands[0].type, TensorType) else ()
-        if (short, use.index) == ("embedding", 0):
-            bounds.append(shape(op.operands[1])[0])
+        if short.startswith("embedding") and use.index == 0:
+            bounds.append(shape(op.operands[1])[-2])
         elif op.name == "stablehlo.gather" and use.index == 1:
             sizes, places = prop(op, "slice_sizes", ()), numbers(prop(op, "dimension_numbers", ""))
             bounds += [dims[axis] - sizes[axis] + 1 for axis in places.get("start_index_map", ()) if axis < min(len(dims), len(sizes))]
