@@ -190,10 +190,12 @@ SHAPED = frozenset({"all_gather", "mesh_partition", "mesh_shard", "reduce_scatte
 
 
 def on_one_chip(op: Operation) -> bool:
-    """Whether a collective does nothing: it keeps its type, and its shape or the module's mesh says that there is one chip."""
+    """Whether a collective does nothing: it keeps its type, and its shape or the module's mesh says that there is one chip, or each chip sends to itself."""
     if [value.type for value in op.operands[:1]] != [result.type for result in op.results]:
         return False
-    return op.name.partition(".")[2] in SHAPED or _chips(op) == 1
+    pairs = np.reshape(attrs(op).get("source_target_pairs", ()), (-1, 2))
+    to_itself = len(pairs) > 0 and bool((pairs[:, 0] == pairs[:, 1]).all()) and 0 in pairs  # a chip that is not named gets zeros
+    return op.name.partition(".")[2] in SHAPED or to_itself or _chips(op) == 1
 
 
 def _chips(op: Operation) -> int | None:

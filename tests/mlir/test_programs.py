@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -406,6 +407,19 @@ def test_chips_are_stated_by_any_module_around() -> None:
     assert "ttnn.relu(" in translate(mlir_files.Chunk(inside.format(mesh="1x1"), "x.mlir"), "python")
     with pytest.raises(UserError, match="collective of several chips"):
         translate(mlir_files.Chunk(inside.format(mesh="1x2"), "x.mlir"), "python")
+
+
+@pytest.mark.parametrize(("pairs", "is_nothing"), [("[[0, 0], [1, 1]]", True), ("[[0, 0], [1, 2]]", False), ("[[1, 1]]", False), ("[[0, 1], [1, 0]]", False)])
+def test_a_permutation_in_which_each_chip_sends_to_itself_is_nothing(pairs: str, is_nothing: bool) -> None:
+    """A chip that no pair names would get zeros."""
+    moved = f'"ttir.collective_permute"(%x) <{{source_target_pairs = dense<{pairs}> : tensor<{pairs.count("[") - 1}x2xi64>}}>'
+    text = "\n".join(line for line in ONE_CHIP.format(mesh="1x2").split("\n") if "shard" not in line)
+    text = re.sub(r'"ttir.all_reduce"\(%0\) <\{.*\}>', lambda _: moved, text)
+    if is_nothing:
+        assert "ttnn.relu(" in translate(mlir_files.Chunk(text, "x.mlir"), "python")
+        return
+    with pytest.raises(UserError, match="collective of several chips"):
+        translate(mlir_files.Chunk(text, "x.mlir"), "python")
 
 
 @pytest.mark.parametrize(
