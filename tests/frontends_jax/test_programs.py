@@ -125,6 +125,11 @@ NUMBERS: list[Case] = [
     ("quotient of integers", lambda i, j: (lax.div(i - 2, j), lax.div(i - 2, -2)), (I * 5, I - 4)),
     ("shifted integers", lambda i, j: (lax.shift_right_arithmetic(i - 2, j), lax.shift_right_logical(i - 2, j), lax.shift_left(i - 2, j)), (I, SHIFTS)),
     ("bytes", lambda b: (b + b, b - 200, b * 3, -b, ~b, b // 7, b.reshape(2, 4), b[1:5], jnp.sort(b), b.max(), lax.shift_right_logical(b, b % 3)), (BYTES,)),
+    (
+        "bits that are set",
+        lambda i, b: [lax.population_count(x) for x in (i * 77777 - 5, i.astype(jnp.uint32) - 3, b, b.astype(jnp.int8), -i.astype(jnp.int16))],
+        (I, BYTES),
+    ),
     ("signed bytes", lambda b: (b + b, b * 3, -b, jnp.abs(b), lax.shift_right_logical(b, b & 3), lax.shift_left(b, b & 3)), (BYTES.astype(jnp.int8),)),
     ("16 bits", lambda b: (b * b, -b, jnp.minimum(b, 9), b.reshape(2, 4).T, jnp.sum(b), b ^ b[::-1]), (BYTES.astype(jnp.uint16) * 250,)),
     ("narrower integers", lambda i: (i.astype(jnp.int8), i.astype(jnp.uint8), i.astype(jnp.uint16).astype(jnp.float32)), (I * 250 - 300,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,27 @@ def unary(c: Converter, op: Operation, vals: list[Val]) -> Val:
 @rule("stablehlo.not")
 def negation(c: Converter, op: Operation, vals: list[Val]) -> Val:
     return c.e.op("logical_not" if vals[0].of == "i1" else "bitwise_not", *vals)
+
+
+@rule("stablehlo.popcnt")
+def ones(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """How many bits are set: sums of neighbouring fields of 1, 4, 8 and 32 bits, none of which reaches the sign."""
+    shape, of = type_of(op.results[0])
+    width = 8 * np.dtype(numpy_dtype(of)).itemsize
+    work = of if width == 32 else "i32"
+
+    def part(x: Val, right: int, mask: int) -> Val:
+        moved = c.e.op("logical_right_shift", x, c.e.scalar(right, shape, work)) if right else x
+        return c.e.op("bitwise_and", moved, c.e.scalar(mask, shape, work))
+
+    def total(x: Val, steps: Sequence[int], mask: int) -> Val:
+        parts = [part(x, right, mask) for right in steps]
+        return reduce(lambda a, b: c.e.op("add", a, b), parts)
+
+    x = c.e.typecast(vals[0], work)
+    nibbles = total(x if width == 32 else part(x, 0, (1 << width) - 1), (0, 1, 2, 3), 0x11111111)
+    bytes_ = total(nibbles, (0, 4), 0x0F0F0F0F)
+    return c.e.typecast(total(bytes_, range(0, width, 8), 0xFF), of)
 
 
 @rule(*_ARITHMETIC)
