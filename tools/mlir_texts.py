@@ -23,7 +23,7 @@ from types import FrameType
 
 LEVELS = ("stablehlo", "ttir", "ttnn", "other")
 STEPS = ("parse", "python", "cpp", "check")
-_OPS = re.compile(r'(?m)^[^/\n]*?"?\b(stablehlo|chlo|ttir|ttnn|ttkernel|ttmetal|d2m|emitc|emitpy|linalg|tosa|vhlo|sdy|llvm)\.\w')
+_OPS = re.compile(r'(?m)^[^/\n]*?"?\b(?!ttir\.cpu_module\b)(stablehlo|chlo|ttir|ttnn|ttkernel|ttmetal|d2m|emitc|emitpy|linalg|tosa|vhlo|sdy|llvm)\.\w')
 _OTHER = {"ttkernel", "ttmetal", "d2m", "emitc", "emitpy", "linalg", "tosa", "vhlo"}
 
 
@@ -39,14 +39,14 @@ class Outcome:
 
 
 def level_of(text: str) -> str:
-    """The dialect at which a text enters: that of its ops, the highest one if there are several."""
+    """The dialect at which a text enters: that of its ops, the highest one if there are several. Functions on tensors without such ops count as TTIR."""
     found = set(_OPS.findall(text))
     if found & _OTHER:
         return "other"
     for level, dialects in (("stablehlo", {"stablehlo", "chlo", "sdy"}), ("ttir", {"ttir"}), ("ttnn", {"ttnn"})):
         if found & dialects:
             return level
-    return "ttir" if "func.func" in text else "other"
+    return "ttir" if "func.func" in text and "tensor<" in text else "other"
 
 
 def texts(root: Path) -> Iterator[tuple[str, str, str]]:
