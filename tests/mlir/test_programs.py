@@ -392,6 +392,14 @@ module attributes {{ttcore.meshes = #ttcore.meshes<[<"mesh" = {mesh}>]>}} {{
 """
 
 
+TABLE_GRADIENT = """
+func.func @f(%ids: tensor<2x32xf32>, %table: tensor<100x64xf32>, %grad: tensor<1x1x64x64xf32>) -> tensor<100x64xf32> {
+  %0 = "ttnn.embedding_bw"(%ids, %table, %grad) : (tensor<2x32xf32>, tensor<100x64xf32>, tensor<1x1x64x64xf32>) -> tensor<100x64xf32>
+  return %0 : tensor<100x64xf32>
+}
+"""
+
+
 @pytest.mark.parametrize("dialect", ["ttir", "ttnn"])
 def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
     text = ONE_CHIP.format(mesh="1x2")
@@ -433,8 +441,19 @@ def test_a_permutation_in_which_each_chip_sends_to_itself_is_nothing(pairs: str,
         (CACHE.format(users=8), "ttnn.experimental.paged_update_cache("),
         (COMPOSITE, "ttnn.add("),
         (ONE_CHIP.format(mesh="1x1"), "ttnn.relu("),
+        (TABLE_GRADIENT, "ttnn.embedding_bw("),
     ],
-    ids=["no layouts", "weights of the host", "to_tensor_spec", "constant of the host", "cache of one user", "cache of eight users", "composite", "one chip"],
+    ids=[
+        "no layouts",
+        "weights of the host",
+        "to_tensor_spec",
+        "constant of the host",
+        "cache of one user",
+        "cache of eight users",
+        "composite",
+        "one chip",
+        "gradient of a table",
+    ],
 )
 def test_text_of_single_passes_runs(text: str, call: str, tmp_path: Path) -> None:
     """Text as the real compiler's passes leave it between them, against the reference."""

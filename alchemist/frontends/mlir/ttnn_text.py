@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.errors import LoweringError
@@ -166,15 +166,15 @@ def _from_host(op: Operation, weights: Sequence[SSAValue]) -> None:
 def _table_gradient(op: Operation) -> None:
     """What the library's call takes and gives: row-major ids, bfloat16, a result of rank 4. Texts before tt-mlir's workarounds have other types."""
     b, result = Builder.in_place_of(op), op.results[0]
-    conversions: list[Operation] = []
+    conversions: list[OpResult] = []
 
     def held(value: SSAValue, dtype: str, page: str) -> SSAValue:
         have = layout_of(value.type)
         if have is None or (have.dtype, have.page) == (dtype, page):
             return value
-        made = b.op("ttnn.to_tensor_spec", [value], {}, [have.with_(shape(value), dtype=dtype, page=page, buffer="dram").type_for(shape(value))])
-        conversions.append(made.owner)
-        return made
+        to = have.with_(shape(value), dtype=dtype, page=page, buffer="dram").type_for(shape(value))
+        conversions.append(b.op("ttnn.to_tensor_spec", [value], {}, [to]))
+        return conversions[-1]
 
     ids, table, gradient = op.operands
     want = layout_of(result.type)
@@ -186,11 +186,11 @@ def _table_gradient(op: Operation) -> None:
         made = b.op("ttnn.reshape", [made], {"shape": [*shape(result)]}, [inside.with_(shape(result)).type_for(shape(result))])
     if made.type != result.type:
         made = b.op("ttnn.to_tensor_spec", [made], {}, [result.type])
-        conversions.append(made.owner)
+        conversions.append(made)
     result.replace_all_uses_with(made)
     erase(op)
     for each in conversions:
-        _in_steps(each)
+        _in_steps(each.op)
 
 
 def _in_steps(op: Operation) -> None:
