@@ -130,6 +130,7 @@ NUMBERS: list[Case] = [
         lambda i, b: [lax.population_count(x) for x in (i * 77777 - 5, i.astype(jnp.uint32) - 3, b, b.astype(jnp.int8), -i.astype(jnp.int16))],
         (I, BYTES),
     ),
+    ("an index beside numbers below zero", lambda i: (jnp.argmin(i, 0) > jnp.min(i), jnp.argmax(i, 0) > -3, jnp.argmax(i, 0) == i[0] + 1), (I - 9,)),
     ("signed bytes", lambda b: (b + b, b * 3, -b, jnp.abs(b), lax.shift_right_logical(b, b & 3), lax.shift_left(b, b & 3)), (BYTES.astype(jnp.int8),)),
     ("16 bits", lambda b: (b * b, -b, jnp.minimum(b, 9), b.reshape(2, 4).T, jnp.sum(b), b ^ b[::-1]), (BYTES.astype(jnp.uint16) * 250,)),
     ("narrower integers", lambda i: (i.astype(jnp.int8), i.astype(jnp.uint8), i.astype(jnp.uint16).astype(jnp.float32)), (I * 250 - 300,)),

@@ -182,6 +182,12 @@ def within_width(c: Lowering, value: SSAValue, element: str) -> SSAValue:
     return ((x + half).op("bitwise_and", mask) - half if signed else x.op("bitwise_and", mask)).ssa
 
 
+def _is_held(c: Lowering, value: SSAValue, dtype: str) -> bool:
+    """Whether a data type of integers without a sign has each value of an operand."""
+    array = constant_of(value)
+    return c.actual(value) == dtype if array is None else bool((np.asarray(array) >= 0).all())
+
+
 def _is_float(dtype: str) -> bool:
     return dtype not in INTEGERS
 
@@ -195,6 +201,13 @@ def binary(c: Lowering, op: Operation) -> None:
         dtype = c.actual(lhs) if constant_of(lhs) is None else c.actual(rhs)
         if constant_of(lhs) is None and constant_of(rhs) is None and c.actual(rhs) != dtype:
             dtype = "f32" if "f32" in (c.actual(lhs), c.actual(rhs)) else "bf16" if _is_float(dtype) else dtype
+        if (
+            dtype in INTEGERS
+            and dtype != "si32"
+            and not access.element_type(lhs).startswith("ui")
+            and not all(_is_held(c, value, dtype) for value in (lhs, rhs))
+        ):
+            dtype = "si32"  # an index beside numbers that may be below 0
     else:
         dtype = c.dtype(result)
     work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
