@@ -17,6 +17,7 @@ from alchemist.ttrt.switches import SECTIONS
 from alchemist.ttrt.util import Artifacts
 
 _SYSTEM_SECTIONS = ("version", "system_desc")
+_NO_CPP = "// not stored in the file; --section cpp generates it\n"
 
 
 def read_any(path: Path) -> Record:
@@ -35,7 +36,8 @@ def read(path: Path, values: Mapping[str, Any], artifacts: Artifacts) -> dict[st
     wanted = known if values["section"] == "all" else (values["section"],)
     if not set(wanted) <= set(known):
         raise OptionError("the file has no such section", expected="all, " + ", ".join(known), got=f"--section {values['section']} of {path}")
-    texts = {name: section(root, name) for name in wanted}
+    is_generated = len(wanted) == 1 or values["save-artifacts"]  # of a large module that takes seconds
+    texts = {name: (_stored_cpp(root) or _NO_CPP) if name == "cpp" and not is_generated else section(root, name) for name in wanted}
     for name, text in texts.items():
         if len(texts) > 1:
             print(f"{name}:")
@@ -79,14 +81,18 @@ def _op_name(op: Mapping[str, Any]) -> str:
     return head.rsplit("=", 1)[-1].strip().strip('"') or "?"
 
 
+def _stored_cpp(root: Record) -> str:
+    """The C++ that is in the file, "" without any."""
+    return next((str(text) for program in root.get("programs", ()) if (text := program.get("debug_info", {}).get("cpp"))), "")
+
+
 def _cpp(root: Record) -> str:
+    """The C++ that is stored, else generated; of a module that cannot be generated (a library for the host's processor) a comment that says why."""
     from alchemist.driver.mlir_files import Chunk
     from alchemist.driver.translate import translate
 
-    """The C++ that is stored, else generated; of a module that cannot be generated (a library for the host's processor) a comment that says why."""
-    stored = [text for program in root.get("programs", ()) if (text := program.get("debug_info", {}).get("cpp"))]
     try:
-        return stored[0] if stored else translate(Chunk(str(root["mlir"]["source"]), "mlir"), "cpp")
+        return _stored_cpp(root) or translate(Chunk(str(root["mlir"]["source"]), "mlir"), "cpp")
     except AlchemistError as error:
         return "".join(f"// {line}\n" for line in ("no C++ of this module:", *str(error).splitlines()))
 

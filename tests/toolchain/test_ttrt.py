@@ -298,8 +298,9 @@ def test_clean_artifacts_removes_only_what_ttrt_made(capsys: pytest.CaptureFixtu
     assert "not of ttrt" in capsys.readouterr().err
 
 
-def test_reading_loads_no_compiler() -> None:
-    code = "import sys; from alchemist.ttrt import cli; cli.main(['read', '--section', 'version', 'out.ttnn']); print(sorted({'torch', 'jax', 'xdsl', 'numpy'} & sys.modules.keys()))"
+@pytest.mark.parametrize("section", ["version", "all"])
+def test_reading_loads_no_compiler(section: str) -> None:
+    code = f"import sys; from alchemist.ttrt import cli; cli.main(['read', '--section', '{section}', 'out.ttnn']); print(sorted({{'torch', 'jax', 'xdsl', 'numpy'}} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
 
