@@ -150,7 +150,16 @@ def jax_program(seed: int) -> Made:
             (out,) = program(lines, [name])(*arguments)
         except (TypeError, ValueError, IndexError, jax.errors.JAXTypeError, NotImplementedError):
             return False
-        return hasattr(out, "size") and 0 < out.size <= 5000
+        return hasattr(out, "size") and 0 < out.size <= 5000 and indices_fit(lines)
+
+    def indices_fit(lines: list[str]) -> bool:
+        """An index outside: JAX clamps it or fills in, a program here needs indices in range."""
+        looked_up = re.search(r"(\w+)\[:, i\[0\]\]|along_axis\((\w+),", lines[-1])
+        if looked_up is None:
+            return True
+        name = looked_up[1] or looked_up[2]
+        (source,) = program(lines[:-1], [name])(*arguments)
+        return bool(source.shape[1 if looked_up[1] else 0] >= 4)
 
     lines, names = _lines(choose, _JAX, fits, choose.randint(3, 8))
     return capture, program(lines, names), arguments, "\n".join([f"{name}: {value.dtype} {tuple(value.shape)}" for name, value in values.items()] + lines)
