@@ -17,6 +17,7 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -60,8 +61,9 @@ def counting(fired: set[str]) -> Iterator[None]:
 def without(*names: str) -> Iterator[None]:
     """Meanwhile the pipeline leaves these passes out, whether or not a user may."""
     with contextlib.ExitStack() as stack:
-        for attribute in ("TTIR_PIPELINE", "TTNN_PIPELINE", "ORDER_PIPELINE"):
-            stack.enter_context(mock.patch.object(pipeline, attribute, tuple(name for name in getattr(pipeline, attribute) if name not in names)))
+        for attribute in ("TTIR_STAGES", "TTNN_STAGES", "ORDER_STAGES"):
+            left = tuple(replace(stage, passes=tuple(name for name in stage.passes if name not in names)) for stage in getattr(pipeline, attribute))
+            stack.enter_context(mock.patch.object(pipeline, attribute, left))
         yield
 
 
@@ -135,7 +137,7 @@ def main() -> None:
     if options.table:
         print_table(options.rows)
         return
-    from models import models as zoo
+    from models import tables as zoo
 
     table = {"zoo": zoo.table, "families": zoo.families, "onnx": zoo.onnx_files}[options.of]()
     chosen = {name: table[name] for name in options.models or list(table)[:: options.every]}

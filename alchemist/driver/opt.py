@@ -18,6 +18,7 @@ from alchemist.ir.parser import FOREIGN, NEIGHBOURS
 from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
 from alchemist.options import WITHOUT_EFFECT, table
+from alchemist.passes.stages import described
 from alchemist.toolchain.older_text import older_text
 from alchemist.toolchain.spellings import Applied
 
@@ -28,6 +29,8 @@ Runs passes and pipelines in the order given and prints the module. Without a pa
 
   --stablehlo-to-ttir-pipeline, --ttir-to-ttnn-backend-pipeline, --ttir-to-emitpy-pipeline, --ttir-to-emitc-pipeline, ...
   --pass-pipeline="builtin.module(a,b{k=v})"
+  --print-stages              the stages from TTIR to TTNN: what each promises, and its passes
+  --stop-after="STAGE [key=value ...]"   the stages up to this one
   --upgrade                   today's text of a file of any age; what was changed goes to stderr
   --print-as=2024-09          print attributes and types as tt-mlir did on that day; ops keep today's form
   --list                      every pass, pipeline and option
@@ -44,7 +47,7 @@ _ACCEPTED = {  # flags of the real driver that change nothing here
 }  # fmt: skip
 _FLAGS = {
     "split-input-file", "verify-diagnostics", "mlir-print-ir-after-all", "mlir-print-ir-before-all", "verify-each", "list", "upgrade", "show-dialects",
-    "mlir-diagnostics",
+    "mlir-diagnostics", "print-stages",
 }  # fmt: skip
 _EXPECTED = re.compile(r"expected-(error|warning|note|remark)(-re)?(?:@([+-]\d+|below|above|unknown))?\s*(\d+)?\s*\{\{(.*?)\}\}", re.DOTALL)
 
@@ -140,6 +143,9 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     if "list" in invocation.flags:
         print(listing())
+        return 0
+    if "print-stages" in invocation.flags:
+        print(described())
         return 0
     if "show-dialects" in invocation.flags:
         print("Available Dialects: " + ", ".join(sorted({"builtin", "func", "ttcore", "ttir", "ttnn", *FOREIGN, *NEIGHBOURS})))

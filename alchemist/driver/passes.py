@@ -21,6 +21,7 @@ from alchemist.ir.printer import attribute_text
 from alchemist.options import CompilerOptions, described, pairs, values_of
 from alchemist.passes import PASSES, PIPELINES, Pass, configure, lower_to_ttnn
 from alchemist.passes.lower.configs import weight_dtype_of
+from alchemist.passes.stages import Stage, stages_until
 from alchemist.toolchain.descriptors import system_of
 from alchemist.toolchain.tosa import tosa_to_ttir
 
@@ -65,7 +66,8 @@ def _arguments(function: FuncOp) -> list[dict[str, Attribute]]:
     return [dict(part.data) for part in held.data] if isinstance(held, ArrayAttr) else [{} for _ in function.function_type.inputs]
 
 
-def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+def _prepared(module: ModuleOp) -> ModuleOp:
+    """The module as the first stage takes it: of one dialect, its arguments described."""
     from alchemist.frontends.mlir.entries import refuse_types
     from alchemist.frontends.mlir.read import unwrap_device_module
     from alchemist.frontends.mlir.values import is_prepared
@@ -78,7 +80,13 @@ def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
             facts = [(parameter if is_prepared(value) else {}) | given for value, given in zip(op.args, _arguments(op), strict=True)]
             if any(facts):
                 op.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for row in facts])
-        elif isinstance(op, ModuleOp):
+    return module
+
+
+def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+    module = _prepared(module)
+    for op in module.ops:
+        if isinstance(op, ModuleOp):
             lowered = _lower(op.clone(), options)
             module.body.block.insert_op_before(lowered, op)
             module.body.block.erase_op(op)
@@ -239,6 +247,24 @@ NAMES: dict[str, Named] = {
 }
 
 
+STOP_AFTER = "stop-after"
+
+
+def _until(text: str) -> list[Step]:
+    """The stages up to one. text: `"STAGE k=v k=v"`. Each is checked to keep its promise."""
+    name, _, rest = text.strip("\"' ").partition(" ")
+    words = pairs(rest)
+    CompilerOptions.parse(words, warn=False)
+
+    def run(stage: Stage, module: ModuleOp, options: CompilerOptions) -> ModuleOp:
+        stage.run(module, options)
+        stage.check(module, options)
+        return module
+
+    stages = [Step(stage.name, partial(_whole, partial(run, stage), words)) for stage in stages_until(name)]
+    return [Step("prepare", _prepared), *stages]
+
+
 def names() -> dict[str, str]:
     """Every name that `alchemist opt` runs and what it does."""
     found = {name: entry.doc() for name, entry in PASSES.items()}
@@ -261,6 +287,8 @@ def steps(name: str, text: str = "") -> list[Step]:
     Raises:
         OptionError: no such name (near ones are listed), or a bad option.
     """
+    if name == STOP_AFTER:
+        return _until(text)
     entry = NAMES.get(name)
     if entry is None and _NO_METAL.search(name):
         raise OptionError(

@@ -1,4 +1,4 @@
-"""The order of passes, and the whole way from TTIR to TTNN."""
+"""The whole way from TTIR to TTNN, stage by stage."""
 
 from __future__ import annotations
 
@@ -16,98 +16,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.const_eval import lifted
 from alchemist.passes.optimize import decisions_of, frees, gain_of, l1_small_bytes
-from alchemist.passes.registry import configure
-
-TTIR_PIPELINE = (
-    "inline-calls",
-    "narrow-floats",
-    "expand-ops",
-    "keep-rank",
-    "known-signs",
-    "fold",
-    "implicit-broadcast",
-    "drop-unit-dims",
-    "fold",
-    "fuse-patterns",
-    "turned-products",
-    "fuse-attention",
-    "merge-reductions",
-    "sums-of-rows",
-    "plain-indices",
-    "kept-dims",
-    "canonicalize-dots",
-    "turned-products",
-    "resize-by-product",
-    "share-weights",
-    "fuse-linear",
-    "products-of-steps",
-    "whole-before-parts",
-    "fold-padding",
-    "fold-batch-norm",
-    "order-in-weights",
-    "decompose-conv",
-    "conv1d-channels-last",
-    "group-attention-heads",
-    "update-caches",
-    "decode-attention",
-    "fold-attention-scale",
-    "project-heads",
-    "scale-queries",
-    "fuse-concat-heads",
-    "undo-rows",
-    "heads-of-rows",
-    "users-as-rows",
-    "shared-factors",
-    "turned-operands",
-    "residuals-last",
-    "gradient-algebra",
-    "batches-as-rows",
-    "fuse-activation",
-    "groups-in-parts",
-    "fold",
-    "fewer-moves",
-    "position-tables",
-)
-_ORDER, _PLACES = ("fuse-roll", "order-joined", "order-by-module", "order-updates"), ("optimize", "deallocate")
-ORDER_PIPELINE = (*_ORDER, *_PLACES)
-"""What decides the statements of the program, their order and lifetimes."""
-TTNN_PIPELINE = (
-    "sweep",
-    "float32-sums",
-    "fold-typecasts",
-    "cast-in-product",
-    "heads-in-halves",
-    "rotate-whole-heads",
-    "fuse-rotary",
-    "cast-before-rotation",
-    "columns-by-product",
-    "fuse-piecewise",
-    "fuse-operand-activation",
-    "fuse-residual-norm",
-    "rows-in-front",
-    "whole-tiles",
-    "returned-rows",
-    "narrow-products",
-    "narrow-caches",
-    "join-attention-heads",
-    "turned-moves",
-    "moves-in-rows",
-    "fuse-addcmul",
-    "fuse-unary-chain",
-    "place-conversions",
-    "lift-constants",
-    "const-eval",
-    "twin-views",
-    *_ORDER,
-    "images-in-l1",
-    *_PLACES,
-)
-PIPELINES: dict[str, tuple[str, ...]] = {
-    "ttir-passes": TTIR_PIPELINE,
-    "ttnn-passes": TTNN_PIPELINE,
-    "ttir-to-ttnn-backend-pipeline": (*TTIR_PIPELINE, "ttir-to-ttnn", *TTNN_PIPELINE),
-}
-
+from alchemist.passes.stages import ORDER_STAGES, TTIR_STAGES, TTNN_STAGES
 
 SURE_GAIN = 1.1
 """What the passes of levels 1 and 2 rewrite by estimates of their own never costs as much as the optimizer gains from here on."""
@@ -158,17 +67,16 @@ def _lowered(module: ModuleOp, options: CompilerOptions) -> tuple[Lowered, float
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             if not any(frees(func) for func in functions(module)):
-                for step in configure(ORDER_PIPELINE, options):
-                    step.run(module)
+                for stage in ORDER_STAGES:
+                    stage.run(module, options)
             return Lowered(module, {}, l1_small_bytes(module), decisions_of(module)), None
-    for step in configure(TTIR_PIPELINE, options):
-        step.run(module)
+    for stage in TTIR_STAGES:
+        stage.run(module, options)
     small = lower.lower_module(module, options)
     constants: dict[str, np.ndarray[Any, Any]] = {}
-    for step in configure(TTNN_PIPELINE, options):
-        step.run(module)
-        if step.name == "lift-constants":
-            constants = lifted(module)
+    for stage in TTNN_STAGES:
+        stage.run(module, options)
+        constants |= lifted(module)
     gain = gain_of(module)
     return Lowered(module, constants, small, decisions_of(module)), gain
 

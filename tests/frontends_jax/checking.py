@@ -16,7 +16,7 @@ from alchemist.ir.verify import verify_module
 from alchemist.ops.evaluate import run
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure
-from alchemist.passes.pipeline import TTIR_PIPELINE
+from alchemist.passes.stages import TTIR_STAGES, passes_of
 
 
 def check(
@@ -56,8 +56,8 @@ def check_functions(cases: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
 
 def fused_counts(result: FrontendResult) -> Counter[str]:
     """Number of ops by name when the passes have put attention together."""
-    module = result.module.clone()
-    for step in configure(TTIR_PIPELINE[: TTIR_PIPELINE.index("fuse-attention") + 1], CompilerOptions()):
+    module, names = result.module.clone(), passes_of(TTIR_STAGES)
+    for step in configure(names[: names.index("fuse-attention") + 1], CompilerOptions()):
         step.run(module)
     return Counter(op.name.partition(".")[2] for op in module.walk())
 

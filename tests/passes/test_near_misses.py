@@ -36,7 +36,7 @@ from alchemist.ir.verify import verify_module
 from alchemist.ops.evaluate import run as run_ttir
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure
-from alchemist.passes.pipeline import TTIR_PIPELINE
+from alchemist.passes.stages import TTIR_STAGES, passes_of
 from tests.tables import table
 
 Input = tuple[tuple[int, ...], str, str]
@@ -463,7 +463,7 @@ def test_near_misses_stay(case: str) -> None:
     assert print_module(changed) == print_module(module)
 
 
-NAMES = tuple(dict.fromkeys(TTIR_PIPELINE))
+NAMES = tuple(dict.fromkeys(passes_of(TTIR_STAGES)))
 
 
 def changes(name: str) -> Iterator[tuple[str, ModuleOp]]:

@@ -13,7 +13,7 @@ from alchemist.ir.access import entry_function
 from alchemist.ir.text import parse, print_module
 from alchemist.options import CompilerOptions
 from alchemist.passes import configure, lower_to_ttnn
-from alchemist.passes.pipeline import ORDER_PIPELINE
+from alchemist.passes.stages import ORDER_STAGES, passes_of
 from alchemist.program import build_program
 from tests.program.evaluate import run
 from tests.program.models import transformer
@@ -124,7 +124,7 @@ def test_shuffled_models_mean_the_same_and_have_their_functions(seed: int) -> No
     wanted = build_program(lower_to_ttnn(made.module, options).module, made, options)
     module = lower_to_ttnn(made.module, CompilerOptions(enable_dealloc=False, recover_structure=False)).module
     shuffled(module, random.Random(seed))
-    for step in configure(ORDER_PIPELINE, CompilerOptions()):
+    for step in configure(passes_of(ORDER_STAGES), CompilerOptions()):
         step.run(module)
     program = build_program(module, made, options)
     assert run(emit_py.emit(program)) == run(emit_py.emit(wanted))
