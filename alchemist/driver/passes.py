@@ -198,7 +198,7 @@ DONE_ELSEWHERE = {
     "stablehlo-pipeline": "of one chip; stablehlo-to-ttir-pipeline follows",
 }
 """Passes of the real driver whose work another step does here."""
-_NO_METAL = re.compile(r"(ttir|ttnn|d2m)-to-ttmetal|ttmetal|ttkernel|^d2m")
+_NO_METAL = re.compile(r"ttmetal|ttkernel|d2m|^ttir-(to-ttir-)?generic")
 _FUSING = ("fuse-patterns", "fuse-linear", "fold-batch-norm", "project-heads", "fuse-concat-heads", "fuse-activation")
 _BACKEND = Named("TTIR -> TTNN with layouts, const-eval and deallocation", transform=_lower, takes_kinds=True)
 _STABLEHLO = Named("StableHLO and CHLO -> TTIR", transform=_stablehlo_to_ttir)

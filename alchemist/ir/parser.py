@@ -187,7 +187,8 @@ class ModuleParser(AttributeParser):
 
     def _unknown(self, name: str, at: int, why: str) -> NoReturn:
         near = difflib.get_close_matches(name, [*op_classes(), *_KNOWN, *_CUSTOM], n=3)
-        self.fail(f"operation {name} {why}", at, hint=f"did you mean {', '.join(near)}?" if near else "")
+        other = "" if name.startswith(("ttir.", "ttnn.")) else "programs are made from StableHLO, TOSA, TTIR or TTNN"
+        self.fail(f"operation {name} {why}", at, hint=f"did you mean {', '.join(near)}?" if near else other)
 
     def _class(self, name: str, at: int) -> type[Operation]:
         cls = op_classes().get(name) or _KNOWN.get(name)

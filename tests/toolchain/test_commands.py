@@ -10,6 +10,8 @@ import pytest
 
 from alchemist import cli
 from alchemist.driver.passes import DONE_ELSEWHERE
+from alchemist.errors import AlchemistError
+from alchemist.frontends.mlir.read import read_module
 from alchemist.toolchain.descriptors import descriptor
 
 _MATMUL = """
@@ -68,7 +70,9 @@ def test_a_pass_whose_work_is_done_elsewhere_changes_nothing(name: str, matmul: 
     assert _run(capsys, "opt", f"--{name}", matmul)[:2] == _run(capsys, "opt", matmul)[:2]
 
 
-@pytest.mark.parametrize("name", ["ttir-to-ttmetal-backend-pipeline", "ttnn-to-ttmetal-pipeline", "convert-ttkernel-to-emitc"])
+@pytest.mark.parametrize(
+    "name", ["ttir-to-ttmetal-backend-pipeline", "ttnn-to-ttmetal-pipeline", "convert-ttkernel-to-emitc", "ttir-to-d2m", "ttir-generic-linearize-memref"]
+)
 def test_what_lowers_to_ttmetal_is_refused(name: str, matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _run(capsys, "opt", f"--{name}", matmul)
     assert (code, out) == (1, "")
@@ -79,6 +83,12 @@ def test_options_of_translate_are_not_cut_short(matmul: str, capsys: pytest.Capt
     with pytest.raises(SystemExit):
         cli.main(["translate", "-mlir-to-cp", matmul])
     assert "--mlir-to-cpp" in capsys.readouterr().err
+
+
+def test_another_dialect_is_refused_with_those_that_programs_are_made_from() -> None:
+    with pytest.raises(AlchemistError, match=r"linalg\.add") as error:
+        read_module("func.func @f(%a: i32) {\n  linalg.add ins(%a, %a : i32, i32) outs(%a : i32) -> i32\n  return\n}", "x.mlir")
+    assert error.value.hint == "programs are made from StableHLO, TOSA, TTIR or TTNN"
 
 
 @pytest.mark.parametrize("op", ['"ttkernel.add"(%a, %a) : (i32, i32) -> i32', '"ttmetal.finish"() : () -> ()', '"d2m.empty"() : () -> i32'])
