@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import shutil
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -290,6 +291,17 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
+def _report_conversions(arguments: Iterable[ExportedArgument]) -> None:
+    """One line about inputs and weights of dtypes that a card does not have."""
+    names: dict[str, list[str]] = {}
+    for one in arguments:
+        if one.model_dtype in ("float64", "float16") or (one.model_dtype in ("int64", "uint64") and one.kind == "input"):
+            names.setdefault(f"{one.model_dtype} becomes {one.dtype}", []).append(one.name)
+    if names:
+        rows = [f"{what} ({', '.join(held[:4])}{f' and {len(held) - 4} more' if len(held) > 4 else ''})" for what, held in names.items()]
+        print(f"alchemist: {'; '.join(rows)}", file=sys.stderr)
+
+
 def _export(
     front_end: Callable[[], Mapping[str, FrontendResult | EntryResults]],
     language: Language,
@@ -308,7 +320,7 @@ def _export(
         folders = [stems.stem(name) if len(programs) > 1 else "" for name in programs]
         arguments: list[ExportedArgument] = []
         for folder, captured in zip(folders, programs.values(), strict=True):
-            arguments += export_within_limits(
+            written = export_within_limits(
                 lambda chosen, folder=folder, captured=captured: write_export(  # type: ignore[misc]
                     _empty(staging / folder),
                     compile_captured(captured, language, chosen, progress)
@@ -323,9 +335,13 @@ def _export(
                     place=path / folder,
                 ),
                 options,
-                is_float32=isinstance(captured, FrontendResult) and any(output.dtype == "float32" for output in captured.outputs),
+                is_float32=isinstance(captured, FrontendResult)
+                and options.precision == "model"
+                and any(output.dtype == "float32" for output in captured.outputs),
                 model=captured.model_name if isinstance(captured, FrontendResult) else captured.title,
             )
+            _report_conversions(written)
+            arguments += written
         if len(programs) > 1:
             write_index(staging, folders)
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))

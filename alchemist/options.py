@@ -139,8 +139,8 @@ class CompilerOptions:
     )
     precision: str = option(
         "model",
-        "bfloat16: float32 models compute in bfloat16; bfp8: also weights of matrix products, values between them and caches in bfloat8_b, at HiFi2; "
-        "bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream keep bfloat16",
+        "bfloat16: a float32 model's inputs, weights and results are bfloat16; bfp8: also weights of matrix products, values between them and caches in "
+        "bfloat8_b, at HiFi2; bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream keep bfloat16",
         choices=("model", "bfloat16", "bfp8", "bfp8_lofi"),
     )
     math_fidelity: str | None = option(

@@ -35,13 +35,17 @@ Golden = Literal["none", "outputs", "ops"]
 
 @dataclass(frozen=True, slots=True)
 class ExportedArgument:
-    """A tensor that the emitted program loads. dtype: TT-NN's name ("bfloat16"); file: "" without exported tensors."""
+    """A tensor that the emitted program loads.
+
+    dtype: TT-NN's name ("bfloat16"); file: "" without exported tensors; model_dtype: the framework's name, "" for a constant of the compiler's.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     kind: str
     file: str
+    model_dtype: str = ""
 
 
 def write_export(
@@ -203,7 +207,7 @@ def _write_arguments(
             if count % 50 == 49:
                 progress.say(f"write tensors: {count + 1} of {len(declared)}")
         entries[argument.name] = entry
-        arguments.append(ExportedArgument(argument.name, argument.shape, argument.dtype, argument.kind, entry.get("file", "")))
+        arguments.append(ExportedArgument(argument.name, argument.shape, argument.dtype, argument.kind, entry.get("file", ""), entry.get("model_dtype", "")))
     return arguments, entries
 
 

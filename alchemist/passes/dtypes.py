@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import Float32Type, ModuleOp, TensorType, UnitAttr, bf16
+from xdsl.dialects.builtin import Float32Type, FunctionType, IntegerType, ModuleOp, TensorType, UnitAttr, bf16
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.ir import access
@@ -43,7 +43,10 @@ SUMS = "ttnn.add"
 
 @register("narrow-floats")
 class NarrowFloats(Pass):
-    """float32 values become bfloat16, inputs and results keep their type (`precision` other than `model`)."""
+    """float32 values become bfloat16, arguments and results too (`precision` other than `model`), so that the program is that of the model in bfloat16.
+
+    What an angle or an index is computed of from positions and constants keeps float32: bfloat16 has no 257.
+    """
 
     precision: str
 
@@ -64,43 +67,81 @@ def _is_wide(func: FuncOp) -> bool:
     return elements["f32"] > elements["bf16"]
 
 
-def _is_float32(kind: Attribute) -> bool:
-    return isinstance(kind, TensorType) and isinstance(kind.element_type, Float32Type)
-
-
-def _as_bf16(kind: Attribute) -> Attribute:
-    assert isinstance(kind, TensorType)
-    return TensorType(bf16, kind.shape, kind.encoding)
+def _is_float32(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element_type, Float32Type)
 
 
 def _narrow(func: FuncOp) -> None:
+    exact = _exact_values(func)
     block = func.body.block
-    ops = list(block.ops)
-    for argument in func.args:
-        if _is_float32(argument.type) and any(True for _ in argument.uses):
-            cast = Builder.before(ops[0]).make("ttir.typecast", [argument], {}, [_as_bf16(argument.type)])
-            argument.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]
-    for op in ops:
-        if isinstance(op, ReturnOp):
-            for index, wanted in enumerate(func.function_type.outputs):
-                value = op.operands[index]
-                if _is_float32(wanted) and value.type != wanted:
-                    back = Builder.before(op).make("ttir.typecast", [value], {}, [wanted])
-                    if isinstance(value.owner, Operation):
-                        set_source(back, *sources_of(value.owner))
-                    op.operands[index] = back.results[0]
+    values: list[SSAValue] = [*block.args, *(value for op in block.ops for value in op.results)]
+    for value in values:
+        if not _is_float32(value):
             continue
-        for result in op.results:
-            if not _is_float32(result.type):
-                continue
-            if any(isinstance(value.type, TensorType) for value in op.operands):
-                Rewriter.replace_value_with_new_type(result, _as_bf16(result.type))
-            else:  # a constant
-                after = op.next_op
-                assert after is not None
-                cast = Builder.before(after).make("ttir.typecast", [result], {}, [_as_bf16(result.type)])
-                set_source(cast, *sources_of(op))
-                result.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]
+        kind = value.type
+        assert isinstance(kind, TensorType)
+        narrow = TensorType(bf16, kind.shape, kind.encoding)
+        op = value.owner
+        is_constant = isinstance(op, Operation) and not any(isinstance(operand.type, TensorType) for operand in op.operands)
+        if value not in exact and not is_constant:
+            Rewriter.replace_value_with_new_type(value, narrow)
+            continue
+        readers = [use for use in value.uses if not any(result in exact for result in use.operation.results) and not _is_cast_to_integers(use.operation)]
+        if not readers:
+            continue
+        after = op.next_op if isinstance(op, Operation) else block.first_op
+        assert after is not None
+        cast = Builder.before(after).make("ttir.typecast", [value], {}, [narrow])
+        if isinstance(op, Operation):
+            set_source(cast, *sources_of(op))
+        for use in readers:
+            use.operation.operands[use.index] = cast.results[0]
+    last = block.last_op
+    assert isinstance(last, ReturnOp)
+    func.function_type = FunctionType.from_lists([argument.type for argument in func.args], [value.type for value in last.operands])
+
+
+def _is_cast_to_integers(op: Operation) -> bool:
+    kind = op.results[0].type if op.name == "ttir.typecast" else None
+    return isinstance(kind, TensorType) and isinstance(kind.element_type, IntegerType) and kind.element_type.width.data > 1
+
+
+def _exact_values(func: FuncOp) -> set[SSAValue]:
+    """float32 values in which rounding would move an angle or an index: sin, cos and casts to integers with all that they are computed of, where no
+    activation is among it."""
+    exact: set[SSAValue] = set()
+    fixed = [access.is_fixed(facts) for facts in access.argument_attrs(func)]
+    for op in func.body.block.ops:
+        is_angle = op.name in ("ttir.sin", "ttir.cos")
+        if (is_angle or _is_cast_to_integers(op)) and _is_float32(op.operands[0]) and op.operands[0] not in exact:
+            exact |= _positions(op.operands[0], fixed)
+        if is_angle and op.operands[0] in exact:
+            exact.add(op.results[0])
+    return exact
+
+
+def _positions(value: SSAValue, fixed: Sequence[bool]) -> set[SSAValue]:
+    """The float32 values that this one is computed of, itself included; empty where trained values or activations are among them.
+
+    That is: nothing but ops element by element, moves of elements, and products without a float input. fixed: arguments that are the same at every call.
+    """
+    found = [value]
+    has_product = has_input = False
+    for current in found:
+        op = current.owner
+        if isinstance(current, BlockArgument):
+            has_input |= not fixed[current.index]
+        if not isinstance(op, Operation):
+            continue
+        if has_trait(op, "product"):
+            has_product = True
+        elif not any(has_trait(op, trait) for trait in _BY_ELEMENT):
+            return set()
+        found += [operand for operand in op.operands if _is_float32(operand) and operand not in found]
+    return set() if has_product and has_input else set(found)
+
+
+_BY_ELEMENT = ("elementwise_unary", "elementwise_binary", "elementwise_ternary", "creation", "selects", "view", "keeps_weight")
 
 
 @register("narrow-products")

@@ -21,7 +21,7 @@ from alchemist.program.extract import extract
 from alchemist.program.function_names import tell_apart
 from alchemist.program.functions import CallItem, Definition, Recovery, calls_of, functions_of, reads
 from alchemist.program.gradients import begins_backward, is_backward
-from alchemist.program.graph import Graph, Node, TensorType
+from alchemist.program.graph import Graph, Node, TensorType, Value
 from alchemist.program.heads import helper_functions, share_heads
 from alchemist.program.kept import collections_of, gradients_in_order, keep_values, with_names
 from alchemist.program.lengths import lines_of_functions
@@ -519,13 +519,21 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
         layout = ", row-major" if type_.layout == "row_major" and len(type_.shape) > 2 else ""
         return f"{name} [{', '.join(map(str, type_.shape))}] {type_.dtype}{layout}"
 
+    given = {argument.name: argument.dtype for argument in result.arguments}
+
+    def of_input(value: Value) -> str:
+        """With the model's own dtype where the program takes a narrower one."""
+        own = given.get(value.name, "")
+        narrower = own in ("float64", "float32", "float16", "int64", "uint64") and own != value.type.dtype
+        return spelled(value.name, value.type) + (f" ({own} in the model)" if narrower else "")
+
     parameters = sum(1 for argument in result.arguments if argument.kind == "parameter")
     title = {"mlir": "MLIR function", "onnx": "ONNX graph"}.get(result.framework, result.framework)
     what = f"{title} {result.model_name}".rstrip()
     made_from = ", ".join(f"{name} {version}" for name, version in result.made_from.items())
     rows = [
         ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
-        ("Inputs", ", ".join(spelled(value.name, value.type) for value in root.parameters) or "none"),
+        ("Inputs", ", ".join(map(of_input, root.parameters)) or "none"),
         ("Outputs", _listed([(one, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
     ]
     if state := _state_row(outputs, graph, spelled):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ class Masked(torch.nn.Module):
 
 # model, input, precision, level, what the program has and has not, how often bfloat8_b is spelled at least
 CASES = {
-    "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("ttnn.bfloat16",), ("bfloat8_b", "LoFi")),
+    "bfloat16": (Block, (2, 32, 64), "bfloat16", 0, ("x [2, 32, 64] bfloat16 (float32 in the model)",), ("bfloat8_b", "LoFi")),
     "bfp8": (Block, (2, 32, 64), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
     "bfp8_lofi": (Block, (2, 32, 64), "bfp8_lofi", 2, ("dtype=ttnn.bfloat8_b", "MathFidelity.LoFi"), ()),
     "images": (Bottlenecks, (1, 8, 32, 32), "bfp8", 0, ("dtype=ttnn.bfloat8_b", "dtype=ttnn.bfloat16", "MathFidelity.HiFi2"), ("LoFi",)),
@@ -96,6 +97,38 @@ def test_precision(name: str, tmp_path: Path) -> None:
         assert part in text, text
     for part in absent:
         assert part not in text, text
+    done = running.run(tmp_path / "out", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("build", [Block, Bottlenecks], ids=["attention", "images"])
+def test_bfloat16_is_the_program_of_the_model_in_bfloat16(build: Callable[[], torch.nn.Module]) -> None:
+    shape = (2, 32, 64) if build is Block else (1, 8, 32, 32)
+    programs = []
+    for dtype, options in ((torch.float32, {"precision": "bfloat16"}), (torch.bfloat16, {})):
+        model, args = build().eval().to(dtype), (torch.zeros(shape, dtype=dtype),)
+        lowered = lower_to_ttnn(capture(model, args, {}, "torch").module, CompilerOptions.parse(options)).module
+        programs.append([(op.name, [str(value.type) for value in op.results]) for func in functions(lowered) for op in func.body.block.ops])
+    assert programs[0] == programs[1]
+
+
+class Positions(torch.nn.Module):
+    """A wave of positions that bfloat16 cannot tell apart, and rows of a table at half of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = torch.nn.Embedding(600, 16)
+
+    def forward(self, position: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(position.float()[:, None] * x.new_ones(16)) + self.table((position.float() / 2).floor().long()) + torch.sin(x @ self.table.weight[:16])
+
+
+def test_angles_and_indices_keep_float32(tmp_path: Path) -> None:
+    """513 and 514 are one number in bfloat16; their sines differ by 1.4."""
+    model, args = Positions().eval(), (torch.tensor([513, 514, 515, 1021]), torch.randn(4, 16))
+    codegen_py(model, *args, export_path=tmp_path / "out", compiler_options={"precision": "bfloat16"})
+    text = (tmp_path / "out/main.py").read_text()
+    assert "x [4, 16] bfloat16 (float32 in the model)" in text and "position [4] int32 (int64 in the model)" in text
     done = running.run(tmp_path / "out", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
