@@ -112,7 +112,7 @@ def _exact_values(func: FuncOp) -> set[SSAValue]:
     exact: set[SSAValue] = set()
     fixed = [access.is_fixed(facts) for facts in access.argument_attrs(func)]
     for op in func.body.block.ops:
-        is_angle = op.name in ("ttir.sin", "ttir.cos")
+        is_angle = has_trait(op, "angle")
         if (is_angle or _is_cast_to_integers(op)) and _is_float32(op.operands[0]) and op.operands[0] not in exact:
             exact |= _positions(op.operands[0], fixed)
         if is_angle and op.operands[0] in exact:

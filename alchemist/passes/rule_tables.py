@@ -45,7 +45,11 @@ _table(
     Rules("ttir", *ACTIVATIONS.rules, *NORMS.rules),
     "Written-out sigmoid, silu, gelu, softmax, rms_norm, layer_norm and group_norm become one op each.",
 )
-_table("keep-rank", KEEP_RANK, "reshape(linear(reshape(x, [B*S, K])), [B, S, N]) becomes linear(reshape(x, [B, S, K])).")
+_table(
+    "keep-rank",
+    KEEP_RANK,
+    "reshape(linear(reshape(x, [B*S, K])), [B, S, N]) becomes linear(reshape(x, [B, S, K])); typecast(reshape(w)) of a vector becomes reshape(typecast(w)).",
+)
 _table(
     "share-weights", SHARED_WEIGHTS, "matmul(a, broadcast(w)) becomes matmul(a, w): one product of all rows, not one for each batch with a copy of the weight."
 )

@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from alchemist.ir import access
-from alchemist.ir.access import shape
+from alchemist.ir.access import element_type, shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.value import Value
 from alchemist.rewrite.driver import Rule, Rules
@@ -33,8 +33,22 @@ def _on_its_rank(b: Builder, at: Mapping[str, Any]) -> SSAValue:
     return b.like(at["product"], {0: Value(b, at["x"]).reshape(*out[:-1], shape(rows)[-1]).ssa})
 
 
+def _is_cast_anyway(at: Mapping[str, Any]) -> bool:
+    """Whether the reshape reads a vector, or a value that is cast to this type elsewhere too."""
+    kind = element_type(at["cast"].results[0])
+    casts = (use.operation for use in at["x"].uses if use.operation.name == "ttir.typecast")
+    return len(shape(at["x"])) == 1 or any(element_type(one.results[0]) == kind for one in casts)
+
+
+def _cast_first(b: Builder, at: Mapping[str, Any]) -> SSAValue:
+    cast = b.op("ttir.typecast", [at["x"]], of=element_type(at["cast"].results[0]))
+    return Value(b, cast).reshape(*shape(at["cast"].results[0])).ssa
+
+
 KEEP_RANK = Rules(
     "ttir",
+    # typecast(reshape(x)) -> reshape(typecast(x)): a weight stays a vector, and a norm of groups reads the value that it scales
+    Rule("casts of their own rank", Op("typecast", Exact("reshape", x), name="cast"), _cast_first, guard=_is_cast_anyway),
     Rule(
         "rows of their own rank",  # reshape(linear(reshape(x, [B*S, K]), w), [B, S, N]) -> linear(reshape(x, [B, S, K]), w)
         Exact("reshape", Once(Exact(PRODUCTS, Exact("reshape", x), w, Maybe(b), name="product")), name="after"),

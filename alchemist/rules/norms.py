@@ -83,9 +83,8 @@ def wide(p: Pattern) -> Pattern:
 
 
 def _is_narrow(at: Mapping[str, Any]) -> bool:
-    """Whether float32 is only what a bfloat16 model computes the norm in."""
-    narrow = [at["cast"].results[0], *(at[name] for name in "xwb" if name in at)]
-    return element_type(at["norm"].results[0]) == "f32" and all(element_type(value) == "bf16" for value in narrow)
+    """Whether float32 is only what a bfloat16 model computes the norm in; the kernel takes weights of either type."""
+    return element_type(at["norm"].results[0]) == "f32" and all(element_type(value) == "bf16" for value in (at["cast"].results[0], at["x"]))
 
 
 NUMBERS = {"epsilon": 1e-3, "share": 1 / 64}
@@ -126,7 +125,7 @@ NORMS = Rules(
     Rule("bias of a norm", Once(Op("layer_norm", x, Maybe(V("w")), name="norm")) + b, Like("norm", x, Maybe(w), b), guard=fits),
     Rule(  # the kernel takes bfloat16 and sums in float32 by its compute config
         "narrow norm",
-        Op("typecast", Once(Op("rms_norm|layer_norm", wide(x), Maybe(wide(V("w"))), Maybe(wide(V("b"))), name="norm")), name="cast"),
+        Op("typecast", Once(Op("rms_norm|layer_norm", wide(x), Maybe(wide(V("w")) | V("w")), Maybe(wide(V("b")) | V("b")), name="norm")), name="cast"),
         Like("norm", x, Maybe(w), Maybe(b), more={WIDE_SUMS: True}),
         guard=_is_narrow,
         samples=None,
