@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,24 @@ def test_a_file_has_the_real_bytes_and_reads_back(name: str, tmp_path: Path) -> 
     assert list(read.shape) == entry["part_shape"] and repr(read.tensor_topology()) == repr(made.tensor_topology())
     ttnn.dump_tensor(second, read)
     assert second.read_bytes() == first.read_bytes()
+
+
+def test_a_cpp_program_rewrites_the_files_byte_for_byte(tmp_path: Path) -> None:
+    import ttnn
+    from ttnn_shim.simlib import simulator_library
+
+    written, rewritten = tmp_path / "written", tmp_path / "rewritten"
+    written.mkdir(), rewritten.mkdir()
+    for name, entry in FILES.items():
+        ttnn.dump_tensor(written / f"{name}.tensorbin", parts(entry))
+    library, here = simulator_library(), Path(__file__).parent
+    include = here.parents[1] / "ttnn_shim" / "include"
+    command = ["c++", "-std=c++20", "-O0", f"-I{include}", str(here / "rewrite.cpp"), "-o", "rewrite"]
+    command += [str(library.with_name("libttnn_program.a")), str(library), f"-Wl,-rpath,{library.parent}"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(["./rewrite", written, rewritten], cwd=tmp_path, check=True)
+    for name, entry in FILES.items():
+        assert hashlib.sha256((rewritten / f"{name}.tensorbin").read_bytes()).hexdigest() == entry["sha256"], name
 
 
 @pytest.mark.parametrize("cut_at", [8, 300, 700, 1100])

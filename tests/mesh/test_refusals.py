@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,14 +61,84 @@ def test_a_cut_that_leaves_chips_without_a_part(extent: int, message: str, t3000
         ttnn.Tensor(np.zeros((extent, 32), np.float32), ttnn.bfloat16, mesh_mapper=ttnn.ShardTensorToMesh(t3000, dim=0))
 
 
-def test_a_tensor_of_another_mesh_is_refused(t3000: Any) -> None:
+@pytest.mark.parametrize(
+    ("mesh", "message"),
+    [
+        ((8, 4), r"(?s)Coordinate MeshCoordinate\(\[7, 3\]\) not found in mesh.*cut for MeshShape\(\[8, 4\]\), the device is MeshShape\(\[2, 4\]\)"),
+        ((4, 2), "not found in mesh"),
+        ((1, 2), "part of the device's"),
+    ],
+)
+def test_a_tensor_and_a_file_of_another_mesh(mesh: tuple[int, int], message: str, t3000: Any, tmp_path: Path) -> None:
+    """The real package puts the smaller one on part of the mesh without a word."""
     import ttnn
 
-    host = ttnn.Tensor(np.zeros((64, 64), np.float32), ttnn.bfloat16)
-    for mesh, message in (((8, 4), "not found in mesh"), ((1, 2), "part of the device's")):
-        mapper = ttnn.create_mesh_mapper(ttnn.MeshShape(*mesh), ttnn.MeshMapperConfig([ttnn.PlacementReplicate(), ttnn.PlacementShard(1)]))
-        with pytest.raises(RuntimeError, match=message):
-            ttnn.to_device(ttnn.distribute_tensor(host, mapper), t3000)
+    mapper = ttnn.create_mesh_mapper(ttnn.MeshShape(*mesh), ttnn.MeshMapperConfig([ttnn.PlacementReplicate(), ttnn.PlacementShard(1)]))
+    host = ttnn.distribute_tensor(ttnn.Tensor(np.zeros((64, 64), np.float32), ttnn.bfloat16), mapper)
+    with pytest.raises(RuntimeError, match=message):
+        ttnn.to_device(host, t3000)
+    ttnn.dump_tensor(tmp_path / "cut.tensorbin", host)
+    with pytest.raises(RuntimeError, match=message):
+        ttnn.load_tensor(tmp_path / "cut.tensorbin", device=t3000)
+
+
+def test_parts_that_differ_or_lack(t3000: Any) -> None:
+    import ttnn
+
+    parts = [ttnn.Tensor(np.zeros((32, 64 if chip == 3 else 32), np.float32), ttnn.bfloat16) for chip in range(8)]
+    with pytest.raises(RuntimeError, match="All shards must have the same spec"):
+        ttnn.from_host_shards(parts, ttnn.MeshShape(2, 4))
+    with pytest.raises(RuntimeError, match="expected 8 tensors for the mesh"):
+        ttnn.from_host_shards(parts[:3], ttnn.MeshShape(2, 4))
+
+
+Call = Callable[[Any, Any], Any]
+CALLS: dict[str, tuple[Call, str]] = {
+    "both axes at once": (lambda ttnn, x: ttnn.all_gather(x, 3), "1D fabric on a 2D mesh_device requires cluster_axis.*gather along axis 1, then along axis 0"),
+    "no such axis": (lambda ttnn, x: ttnn.all_gather(x, 3, cluster_axis=2), "2 not in.*cluster_axis 0 joins the chips of a column"),
+    "no such dimension": (lambda ttnn, x: ttnn.all_gather(x, 7, cluster_axis=1), "Invalid gather dim 7 for 4D"),
+    "scatter that does not divide": (lambda ttnn, x: ttnn.reduce_scatter(x, 1, cluster_axis=1), "Dimension 1 must be divisible by ring_size.*pad it first"),
+    "partition that does not divide": (lambda ttnn, x: ttnn.mesh_partition(x, 1, cluster_axis=1), "must be divisible by cluster axis size 4.*pad it first"),
+    "a tensor on the host": (lambda ttnn, x: ttnn.all_reduce(ttnn.from_device(x), cluster_axis=1), "must be on a device.*use ttnn.to_device"),
+    "not all chips reach it": (lambda ttnn, x: ttnn.all_reduce(ttnn.get_device_tensors(x)[0], cluster_axis=1), "1 chip of 8.*combine_device_tensors"),
+    "one chip and all of them": (lambda ttnn, x: ttnn.add(x, ttnn.get_device_tensors(x)[0]), "1 chip of 8"),
+    "a diagonal": (
+        lambda ttnn, x: ttnn.point_to_point(x, ttnn.MeshCoordinate(0, 0), ttnn.MeshCoordinate(1, 1)),
+        "invalid for 1D fabric.*along the row, then along the column",
+    ),
+    "no composer": (lambda ttnn, x: x.to_numpy(), "Supply a mesh composer.*mesh_composer="),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_calls_that_the_real_package_refuses_too(what: str, t3000: Any) -> None:
+    import ttnn
+
+    call, message = CALLS[what]
+    x = ttnn.Tensor(np.zeros((1, 3, 32, 64), np.float32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=t3000)
+    with pytest.raises(RuntimeError, match=f"(?s){message}"):
+        call(ttnn, x)
+
+
+COLLECTIVES: dict[str, Callable[[Any, Any, int], Any]] = {
+    "all_gather": lambda ttnn, x, axis: ttnn.all_gather(x, 3, cluster_axis=axis),
+    "reduce_scatter": lambda ttnn, x, axis: ttnn.reduce_scatter(x, 3, cluster_axis=axis),
+    "all_reduce": lambda ttnn, x, axis: ttnn.all_reduce(x, cluster_axis=axis),
+    "all_to_all": lambda ttnn, x, axis: ttnn.experimental.all_to_all_async_generic(x, 2, 3, cluster_axis=axis),
+    "all_broadcast": lambda ttnn, x, axis: ttnn.all_broadcast(x, cluster_axis=axis),
+    "broadcast": lambda ttnn, x, axis: ttnn.broadcast(x, ttnn.MeshCoordinate(0, 0), cluster_axis=axis),
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_each_collective_needs_a_fabric_and_chips(name: str, open_mesh: Callable[..., Any]) -> None:
+    import ttnn
+
+    for fabric, axis, message in (("DISABLED", 1, "un-initialized fabric context.*set_fabric_config"), ("FABRIC_1D", 0, "leave the call out")):
+        with open_mesh("t3000", 1, 8, fabric) as mesh:
+            x = ttnn.Tensor(np.zeros((1, 1, 32, 256), np.float32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=mesh)
+            with pytest.raises(RuntimeError, match=f"(?s){message}"):
+                COLLECTIVES[name](ttnn, x, axis)
 
 
 def test_traces_on_a_mesh_are_refused_by_name(t3000: Any) -> None:

@@ -118,7 +118,7 @@ class MeshDevice(SubDevices, Places):
         return self if self._parent is None else self._parent._root()
 
     def get_device_ids(self) -> list[int]:
-        return [self.get_device_id(at) for at in coordinates(self._shape)]
+        return [self.get_device_id(at) for at in coordinates(list(self._shape))]
 
     def get_num_devices(self) -> int:
         return self._shape.mesh_size()

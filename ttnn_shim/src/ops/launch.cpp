@@ -430,6 +430,19 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
 }
 
 /// Results on a mesh were spread as the first input that says how.
+/// A program runs on the chips that have its tensors: on all of the mesh, or on one chip that has all of its inputs.
+void check_chips(const Program& program, const std::vector<Tensor>& inputs, size_t chips) {
+    const auto is_of_one = [](const Tensor& input) {
+        const auto& topology = input.shim().topology;
+        return topology && std::ranges::all_of(topology->mesh, [](uint32_t extent) { return extent == 1; });
+    };
+    const auto of_one = static_cast<size_t>(std::ranges::count_if(inputs, is_of_one));
+    if (of_one == 0 || (of_one == inputs.size() && !program.across_chips)) return;
+    fail(
+        ErrorCode::NotSupported, text("a tensor on part of the mesh: 1 chip of {}", chips),
+        "take the tensor of the whole mesh, or join one of each chip with ttnn.combine_device_tensors");
+}
+
 void keep_topology(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
     const auto spread = std::ranges::find_if(inputs, [](const Tensor& input) { return input.shim().topology != nullptr; });
     if (spread == inputs.end()) return;
@@ -509,6 +522,8 @@ std::vector<Tensor> launch_on(
             "tiles of {} x {}: only matmul and linear compute on tiles smaller than 32 x 32", input.tensor_spec().tile().get_height(),
             input.tensor_spec().tile().get_width());
     }
+
+    if (device->num_devices() > 1) check_chips(program, inputs, device->num_devices());
 
     std::vector<Tensor> outputs;
     outputs.reserve(output_specs.size());

@@ -74,10 +74,13 @@ Tensor point_to_point(
     const size_t sender = chip_at(*mesh, sender_coord, "sender"), receiver = chip_at(*mesh, receiver_coord, "receiver");
     check_fabric(*mesh);
     SHIM_CHECK(sender != receiver, "sender and receiver must differ, got {} for both", sender);
-    SHIM_CHECK(
-        mesh->shim().fabric() == Fabric::Plane || sender_coord[0] == receiver_coord[0] || sender_coord[1] == receiver_coord[1],
-        "Routing coordinates MeshCoordinate([{}, {}]) and MeshCoordinate([{}, {}]) invalid for 1D fabric", sender_coord[0], sender_coord[1],
-        receiver_coord[0], receiver_coord[1]);
+    if (mesh->shim().fabric() != Fabric::Plane && sender_coord[0] != receiver_coord[0] && sender_coord[1] != receiver_coord[1])
+        fail(
+            ErrorCode::InvalidArgument,
+            text(
+                "Routing coordinates MeshCoordinate([{}, {}]) and MeshCoordinate([{}, {}]) invalid for 1D fabric", sender_coord[0],
+                sender_coord[1], receiver_coord[0], receiver_coord[1]),
+            "send along the row, then along the column, or open the mesh with FABRIC_2D");
     SHIM_CHECK(!input_tensor.is_sharded(), "input_tensor: expected interleaved memory, got {}", input_tensor.memory_config());
     Axis axis = axis_of(*mesh, std::nullopt);
     const uint32_t steps =

@@ -27,6 +27,11 @@ constexpr const char* FOLD = "an axis of one chip has nothing to send: leave the
 bool in_tiles(const Tensor& input, size_t dim) { return input.layout() == Layout::TILE && dim + 2 >= input.logical_shape().rank(); }
 bool is_padded(const Tensor& input, size_t dim) { return in_tiles(input, dim) && input.logical_shape().view()[dim] % TILE != 0; }
 
+/// The hint where a dimension cannot be cut over an axis.
+std::string uneven(size_t dim, uint32_t extent, size_t chips) {
+    return text("dimension {} of {} does not divide by {} chips: pad it first", dim, extent, chips);
+}
+
 /// The part of one chip as a call of slice: `index` of `count` along `dim`.
 Tensor slice_of(const Tensor& input, size_t dim, uint32_t begin, uint32_t end) {
     ttsl::SmallVector<uint32_t> begins(input.logical_shape().rank(), 0),
@@ -161,7 +166,10 @@ Tensor all_gather(
     const OpScope scope("ttnn.all_gather");
     MeshDevice* mesh = mesh_of(input_tensor);
     check_fabric(*mesh);
-    SHIM_CHECK(!cluster_axis || *cluster_axis < 2, "ShapeBase[] index out of range. {} not in [-4, 2)", cluster_axis.value_or(0));
+    if (cluster_axis.value_or(0) > 1)
+        fail(
+            ErrorCode::InvalidArgument, text("ShapeBase[] index out of range. {} not in [-4, 2)", *cluster_axis),
+            "cluster_axis 0 joins the chips of a column of the mesh, 1 those of a row");
     const bool plane = mesh->shape()[0] > 1 && mesh->shape()[1] > 1;
     if (!cluster_axis && plane && mesh->shim().fabric() != Fabric::Plane)
         fail(
@@ -198,7 +206,8 @@ Tensor reduce_scatter(
     for (const uint32_t number : axes_of(*mesh, cluster_axis)) {
         const Axis axis = axis_of(*mesh, number);
         const uint32_t extent = result.logical_shape().view()[at];
-        SHIM_CHECK(extent % axis.chips == 0, "Dimension {} must be divisible by ring_size", at);
+        if (extent % axis.chips != 0)
+            fail(ErrorCode::InvalidArgument, text("Dimension {} must be divisible by ring_size", at), uneven(at, extent, axis.chips));
         const bool whole = result.layout() == Layout::TILE && (!in_tiles(result, at) || extent / axis.chips % TILE == 0);
         SHIM_SUPPORTED(whole || !output_tensor, "output_tensor of a row-major reduce_scatter, or one of parts that are not whole tiles");
         const Tensor before = result;
@@ -244,7 +253,10 @@ Tensor mesh_partition(
     SHIM_CHECK(dim < rank, "ShapeBase[] index out of range. {} not in [-{}, {})", dim, std::max(rank, 4), std::max(rank, 4));
     SHIM_CHECK(dim >= -rank, "dim must be less than the rank of the input tensor");
     const auto at = static_cast<size_t>(from_front(dim, shape.rank()));
-    SHIM_CHECK(shape.view()[at] % axis.chips == 0, "input shape Shape({}) must be divisible by cluster axis size {}", shape, axis.chips);
+    if (shape.view()[at] % axis.chips != 0)
+        fail(
+            ErrorCode::InvalidArgument, text("input shape Shape({}) must be divisible by cluster axis size {}", shape, axis.chips),
+            uneven(at, shape.view()[at], axis.chips));
     const uint32_t part = shape.view()[at] / axis.chips;
     const bool height = rank == 1 || at + 2 == shape.rank();
     SHIM_CHECK(

@@ -87,7 +87,8 @@ bool is_one_matrix(const Tensor& tensor) {
 
 bool same_values(const Tensor& a, const Tensor& b) {
     const Contents &left = a.shim().buffer->contents(), &right = b.shim().buffer->contents();
-    return left.differ() == right.differ() && (left.differ() ? left.parts.front().values == right.parts.front().values : left.values == right.values);
+    return left.differ() == right.differ() &&
+           (left.differ() ? left.parts.front().values == right.parts.front().values : left.values == right.values);
 }
 
 template <class... Ops>
