@@ -163,7 +163,8 @@ class CompilerOptions:
     )
     round_weights: bool = option(
         False,
-        "float32 weights of products are rounded to the 10 mantissa bits that the matrix engine reads (it truncates, which shrinks every product); "
+        "float32 weights of products are rounded to the 10 significant bits that the matrix engine reads, and larger by what it truncates off the "
+        "other operand (0.033 %); "
         "an export chooses it only where its program would fail its own check",
     )
     math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))

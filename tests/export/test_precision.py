@@ -55,6 +55,51 @@ def test_what_no_setting_mends_is_exported_as_asked_with_a_warning() -> None:
     assert chosen == written[-1] == (False, 0)
 
 
+def test_a_model_that_amplifies_rounding_is_named_as_the_cause() -> None:
+    def write(options: CompilerOptions) -> tuple[None, Measured]:
+        return None, Measured("output: relative error", 1e6)
+
+    with pytest.warns(AccuracyWarning, match="amplifies rounding: the framework's own outputs move by 84%"):
+        export_within_limits(write, CompilerOptions(), is_float32=True, model="Model", moved_by_rounding=lambda: 0.84)
+    with pytest.warns(AccuracyWarning, match="more exact products .* did not help"):
+        export_within_limits(write, CompilerOptions(), is_float32=True, model="Model", moved_by_rounding=lambda: 0.01)
+
+
+def test_how_far_rounding_moves_a_model() -> None:
+    import torch
+
+    from alchemist.frontends import torch as front_end
+
+    def steady(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x @ x.T) + 1
+
+    def cancelling(x: torch.Tensor) -> torch.Tensor:
+        return (x + 30.0) - 30.0
+
+    x = torch.linspace(-1, 1, 64).reshape(8, 8)
+    for dtype, unit in ((torch.float32, 2**-11), (torch.bfloat16, 2**-8)):
+        moved = {f: front_end.capture(f, (x.to(dtype),)).moved_by_rounding for f in (steady, cancelling)}
+        assert 0 < moved[steady]() < 3 * unit and moved[cancelling]() > 10 * unit  # type: ignore[misc]
+
+
+def test_rounded_weights_give_right_products_on_average(tmp_path: Path) -> None:
+    import numpy as np
+    import torch
+
+    from alchemist import codegen_py, load_codegen_py
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(512, 256, bias=False).eval()
+    x = torch.randn(64, 512)
+    gains = {}
+    for rounded in (False, True):
+        codegen_py(model, x, export_path=tmp_path / str(rounded), compiler_options={"round_weights": rounded})
+        have = load_codegen_py(model, x, load_path=tmp_path / str(rounded)).numpy()
+        want = model(x).detach().numpy()
+        gains[rounded] = float(np.vdot(have, want) / np.vdot(want, want)) - 1
+    assert gains[False] < -8e-4 and abs(gains[True]) < 1e-4
+
+
 @pytest.mark.parametrize("given", [{"wide_sum_terms": 64}, {"fp32_dest_acc_en": False}, {"precision": "bfp8"}])
 def test_a_precision_that_the_caller_chose_stays(given: dict[str, object]) -> None:
     assert more_exact(CompilerOptions.parse(given), is_float32=True) == []

@@ -18,9 +18,12 @@ LONG_SUM_TERMS = 512
 """From here on bfloat16 sums of convolutions are 32 bits wide. Shorter ones are too large by some 1 % at four steps a product (HiFi4, docs/numerics.md),
 which folded batch norms never set right: a ResNet-50 of random weights is off by 0.21 at the end with 2,048 here, by 0.09 with 1,024, by 0.03 with 512
 (0.60 without). That costs VGG-16 1 % of its time at level 0, no network more than 0.6 % at level 2."""
-TF32_SPLIT = 2.0**13 + 1
-"""`t = TF32_SPLIT * x; t - (t - x)` in float32 is x rounded to the nearest number of 11 significant bits (Veltkamp's splitting), which is what
-the matrix engine keeps of a float32 operand."""
+WEIGHT_SPLIT = 2.0**14 + 1
+"""`t = WEIGHT_SPLIT * x; t - (t - x)` in float32 is x rounded to the nearest number of 10 significant bits (Veltkamp's splitting): what the
+matrix engine reads of a weight, five bits in each of two passes (docs/numerics.md)."""
+TRUNCATED_PART = 2 / 3 * 2.0**-11
+"""What the engine drops of the other operand, relative to it: half a unit of the 11th significant bit over a mantissa in [1, 2) whose logarithm is
+evenly spread, each weighted by its square. Products with weights that are larger by this are right on average."""
 _FIELDS = ("math_fidelity", "math_approx_mode", "fp32_dest_acc_en", "packer_l1_acc")
 
 

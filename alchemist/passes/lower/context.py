@@ -34,7 +34,7 @@ from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import INLINE, LIFTED_NAME, NOTE
 from alchemist.optimizer.movement import are_faster
 from alchemist.options import CompilerOptions
-from alchemist.passes.lower.configs import TF32_SPLIT
+from alchemist.passes.lower.configs import TRUNCATED_PART, WEIGHT_SPLIT
 from alchemist.passes.views import joined, view_of
 
 Shape = tuple[int, ...]
@@ -383,11 +383,13 @@ class Lowering:
         return values
 
     def product_weight(self, value: SSAValue, page: str = TILE, *, host: bool = False) -> SSAValue:
-        """A constant operand of a product, converted as `convert` does; with `round_weights` float32 ones are rounded as the matrix engine reads them."""
+        """A constant operand of a product, converted as `convert` does. With `round_weights` a float32 one is rounded to what the matrix engine reads
+        of it, and larger by what the engine truncates off the other operand."""
         if self.options.round_weights and layout(value).dtype == "f32":
-            tiled = self.convert(value, TILE)
+            larger = "larger by what the matrix engine truncates off the other operand, on average"
+            tiled = self.emit("multiply", [self.convert(value, TILE), self.scalar(1 + TRUNCATED_PART, "f32")], note=larger)
             note = "rounded to what the matrix engine reads of a float32: it would truncate"
-            scaled = self.emit("multiply", [tiled, self.scalar(TF32_SPLIT, "f32")], note=note)
+            scaled = self.emit("multiply", [tiled, self.scalar(WEIGHT_SPLIT, "f32")], note=note)
             value = self.emit("subtract", [scaled, self.emit("subtract", [scaled, tiled])])
         return self.convert(value, page, host=host)
 
