@@ -339,6 +339,7 @@ def _export(
                 and options.precision == "model"
                 and any(output.dtype == "float32" for output in captured.outputs),
                 model=captured.model_name if isinstance(captured, FrontendResult) else captured.title,
+                moved_by_rounding=captured.moved_by_rounding if isinstance(captured, FrontendResult) else None,
             )
             _report_conversions(written)
             arguments += written

@@ -37,8 +37,17 @@ def more_exact(options: CompilerOptions, is_float32: bool) -> list[CompilerOptio
     return ([rounded] if is_float32 else []) + [replace(rounded, wide_sum_terms=terms) for terms in WIDE_SUM_TERMS]
 
 
-def export_within_limits(write: Write[Result], options: CompilerOptions, *, is_float32: bool, model: str) -> Result:
+AMPLIFIES_ROUNDING = "the model amplifies rounding"
+AMPLIFIES = 0.05
+"""A model whose output moves by this part when the framework's own results are rounded amplifies rounding: nothing that rounds can agree with it."""
+
+
+def export_within_limits(
+    write: Write[Result], options: CompilerOptions, *, is_float32: bool, model: str, moved_by_rounding: Callable[[], float] | None = None
+) -> Result:
     """Exports with the cheapest settings whose program passes its own check, or with the caller's options when none passes.
+
+    moved_by_rounding: as of `FrontendResult`; asked only where no setting passes.
 
     Warns:
         AccuracyWarning: the program does not agree with the framework at any precision that was tried.
@@ -52,7 +61,8 @@ def export_within_limits(write: Write[Result], options: CompilerOptions, *, is_f
     if chosen is None:
         if trials.in_directory is not None:
             result, first = write(options)
-        warnings.warn(_disagreement(model, first, bool(trials.settings)), AccuracyWarning, stacklevel=2)
+        moved = moved_by_rounding() if moved_by_rounding is not None else 0.0
+        warnings.warn(_disagreement(model, first, bool(trials.settings), moved), AccuracyWarning, stacklevel=2)
         return result
     result, best = trials.written(chosen)
     change = ", ".join(f"{name}={value}" for name, value in trials.settings[chosen].changed().items() if options.changed().get(name) != value)
@@ -99,9 +109,12 @@ class _Trials(Generic[Result]):
         return high
 
 
-def _disagreement(model: str, measured: Measured, tried: bool) -> str:
+def _disagreement(model: str, measured: Measured, tried: bool, moved: float) -> str:
+    said = f"the emitted program of {model} does not agree with the framework: {measured.disagreement}. `./run --check` will fail; "
+    if moved >= AMPLIFIES:
+        return said + (
+            f"{AMPLIFIES_ROUNDING}: the framework's own outputs move by {moved:.0%} when each of its results is rounded once more. "
+            "Judge the program on trained weights, or on inputs whose outputs are less close to each other"
+        )
     advice = "; more exact products (round_weights, wide_sum_terms) did not help" if tried else ""
-    return (
-        f"the emitted program of {model} does not agree with the framework: {measured.disagreement}. `./run --check` will fail; "
-        f'export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'
-    )
+    return f'{said}export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'

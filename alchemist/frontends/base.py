@@ -120,6 +120,7 @@ class FrontendResult:
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
     call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
+    moved_by_rounding: how far an output of the framework moves (relative L2) when each op's result is off by half a unit of its last place.
     """
 
     module: ModuleOp
@@ -134,3 +135,4 @@ class FrontendResult:
     made_from: Mapping[str, str] = field(default_factory=dict)
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
     call: Sequence[CallLeaf] = ()
+    moved_by_rounding: Callable[[], float] | None = None

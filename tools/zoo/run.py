@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -37,7 +38,7 @@ ARCHS = {"wormhole": "wormhole_b0", "blackhole": "blackhole"}
 
 
 NOT_IN_DTYPE = "PyTorch itself: "
-"""Begins the result of a model that the framework does not run in the dtype it was converted to."""
+"""Begins the result of a model that the framework does not run in the dtype it was converted to, or whose outputs its own rounding moves far."""
 
 
 @dataclass(slots=True)
@@ -110,7 +111,8 @@ def error_of_torch(name: str, dtype: str) -> str:
 def run_model(name: str, language: str, directory: Path, level: int = 0, dtype: str = "model") -> Row:
     """Exports the model to `directory` at an optimization level, runs `./run --check`. A failure is the row's `result`: stage and message."""
     from alchemist import codegen_cpp, codegen_py
-    from alchemist.errors import AlchemistError
+    from alchemist.errors import AccuracyWarning, AlchemistError
+    from alchemist.export.precision import AMPLIFIES_ROUNDING
 
     kind, framework, build = everything()[name]
     row = Row(name, framework, language, table=kind, level=level, asked_dtype=dtype)
@@ -120,7 +122,9 @@ def run_model(name: str, language: str, directory: Path, level: int = 0, dtype: 
         kwargs = {**kwargs, "compiler_options": {**kwargs.get("compiler_options", {}), "optimization_level": level}}
     start = time.perf_counter()
     try:
-        made = (codegen_py if language == "py" else codegen_cpp)(model, *args, export_path=directory, overwrite=True, **kwargs)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", AccuracyWarning)
+            made = (codegen_py if language == "py" else codegen_cpp)(model, *args, export_path=directory, overwrite=True, **kwargs)
     except AlchemistError as error:
         own = error_of_torch(name, dtype) if dtype != "model" else ""
         row.result = f"{NOT_IN_DTYPE}{own}" if own else f"codegen: {error}"
@@ -144,6 +148,8 @@ def run_model(name: str, language: str, directory: Path, level: int = 0, dtype: 
         row.rel_l2 = max((one["rel_l2"] for one in result["outputs"] if one["rel_l2"] is not None), default=None)
     if done.returncode:
         row.result = f"run: {(done.stderr.strip() or done.stdout.strip())[-1500:]}"
+        for text in (str(one.message) for one in warned if AMPLIFIES_ROUNDING in str(one.message)):
+            row.result = NOT_IN_DTYPE + text[text.index(AMPLIFIES_ROUNDING) :]
     return row
 
 
@@ -219,10 +225,12 @@ def asked_runs(options: argparse.Namespace) -> list[Run]:
 
 
 def print_failures(rows: Sequence[Mapping[str, Any]]) -> None:
-    """How many exports were checked, those that fail, and those that PyTorch itself cannot run in the dtype."""
+    """How many exports were checked, those that fail, and those that PyTorch itself cannot run, or moves by rounding."""
     others = [row for row in rows if row["result"] != "ok"]
     failed = [row for row in others if not row["result"].startswith(NOT_IN_DTYPE)]
-    print(f"{len(rows) - len(others) + len(failed)} exports, {len(failed)} fail; {len(others) - len(failed)} more are not asked, PyTorch fails in the dtype")
+    print(
+        f"{len(rows) - len(others) + len(failed)} exports, {len(failed)} fail; {len(others) - len(failed)} more are not asked: PyTorch fails, or its own rounding moves the outputs"
+    )
     for row in others:
         print(f"  {row['model']} {row['asked_dtype']} level {row['level']} {row['language']}: {row['result'].splitlines()[0][:150]}")
 

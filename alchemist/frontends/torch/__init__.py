@@ -116,6 +116,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         class_sources=class_sources,
         made_from=_made_from(root),
         golden_ops=runner.ops,
+        moved_by_rounding=runner.moved_by_rounding,
         call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
     )
 
@@ -391,14 +392,36 @@ class _Golden:
         """Value of every FX node that is one tensor, by node name."""
         seen: dict[str, np.ndarray[Any, Any]] = {}
 
-        class Recorder(fx.Interpreter):  # type: ignore[misc]
+        def record(name: str, value: torch.Tensor) -> torch.Tensor:
+            seen[name] = _array(value)
+            return value
+
+        self._run(record)
+        return seen
+
+    def moved_by_rounding(self) -> float:
+        """How far the output moves that moves most (relative L2) when each op's result is off by half a unit of what a device keeps of it."""
+        generator = torch.Generator().manual_seed(0)
+
+        def rounded(name: str, value: torch.Tensor) -> torch.Tensor:
+            if not value.is_floating_point() or value._is_view():
+                return value
+            unit = max(torch.finfo(value.dtype).eps, 2.0**-10)  # of float32 the matrix engine keeps 11 bits
+            noise = torch.rand(value.shape, generator=generator) * 2 - 1
+            return (value.float() * (1 + noise * unit / 2)).to(value.dtype)
+
+        exact, moved = ([_array(value) for value in pytree.tree_leaves(self._run(change)) if isinstance(value, torch.Tensor)] for change in (None, rounded))
+        pairs = [(have, want) for have, want in zip(moved, exact, strict=True) if want.dtype.kind == "f" and np.any(want)]
+        return max((float(np.linalg.norm(have - want) / np.linalg.norm(want)) for have, want in pairs), default=0.0)
+
+    def _run(self, change: Callable[[str, torch.Tensor], torch.Tensor] | None) -> Any:
+        """Runs the exported graph op by op; `change` takes a node's name and tensor and gives what the ops behind it read."""
+
+        class Interpreter(fx.Interpreter):  # type: ignore[misc]
             def run_node(self, n: fx.Node) -> Any:
                 value = super().run_node(n)
-                if n.op == "call_function" and isinstance(value, torch.Tensor):
-                    seen[n.name] = _array(value)
-                return value
+                return change(n.name, value) if change and n.op == "call_function" and isinstance(value, torch.Tensor) else value
 
         values = [place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places]
         with torch.no_grad(), FRAMEWORK_LOCK:
-            Recorder(self.program.graph_module).run(*values)
-        return seen
+            return Interpreter(self.program.graph_module).run(*values)
