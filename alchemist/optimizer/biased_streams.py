@@ -64,7 +64,7 @@ def _gains(op: Operation, machine: Machine, cap: float) -> bool:
 
 
 def _times(made: list[Operation], machine: Machine, cap: float) -> Iterator[float]:
-    """With the move to shards and the clock's error."""
+    """With the move to shards and the error of a ratio of two prices."""
     product, total, *behind = made
     for priced in streamed(product, machine, cap):
         shards = priced.candidate.operands[0]
@@ -73,7 +73,7 @@ def _times(made: list[Operation], machine: Machine, cap: float) -> Iterator[floa
         except ShimError:
             continue
         added = device_ns([total], machine.card, None, operands={0: priced.candidate.result}, results=L1)
-        yield moved + priced.ns + added + device_ns(behind, machine.card) + priced.answer.ns_error / 2
+        yield moved + priced.ns + added + device_ns(behind, machine.card) + priced.answer.ratio_error_ns
 
 
 def split_bias(op: Operation) -> None:

@@ -85,16 +85,6 @@ def roomiest(found: list[Priced]) -> Priced:
     return min(near, key=lambda priced: priced.answer.cb_bytes)
 
 
-def margin(safe: Priced, chosen: Priced) -> float:
-    """Nanoseconds that a gain must exceed: the error band of the op's family, of the smaller of both times.
-
-    Errors of one family are of one sign for configurations of one shape, so the band counts once and of the time that is left.
-    """
-    bands = [program.ns for program in chosen.answer.programs]
-    total = sum(bands)
-    return chosen.answer.ns_error * 0.5 if total else 0.0
-
-
 def choose(op: Operation, machine: Machine, cap: float, l1_small_bytes: int = 0) -> Decision | None:
     """The best configuration of an op whose tensors stay where they are; None for an op without alternatives or a price."""
     family = FAMILIES.get(op.name)
@@ -112,8 +102,8 @@ def choose(op: Operation, machine: Machine, cap: float, l1_small_bytes: int = 0)
     decision = Decision(label(op), safe, safe, found[:MOST_KEPT], refused, len(found) + sum(refused.values()))
     if not found:
         decision.reason = "no candidate is accepted"
-    elif safe.ns - found[0].ns <= margin(safe, found[0]):
-        decision.reason = "the gain is within the error band"
+    elif safe.ns - found[0].ns <= found[0].answer.ratio_error_ns:
+        decision.reason = "the gain is within the error of a ratio of two prices"
     else:
         best = roomiest(found)
         decision.chosen, decision.next = best, [priced for priced in found if priced is not best][:MOST_KEPT]

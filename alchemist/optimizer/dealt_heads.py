@@ -107,8 +107,8 @@ def _gains(op: Operation, machine: Machine) -> bool:
         except ShimError:
             continue
         if all(answer.accepted for answer in asked):
-            least_ns = min(least_ns, sum(answer.device_ns + answer.ns_error / 2 for answer in asked))
-    return plain.accepted and least_ns < plain.device_ns - plain.ns_error / 2
+            least_ns = min(least_ns, sum(answer.device_ns + answer.ratio_error_ns for answer in asked))
+    return plain.accepted and least_ns < plain.device_ns
 
 
 def _projection(op: Operation) -> Operation | None:

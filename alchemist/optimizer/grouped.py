@@ -89,7 +89,7 @@ def _dealt(channels: int, unit: int) -> tuple[int, ...]:
 
 
 def _ns(part: Grouped, machine: Machine) -> tuple[float, float]:
-    """The product and the convolution where they are fastest, and half of the clock's error of the convolution; infinite where they have no room."""
+    """The product and the convolution where they are fastest, and what a second price of the convolution must differ by; infinite where they have no room."""
     answers = [answer for memory in _shards(part, machine) for answer in _windows(part, memory, machine)]
     best = min(answers, key=lambda answer: answer.device_ns, default=None)
     product = _asked(
@@ -100,7 +100,7 @@ def _ns(part: Grouped, machine: Machine) -> tuple[float, float]:
     )
     if best is None or product is None:
         return math.inf, 0.0
-    return best.device_ns + product.device_ns, best.ns_error / 2
+    return best.device_ns + product.device_ns, best.ratio_error_ns
 
 
 def _shards(part: Grouped, machine: Machine) -> Iterator[Memory]:

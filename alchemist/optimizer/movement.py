@@ -136,7 +136,8 @@ def device_ns(ops: Iterable[Operation], card: str, changed: Mapping[str, Any] | 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """ns: infinite where an op is refused, has no model or is no call that can be asked about. error_ns: the clock's band around it."""
+    """ns: infinite where an op is refused, has no model or is no call that can be asked about. error_ns: what another price of the same work must
+    differ by (`ratio_error`)."""
 
     ns: float
     error_ns: float = 0.0
@@ -151,7 +152,7 @@ def price_of(op: Operation, options: CompilerOptions, card: str = "") -> Price:
     level = options.optimization_level
     if level and op.name in FAMILIES and (decision := choose(op, machine(card), options.tensor_l1_usage_cap)) is not None:
         chosen = decision.chosen
-        return Price(chosen.ns, chosen.answer.ns_error) if all(program.modelled for program in chosen.answer.programs) else Price(math.inf)
+        return Price(chosen.ns, chosen.answer.ratio_error_ns) if all(program.modelled for program in chosen.answer.programs) else Price(math.inf)
     everywhere: list[Memory | None] = [None, L1] if level > 1 else [None]
     places = [{} if memory is None else {"operands": dict.fromkeys(range(len(op.operands)), memory), "results": memory} for memory in everywhere]
     return min((_price(op, card, None, **place) for place in places), key=lambda price: price.ns)
@@ -163,7 +164,7 @@ def _price(op: Operation, card: str, changed: Mapping[str, Any] | None, **elsewh
     except (NotAskable, ShimError):
         return Price(math.inf)
     known = answer.accepted and all(program.modelled for program in answer.programs)
-    return Price(answer.device_ns, answer.ns_error) if known else Price(math.inf)
+    return Price(answer.device_ns, answer.ratio_error_ns) if known else Price(math.inf)
 
 
 def lies_in_tiles(value: SSAValue, dtypes: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from alchemist.ir.dialects import has_trait
 from alchemist.optimizer.calls import NotAskable, ask, spec_of
 from alchemist.optimizer.candidate import Candidate, Priced
-from alchemist.optimizer.choose import FAMILIES, Refusals, margin, price_all, roomiest
+from alchemist.optimizer.choose import FAMILIES, Refusals, price_all, roomiest
 from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.sharded import SHARDED
@@ -100,7 +100,7 @@ def _at(
     if len(best_of) < MOST_CONFIGS:
         for priced in found[: MOST_CONFIGS // 2]:
             best_of[str(priced.candidate.attributes)] = None
-    if found and not (plain and plain[0].ns - found[0].ns <= margin(plain[0], found[0])):
+    if found and not (plain and plain[0].ns - found[0].ns <= found[0].answer.ratio_error_ns):
         yield choice_of(roomiest(found), operands, result)
         if roomiest(found) is not found[0]:  # where memory is there, the last percent counts too
             yield choice_of(found[0], operands, result)
@@ -155,7 +155,7 @@ class Moves:
         self._known: dict[tuple[Spec, Memory], float | None] = {}
 
     def ns(self, spec: Spec, to: Memory) -> float | None:
-        """Nanoseconds of the move and its error band, None where the library has none."""
+        """Nanoseconds of the move and its error band: another kind of op than what gains by it. None where the library has none."""
         if spec.memory == to:
             return 0.0
         key = (spec, to)

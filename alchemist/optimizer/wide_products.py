@@ -53,7 +53,7 @@ def parts_of(op: Operation, machine: Machine, cap: float) -> int:
         found = streamed(part, machine, cap)
         if not found:
             continue
-        error_ns = parts * found[0].answer.ns_error * 0.5
+        error_ns = parts * found[0].answer.ratio_error_ns
         total_ns = parts * _with_move_ns(part, found[0], machine) + _joined_ns(op, parts, machine) + error_ns
         if total_ns < best_ns:
             best, best_ns = parts, total_ns

@@ -77,10 +77,10 @@ class TurnedMoves(Pass):
             erase(*ops)
 
     def _gains(self, made: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
-        """Beyond half the clock's error of the new ops."""
+        """Beyond the error of a ratio of two prices."""
         new, old = [price_of(op, self.options) for op in made], [price_of(op, self.options) for op in replaced]
         gain = sum(each.ns for each in old) - sum(each.ns for each in new)
-        return math.isfinite(gain) and gain > sum(each.error_ns for each in new) / 2
+        return math.isfinite(gain) and gain > sum(each.error_ns for each in new)
 
 
 def _turned(x: Value) -> Value:
@@ -208,7 +208,7 @@ class _Group:
             self._prices[op, True] = price_of(self._on_rows[op], self._options)
         as_it_is = dict.fromkeys(self._ops, False)
         best = min((self._improved(dict.fromkeys(self._ops, start)) for start in (False, True)), key=self._ns)
-        if not any(best.values()) or self._ns(as_it_is) - self._ns(best) <= self._error_ns(best) / 2:
+        if not any(best.values()) or self._ns(as_it_is) - self._ns(best) <= self._error_ns(best):
             best = as_it_is
         self._settle(best)
 

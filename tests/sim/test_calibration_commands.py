@@ -88,9 +88,13 @@ def test_a_fit_is_written_where_it_is_asked_for(made: Path, tmp_path: Path, caps
     assert all(before[name]["fitted"] != "no" for name in changed)
 
 
-def test_bands_come_from_the_sources_left_out(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bands_come_from_the_rows_in_view(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(make_error_bands, "TABLE", tmp_path / "bands.csv")
+    monkeypatch.setattr(make_error_bands, "RATIOS", tmp_path / "ratios.csv")
+    monkeypatch.setattr(make_error_bands, "LEAST_ROWS", 1)  # the tables are short
+    monkeypatch.setattr(make_error_bands, "LEAST_SOURCES", 1)
     assert make_error_bands.main(["--data", str(made)]) == 0
+    assert [row["op"] for row in csv.DictReader((tmp_path / "ratios.csv").open())][-1] == "*"
     rows = list(csv.DictReader((tmp_path / "bands.csv").open()))
     assert {row["chip"] for row in rows} == {"wormhole_b0", "blackhole"}
     assert all(float(row["band"]) > 0 and float(row["median"]) >= 0 for row in rows)

@@ -1,4 +1,4 @@
-"""The table of error bands, made of rows with known errors."""
+"""The tables of error bands and of ratios, made of rows with known errors."""
 
 from __future__ import annotations
 
@@ -6,33 +6,42 @@ import csv
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tools.calibration import error_bands as make_error_bands
 from tools.calibration.unseen import Priced
 
+WH, BH = "wormhole_b0", "blackhole"
 
-def rows(op: str, chip: str, ratios: list[float], left_out: bool = True) -> list[Priced]:
-    return [Priced("ops3", op, chip, left_out, 100.0, 100 * ratio, None) for ratio in ratios]
+
+def rows(op: str, chip: str, ratios: list[float], source: str = "a", left_out: bool = False) -> list[Priced]:
+    return [Priced("ops3", source, op, chip, left_out, 100.0, 100 * ratio, None) for ratio in ratios]
 
 
 def test_table_of_bands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four of five unseen rows lie within the band; few or none: the band of the worst quarter; seen rows count for nothing."""
-    wh, bh = "wormhole_b0", "blackhole"
-    ratios = {("binary", wh): [1.1, 1.2, 1 / 0.9, 1.0, 1.3], ("unary", wh): [1.02, 1.04, 1.1, 1.5, 2.0], ("matmul", bh): [1 / 3] * 5}
-    made = [row for (op, chip), some in ratios.items() for row in rows(op, chip, some)]
-    made += rows("softmax", bh, [5.0]) + rows("concat", wh, [9.0], left_out=False) + [Priced("ops", "sort", bh, True, 1.0, None, None)]
+    """Four of five rows of a source lie within the band, and each source counts alike; a single source or few rows: the band of the worst quarter."""
+    made = rows("binary", WH, [1.1, 1.2, 1 / 0.9, 1.0]) + rows("binary", WH, [1.3], "b")  # the one row of b is half of what is known
+    made += rows("unary", WH, [1.02] * 40) + rows("unary", WH, [1.04, 1.06, 1.08, 1.5, 2.0], "b")
+    made += rows("matmul", BH, [1 / 3] * 3) + rows("matmul", BH, [1 / 2] * 3, "b")
+    made += rows("sort", BH, [5.0]) + rows("concat", WH, [1.01] * 9) + rows("slice", WH, [9.0] * 9, left_out=True)
+    made += [Priced("ops", "a", "no price", BH, False, 1.0, None, None)]
     monkeypatch.setattr(make_error_bands, "all_rows", lambda data: made)
+    monkeypatch.setattr(make_error_bands, "pair_errors", lambda data: [("matmul", math.log(1.1))] * 5 + [("slice", math.log(1.3))] * 6 + [("sort", 2.0)])
     monkeypatch.setattr(make_error_bands, "TABLE", tmp_path / "bands.csv")
+    monkeypatch.setattr(make_error_bands, "RATIOS", tmp_path / "ratios.csv")
     assert make_error_bands.main(["--data", str(tmp_path)]) == 0
     with open(tmp_path / "bands.csv", newline="") as file:
         found = {(row["op"], row["chip"]): (float(row["band"]), int(row["rows"])) for row in csv.DictReader(file)}
-    own = {key: np.quantile(np.abs(np.log(some)), 0.8) for key, some in ratios.items()}
-    worst = np.quantile(list(own.values()), 0.75)
-    expected = {key: (math.exp(band) - 1, 5) for key, band in own.items()}
-    expected |= {("softmax", bh): (math.exp(worst) - 1, 1)} | {key: (math.exp(worst) - 1, 0) for key in [("concat", wh), ("sort", bh), ("*", wh), ("*", bh)]}
+    worst = math.exp(0.75 * math.log(1.3) + 0.25 * math.log(1.08)) - 1
+    expected = {("binary", WH): (0.3, 5), ("unary", WH): (0.08, 45), ("matmul", BH): (2.0, 6)}
+    expected |= dict.fromkeys([("concat", WH), ("slice", WH), ("*", WH)], (worst, 0)) | dict.fromkeys([("sort", BH), ("*", BH)], (2.0, 0))
     assert found == {key: (pytest.approx(band, abs=0.006), count) for key, (band, count) in expected.items()}
-    assert make_error_bands.bands_of(rows("binary", wh, [1.0] * 9))[0][2] == pytest.approx(math.expm1(0.05)), "no band is narrower than 5 %"
-    with pytest.raises(ValueError, match="no row of a left-out source"):
-        make_error_bands.bands_of(rows("binary", wh, [1.0], left_out=False))
+    with open(tmp_path / "ratios.csv", newline="") as file:
+        assert list(csv.reader(file)) == [["op", "error", "pairs"], ["matmul", "0.10", "5"], ["slice", "0.30", "6"], ["*", "0.30", "12"]]
+
+
+def test_no_band_is_narrow_or_made_of_one_source() -> None:
+    exact = rows("binary", WH, [1.0] * 9) + rows("binary", WH, [1.0], "b")
+    assert make_error_bands.bands_of(exact)[0][2] == pytest.approx(math.expm1(0.05)), "no band is narrower than 5 %"
+    with pytest.raises(ValueError, match="5 priced rows of 2 sources"):
+        make_error_bands.bands_of(rows("binary", WH, [1.0] * 9))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ttnn_shim.error_bands import ANY, CHIPS, GAP_BAND, UNMEASURED_BAND, UNMODELLED_BAND, bands, is_measured, relative_error, total_error
+from ttnn_shim.error_bands import ANY, CHIPS, GAP_BAND, UNMEASURED_BAND, UNMODELLED_BAND, bands, is_measured, ratio_error, relative_error, total_error
 from ttnn_shim.program_query import query_program
 from ttnn_shim.simlib import Priced, Simulator, SimulatorError
 
@@ -659,7 +659,9 @@ def test_what_is_left_out_of_a_shape(sim: Simulator) -> None:
 def test_error_bands() -> None:
     known = bands()
     assert all((ANY, chip) in known for chip in CHIPS)
-    assert all(0 < band.band < 2 and band.rows >= 0 for band in known.values())
+    assert all(0 < band.band < 4 and band.rows >= 0 for band in known.values())
+    assert 0 < ratio_error("no such operation") < 0.15, "the error of a ratio is smaller than that of a time"
+    assert all(ratio_error("matmul") < relative_error("matmul", chip) for chip in CHIPS)
     assert relative_error("matmul", "n150") == relative_error("matmul", "wormhole_b0") == known["matmul", "wormhole_b0"].band
     assert relative_error("matmul", "p150") == known["matmul", "blackhole"].band
     assert relative_error("no such operation", "p150") == UNMEASURED_BAND > known[ANY, "blackhole"].band

@@ -40,6 +40,11 @@ def is_left_out(row: Mapping[str, str], table: str) -> bool:
     return any(listed["table"] == table and row.get(listed["column"], "").startswith(listed["source"]) for listed in left_out_sources())
 
 
+def source_of(row: Mapping[str, str], table: str) -> str:
+    """The source of a row of a table of which sources were left out."""
+    return row[next(listed["column"] for listed in left_out_sources() if listed["table"] == table)]
+
+
 @functools.cache
 def left_out_sources() -> tuple[dict[str, str], ...]:
     """The list: table, column that names the source, source, chip."""

@@ -15,7 +15,7 @@ from ttnn_shim.estimate import configure, recognise
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.simlib import SimulatorError, simulator
 
-from tools.calibration.rows import HARDWARE, is_left_out, read_rows
+from tools.calibration.rows import HARDWARE, is_left_out, read_rows, source_of
 from tools.calibration.scores import quantile
 
 START, END = "<!-- sources left out: start -->", "<!-- sources left out: end -->"
@@ -23,6 +23,8 @@ NEVER_FITTED = "ops3"
 """The table of which no fit has used a left-out row; the fits behind today's constants used those of the others."""
 LEAST_ROWS = 5
 """Families with fewer have no line of their own."""
+LARGEST = 10
+"""Families whose share within the band has a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Priced:
     """One measured row. ns: as its own release; today_ns: as the release that the simulator is; None without a model."""
 
     table: str
+    source: str
     op: str
     chip: str
     left_out: bool
@@ -59,7 +62,7 @@ def programs(data: Path, table: str) -> list[Priced]:
         arch = simulator().arch(done.card, done.grid, done.dram_banks)
         today = {key: value for key, value in done.config["attrs"].items() if key != "selector"}
         times = price(arch, done.config), price(arch, done.config | {"attrs": today})
-        out.append(Priced(table, done.config["op"], row["arch"], is_left_out(row, table), float(row["kernel_ns"]), *times))
+        out.append(Priced(table, source_of(row, table), done.config["op"], row["arch"], is_left_out(row, table), float(row["kernel_ns"]), *times))
     return out
 
 
@@ -72,7 +75,7 @@ def calls(data: Path) -> list[Priced]:
         times = [float(text.split()[-2]) for text in answer.get("programs", ())]
         op = answer["ops"][times.index(max(times))][0] if times else row["family"]
         ns = answer.get("ns")
-        out.append(Priced("singles", op, row["arch"], is_left_out(row, "singles"), 1000 * float(row["time_us"]), ns, ns))
+        out.append(Priced("singles", source_of(row, "singles"), op, row["arch"], is_left_out(row, "singles"), 1000 * float(row["time_us"]), ns, ns))
     return out
 
 
@@ -81,14 +84,19 @@ def all_rows(data: Path) -> list[Priced]:
     return [*programs(data, NEVER_FITTED), *programs(data, "ops"), *calls(data)]
 
 
+def within(rows: Sequence[Priced]) -> str:
+    """The percentage of the priced rows that lie within their operation's error band."""
+    priced = [row for row in rows if row.ns]
+    inside = sum(row.log_error <= math.log1p(relative_error(row.op, row.chip)) for row in priced)
+    return f"{100 * inside / len(priced):.0f}" if priced else "-"
+
+
 def cells(rows: Sequence[Priced]) -> str:
     """n, median, 90th percentile, median at today's release, share within the band; rows without a model are counted apart."""
     priced = [row for row in rows if row.ns]
     apes = [100 * abs((row.ns or 0) / row.truth_ns - 1) for row in priced]
     today = [100 * abs(row.today_ns / row.truth_ns - 1) for row in priced if row.today_ns]
-    inside = sum(row.log_error <= math.log1p(relative_error(row.op, row.chip)) for row in priced)
-    share = f"{100 * inside / len(priced):.0f}" if priced else "-"
-    return f"{len(priced)} | {quantile(apes, 0.5):.1f} | {quantile(apes, 0.9):.1f} | {quantile(today, 0.5):.1f} | {share} | {len(rows) - len(priced)}"
+    return f"{len(priced)} | {quantile(apes, 0.5):.1f} | {quantile(apes, 0.9):.1f} | {quantile(today, 0.5):.1f} | {within(rows)} | {len(rows) - len(priced)}"
 
 
 def section(rows: Sequence[Priced]) -> str:
@@ -98,6 +106,9 @@ def section(rows: Sequence[Priced]) -> str:
     groups |= {table: [row for row in rows if row.table == table] for table in ("ops", "singles")}
     families = {f"{op}, {chip}": [row for row in rows if (row.op, row.chip) == (op, chip)] for chip in CHIPS for op in sorted({row.op for row in rows})}
     groups |= {name: some for name, some in families.items() if len(some) >= LEAST_ROWS}
+    shares = {f"all, {chip}": [row for row in rows if row.ns and row.chip == chip] for chip in CHIPS}
+    priced = {name: [row for row in some if row.ns] for name, some in families.items()}
+    shares |= {name: priced[name] for name in sorted(priced, key=lambda name: -len(priced[name]))[:LARGEST]}
     return "\n".join(
         [
             START,
@@ -111,6 +122,12 @@ def section(rows: Sequence[Priced]) -> str:
             "| rows | n | median % | p90 % | today, median % | within band % | without a model |",
             "|---|---|---|---|---|---|---|",
             *(f"| {name} | {cells(some)} |" for name, some in groups.items()),
+            "",
+            f"Error bands come from the other sources and are made to hold 80 % of such rows. By chip and for the {LARGEST} largest families:",
+            "",
+            "| rows | n | within band % |",
+            "|---|---|---|",
+            *(f"| {name} | {len(some)} | {within(some)} |" for name, some in shares.items()),
             END,
         ]
     )

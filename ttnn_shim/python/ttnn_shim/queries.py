@@ -17,7 +17,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from ttnn_shim import blobs
-from ttnn_shim.error_bands import relative_error
+from ttnn_shim.error_bands import ratio_error, relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
 from ttnn_shim.machine import card_of
 from ttnn_shim.native import load
@@ -116,6 +116,11 @@ class CallAnswer:
     def ns(self) -> float:
         """Kernel time of all programs."""
         return sum(program.ns for program in self.programs)
+
+    @property
+    def ratio_error_ns(self) -> float:
+        """What another price of the same work must differ by to count (`ratio_error`). `ns_error`: how far the time on a card may be from this one."""
+        return sum(program.ns * ratio_error(program.family) for program in self.programs)
 
     @property
     def terms(self) -> dict[str, float]:
