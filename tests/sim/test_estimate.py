@@ -248,6 +248,8 @@ WINDOW = {"input_hw": [8, 9], "window_hw": 3, "stride_hw": [1, 2]}
         ("slice", {"slice_start": [0, 1], "slice_end": [2, "3"], "step": 1}, "", {"begins": [0, 1]}),
         ("concat", {"dim": True}, "", {}),
         ("transpose", {"dim": "WH"}, "", {"dim": "WH"}),
+        ("update_cache", {"op_type": "UPDATE"}, "", {"op": "UPDATE", "positions": False}),
+        ("update_cache", {"op_type": "FILL"}, "", {}),
         ("tilize_with_val_padding", {}, "", {}),
         ("tilize_with_val_padding", {}, "tilize.cpp", {"blocks_2d": False}),
         ("tilize_with_val_padding", {}, "writer_both_dims.cpp", {"blocks_2d": True}),

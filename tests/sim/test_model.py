@@ -678,3 +678,33 @@ def test_error_bands() -> None:
     answer = query_program("unary", [tensor([1, 1, 32, 32])], [tensor([1, 1, 32, 32])], {"ops": ["EXP"]}, arch="p150")
     assert answer.price is not None
     assert answer.price.ns_error == relative_error("unary", "p150")
+
+
+def test_decode_steps_pay_for_every_head() -> None:
+    """Heads cut out of interleaved memory are waited for one by one, and a cache of several heads is patched head by head."""
+
+    def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attributes: dict[str, Any]) -> float:
+        answer = query_program(op, inputs, outputs, attributes, arch="p150")
+        assert answer.price is not None, answer.error
+        return answer.price.ns
+
+    heads = [sharded([1, 1, 32, 128], (32, 128), 1, (1, 1), "height_sharded")] * 3
+    counts = {"num_heads": 32, "num_kv_heads": 4}
+    from_shards = ns("create_heads", [sharded([1, 1, 32, 5120], (32, 160), 32, (8, 4), "width_sharded")], heads, counts)
+    from_dram = ns("create_heads", [tensor([1, 1, 32, 5120])], heads, counts)
+    assert from_dram > 2 * from_shards
+    user = sharded([1, 1, 32, 128], (32, 128), 1, (1, 1), "height_sharded")
+    one, four = (
+        ns("update_cache", [tensor([64, count, 32, 128]), user], [tensor([64, count, 32, 128])], {"op": "UPDATE", "positions": True}) for count in (1, 4)
+    )
+    assert 1.5 * one < four < 4 * one
+
+
+def test_a_price_that_cannot_be_is_an_error(sim: Simulator) -> None:
+    """Not a nanosecond, as if nothing were wrong."""
+    config = {"op": "unary", "inputs": [tensor([1, 1, 32, 32])], "outputs": [tensor([1, 1, 32, 32])], "attrs": {"ops": ["EXP"]}}
+    with sim.restoring_constants():
+        arch = sim.arch("p150", (3, 3))
+        sim.set([arch], "launch_compute", -1e9)
+        with pytest.raises(SimulatorError, match="priced at -"):
+            sim.price(arch, sim.config(config))

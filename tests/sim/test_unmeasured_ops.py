@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ttnn_shim.error_bands import UNMEASURED_BAND
+from ttnn_shim.error_bands import UNMEASURED_BAND, is_measured
 from ttnn_shim.program_query import query_program
 from ttnn_shim.simlib import Priced
 
@@ -146,7 +146,7 @@ def test_a_model_of_the_kernels_grows_with_the_work(case: Callable[[int], Case],
 
     once, twice = price(1), price(2)
     assert once.modelled
-    assert once.ns_error == UNMEASURED_BAND
+    assert once.ns_error == UNMEASURED_BAND or is_measured(CASES[case])
     assert 0 <= once.dram_utilisation <= 1
     assert 0 <= once.fpu_utilisation <= 1
     assert 1.4 * once.ns < twice.ns < 2.2 * once.ns

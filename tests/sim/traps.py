@@ -116,8 +116,8 @@ ROWS: tuple[Row, ...] = (
         over="prefill_128",
     ),
     # Heads
-    Row("decode heads, 32 + 2 x 8 of 64, us", "heads_decode", 7, "tt-mlir issue 8757, of another shape"),
-    Row("decode heads, 8 + 2 x 1 of 128, width-sharded (T3000), us", "heads_decode_galaxy", 5.146, "tt-metal issue 8071"),
+    Row("decode heads, 32 + 2 x 8 of 64, us", "heads_decode", None, "each head's read is waited for (tt-mlir issue 8757: 7 us for about 14 heads)"),
+    Row("decode heads, 8 + 2 x 1 of 128, width-sharded (T3000), us", "heads_decode_galaxy", 5.146, "tt-metal issue 8071; kernels of 2024-05"),
     Row("ViT's heads, block-sharded over interleaved in L1", "heads_sharded", None, "copies within cores; not measured", over="heads_interleaved"),
     Row("rotary embedding of queries and keys in one launch, us", "rotary_fused", 3.58, "CI target; 2.49 and 2.61 in two models; 10.9 then, in two launches"),
     # Convolutions and sticks

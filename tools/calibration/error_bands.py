@@ -27,7 +27,7 @@ SHARE = 0.8
 LEAST_SOURCES = 2
 """The rows of a single source say nothing of those of another."""
 WORST_QUARTER = 0.75
-"""Operations with fewer rows or sources are taken for one of the worst quarter of the chip's."""
+"""Operations with fewer rows or sources are taken for one of the worst quarter, or for what their rows say where that is more."""
 LEAST = 0.05
 
 
@@ -57,14 +57,16 @@ def bands_of(rows: Sequence[Priced]) -> list[tuple[str, str, float, int, float]]
     }
     if not enough:
         raise ValueError(f"no operation has {LEAST_ROWS} priced rows of {LEAST_SOURCES} sources")
+    worst = quantile(list(enough.values()), WORST_QUARTER)
     out = []
     for chip in CHIPS:
-        worst = quantile([band for (_, shown), band in enough.items() if shown == chip] or list(enough.values()), WORST_QUARTER)
         pooled = statistics.median(error for some in errors.values() for _, error in some)
         for op in sorted(o for o, c in errors if c == chip):
             some = errors[op, chip]
             median = statistics.median(error for _, error in some) if some else pooled
-            out.append((op, chip, math.expm1(max(enough.get((op, chip), worst), LEAST)), len(some) if (op, chip) in enough else 0, math.expm1(median)))
+            known = (op, chip) in enough
+            band = enough[op, chip] if known else max(worst, quantile_over_sources(some, SHARE) if some else 0)
+            out.append((op, chip, math.expm1(max(band, LEAST)), len(some) if known else 0, math.expm1(median)))
         out.append((ANY, chip, math.expm1(worst), 0, math.expm1(pooled)))
     return out
 

@@ -33,7 +33,7 @@ ANY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Error of one operation on one chip: relative band (0.2: 20 %), rows it was made from (0: the band of the worst quarter), their median error."""
+    """Error of one operation on one chip: relative band (0.2: 20 %), rows it was made from (0: too few), their median error."""
 
     band: float
     rows: int

@@ -390,11 +390,16 @@ def create_heads_call(machine: Machine, config: Config) -> Call:
 
 def concat_heads_call(machine: Machine, config: Config) -> Call:
     ttnn = machine.ttnn
-    shape = shape_of(config)
     if "decode" in str(config.get("op")):
+        if "shape" in config:
+            shape, heads = shape_of(config), number(config, "heads")
+        else:  # a core makes one head of all users
+            heads = number(config, "heads", "cores")
+            shape = [1, number(config, "batch", "users"), heads, number(config, "out") // heads]
         mem = {"mem": "l1 height sharded", "cores": shape[1], "shard": [-(-shape[2] // TILE) * TILE, shape[3]]}
         x = machine.tensor(shape, "bfloat16", mem)
-        return lambda: ttnn.experimental.nlp_concat_heads_decode(x, num_heads=number(config, "heads"))
+        return lambda: ttnn.experimental.nlp_concat_heads_decode(x, num_heads=heads)
+    shape = shape_of(config)
     x = machine.tensor(shape, dtype_name(config), config.get("in_mem") or config.get("mem"))
     kwargs = out_kwargs(machine, {"out_mem": config.get("out_mem") or config.get("mem")}, shape)
     return lambda: ttnn.experimental.nlp_concat_heads(x, **kwargs)

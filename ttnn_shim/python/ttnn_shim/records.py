@@ -102,6 +102,10 @@ class ProgramRecord:
     """What `kernel_ns` is the sum of: (name, ns), the largest first."""
 
 
+ROOFLINES = 100
+"""A price above so many rooflines is shown to the user: one core does the work of all, or the price is wrong."""
+
+
 @dataclass(slots=True)
 class Profile:
     """A profiled run. programs: of the last forward call, in order. sources: program files by name."""
@@ -136,6 +140,15 @@ class Profile:
     def unmeasured(self) -> list[str]:
         """Operations priced by a model of their kernels that no measured row shows."""
         return sorted({program.op for program in self.programs if program.modelled and not is_measured(program.op)})
+
+    @property
+    def far_above_roofline(self) -> list[str]:
+        """Operations of programs that are priced above `ROOFLINES` times their launch and their roofline (bytes at DRAM's peak, ideal matrix engine)."""
+
+        def bound_ns(program: ProgramRecord) -> float:
+            return max(program.dram_utilisation, program.fpu_utilisation) * program.kernel_ns + dict(program.terms).get("launch", program.kernel_ns)
+
+        return sorted({program.op for program in self.programs if program.modelled and program.kernel_ns > ROOFLINES * bound_ns(program)})
 
     @property
     def traced_wall_ns(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -262,6 +263,8 @@ def op_attributes(op: str, attrs: Attrs, row: Mapping[str, str]) -> dict[str, An
         out["broadcast"] = next((how for kernel, how in BROADCASTS.items() if kernel in kernels.split(";")), "NONE")
     if op == "binary" and ("eltwise_binary_kernel" in kernels or "bcast_h" in kernels):
         out["legacy"] = True
+    if op == "update_cache" and ("PagedUpdate" in (row.get("op_code") or "") or "UPDATE" in str(attrs.get("op_type", "")).upper()):
+        out |= {"op": "UPDATE", "positions": len(json.loads(row.get("inputs") or "[]")) > 2}
     if op == "tilize_with_val_padding":
         if kernels:
             out["blocks_2d"] = "both_dims" in kernels

@@ -190,6 +190,8 @@ Stats Engine::run(const Workload& work) const {
             const double p = static_cast<double>(pipe) / kTicksPerCycle;
             const double link = phase.shared.link_in_stages ? 0.0 : st.link;
             const double together = soft_max({p, st.dram, link}, k.contention_exponent) + phase.extra_cycles;
+            if (!std::isfinite(together) || together < 0)
+                throw std::logic_error("a phase of a device program is priced at " + std::to_string(together) + " cycles");
             total += ticks(together);
             explain(phase, st, p, link, stall_cycles(phase) * static_cast<double>(phase.items * phase.repeat), together, parts);
             for (const Stage& stage : phase.stages)
@@ -209,7 +211,8 @@ Stats Engine::run(const Workload& work) const {
     const double skew = (work.sharded ? k.skew_core_sharded : k.skew_core) * work.cores, trace = work.traced ? k.skew_trace : 0;
     const double launch = base + skew + trace;
     const Ticks end = longest + ticks(launch + work.extra_cycles);
-    out.cycles = std::max<std::int64_t>(1, whole(end));
+    out.cycles = whole(end);
+    if (out.cycles <= 0) throw std::logic_error("a device program is priced at " + std::to_string(out.cycles) + " cycles");
     out.ns = static_cast<double>(out.cycles) / arch_.clock_ghz;
     out.dram_bytes = read_bytes + write_bytes;
     // Never above the physical peak, whatever the constants say.

@@ -23,6 +23,10 @@ double page_read(const Arch& arch, bool dram, double bytes) {
     return (dram ? k.read_dram + k.read_dram_byte * bytes : k.read_l1 + k.read_l1_byte * bytes) + k.read_loop;
 }
 double page_read(const Arch& arch, const TensorDesc& t, double bytes) { return page_read(arch, in_dram(t), bytes); }
+double tiles_read(const Arch& arch, const TensorDesc& t, double tiles) {
+    const auto bytes = static_cast<double>(t.tile_bytes());
+    return page_read(arch, t, bytes) + (tiles - 1) * std::max(arch.k.mm_issue, bytes / arch.k.mm_read_rate);
+}
 double page_write(const Arch& arch, double bytes) { return arch.k.write_issue + bytes / arch.k.write_core_rate; }
 
 double block_pass(const Arch& arch, std::int64_t block, double operand_bytes, double sfpu) {

@@ -33,6 +33,8 @@ int phases(const OpConfig& config);  ///< FPU phases of the fidelity
 double page_read(const Arch& arch, const TensorDesc& t, double bytes);
 double page_read(const Arch& arch, bool dram, double bytes);
 /// Cycles of one page written, buffer flushed (not acknowledged).
+/// Cycles until that many tiles of a tensor have come that are requested one after the other and waited for together.
+double tiles_read(const Arch& arch, const TensorDesc& t, double tiles);
 double page_write(const Arch& arch, double bytes);
 
 /// Cores for `units` equal units of work: min(units, grid), or what a profile recorded.

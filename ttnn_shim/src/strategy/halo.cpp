@@ -136,8 +136,9 @@ private:
 };
 
 /// Row-major transfers are dealt out to the two movers in turn; those of a tiled input are cut at blocks of 32 sticks, whose blocks
-/// alternate.
-HaloPlan halo_plan(const Arch& arch, const Transfers& gather, bool tiled, std::int64_t grid_x, bool one_line, bool along_x) {
+/// alternate. `one_sends` (before mid 2025): one mover has what stays on its worker, the other what goes to others.
+HaloPlan halo_plan(
+    const Arch& arch, const Transfers& gather, bool tiled, bool one_sends, std::int64_t grid_x, bool one_line, bool along_x) {
     const auto place = [&](std::int64_t i) {
         if (one_line) return along_x ? sim::Coord{static_cast<int>(i), 0} : sim::Coord{0, static_cast<int>(i)};
         return sim::Coord{static_cast<int>(i % grid_x), static_cast<int>(i / grid_x)};
@@ -161,6 +162,7 @@ HaloPlan halo_plan(const Arch& arch, const Transfers& gather, bool tiled, std::i
                     sent[static_cast<std::size_t>(t.to)][mover] += static_cast<double>(sticks);
                 }
             };
+            if (one_sends) return add(static_cast<std::size_t>(t.to) == owner ? 0 : 1, t.sticks);
             if (!tiled) return add(turn++ % kMovers, t.sticks);
             for (std::int64_t at = t.source, stop = t.source + t.sticks; at < stop;) {
                 const std::int64_t block = at / kBlockSticks, upto = std::min(stop, (block + 1) * kBlockSticks);
@@ -204,8 +206,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     const std::int64_t in_sticks = std::max<std::int64_t>(1, op.in_nsticks.value_or(0) > 0 ? *op.in_nsticks : s.h);
     const bool tiled = in.layout == Layout::TILE;
     const Transfers gathered(w, cores, in_sticks, out_pixels);
-    const HaloPlan plan = halo_plan(arch, gathered, tiled, s.grid_x > 0 ? s.grid_x : arch.grid_x, block, s.col_major);
+    const bool one_sends = c.release.halo_by_sticks;
+    const HaloPlan plan = halo_plan(arch, gathered, tiled, one_sends, s.grid_x > 0 ? s.grid_x : arch.grid_x, block, s.col_major);
     const double stick = static_cast<double>(s.w) * (out.dtype == DataType::FLOAT32 ? 4.0 : 2.0);
+    const double sent = stick + (one_sends ? k.noc_link_width : 0);  // a stick that is a packet of its own has a header
     const std::int64_t blocks = ceil_div(s.h, kBlockSticks);
     // Zeros first (those between pixels are a request for each run), then copies within the worker, then those to others, which all workers
     // send at the same time. With a tiled input each block is waited for and its copies are acknowledged before the next.
@@ -214,7 +218,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
         for (std::size_t noc = 0; noc < kMovers; ++noc) {
             const Mover& m = movers[noc];
             const double remote =
-                m.remote > 0 ? soft_max(m.remote * stick / k.halo_local_rate, plan.slowest_link[noc] * stick, k.halo_coupling) : 0;
+                m.remote > 0 ? soft_max(m.remote * stick / k.halo_local_rate, plan.slowest_link[noc] * sent, k.halo_coupling) : 0;
             const double waits = tiled ? static_cast<double>((blocks + 1 - static_cast<std::int64_t>(noc)) / 2) * arch.k.halo_block_end : 0;
             gather = std::max(
                 gather, m.local * stick / k.halo_local_rate + remote + m.transfers * arch.k.halo_transfer + waits +
@@ -239,7 +243,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Halo& op) {
     if (op.pool.value_or(false)) p.circular_buffers.push_back({"pool", 7 * bytes_per_tile(DataType::BFLOAT16)});
     auto& shared = p.work.classes[0].phases[0].shared;
     shared.link_in_stages = true;
-    shared.link_bytes = std::max(plan.link[0], plan.link[1]) * stick;
+    shared.link_bytes = std::max(plan.link[0], plan.link[1]) * sent;
     return p;
 }
 

@@ -24,9 +24,10 @@ GatheredRows gathered_rows(const TensorDesc& in, const Shard& s) {
     return g;
 }
 
-/// Rows of tiles over cores; per row a fixed chain of small passes plus a cost per tile.
+/// Rows of tiles over cores; per row a fixed chain of small passes plus a cost per tile. Kernels hand over blocks of `block_tiles`, which
+/// are requested and waited for together; 0: a quarter of a row, two reads under way at once.
 DeviceProgram row_program(
-    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t buffered_tiles) {
+    const Arch& arch, const OpConfig& c, const char* factory, double row_cycles, double tile_cycles, std::int64_t block_tiles) {
     const TensorDesc& in = c.inputs[0];
     std::int64_t width = ceil_div(in.width(), 32), rows = std::max<std::int64_t>(1, in.tiles() / std::max<std::int64_t>(1, width));
     int cores = split_cores(arch, c, rows);
@@ -40,13 +41,16 @@ DeviceProgram row_program(
         const double across = static_cast<double>(ceil_div(in.width(), s.w));
         if (across > 1) combine = 4 * arch.k.mm_handshake_local + across * arch.k.norm_core;  // partial statistics travel twice
     }
-    constexpr int kParts = 4;  // stages hand over blocks of a row, not whole rows
+    const std::int64_t blocks = block_tiles > 0 ? std::max<std::int64_t>(1, ceil_div(width, block_tiles)) : 4;
     Phase phase;
-    phase.items = per_core * kParts;
+    phase.items = per_core * blocks;
     phase.coupling = arch.k.stage_exponent;
-    const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / kParts;
-    if (!resident(in)) phase.stages.push_back({Unit::Reader, w * page_read(arch, in, bytes) * arch.k.row_read_share});
-    phase.stages.push_back({Unit::Compute, (row_cycles + combine) / kParts + w * tile_cycles});
+    const auto parts = static_cast<double>(blocks);
+    const double bytes = static_cast<double>(in.tile_bytes()), w = static_cast<double>(width) / parts;
+    if (!resident(in))
+        phase.stages.push_back(
+            {Unit::Reader, block_tiles > 0 ? tiles_read(arch, in, w) : w * page_read(arch, in, bytes) * arch.k.row_read_share});
+    phase.stages.push_back({Unit::Compute, (row_cycles + combine) / parts + w * tile_cycles});
     if (!resident(c.outputs[0])) phase.stages.push_back({Unit::Writer, w * page_write(arch, bytes)});
     dram_traffic(phase, c);
     if (!resident(in) && !c.release.any_bank_first) {
@@ -56,7 +60,6 @@ DeviceProgram row_program(
     }
     DeviceProgram p = one_phase(factory, arch, cores, std::move(phase), true, resident(in));
     if (!resident(in)) finish_in_rounds(p, rows, cores);
-    p.circular_buffers = {{"in", buffered_tiles * in.tile_bytes()}, {"out", std::min<std::int64_t>(8, width) * c.outputs[0].tile_bytes()}};
     return p;
 }
 
@@ -275,7 +278,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const LayerNorm& op) {
                                   norm_shard_cycles(arch, c, rms, residual, weights, op.subblock_w.value_or(0)))
                             : row_program(
                                   arch, c, local ? "LayerNormShardedProgramFactory" : "LayerNormMultiCoreProgramFactory", arch.k.norm_row,
-                                  arch.k.norm_base_tile + passes * arch.k.tile_pass, 0);
+                                  arch.k.norm_base_tile + passes * arch.k.tile_pass, dst_tiles(c));
     if (!local && c.release.waits_for_writes) p.work.extra_cycles += shared_rows(arch, c, residual ? 2 : 1, p.cores);
     const std::int64_t t = in.tile_bytes(), o = c.outputs[0].tile_bytes(), im = interm_bytes(c);
     // Gamma and beta are tiles, or rows of 32 values that become tiles.

@@ -22,12 +22,13 @@ struct Release {
     bool waits_for_sticks = false;            ///< a row-major stick is waited for before the next is requested
     bool shards_written_in_step = false;      ///< cores that write shards back walk the banks together
     bool pads_line_by_line = false;           ///< a transpose writes what is left of a face line by line
+    bool halo_by_sticks = false;              ///< a halo is sent by one of a worker's two kernels, each stick as a packet of its own
     bool waits_for_writes = false;  ///< shards written back: each tile is waited for (writer_unary_sharded_blocks of 2023 to 2025-03)
 };
 inline constexpr Release TODAY{};
 inline constexpr Release BEFORE_2026{"table", true, true, true, true, true, true, true, true, true, true, true, true};
 /// 2024-09 to 2025-03: readers of reductions wait for each tile, softmax has passes.
-inline constexpr Release BEFORE_MID_2025{"early", true, true, true, true, true, true, false, false, true, false, true, true, true};
+inline constexpr Release BEFORE_MID_2025{"early", true, true, true, true, true, true, false, false, true, false, true, true, true, true};
 inline constexpr std::array<Release, 2> MEASURED_RELEASES{BEFORE_2026, BEFORE_MID_2025};
 
 /// The machine with the costs of a release's programs.

@@ -56,7 +56,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const TopK& op) {
     if (!power || width < 1024 || width >= 65536 || k > 2)
         return named(
             arch, c, "TopKSingleCoreProgramFactory", std::min<std::int64_t>(rows, arch.cores()), (4 * t + 8 * t + 4 * k * t + 2 * k * t),
-            static_cast<double>(ceil_div(rows, arch.cores()) * ceil_div(in.width(), 32)) * arch.k.sort_tile, Unit::Compute);
+            // Each further tile of a row is sorted together with each tile of the largest values so far.
+            static_cast<double>(ceil_div(rows, arch.cores()) * std::max<std::int64_t>(1, ceil_div(in.width(), 32) - 1) * 2 * k) *
+                arch.k.sort_tile,
+            Unit::Compute);
     // Parts of the row on up to 16 cores, whose candidates one more core merges.
     const std::int64_t parts = std::min<std::int64_t>(16, width / 128), part = width / 32 / parts;
     return named(

@@ -75,14 +75,22 @@ DeviceProgram heads_program(const Arch& arch, const OpConfig& c, const CreateHea
     if (decode || (joins && resident(in))) {
         p.factory = joins ? "NLPConcatHeadsDecodeProgramFactory" : "NLPCreateQKVHeadsDecodeInterleavedProgramFactory";
         p.circular_buffers.clear();
-        // Each core copies lines of 16 elements, two per tile: all heads of its user, or its head of all users.
+        // Two kernels of a core copy lines of 16 elements, each those of one column of faces: all heads of its user, or its head of all
+        // users.
         Phase& phase = p.work.classes[0].phases[0];
         const TensorDesc& gathered = joins ? in : c.outputs[0];
         const auto shares =
             static_cast<double>(joins ? dim(in, 2) : create->num_heads + 2 * create->num_kv_heads.value_or(create->num_heads));
         phase = Phase{};
         phase.items = 1;
-        phase.stages = {{Unit::Reader, shares * 2 * static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line}};
+        const double lines = static_cast<double>(ceil_div(dim(gathered, 0), 32)) * arch.k.head_line;
+        phase.stages = {{Unit::Reader, shares * lines}};
+        if (!joins && !resident(in)) {  // a head's lines are waited for before the next head's are requested
+            phase.stages[0].cycles += shares * page_read(arch, in, 32);
+            // Lines that are shorter than what DRAM's addresses are aligned to pass through a buffer of the core.
+            if (in_dram(in) && 16 * in.element_bytes() < static_cast<double>(arch.dram_align))
+                phase.stages[0].cycles += shares * (lines + arch.k.read_local);
+        }
         phase.extra_cycles = page_read(arch, in, 32);
         phase.extra_parts = {{sim::Term::Read, phase.extra_cycles}};
         p.work.sharded = true;
@@ -183,6 +191,14 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
     const std::int64_t t = c.inputs[0].tile_bytes(), u = update.tile_bytes();
     if (fill) {
         p.circular_buffers = {{"page", 2 * u}};
+        if (c.inputs.size() > 2) {  // paged: a row of tiles is read, and written, before the next
+            p.factory = "PagedFillCacheProgramFactory";
+            Phase& phase = p.work.classes[0].phases[0];
+            phase.items = ceil_div(rows, s.cores);
+            phase.stages = {
+                {Unit::Reader, tiles_read(arch, update, static_cast<double>(w))},
+                {Unit::Writer, static_cast<double>(w) * page_write(arch, s.page_bytes) + arch.k.write_barrier}};
+        }
     } else if (resident(update)) {  // paged: a core per user
         p.factory = "PagedUpdateCacheProgramFactory";
         // A chain: the position and its page are looked up, the row of tiles is read, untilized, patched with the new line, tilized and
@@ -201,6 +217,10 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const UpdateCache& op) {
              0, 1},
             {Unit::Compute, k.untilize_block + tiles * k.untilize_tile + k.tilize_start + k.tilize_block + tiles * k.tilize_tile, 0, 1},
             {Unit::Writer, k.read_l1 + tiles * page_write(arch, page) + k.write_barrier, 0, 1}};
+        // The tiles of further heads are read and untilized meanwhile; patching, tilizing and writing them back follows the head before.
+        const auto further = static_cast<double>(std::max<std::int64_t>(1, dim(cache, 2)) - 1);
+        phase.extra_cycles = further * (k.read_local + k.tilize_start + k.tilize_block + tiles * (k.tilize_tile + page_write(arch, page)));
+        phase.extra_parts = {{sim::Term::Write, phase.extra_cycles}};
         p.circular_buffers = {
             {"cache", 2 * w * t},
             {"rows", 4 * w * 2048},

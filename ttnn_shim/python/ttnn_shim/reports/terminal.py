@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ttnn_shim.error_bands import UNMEASURED_BAND
-from ttnn_shim.records import Profile
+from ttnn_shim.records import ROOFLINES, Profile
 from ttnn_shim.reports.summary import BOUND_TEXT, Group, by_line, by_op, longest_by_line, verdict
 
 _ROWS = 15
@@ -29,9 +29,11 @@ def table(profile: Profile) -> str:
         "",
         *_groups("line", by_line(profile), total_ns, lambda group: verdict(profile, group, longest[group.key]), band),
     ]
-    unmodelled = sum(not program.modelled for program in profile.programs)
+    unmodelled = [program.op_code for program in profile.programs if not program.modelled]
     if unmodelled:
-        lines += ["", f"{unmodelled} programs have no timing model; a roofline stands in for them"]
+        lines += ["", f"{len(unmodelled)} programs have no timing model ({', '.join(sorted(set(unmodelled)))}); a roofline stands in for them"]
+    if profile.far_above_roofline:
+        lines += ["", f"priced above {ROOFLINES} times their roofline: {', '.join(profile.far_above_roofline)}: few cores do the work, or the price is wrong"]
     if profile.unmeasured:
         lines += ["", f"no measured row of {', '.join(profile.unmeasured)}: priced by what the kernels do (+- {UNMEASURED_BAND:.0%})"]
     return "\n".join(lines)
