@@ -98,13 +98,16 @@ SMALL_PRODUCTS = (
 SMALL_ATTENTIONS = ((4, 1, False), (4, 4, True), (6, 2, False))
 """Heads of the queries, heads of keys and values, causal."""
 
+SMALL_CONVOLUTIONS = ((1, 320, 16, 16, 1, 7, 3), (5, 40, 8, 8, 1, 7, 3), (7, 7, 64, 16, 1, 7, 3), (14, 14, 16, 24, 3, 3, 2))
+"""Height, width, channels in and out, kernel height and width, dilation."""
+
 
 def small_results() -> dict[str, Floats]:
-    """Products with few columns, stacks of products and attentions of 197 rows."""
+    """Products with few columns, stacks of products, attentions of 197 rows and convolutions with dilated kernels."""
     import torch
     import ttnn
 
-    device = ttnn.open_device(device_id=0)
+    device = ttnn.open_device(device_id=0, l1_small_size=32768)
     made = {}
     for dtype in (ttnn.float32, ttnn.bfloat16):
 
@@ -116,6 +119,15 @@ def small_results() -> dict[str, Floats]:
     for heads, key_heads, is_causal in SMALL_ATTENTIONS:
         query, key, value = (tensor(3 + n, 1, of, 197, 64) for n, of in enumerate((heads, key_heads, key_heads)))
         made[f"attention of {heads} and {key_heads} heads"] = ttnn.transformer.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+    for height, width, before, behind, *kernel, dilation in SMALL_CONVOLUTIONS:
+        spread = [dilation if extent > 1 else 1 for extent in kernel]
+        image = ttnn.from_torch(torch.from_numpy(values(6, 1, 1, height * width, before)).bfloat16(), device=device)
+        weights = ttnn.from_torch(torch.from_numpy(values(7, behind, before, *kernel)).bfloat16())
+        sizes = {"in_channels": before, "out_channels": behind, "batch_size": 1, "input_height": height, "input_width": width}
+        padding = [step * (extent // 2) for step, extent in zip(spread, kernel, strict=True)]
+        made[f"conv2d of {height} x {width} x {before}"] = ttnn.conv2d(
+            input_tensor=image, weight_tensor=weights, device=device, kernel_size=kernel, padding=padding, dilation=spread, **sizes
+        )
     found = {name: ttnn.to_torch(result).float().numpy() for name, result in made.items()}
     ttnn.close_device(device)
     return found

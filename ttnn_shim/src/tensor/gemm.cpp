@@ -502,6 +502,8 @@ void convolution(const ConvCall& call) {
     if (call.batch * call.out_h * call.out_w * call.out_channels == 0) {
         return;
     }
+    // For one thread oneDNN 3 cuts rows with dilated kernels elsewhere than for two and more, and adds their taps in another order.
+    const ThreadsOfSum threads(std::max(2, omp_get_max_threads()));
     const bool half = fits_half(call.input) && fits_half(call.weight) && gemm_has_bf16();
     const auto operand_type = half ? memory::data_type::bf16 : memory::data_type::f32;
     const bool half_target = half && is_half(call.output_dtype);
