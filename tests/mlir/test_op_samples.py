@@ -73,7 +73,8 @@ def _text(spec: OpSpec, sample: Sample) -> str:
             left = []
         else:
             operands.append(left.pop(0) if left else None)
-    dtype = sample.inputs[0][1] if sample.inputs else "bf16"
+    given = [of for _, of in sample.inputs]
+    dtype = next((of for of in given if of != "uint32"), given[0]) if given else "bf16"  # uint32: ids of rows
     kinds = [dtype, "ui16"] if spec.name == "ttnn.sort" else [dtype] * len(sample.outputs)
     types = [_type(tuple(dims), of, sample.layout) for dims, of in zip(sample.outputs, kinds, strict=True)]
     b.ret(list(b.make(spec.name, operands, sample.attributes, types).results))  # type: ignore[arg-type]

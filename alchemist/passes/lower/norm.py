@@ -166,7 +166,8 @@ def softmax(c: Lowering, op: Operation) -> None:
 
 
 def _vector(c: Lowering, value: SSAValue | None, width: int, dtype: str) -> SSAValue | None:
-    return None if value is None else c.reshape(c.get(value, TILE, dtype), (width,))
+    """A weight or bias. The kernel takes float32 ones beside bfloat16 values: rounding them would be one rounding more than the model has."""
+    return None if value is None else c.reshape(c.get(value, TILE, "f32" if c.dtype(value) == "f32" else dtype), (width,))
 
 
 @rule("layer_norm", "rms_norm")
