@@ -285,7 +285,7 @@ def test_an_operand_that_a_result_is_written_to_may_have_any_maker() -> None:
 
 
 def test_results_may_be_written_to_arguments() -> None:
-    """Only where every op has one operand more than today and nothing else reads it; the reader is told, for a text of today may be wrong in that way."""
+    """Each op has one operand more than today, and no other op reads it. A warning tells the reader: a text of today can have the same mistake."""
     add = _one(f'"ttir.add"(%a, %b, %c) : ({_SQUARE}, {_SQUARE}, {_SQUARE}) -> {_SQUARE}', "; ".join([_SQUARE] * 3), _SQUARE)
     with pytest.warns(UserWarning, match=r"ttir\.add: the last operand is a tensor that the result is written to"):
         printed, applied = _upgraded(add)
