@@ -100,6 +100,21 @@ def test_rounded_weights_give_right_products_on_average(tmp_path: Path) -> None:
     assert gains[False] < -8e-4 and abs(gains[True]) < 1e-4
 
 
+def test_every_convolution_rounds_its_weights(tmp_path: Path) -> None:
+    """At level 2 a convolution of few channels reads weights in another arrangement; a transposed one has its own way to them."""
+    import torch
+    from torch import nn
+
+    from alchemist import codegen_py
+
+    layers = {"first": nn.Conv2d(3, 8, 3, stride=2, padding=1), "deep": nn.Conv2d(32, 32, 3), "up": nn.ConvTranspose2d(32, 8, 2, stride=2)}
+    for name, layer in layers.items():
+        x = torch.randn(1, layer.in_channels, 32, 32)
+        for level in (0, 2):
+            made = codegen_py(layer.eval(), x, export_path=tmp_path / f"{name}{level}", compiler_options={"round_weights": True, "optimization_level": level})
+            assert "16385.0" in (made.path / "consteval.py").read_text(), (name, level)
+
+
 @pytest.mark.parametrize("given", [{"wide_sum_terms": 64}, {"fp32_dest_acc_en": False}, {"precision": "bfp8"}])
 def test_a_precision_that_the_caller_chose_stays(given: dict[str, object]) -> None:
     assert more_exact(CompilerOptions.parse(given), is_float32=True) == []

@@ -66,7 +66,7 @@ class _Conv:
         weight = operand(op, "weight")
         assert weight is not None
         self.weight = weight
-        self.prepared_from: SSAValue | None = None  # weights on the host, where they differ from the op's own
+        self.prepared_from: SSAValue | None = None  # weights that are prepared, where they differ from the op's own
         kernel = list(shape(weight)[2:])
         self.kernel = kernel
         self.groups = access.attr(op, "groups")
@@ -111,7 +111,7 @@ class _Conv:
             step, weight = self._join_rows(dtype) if self._steps_over_rows() else (1, None)
             made = self._on_pixel_shards(step, weight, dtype, call) if dtype == "bf16" else None
             if made is None:
-                self.prepared_from = c.convert(weight, ROW_MAJOR, host=True) if weight is not None else None
+                self.prepared_from = weight
                 made = call(self._planes_as_tiles(step, dtype), TILE)
         else:
             ways = [lambda: self._by_rows_of_pixels(dtype)] if self._is_patches() else []
@@ -164,7 +164,7 @@ class _Conv:
         dims = list(shape(weight))
         dims[1] = shape(made)[-1]
         weight = c.emit("pad", [weight], {"padding": [0, 0, 0, dims[1] - planes, 0, 0, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
-        self.prepared_from = c.convert(weight, ROW_MAJOR, host=True)
+        self.prepared_from = weight
         g["in_channels"] = dims[1]
         result = call(made, ROW_MAJOR)
         assert isinstance(result.owner, Operation)
@@ -292,9 +292,8 @@ class _Conv:
         return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, note=note)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
-        weight = self.prepared_from
-        if weight is None:
-            weight = self.c.product_weight(self.c.get(self.weight, ROW_MAJOR, dtype), ROW_MAJOR, host=True)
+        given = self.prepared_from if self.prepared_from is not None else self.c.get(self.weight, ROW_MAJOR, dtype)
+        weight = self.c.product_weight(given, ROW_MAJOR, host=True)
         return prepared_weights(self.c, name, prepare, self.geometry, weight, bias, dtype)
 
 
@@ -344,7 +343,7 @@ def conv1d(c: Lowering, op: Operation) -> None:
     prepare = {"input_memory_config": memory_config("dram"), "input_tensor_layout": ROW_MAJOR, "input_dtype": dtype, **configs}
     x = c.permute(c.get(source, ROW_MAJOR, dtype), dims)
     x = c.reshape(x, (1, 1, n * length, channels))
-    kernel = c.convert(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], *geometry["kernel_size"])), ROW_MAJOR, host=True)
+    kernel = c.product_weight(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], *geometry["kernel_size"])), ROW_MAJOR, host=True)
     weights, bias = prepared_weights(c, "conv2d", prepare, geometry, kernel, operand(op, "bias"), dtype)
     made = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
     c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
