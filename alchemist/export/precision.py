@@ -24,6 +24,10 @@ WIDE_SUM_TERMS = (2048, 512, 128, 1)
 SECONDS_FACTOR = 1.0
 """No further setting is tried when the trials took this many times the first export: an export that is raised takes twice as long, or one trial more."""
 
+AMPLIFIES_ROUNDING = "the model amplifies rounding"
+AMPLIFIES = 0.05
+"""A model whose output moves by this part when the framework's own results are rounded amplifies rounding: nothing that rounds can agree with it."""
+
 Result = TypeVar("Result")
 Write = Callable[[CompilerOptions], tuple[Result, Measured]]
 """Empties the staging directory, compiles with options and fills the directory."""
@@ -35,11 +39,6 @@ def more_exact(options: CompilerOptions, is_float32: bool) -> list[CompilerOptio
         return []
     rounded = replace(options, round_weights=is_float32)
     return ([rounded] if is_float32 else []) + [replace(rounded, wide_sum_terms=terms) for terms in WIDE_SUM_TERMS]
-
-
-AMPLIFIES_ROUNDING = "the model amplifies rounding"
-AMPLIFIES = 0.05
-"""A model whose output moves by this part when the framework's own results are rounded amplifies rounding: nothing that rounds can agree with it."""
 
 
 def export_within_limits(

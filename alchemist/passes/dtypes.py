@@ -125,7 +125,7 @@ def _positions(value: SSAValue, fixed: Sequence[bool]) -> set[SSAValue]:
 
     That is: nothing but ops element by element, moves of elements, and products without a float input. fixed: arguments that are the same at every call.
     """
-    found = [value]
+    found, seen = [value], {value}
     has_product = has_input = False
     for current in found:
         op = current.owner
@@ -137,8 +137,10 @@ def _positions(value: SSAValue, fixed: Sequence[bool]) -> set[SSAValue]:
             has_product = True
         elif not any(has_trait(op, trait) for trait in _BY_ELEMENT):
             return set()
-        found += [operand for operand in op.operands if _is_float32(operand) and operand not in found]
-    return set() if has_product and has_input else set(found)
+        fresh = {operand for operand in op.operands if _is_float32(operand)} - seen
+        seen |= fresh
+        found += fresh
+    return set() if has_product and has_input else seen
 
 
 _BY_ELEMENT = ("elementwise_unary", "elementwise_binary", "elementwise_ternary", "creation", "selects", "view", "keeps_weight")

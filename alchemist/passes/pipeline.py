@@ -73,12 +73,10 @@ def _lowered(module: ModuleOp, options: CompilerOptions) -> tuple[Lowered, float
     for stage in TTIR_STAGES:
         stage.run(module, options)
     small = lower.lower_module(module, options)
-    constants: dict[str, np.ndarray[Any, Any]] = {}
     for stage in TTNN_STAGES:
         stage.run(module, options)
-        constants |= lifted(module)
     gain = gain_of(module)
-    return Lowered(module, constants, small, decisions_of(module)), gain
+    return Lowered(module, lifted(module), small, decisions_of(module)), gain
 
 
 def _needs_lowering(module: ModuleOp) -> bool:
