@@ -26,6 +26,23 @@ _TEXT_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Mesh:
+    """Chips in rows and columns, of a system of `ttnn_shim.machine.systems`."""
+
+    rows: int
+    columns: int
+    system: str = ""
+
+    @property
+    def extents(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+
+Placement = tuple[int | None, int | None]
+"""The dimension that each axis of a mesh (rows, columns) cuts; None: all chips along it have the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Argument:
     """One argument of the TTIR function `@forward`, in order.
 
@@ -35,6 +52,7 @@ class Argument:
     value: returns the value as a C-contiguous numpy array (`ml_dtypes.bfloat16` for bfloat16) without keeping a copy;
         called once at export, so that weights need not be in memory together.
     shape, dtype: as the framework has them (dtype a numpy dtype name: "float32", "bfloat16", "int64", "bool" ...).
+    placement: how it lies on the mesh.
     """
 
     name: str
@@ -42,6 +60,7 @@ class Argument:
     shape: tuple[int, ...]
     dtype: str
     value: Callable[[], np.ndarray[Any, Any]]
+    placement: Placement = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +68,14 @@ class Output:
     """One result of `@forward`: name from the output pytree ("last_hidden_state"), `output` or `output_0` without one.
 
     mutates: name of the argument (buffer, variable, input) that this output is the new value of (static KV cache), or "".
+    placement: how it lies on the mesh.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     mutates: str = ""
+    placement: Placement = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,7 @@ class FrontendResult:
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
     call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
+    mesh: the chips that the module is for; of more than one, the types of its values are one chip's.
     moved_by_rounding: how far an output of the framework moves (relative L2) when each op's result is off by half a unit of its last place.
     """
 
@@ -135,4 +157,5 @@ class FrontendResult:
     made_from: Mapping[str, str] = field(default_factory=dict)
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
     call: Sequence[CallLeaf] = ()
+    mesh: Mesh = Mesh(1, 1)
     moved_by_rounding: Callable[[], float] | None = None

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import wherever
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import Sample
@@ -53,10 +54,10 @@ def _convolution(spatial: Sequence[str], transposed: bool = False) -> Any:
     return reference
 
 
-ttir("conv1d", _convolution(("length_dim",)), axes=wherever("batch_dim", "channel_dim", "length_dim"))
-ttir("conv2d", _convolution(("height_dim", "width_dim")))
-ttir("conv3d", _convolution(("depth_dim", "height_dim", "width_dim")))
-ttir("conv_transpose2d", _convolution(("height_dim", "width_dim"), transposed=True))
+ttir("conv1d", _convolution(("length_dim",)), axes=wherever("batch_dim", "channel_dim", "length_dim"), sharding=sharding.images)
+ttir("conv2d", _convolution(("height_dim", "width_dim")), sharding=sharding.images)
+ttir("conv3d", _convolution(("depth_dim", "height_dim", "width_dim")), sharding=sharding.images)
+ttir("conv_transpose2d", _convolution(("height_dim", "width_dim"), transposed=True), sharding=sharding.images)
 
 
 def conv2d_flat(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: object) -> Sequence[Array]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import along, each_dim, permutes
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
@@ -111,22 +112,22 @@ def _rearrange(inputs: Sequence[Array], attributes: Attributes, shapes: Shapes) 
     return [inputs[0].transpose([left.index(name) for name in right]).reshape(shapes[0])]
 
 
-ttir("reshape", _reshape)
-ttir("squeeze", _reshape)
-ttir("unsqueeze", _reshape)
-ttir("permute", _permute, axes=permutes)
-ttir("transpose", _transpose)
-ttir("broadcast", _broadcast)
-ttir("repeat", _repeat("repeat_dimensions"))
-ttir("repeat_interleave", _repeat_interleave)
-ttir("concat", _concat, axes=along("dim"))
-ttir("slice_static", _slice_static, axes=each_dim(lambda size: (0, size, 1), "begins", "ends", "step"))
+ttir("reshape", _reshape, sharding=sharding.regroups)
+ttir("squeeze", _reshape, sharding=sharding.regroups)
+ttir("unsqueeze", _reshape, sharding=sharding.regroups)
+ttir("permute", _permute, axes=permutes, sharding=sharding.permutes)
+ttir("transpose", _transpose, sharding=sharding.permutes)
+ttir("broadcast", _broadcast, sharding=sharding.stretches)
+ttir("repeat", _repeat("repeat_dimensions"), sharding=sharding.same_size)
+ttir("repeat_interleave", _repeat_interleave, sharding=sharding.same_size)
+ttir("concat", _concat, axes=along("dim"), sharding=sharding.same_size)
+ttir("slice_static", _slice_static, axes=each_dim(lambda size: (0, size, 1), "begins", "ends", "step"), sharding=sharding.same_size)
 ttir("slice_dynamic", _slice_dynamic)
-ttir("pad", _pad, axes=each_dim(lambda _size: (0, 0), "padding"))
-ttir("gather", _gather, axes=along("dim"))
+ttir("pad", _pad, axes=each_dim(lambda _size: (0, 0), "padding"), sharding=sharding.same_size)
+ttir("gather", _gather, axes=along("dim"), sharding=sharding.along("dim"))
 ttir("scatter", _scatter)
-ttir("index", _index)
-ttir("index_select", _index_select)
+ttir("index", _index, sharding=sharding.same_size)
+ttir("index_select", _index_select, sharding=sharding.along("dim"))
 ttir("reverse", _reverse)
 ttir("rearrange", _rearrange)
 ttir("get_dimension_size", lambda inputs, a, _s: [np.array([inputs[0].shape[a["dimension"]]], np.uint32)])

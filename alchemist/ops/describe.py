@@ -9,6 +9,8 @@ import numpy as np
 
 from alchemist.ir.op_class import named
 from alchemist.ops.axes import Axes, pointwise
+from alchemist.ops.sharding import Sharding, whole
+from alchemist.ops.sharding import pointwise as cut_anywhere
 from alchemist.ops.signatures import result_of, signature
 from alchemist.ops.spec import ErrorSample, OpSpec, Sample, TtirSpec, register
 
@@ -58,11 +60,11 @@ def op(
     return spec
 
 
-def ttir(name: str, reference: Reference | None = None, target: str = "", axes: Axes | None = None) -> None:
-    """Registers a TTIR op: its meaning in numpy, its TTNN counterpart (`target`, without dialect prefix) or rule, and what it does to dims."""
+def ttir(name: str, reference: Reference | None = None, target: str = "", axes: Axes | None = None, sharding: Sharding = whole) -> None:
+    """Registers a TTIR op: its meaning in numpy, its TTNN counterpart (`target`, without dialect prefix) or rule, what it does to dims, how it is cut."""
     if f"ttir.{name}" in named("ttir", "elementwise_unary", "elementwise_binary", "elementwise_ternary"):
-        axes = pointwise
-    register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else "", axes))
+        axes, sharding = pointwise, cut_anywhere
+    register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else "", axes, sharding))
 
 
 def same_shape(dtype: str = "bfloat16") -> tuple[Sample, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import looks_up
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
@@ -31,7 +32,7 @@ op(
     doc="row-major ids (uint32) and row-major bfloat16 table; `layout` is the result's",
     noun="embedded",
 )
-ttir("embedding", _embedding, axes=looks_up)
+ttir("embedding", _embedding, axes=looks_up, sharding=sharding.looks_up)
 
 
 def _embedding_bw(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Sequence[tuple[int, ...]]) -> Sequence[Array]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import contracts
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
@@ -89,7 +90,7 @@ op(
     tolerance=8.0,
     noun="product",
 )
-ttir("matmul", matmul, target="matmul", axes=contracts)
+ttir("matmul", matmul, target="matmul", axes=contracts, sharding=sharding.contracts)
 op(
     "linear",
     f"input_tensor_a=a input_tensor_b=b bias {_ARGS}",
@@ -99,5 +100,5 @@ op(
     reference=linear,
     tolerance=8.0,
 )
-ttir("linear", linear, target="linear", axes=contracts)
-ttir("dot_general", dot_general)
+ttir("linear", linear, target="linear", axes=contracts, sharding=sharding.contracts)
+ttir("dot_general", dot_general, sharding=sharding.contracts_dims)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import along, by_rows
 from alchemist.ops.describe import EDGE_SIZES, Array, Reference, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
@@ -90,7 +91,7 @@ op(
     reference=softmax,
     tolerance=8.0,
 )
-ttir("softmax", softmax, axes=along("dimension"))
+ttir("softmax", softmax, axes=along("dimension"), sharding=sharding.along("dimension"))
 
 for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
     op(
@@ -102,7 +103,7 @@ for _name, _reference in (("layer_norm", layer_norm), ("rms_norm", rms_norm)):
         tolerance=8.0,
         noun="normalized",
     )
-    ttir(_name, _reference, axes=by_rows)
+    ttir(_name, _reference, axes=by_rows, sharding=sharding.by_rows)
     op(
         f"add_{_name}",
         "input_tensor epsilon weight bias residual_input_tensor=residual memory_config program_config=alchemist.program_config compute_kernel_config",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import Sample
 from alchemist.ops.windows import expand, pad_spatial, padding_pairs, windows
@@ -67,10 +68,10 @@ def _flat_reference(average: bool) -> Callable[..., Sequence[Array]]:
     return reference
 
 
-ttir("max_pool2d", _reference(False))
-ttir("max_pool2d_with_indices", _reference(False, indices=True))
-ttir("avg_pool2d", _reference(True))
-ttir("global_avg_pool2d", lambda inputs, _a, _s: [inputs[0].mean(axis=(1, 2), keepdims=True)])
+ttir("max_pool2d", _reference(False), sharding=sharding.images)
+ttir("max_pool2d_with_indices", _reference(False, indices=True), sharding=sharding.images)
+ttir("avg_pool2d", _reference(True), sharding=sharding.images)
+ttir("global_avg_pool2d", lambda inputs, _a, _s: [inputs[0].mean(axis=(1, 2), keepdims=True)], sharding=sharding.images)
 
 _GEOMETRY = "input_tensor * batch_size input_h=input_height input_w=input_width channels kernel_size stride padding ceil_mode"
 _RESULT = "memory_config applied_shard_scheme reallocate_halo_output dtype output_layout=layout"
@@ -153,7 +154,7 @@ op(
     reference=_upsample,
     doc="NHWC, row-major",
 )
-ttir("upsample2d", _upsample)
+ttir("upsample2d", _upsample, sharding=sharding.images)
 
 
 def _grid_sample(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:

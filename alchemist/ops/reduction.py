@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.axes import along, dims_of, reduces
 from alchemist.ops.describe import Array, Reference, op, ttir
 from alchemist.ops.spec import ErrorSample, Sample
@@ -46,10 +47,10 @@ for _name, _function, _noun in REDUCTIONS:
         tolerance=8.0,
         noun=_noun,
     )
-    ttir(_name, _reduction(_function), target=_name, axes=reduces)
+    ttir(_name, _reduction(_function), target=_name, axes=reduces, sharding=sharding.sums if _name in ("sum", "mean") else sharding.reduces)
 
-ttir("reduce_and", _reduction(lambda x, **kw: np.all(x != 0, **kw)), axes=reduces)
-ttir("reduce_or", _reduction(lambda x, **kw: np.any(x != 0, **kw)), axes=reduces)
+ttir("reduce_and", _reduction(lambda x, **kw: np.all(x != 0, **kw)), axes=reduces, sharding=sharding.reduces)
+ttir("reduce_or", _reduction(lambda x, **kw: np.any(x != 0, **kw)), axes=reduces, sharding=sharding.reduces)
 
 
 def _prod(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -67,7 +68,7 @@ op(
     reference=_prod,
     tolerance=16.0,
 )
-ttir("prod", _prod, axes=reduces)
+ttir("prod", _prod, axes=reduces, sharding=sharding.reduces)
 
 
 def _argmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -100,7 +101,7 @@ op(
     tolerance=0.0,
     doc="row-major input, reduces the last dimension or everything",
 )
-ttir("argmax", _argmax)
+ttir("argmax", _argmax, sharding=sharding.reduces)
 
 
 def _cumulative(function: Callable[..., Any]) -> Reference:
@@ -119,7 +120,7 @@ for _name, _first, _function in (("cumsum", "input", np.cumsum), ("cumprod", "in
         reference=_cumulative(_function),
         tolerance=16.0,
     )
-    ttir(_name, _cumulative(_function), target=_name, axes=along("dim"))
+    ttir(_name, _cumulative(_function), target=_name, axes=along("dim"), sharding=sharding.along("dim"))
 
 
 def _ordered(x: Array, dim: int, descending: bool) -> tuple[Array, Array]:
@@ -150,7 +151,7 @@ op(
     tolerance=0.0,
     doc="indices are uint16 up to 65,535 elements",
 )
-ttir("sort", _sort, target="sort")
+ttir("sort", _sort, target="sort", sharding=sharding.along("dim"))
 op(
     "topk",
     "input_tensor k * dim largest sorted memory_config",
@@ -162,7 +163,7 @@ op(
     reference=_topk,
     tolerance=0.0,
 )
-ttir("topk", _topk, target="topk")
+ttir("topk", _topk, target="topk", sharding=sharding.along("dim"))
 op(
     "sampling",
     "input_values_tensor=input_values input_indices_tensor=input_indices * k p temp seed",

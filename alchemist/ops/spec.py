@@ -15,6 +15,7 @@ from typing import Any
 from alchemist.ir.op_class import named
 from alchemist.ops.axes import Axes
 from alchemist.ops.library_names import check_names
+from alchemist.ops.sharding import Sharding, whole
 
 
 class Kind(enum.Enum):
@@ -165,12 +166,14 @@ class TtirSpec:
         the shim's kernels. It is what `.mlir` inputs are checked against.
     target: the TTNN op that it becomes one to one, "" when a rule of alchemist/passes/lower rewrites it.
     axes: what it does to each dimension (alchemist/ops/axes.py), None for an op whose dims have to stay as they are.
+    sharding: how it may be cut over chips (alchemist/ops/sharding.py).
     """
 
     name: str
     reference: Callable[..., Sequence[Any]] | None = None
     target: str = ""
     axes: Axes | None = None
+    sharding: Sharding = whole
 
 
 INLINE = "alchemist.inline"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from alchemist.ops import sharding
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import Sample
 
@@ -124,7 +125,7 @@ def rotate_tiles(inputs: Sequence[Array], _attributes: Attributes, _shapes: obje
     return [x * cos[..., :rows, :] + (tiles @ matrix[0, 0]).reshape(x.shape) * sin[..., :rows, :]]
 
 
-ttir("scaled_dot_product_attention", _sdpa)
+ttir("scaled_dot_product_attention", _sdpa, sharding=sharding.attends)
 ttir("scaled_dot_product_attention_decode", _sdpa_decode)
 ttir("paged_scaled_dot_product_attention_decode")
 ttir("chunked_scaled_dot_product_attention")

@@ -1,0 +1,5 @@
+"""One model on several chips."""
+
+from alchemist.mesh.local import partition
+
+__all__ = ["partition"]

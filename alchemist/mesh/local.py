@@ -1,0 +1,333 @@
+"""A captured model for one chip as the program of each chip of a mesh: local shapes, and collectives where chips need what others have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from alchemist.errors import InternalError, LoweringError
+from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
+from alchemist.ir import access, infer
+from alchemist.ir.attribute_classes import enum
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.edit import functions
+from alchemist.ir.edit import replace as replace_op
+from alchemist.ir.location import clone_with_places, place_of, sources_of
+from alchemist.ir.value import Value
+from alchemist.mesh import shardy
+from alchemist.mesh.placements import cut_of, placement_of
+from alchemist.mesh.shardy import AXES, Answer, Cut, Step
+from alchemist.ops.sharding import Factor
+from alchemist.passes.stages import TTIR_STAGES
+
+Shape = tuple[int, ...]
+
+
+def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placement | None]) -> FrontendResult:
+    """The model as each chip runs it. The given module is left as it is; arguments and outputs say how they lie on the mesh.
+
+    placements: of the arguments; an input with None is whole, a weight with None lies as the ops around it want it.
+
+    Raises:
+        UserError: no Shardy; a placement that does not divide a dimension, or that some op cannot be run with.
+    """
+    module = clone_with_places(captured.module)
+    TTIR_STAGES[0].run(module, _options())
+    (func,) = functions(module)
+    _refuse(captured, func)
+    _biases_apart(func)
+    ranks = [len(access.shape(arg)) for arg in func.args]
+    cuts = [
+        cut_of(placement or (None, None), rank, mesh) if placement is not None or argument.kind == "input" else None
+        for placement, rank, argument in zip(placements, ranks, captured.arguments, strict=True)
+    ]
+    answer = shardy.partition(func, mesh.extents, cuts)
+    localizer = Localizer(func, mesh, answer, [argument.name for argument in captured.arguments])
+    localizer.check()
+    outputs = localizer.run()
+    arguments = [
+        replace(argument, placement=placement_of(cut, mesh, argument.name)) for argument, cut in zip(captured.arguments, answer.arguments, strict=True)
+    ]
+    made = [replace(one, placement=placement_of(cut, mesh, one.name)) for one, cut in zip(captured.outputs, outputs, strict=True)]
+    return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None)
+
+
+def _options() -> Any:
+    from alchemist.options import CompilerOptions
+
+    return CompilerOptions()
+
+
+def _refuse(captured: FrontendResult, func: FuncOp) -> None:
+    """Raises: LoweringError for what is written in place, and for a model that has collectives of its own."""
+    for op in func.body.block.ops:
+        if not isinstance(op, ReturnOp) and (not op.results or op.name in ("ttir.fill_cache", "ttir.update_cache")):
+            raise LoweringError("a tensor that the model writes in place is not spread over chips", op=op.name, location=place_of(op))
+        if op.name.removeprefix("ttir.") in ("all_reduce", "all_gather", "reduce_scatter", "mesh_partition", "mesh_shard", "all_to_all", "collective_permute"):
+            raise LoweringError("the model has collectives of its own", op=op.name, location=place_of(op), hint="pass the plain model and its plan")
+    written = [output.name for output in captured.outputs if output.mutates]
+    if written:
+        raise LoweringError("a tensor that the model writes in place is not spread over chips", got=", ".join(written[:4]))
+
+
+def _biases_apart(func: FuncOp) -> None:
+    """A product with a bias is a product and a sum: where the product is cut along its depth, each chip would add the bias."""
+    for op in list(func.body.block.ops):
+        bias = access.operand(op, "bias") if op.name == "ttir.linear" else None
+        if bias is not None:
+            b = Builder.in_place_of(op)
+            product = b.value("ttir.linear", [*op.operands[:2]], access.declared(op), [op.results[0].type])
+            replace_op(op, [b.value("ttir.add", [product, bias], {}, [op.results[0].type])])
+
+
+class Localizer:
+    """added: arguments that the function has got, with other values on each chip."""
+
+    def __init__(self, func: FuncOp, mesh: Mesh, answer: Answer, names: Sequence[str]) -> None:
+        self.func, self.mesh, self.answer = func, mesh, answer
+        self.extents = dict(zip(AXES, mesh.extents, strict=True))
+        self.ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+        self.returns = next(op for op in func.body.block.ops if isinstance(op, ReturnOp))
+        self.names = list(names)
+        self.cuts: list[Cut] = list(answer.arguments)
+        self.steps: dict[int, Step] = {}
+        for step in answer.steps:
+            self.steps.update({len(self.cuts) + number: step for number in range(len(step.cuts))})
+            self.cuts += step.cuts
+        self.rules = [shardy.rule_of(op) for op in self.ops]
+        self.added: list[Argument] = []
+        self._first_rows: dict[tuple[int, str], SSAValue] = {}
+
+    # --- what Shardy does not check -------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raises: LoweringError for parts of an axis and cuts that do not divide; InternalError where the answer breaks the rule of an op."""
+        for arg, cut, name in zip(self.func.args, self.answer.arguments, self.names, strict=True):
+            self._check_cut(cut, access.shape(arg), name, "")
+        whole = [access.shape(arg) for arg in self.func.args]
+        for step in self.answer.steps:
+            op = self.ops[step.op] if step.op is not None else None
+            results = [access.shape(result) for result in op.results] if op is not None else [whole[step.operands[0]]]
+            for dims, cut in zip(results, step.cuts, strict=True):
+                self._check_cut(cut, dims, op.name if op is not None else step.kind, place_of(op) if op is not None else "")
+            if op is not None:
+                self._check_rule(op, self.rules[step.op or 0], step)
+            whole += results
+
+    def _check_cut(self, cut: Cut, dims: Shape, what: str, where: str) -> None:
+        for dim, (axes, size) in enumerate(zip(cut, dims, strict=True)):
+            parts = [axis for axis in axes if axis not in self.extents]
+            chips = math.prod(self.extents[axis] for axis in axes if not parts)
+            if parts or size % chips:
+                raise LoweringError(
+                    f"dimension {dim} of {what} cannot be cut over the mesh", location=where, expected="a size that the chips of an axis divide",
+                    got=f"{size} over {self.mesh.rows}x{self.mesh.columns} chips", hint="cut another dimension, or leave the tensor whole",
+                )  # fmt: skip
+
+    def _check_rule(self, op: Operation, rule: Any, step: Step) -> None:
+        """Every factor is cut alike wherever it is, whole ones nowhere, and sums are added up by the next step."""
+        seen: dict[Factor, tuple[str, ...]] = {}
+        tensors = [(self.cuts[number], axes) for number, axes in zip(step.operands, rule.operands, strict=True)]
+        tensors += list(zip(step.cuts, rule.results, strict=True)) if op.operands else []
+        for cut, dims in tensors:
+            for axes, factors in zip(cut, dims, strict=True):
+                given = self._spread(axes, factors, op)
+                for factor in factors:
+                    if seen.setdefault(factor, given[factor]) != given[factor] or (factor.kind == "whole" and given[factor]):
+                        raise InternalError("an op is cut otherwise than its rule says", op=op.name, location=place_of(op))
+        summed = sorted(axis for factor, axes in seen.items() if factor.kind == "sum" for axis in axes)
+        if summed:
+            readers = [one for one in self.answer.steps if any(self.steps.get(number) is step for number in one.operands)]
+            if any(sorted(one.summed) != summed for one in readers) or any(self.steps.get(number) is step for number in self.answer.returned):
+                raise InternalError("parts of a sum are not added up", op=op.name, location=place_of(op))
+
+    def _spread(self, axes: Sequence[str], factors: Sequence[Factor], op: Operation) -> dict[Factor, tuple[str, ...]]:
+        """The axes of each factor of a dimension: the outermost factors are cut first."""
+        given: dict[Factor, tuple[str, ...]] = {factor: () for factor in factors}
+        rest = list(axes)
+        for factor in factors:
+            size = factor.size
+            while rest and size % self.extents[rest[0]] == 0 and (size > 1 or self.extents[rest[0]] == 1):
+                size //= self.extents[rest[0]]
+                given[factor] += (rest.pop(0),)
+            if size > 1 and rest:
+                break
+        if rest:
+            raise LoweringError(
+                "a cut does not fall between the parts that the op moves", op=op.name, location=place_of(op),
+                got=f"{' and '.join(axes)} over {' x '.join(str(factor.size) for factor in factors)}", hint="cut another dimension of what it reads",
+            )  # fmt: skip
+        return given
+
+    # --- the chip's program ---------------------------------------------------------------------------------------------
+
+    def run(self) -> list[Cut]:
+        """Changes the function; returns the cuts of its results."""
+        values: list[SSAValue] = []
+        whole = [access.shape(arg) for arg in self.func.args]
+        for arg, cut in zip(self.func.args, self.answer.arguments, strict=True):
+            self._retype(arg, cut)
+            values.append(arg)
+        behind: list[Operation] = []  # the op of the function before which each step stands
+        place: Operation = self.returns
+        for step in reversed(self.answer.steps):
+            place = self.ops[step.op] if step.op is not None else place
+            behind.append(place)
+        for step, before in zip(self.answer.steps, reversed(behind), strict=True):
+            if step.op is None:
+                values.append(self._collective(step, values[step.operands[0]], before))
+                whole.append(whole[step.operands[0]])
+            else:
+                op = self.ops[step.op]
+                dims = [whole[number] for number in step.operands]
+                whole += [access.shape(result) for result in op.results]
+                values += self._localized(op, step, [values[number] for number in step.operands], dims)
+        self.returns.operands = [values[number] for number in self.answer.returned]
+        types = FunctionType.from_lists([arg.type for arg in self.func.args], [value.type for value in self.returns.operands])
+        self.func.properties["function_type"] = types
+        return [self.cuts[number] for number in self.answer.returned]
+
+    def _parts(self, dims: Shape, cut: Cut) -> Shape:
+        return tuple(size // math.prod(self.extents[axis] for axis in axes) for size, axes in zip(dims, cut, strict=True))
+
+    def _retype(self, value: SSAValue, cut: Cut) -> None:
+        if any(cut):
+            value._type = tensor(self._parts(access.shape(value), cut), value.type.get_element_type())  # type: ignore[attr-defined]
+
+    def _localized(self, op: Operation, step: Step, operands: list[SSAValue], whole: list[Shape]) -> list[SSAValue]:
+        """The op on the parts of a chip."""
+        summed = [axis for factor, axes in self._cut_factors(step).items() if factor.kind == "sum" for axis in axes]
+        dims = [access.shape(result) for result in op.results]
+        op.operands = operands
+        for result, cut in zip(op.results, step.cuts, strict=True):
+            self._retype(result, cut)
+        if op.name == "ttir.embedding" and summed:
+            return [self._own_rows(op, summed, whole[1][0])]
+        if op.name == "ttir.mean" and summed:
+            return [self._mean(op, math.prod(whole[0]) // math.prod(dims[0]))]
+        _set_shapes(op, whole, dims)
+        try:
+            inferred = [access.shape(kind) for kind in infer.result_types(op)]
+        except InternalError:
+            inferred = []  # the op's types are not said by its operands
+        if any(one != access.shape(result) for one, result in zip(inferred, op.results, strict=False)):
+            raise InternalError("the op on a chip's parts makes another shape", op=op.name, location=place_of(op), got=str(inferred))
+        return list(op.results)
+
+    def _cut_factors(self, step: Step) -> dict[Factor, tuple[str, ...]]:
+        op, rule = self.ops[step.op or 0], self.rules[step.op or 0]
+        found: dict[Factor, tuple[str, ...]] = {}
+        for number, dims in zip(step.operands, rule.operands, strict=True):
+            for axes, factors in zip(self.cuts[number], dims, strict=True):
+                found |= self._spread(axes, factors, op)
+        return found
+
+    def _mean(self, op: Operation, count: int) -> SSAValue:
+        """The sum of a chip's part by the count of all."""
+        b = Builder.in_place_of(op)
+        total = Value(b, b.value("ttir.sum", [op.operands[0]], access.declared(op), [op.results[0].type]))
+        made = (total * (1.0 / count)).ssa
+        replace_op(op, [made])
+        return made
+
+    def _own_rows(self, op: Operation, summed: Sequence[str], rows: int) -> SSAValue:
+        """A chip's table stands between two rows of zeros, which are found for the indices of other chips."""
+        if len(summed) > 1:
+            raise LoweringError("both axes of the mesh cut the rows of a table", op=op.name, location=place_of(op), hint="cut them over one axis")
+        b = Builder.in_place_of(op)
+        indices, table = (Value(b, value) for value in op.operands)
+        own = rows // self.extents[summed[0]]
+        places = (indices.cast("i32") - self._first_row(op, summed[0], own)).op("clamp_scalar", min=0, max=own + 1)
+        padded = table.pad([(1, 1), (0, 0)])
+        made = b.value("ttir.embedding", [places.cast(indices.of).ssa, padded.ssa], {}, [op.results[0].type])
+        replace_op(op, [made])
+        return made
+
+    def _first_row(self, op: Operation, axis: str, own: int) -> SSAValue:
+        """An argument with the number of a chip's first row, less one for the row of zeros before it."""
+        if (own, axis) in self._first_rows:
+            return self._first_rows[own, axis]
+        table = op.operands[1]
+        scope = self.names[table.index].rpartition(".")[0] if isinstance(table, BlockArgument) else ""
+        name = f"{scope}.first_row" if scope else "first_row"
+        block = self.func.body.block
+        value = block.insert_arg(tensor((1,), "i32"), len(block.args))
+        value.location = table.location if isinstance(table, BlockArgument) else value.location
+        facts = DictionaryAttr({"ttcore.argument_type": enum("ttcore.argument_type", "constant"), "ttir.name": StringAttr(name)})
+        declared = self.func.properties.get("arg_attrs")
+        self.func.properties["arg_attrs"] = ArrayAttr([*(declared.data if isinstance(declared, ArrayAttr) else ()), facts])
+        numbers = np.arange(self.extents[axis], dtype=np.int32) * own - 1
+        placement = (0, None) if axis == AXES[0] else (None, 0)
+        self.added.append(Argument(name, "constant", numbers.shape, "int32", lambda: numbers, placement))
+        self._first_rows[own, axis] = value
+        return value
+
+    def _collective(self, step: Step, value: SSAValue, before: Operation) -> SSAValue:
+        """What makes one cut of another: sums first, then what is gathered from the innermost axis on, then what is left out."""
+        b = Builder.before(before)
+        owner = value.owner
+        b.source = sources_of(owner if isinstance(owner, Operation) else before) or None
+        have, want = self.cuts[step.operands[0]], step.cuts[0]
+        if step.kind not in ("sdy.all_reduce", "sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.reduce_scatter", "sdy.collective_permute"):
+            raise LoweringError(f"the plan needs {step.kind}, which is not written yet", hint="another placement of the tensors around it")
+        for axis in step.summed:
+            dim = next((dim for dim, axes in enumerate(want) if axis in axes), None)
+            if dim is None:
+                value = self._made(b, "all_reduce", value, axis, 1, 0, reduce_type="sum")
+            else:
+                value = self._made(b, "reduce_scatter", value, axis, -1, dim, reduce_type="sum", scatter_dim=dim)
+        kept = [_common(one, other) for one, other in zip(have, want, strict=True)]
+        for dim, axes in enumerate(have):
+            for axis in reversed(axes[kept[dim] :]):
+                value = self._made(b, "all_gather", value, axis, 2, dim, all_gather_dim=dim)
+        for dim, axes in enumerate(want):
+            for axis in axes[kept[dim] :]:
+                if axis not in step.summed:
+                    value = self._made(b, "mesh_partition", value, axis, -1, dim, dim=dim)
+        return value
+
+    def _made(self, b: Builder, name: str, value: SSAValue, axis: str, change: int, place: int, **attributes: Any) -> SSAValue:
+        """change: 1 leaves the shape, 2 grows dimension `place` by the chips of the axis, -1 shrinks it."""
+        chips, dims = self.extents[axis], list(access.shape(value))
+        if chips == 1:
+            return value
+        dims[place : place + 1] = [dims[place] * chips if change == 2 else dims[place] // chips if change == -1 else dims[place]] if dims else []
+        kind = tensor(tuple(dims), value.type.get_element_type())  # type: ignore[attr-defined]
+        return b.value(f"ttir.{name}", [value], {**attributes, "cluster_axis": AXES.index(axis)}, [kind])
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many axes both begin with."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
+
+
+def _set_shapes(op: Operation, whole: Sequence[Shape], dims: Sequence[Shape]) -> None:
+    """Attributes that say sizes, for the parts of a chip. whole: shapes of all of the operands; dims: of the results."""
+    changes: dict[str, Callable[[], Any]] = {
+        "ttir.reshape": lambda: {"shape": access.shape(op.results[0])},
+        "ttir.broadcast": lambda: {
+            "broadcast_dimensions": [made // one for made, one in zip(access.shape(op.results[0]), access.shape(op.operands[0]), strict=True)]
+        },
+        "ttir.slice_static": lambda: {"ends": _ends(op, "ends", whole[0], dims[0])},
+    }
+    if op.name in changes:
+        access.set_attrs(op, changes[op.name]())
+    if op.name == "ttir.index" and whole[0] == dims[0]:
+        access.set_attr(op, "end", access.shape(op.results[0])[access.attr(op, "dim")])
+
+
+def _ends(op: Operation, name: str, whole: Shape, dims: Shape) -> list[int]:
+    """A dimension that is taken whole ends where its part does."""
+    local = access.shape(op.operands[0])
+    return [part if size == made else end for end, size, made, part in zip(access.attr(op, name), whole, dims, local, strict=True)]

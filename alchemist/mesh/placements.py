@@ -1,0 +1,56 @@
+"""Values on a mesh: the part of each chip, and the whole from the parts. Chips are in the order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from alchemist.errors import InputError
+from alchemist.frontends.base import Mesh, Placement
+from alchemist.mesh.shardy import AXES, Cut
+
+Array = np.ndarray[Any, Any]
+
+
+def cut_of(placement: Placement, rank: int, mesh: Mesh) -> Cut:
+    """The axes that cut each dimension; one of a single chip cuts nothing."""
+    axes = [(axis, dim) for axis, dim, chips in zip(AXES, placement, mesh.extents, strict=True) if chips > 1]
+    return tuple(tuple(axis for axis, dim in axes if dim == place) for place in range(rank))
+
+
+def placement_of(cut: Cut, mesh: Mesh, what: str) -> Placement:
+    """The dimension of each axis. Raises: InputError for a dimension that both axes cut, which the library's mappers do not have."""
+    if any(len(axes) > 1 for axes in cut):
+        raise InputError(
+            f"{what}: both axes of the mesh cut one dimension", expected="a dimension for each axis", got=f"a mesh of {mesh.rows}x{mesh.columns}",
+            hint=f"mesh=(1, {mesh.rows * mesh.columns}) cuts it into as many parts",
+        )  # fmt: skip
+    first, second = (next((dim for dim, axes in enumerate(cut) if axis in axes), None) for axis in AXES)
+    return first, second
+
+
+def groups(mesh: Mesh, axis: str) -> list[list[int]]:
+    """The chips that an axis joins."""
+    rows, columns = mesh.extents
+    if axis == AXES[1]:
+        return [[row * columns + column for column in range(columns)] for row in range(rows)]
+    return [[row * columns + column for row in range(rows)] for column in range(columns)]
+
+
+def parts(value: Array, placement: Placement, mesh: Mesh) -> list[Array]:
+    """The part of each chip; chips with the same one have the same array."""
+    first, second = placement
+    made: list[Array] = []
+    for row in [value] * mesh.rows if first is None else np.split(value, mesh.rows, first):
+        made += [row] * mesh.columns if second is None else np.split(row, mesh.columns, second)
+    return made
+
+
+def joined(values: Sequence[Array], placement: Placement, mesh: Mesh) -> Array:
+    """The whole of the parts; of chips that should have the same, the first one's."""
+    first, second = placement
+    rows = [values[row * mesh.columns : (row + 1) * mesh.columns] for row in range(mesh.rows)]
+    whole = [row[0] if second is None else np.concatenate(row, second) for row in rows]
+    return whole[0] if first is None else np.concatenate(whole, first)

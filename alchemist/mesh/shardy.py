@@ -1,0 +1,215 @@
+"""Shardy as the partitioner: a TTIR function as generic text with a rule for each op in, ops and collectives with the cut of each value out.
+
+Shardy is part of jaxlib (extra `mesh`) and runs in a process of its own, kept for the next module: a text that it cannot take may end it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from alchemist.errors import InternalError, OptionError
+from alchemist.ir import access
+from alchemist.ops.sharding import Axes, Factor, Rule
+from alchemist.ops.spec import TTIR_OPS
+
+Cut = tuple[tuple[str, ...], ...]
+"""The axes of the mesh that cut each dimension, the outermost first."""
+AXES = ("rows", "columns")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """op: the place of a function's op, None of a collective. operands: values by number, arguments first. cuts: of each result. summed: axes along
+    which a collective adds up."""
+
+    op: int | None
+    kind: str
+    operands: tuple[int, ...]
+    cuts: tuple[Cut, ...]
+    summed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """arguments: the cut of each. returned: values by number."""
+
+    arguments: tuple[Cut, ...]
+    steps: tuple[Step, ...]
+    returned: tuple[int, ...]
+
+
+def rule_of(op: Operation) -> Rule:
+    """How the op may be cut."""
+    inputs, results = [access.shape(value) for value in op.operands], [access.shape(value) for value in op.results]
+    return TTIR_OPS[op.name].sharding(inputs, access.attrs(op), results)
+
+
+def partition(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]) -> Answer:
+    """Where each value of a TTIR function lies on a mesh of `extents`, and the collectives between.
+
+    cuts: of the arguments; Shardy chooses that of an argument with None.
+
+    Raises:
+        OptionError: no jaxlib, or one of another version. InternalError: Shardy does not take the text.
+    """
+    answer = _SHARDY.ask(_text(func, extents, cuts))
+    ranks = [len(access.shape(arg)) for arg in func.args]
+    ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+    arguments = tuple(_cut(given, rank) for given, rank in zip(answer["arguments"], ranks, strict=True))
+    steps = []
+    for step in answer["steps"]:
+        wanted = [len(access.shape(value)) for value in ops[step["op"]].results] if step["op"] is not None else [ranks[step["operands"][0]]]
+        given = step["cuts"] or [None] * len(wanted)
+        made = tuple(_cut(one, rank) for one, rank in zip(given, wanted, strict=True))
+        steps.append(Step(step["op"], step["kind"], tuple(step["operands"]), made, tuple(step["summed"])))
+        ranks += wanted
+    if [step.op for step in steps if step.op is not None] != list(range(len(ops))):
+        raise InternalError("Shardy left out ops, or put them in another order", got=", ".join(str(step.op) for step in steps)[:500])
+    return Answer(arguments, tuple(steps), tuple(answer["returned"]))
+
+
+def _cut(given: Sequence[Sequence[str]] | None, rank: int) -> Cut:
+    return tuple(tuple(axes) for axes in given) if given else ((),) * rank
+
+
+def _text(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]) -> str:
+    """Generic text without attributes but the rules; element types do not matter here."""
+    names: dict[SSAValue, str] = {arg: f"%{number}" for number, arg in enumerate(func.args)}
+    sharded = [f" {{sdy.sharding = {_sharding(cut)}}}" if cut is not None else "" for cut in cuts]
+    head = ", ".join(f"{names[arg]}: {_type(arg)}{more}" for arg, more in zip(func.args, sharded, strict=True))
+    lines = []
+    outputs: Sequence[SSAValue] = ()
+    for place, op in enumerate(func.body.block.ops):
+        if isinstance(op, ReturnOp):
+            outputs = op.operands
+            break
+        for result in op.results:
+            names[result] = f"%{len(names)}"
+        made = ", ".join(names[result] for result in op.results)
+        types = f"({', '.join(map(_type, op.operands))}) -> ({', '.join(map(_type, op.results))})"
+        rule = f", sdy.sharding_rule = {_rule(rule_of(op))}" if op.operands else ""  # without operands there is none: the result stays whole
+        lines.append(f'    {made} = "{op.name}"({", ".join(names[value] for value in op.operands)}) {{op = {place} : i64{rule}}} : {types}')
+    mesh = ", ".join(f'"{name}"={extent}' for name, extent in zip(AXES, extents, strict=True))
+    types = ", ".join(map(_type, outputs))
+    lines.append(f"    return {', '.join(names[value] for value in outputs)} : {types}" if outputs else "    return")
+    return "\n".join([f"module {{\n  sdy.mesh @mesh = <[{mesh}]>", f"  func.func @main({head}) -> ({types}) {{", *lines, "  }\n}"])
+
+
+def _type(value: SSAValue) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in access.shape(value))}f32>"
+
+
+def _sharding(cut: Cut) -> str:
+    return f"#sdy.sharding<@mesh, [{', '.join('{' + ', '.join(map(json.dumps, axes)) + '}' for axes in cut)}]>"
+
+
+def _rule(rule: Rule) -> str:
+    """Factors are named in the order in which they appear."""
+    factors: dict[Factor, str] = {}
+
+    def side(tensors: Sequence[Axes]) -> str:
+        texts = []
+        for tensor in tensors:
+            dims = []
+            for dim in tensor:
+                given = dim or [Factor(1)]
+                for factor in given:
+                    factors.setdefault(factor, chr(ord("i") + len(factors)) if len(factors) < 18 else f"z_{len(factors) - 17}")
+                dims.append("".join(factors[factor] for factor in given))
+            texts.append(f"[{', '.join(dims)}]")
+        return ", ".join(texts)
+
+    text = f"({side(rule.operands)})->({side(rule.results)}) {{{', '.join(f'{name}={factor.size}' for factor, name in factors.items())}}}"
+    for word, kind in (("reduction", "sum"), ("need_replication", "whole")):
+        held = [name for factor, name in factors.items() if factor.kind == kind]
+        text += f" {word}={{{', '.join(held)}}}" if held else ""
+    return f"#sdy.op_sharding_rule<{text}>"
+
+
+_TEST = """module {
+  sdy.mesh @mesh = <["rows"=1, "columns"=2]>
+  func.func @main(%0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"columns"}]>}, %1: tensor<8x4xf32>) -> (tensor<4x4xf32>) {
+    %2 = "ttir.matmul"(%0, %1) {op = 0 : i64, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j], [j, k])->([i, k]) {i=4, j=8, k=4} reduction={j}>}
+      : (tensor<4x8xf32>, tensor<8x4xf32>) -> (tensor<4x4xf32>)
+    return %2 : tensor<4x4xf32>
+  }
+}"""
+"""A product whose depth is cut: the second operand has to follow, and the result has to be added up."""
+
+
+class _Shardy:
+    """At most one process; threads take turns."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._owner = 0
+
+    def ask(self, text: str) -> dict[str, Any]:
+        with self._lock:
+            self._start()
+            answer = self._exchange(text)
+        if "error" in answer:
+            raise InternalError("Shardy does not take the module", got=answer["error"])
+        return answer
+
+    def _start(self) -> None:
+        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
+            return
+        hint = "pip install 'alchemist-ttnn[mesh]'"
+        if importlib.util.find_spec("jaxlib") is None:
+            raise OptionError("a mesh of several chips needs Shardy, which is part of jaxlib", expected="jaxlib >=0.10,<0.11", got="none", hint=hint)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("worker.py"))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
+        )  # fmt: skip
+        self._owner = os.getpid()
+        version = self._read().get("jaxlib", "one that cannot be imported")
+        found = self._exchange(_TEST) if version.startswith("0.") else {}
+        steps = found.get("steps", [])
+        if [step["summed"] for step in steps] != [[], ["columns"]] or found["arguments"][1] != [["columns"], []]:
+            self.close()
+            raise OptionError("Shardy of this jaxlib does not partition a product as expected", expected="jaxlib >=0.10,<0.11", got=version, hint=hint)
+
+    def _exchange(self, text: str) -> dict[str, Any]:
+        if self._process is None or self._process.stdin is None:
+            raise InternalError("no process to run Shardy in")
+        try:
+            self._process.stdin.write(json.dumps(text) + "\n")
+            self._process.stdin.flush()
+        except OSError:
+            pass  # it ended: no answer
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        line = self._process.stdout.readline() if self._process is not None and self._process.stdout is not None else ""
+        answer: dict[str, Any] = json.loads(line) if line else {"error": "its process ended"}
+        return answer
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+_SHARDY = _Shardy()
+atexit.register(_SHARDY.close)

@@ -1,0 +1,124 @@
+"""Modules of a few ops: collectives, refusals, and faults that the lock-step run sees."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+
+import numpy as np
+import pytest
+
+from alchemist.errors import InputError, InternalError, LoweringError, OptionError
+from alchemist.frontends.base import Argument, FrontendResult, Mesh, Output
+from alchemist.ir import access
+from alchemist.ir.attributes import tensor
+from alchemist.ir.builder import Builder
+from alchemist.ir.edit import all_ops, replace
+from alchemist.ir.value import Value
+from alchemist.mesh import lockstep, partition, shardy
+from alchemist.ops import evaluate
+
+SHAPES = {"x": (4, 8), "up": (16, 8), "up_bias": (16,), "down": (8, 16), "down_bias": (8,)}
+PLAN = {"x": (0, None), "up": (None, 0), "down": (None, 1)}
+
+
+def _perceptron() -> FrontendResult:
+    """Two linear layers with biases; the first is cut by its outputs, the second by its inputs."""
+    rng = np.random.default_rng(0)
+    values = {name: rng.standard_normal(shape, np.float32) for name, shape in SHAPES.items()}
+    kinds = [(name, tensor(shape, "f32"), "input" if name == "x" else "parameter", None) for name, shape in SHAPES.items()]
+    b = Builder.module("forward", kinds)
+    x, up, up_bias, down, down_bias = b.args
+    hidden = Value(b, b.value("ttir.linear", [x, up, up_bias], {"transpose_b": True})).op("relu")
+    result = b.value("ttir.linear", [hidden.ssa, down, down_bias], {"transpose_b": True})
+    b.ret([result])
+    arguments = [Argument(name, "input" if name == "x" else "parameter", shape, "float32", partial(values.__getitem__, name)) for name, shape in SHAPES.items()]
+    return FrontendResult(b.module_op, "mlir", "perceptron", arguments, [Output("y", (4, 8), "float32")], None)
+
+
+def _partitioned(mesh: Mesh, plan=PLAN) -> FrontendResult:
+    captured = _perceptron()
+    return partition(captured, mesh, [plan.get(argument.name) for argument in captured.arguments])
+
+
+def _error(made: FrontendResult) -> float:
+    captured = _perceptron()
+    values = [argument.value() for argument in captured.arguments]
+    (want,), (got,) = evaluate.run(captured.module, values), lockstep.run(made, values)
+    return float(np.abs(want - got).max())
+
+
+def _ops(made: FrontendResult, name: str) -> list:
+    return [op for op in all_ops(made.module) if op.name == f"ttir.{name}"]
+
+
+@pytest.mark.parametrize("mesh", [Mesh(1, 2), Mesh(2, 1), Mesh(2, 2), Mesh(2, 4)], ids=str)
+def test_one_sum_is_all_that_a_perceptron_needs(mesh: Mesh) -> None:
+    made = _partitioned(mesh)
+    assert len(_ops(made, "all_reduce")) == (mesh.columns > 1)
+    assert access.shape(made.module.body.block.first_op.body.block.args[1]) == (16 // mesh.columns, 8)
+    assert {argument.name: argument.placement for argument in made.arguments}["up_bias"] == (None, 0 if mesh.columns > 1 else None)
+    assert _error(made) < 1e-5
+
+
+def test_the_bias_is_added_behind_the_sum() -> None:
+    made = _partitioned(Mesh(1, 2))
+    (summed,) = _ops(made, "all_reduce")
+    (use,) = summed.results[0].uses
+    assert use.operation.name == "ttir.add"
+
+
+def test_a_dropped_sum_is_seen() -> None:
+    made = _partitioned(Mesh(2, 2))
+    (summed,) = _ops(made, "all_reduce")
+    replace(summed, [summed.operands[0]])
+    with pytest.raises(InternalError, match="chip 1 has other values of y"):
+        _error(made)
+
+
+def test_a_bias_that_every_chip_adds_is_seen() -> None:
+    made = _partitioned(Mesh(1, 2))
+    (summed,) = _ops(made, "all_reduce")
+    (use,) = summed.results[0].uses
+    added = use.operation
+    summed.results[0].replace_all_uses_with(summed.operands[0])
+    summed.operands = [added.results[0]]
+    summed.detach()
+    added.parent.insert_op_after(summed, added)
+    for use in [use for use in added.results[0].uses if use.operation is not summed]:
+        use.operation.operands[use.index] = summed.results[0]
+    assert _error(made) > 0.1
+
+
+def test_a_sum_along_the_other_axis_is_seen() -> None:
+    made = _partitioned(Mesh(2, 2))
+    (summed,) = _ops(made, "all_reduce")
+    access.set_attr(summed, "cluster_axis", 0)
+    with pytest.raises(InternalError, match="other values of y"):
+        _error(made)
+
+
+@pytest.mark.parametrize(
+    ("mesh", "plan", "message"),
+    [
+        (Mesh(1, 3), {"up": (None, 0)}, "dimension 0 of up cannot be cut over the mesh"),
+        (Mesh(2, 2), {"up": (0, 0)}, "both axes of the mesh cut one dimension"),
+    ],
+)
+def test_refusals(mesh: Mesh, plan, message: str) -> None:
+    with pytest.raises((LoweringError, InputError), match=message):
+        _partitioned(mesh, plan)
+
+
+def test_a_missing_jaxlib_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    shardy._SHARDY.close()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(OptionError, match=r"alchemist-ttnn\[mesh\]"):
+        _partitioned(Mesh(1, 2))
+
+
+def test_another_shardy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    shardy._SHARDY.close()
+    monkeypatch.setattr(shardy, "_TEST", shardy._TEST.replace(" reduction={j}", ""))
+    with pytest.raises(OptionError, match="does not partition a product as expected"):
+        _partitioned(Mesh(1, 2))
