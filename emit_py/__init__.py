@@ -5,10 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-import black
-from black.mode import TargetVersion
-from black.parsing import InvalidInput
-
 from alchemist.errors import InternalError
 from alchemist.program import model
 from alchemist.program.constants import shared_cores
@@ -23,8 +19,7 @@ from emit_py.values import render, render_cores, render_memory_config
 __all__ = ["emit"]
 
 _MAX_BLACK_LINES = 4000
-"""Longer files keep the printer's own line breaks: black does about a thousand lines a second."""
-_MODE = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
+"""Longer functions keep the printer's own line breaks."""
 
 
 def emit(program: model.Program, module_arguments: Sequence[str] | None = None, *, formatted: bool = True, trace: bool = False) -> dict[str, str]:
@@ -167,12 +162,31 @@ def _reported(variable: model.Variable, listed: Sequence[model.Variable]) -> str
 
 
 def _formatted(name: str, text: str) -> str:
+    """As black formats it. Our line breaks are black's but where a line is too long (`layout`), so black gets such statements alone: it does about a thousand
+    lines a second."""
+    lines = text.rstrip("\n").split("\n")
     try:
-        ast.parse(text)
-        if text.count("\n") > _MAX_BLACK_LINES:
-            return text.rstrip("\n") + "\n"
-        return black.format_str(text, mode=_MODE)
-    except (SyntaxError, ValueError, InvalidInput) as error:
+        for node in reversed(ast.parse(text).body):
+            start, end = node.lineno - 1, node.end_lineno or node.lineno
+            if isinstance(node, ast.FunctionDef) and not _is_for_black(lines[(body := node.body[0].lineno - 1) : end]):
+                if _is_for_black(lines[start:body]):
+                    lines[start:body] = _by_black([*lines[start:body], "    pass"])[:-1]
+            elif _is_for_black(lines[start:end]) and end - start <= _MAX_BLACK_LINES:
+                lines[start:end] = _by_black(lines[start:end])
+    except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         around = "\n".join(text.splitlines()[max(line - 4, 0) : line + 3])
         raise InternalError(f"the text of {name} is not Python: {error}", location=f"{name}:{line}", got=around) from error
+    return "\n".join(lines) + "\n"
+
+
+def _is_for_black(lines: Sequence[str]) -> bool:
+    """Whether black may change them: a line is too long, or a string may need fewer backslashes in other quotes."""
+    return any("\\" in line or (len(line) > WIDTH and not line.lstrip().startswith("#")) for line in lines)
+
+
+def _by_black(lines: Sequence[str]) -> list[str]:
+    import black  # most programs do without: its import takes longer than their text
+
+    mode = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+    return black.format_str("\n".join(lines), mode=mode).rstrip("\n").split("\n")

@@ -1,4 +1,4 @@
-"""Line breaks of calls as black makes them, so that very long programs need no formatter run."""
+"""Line breaks of calls as black makes them, so that most statements need no formatter run."""
 
 from __future__ import annotations
 

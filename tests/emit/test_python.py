@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.names import RESERVED, identifier, snake_case
+from alchemist.program.text import WIDTH
 from emit_py.text import docstring, quoted
 from emit_py.values import render
 from tests.golden import same_as_golden
@@ -193,14 +195,30 @@ def test_golden(name: str, options: CompilerOptions, const_eval: bool) -> None:
     assert {path.name for path in (GOLDEN / name).iterdir()} == {f"{file}.txt" for file in files}
 
 
-def test_own_line_breaks_are_black_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs too long for black look the same."""
-    made = transformer(3)
-    for options in (CompilerOptions(), CompilerOptions(recover_structure=False)):
-        program = program_of(made, options)
-        formatted = emit_py.emit(program)
-        with monkeypatch.context() as patch:
-            patch.setattr(emit_py, "_MAX_BLACK_LINES", 0)
-            assert emit_py.emit(program) == formatted
-        for content in formatted.values():
-            assert black.format_str(content, mode=emit_py._MODE) == content
+BLACK = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+PROGRAMS = Path(__file__).parents[1] / "program" / "golden"
+
+
+def test_programs_are_as_black_formats_them() -> None:
+    """Though black has seen those of their statements alone that were too long."""
+    texts = [path.read_text() for path in GOLDEN.glob("*/*.py.txt")]
+    texts += [text for path in PROGRAMS.glob("*_python.txt") for text in re.split(r"^--- .*\n", path.read_text(), flags=re.MULTILINE) if text]
+    assert len(texts) > 20
+    for text in texts:
+        assert black.format_str(text, mode=BLACK).rstrip() == text.rstrip()
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        f"CONFIG = ttnn.Conv2dConfig(dtype=ttnn.float32, names=({', '.join(f'name_{n}' for n in range(12))}))",
+        f'def head({", ".join(f"weight_{n}: ttnn.Tensor" for n in range(8))}) -> tuple[ttnn.Tensor, ttnn.Tensor]:\n    """Doc."""\n    return weight_0, weight_1',
+        f"def tail(x: ttnn.Tensor) -> list[ttnn.Tensor]:\n    y = x\n\n    # a comment\n    return {', '.join(f'result_{n}' for n in range(20))}",
+        f"def note(x: ttnn.Tensor) -> ttnn.Tensor:\n    # {('word ' * 30).strip()}\n    return ttnn.add(x, x)  # [1, 2]",
+        'def quote(x: ttnn.Tensor) -> ttnn.Tensor:\n    return ttnn.add(x, weights["a\\"b"])',
+    ],
+)
+def test_a_statement_that_is_too_long_is_broken_by_black(long: str) -> None:
+    apart = "\n\n" if long.startswith("def") else ""
+    text = f'"""Header."""\n\nimport ttnn\n\nDRAM = ttnn.DRAM_MEMORY_CONFIG  # of all\n{apart}{long}\n\n\nif __name__ == "__main__":\n    main()\n\n'
+    assert emit_py._formatted("main.py", text) == black.format_str(text, mode=BLACK)

@@ -48,7 +48,8 @@ def function_scopes(seen: dict[str, CodeType], names: Mapping[int, str], entry: 
     function's containers hold in common ("blocks.0.attn") is the path of its weights. entry: the traced function itself, which
     has its mark already. is_library: whether a file belongs to a framework.
     """
-    own: dict[CodeType, bool] = {}
+    own: dict[int, bool] = {}  # by the address of its code: to hash a code object takes longer than most calls
+    kept: list[CodeType] = []  # so that no address is used twice
     open_scopes: list[tuple[FrameType, Any]] = []
     numbers = itertools.count(1)
     before = sys.getprofile()
@@ -56,10 +57,11 @@ def function_scopes(seen: dict[str, CodeType], names: Mapping[int, str], entry: 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             code = frame.f_code
-            wanted = own.get(code)
+            wanted = own.get(id(code))
             if wanted is None:
+                kept.append(code)
                 named = not code.co_name.startswith("<") and code.co_name not in _UNNAMED and not code.co_flags & _GENERATORS
-                wanted = own[code] = named and code is not entry and not is_library(code.co_filename)
+                wanted = own[id(code)] = named and code is not entry and not is_library(code.co_filename)
             if not wanted:
                 return
             name = plain_name(code, str(frame.f_globals.get("__name__", "")))
