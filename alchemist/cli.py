@@ -20,6 +20,7 @@ import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
 from alchemist.options import CompilerOptions, Init, described, pairs, table, values_of
 from alchemist.progress import Progress
+from alchemist.toolchain import NO_NATIVE
 
 EPILOG = """\
 examples:
@@ -165,6 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for word in words:
             if not can_be_passed(word):
                 raise OptionError("no option, path or program can have this text", got=ascii(word)[:300])
+            if word == "--native":
+                raise OptionError("there is no --native", hint=NO_NATIVE)
         if words and words[0] in DRIVER:
             driver = importlib.import_module(f"alchemist.driver.{words[0]}")
             code = int(driver.main(words[1:]))

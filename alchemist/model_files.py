@@ -46,7 +46,7 @@ class FileCall:
         text = read_module_text(path) if path.suffix != ".onnx" and path.is_file() else ""
         options = CompilerOptions.for_module(compiler_options, text)
         language = choice("language", language, get_args(Language))
-        check_options(options, language)
+        check_options(options, language, is_text=path.suffix != ".onnx")
         init = choice("init", init, get_args(Init))
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
             raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
@@ -76,6 +76,7 @@ def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
         """By name; those behind a `// -----` line have the part's number in front."""
         from alchemist.frontends.mlir import load_each
         from alchemist.frontends.mlir.read import parts
+        from alchemist.frontends.mlir.values import LoadOptions
 
         values = call.values()
         sections = parts(text)
@@ -84,7 +85,8 @@ def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
             if len(sections) > 1 and "func" not in section:
                 continue
             prefix = f"{number}_" if len(sections) > 1 else ""
-            for name, program in load_each(section, printable(str(call.source)), init=call.init, seed=call.seed, values=values, entry=entry):
+            options: LoadOptions = {"mesh": call.options.mesh_shape, "entry": entry, "init": call.init, "seed": call.seed, "values": values}
+            for name, program in load_each(section, printable(str(call.source)), **options):
                 programs[prefix + name] = program
         return programs
 

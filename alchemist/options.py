@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -66,6 +67,8 @@ def _bad_weight_dtypes(text: str) -> str:
     return "" if all(name and dtype in WEIGHT_DTYPES for name, _, dtype in rows) else f"NAME=DTYPE, with {', '.join(WEIGHT_DTYPES)}"
 
 
+ONE_CHIP = "1,1"
+_MESH = re.compile(r"[1-9]\d{0,3},[1-9]\d{0,3}")
 _BLOCKS = {"bfp8": "bfp_bf8", "bfp4": "bfp_bf4"}
 WEIGHT_DTYPES = ("bfp_bf4", "bfp_bf8", "bf16")
 """What a single weight may be converted to, in the order of precision; bf16 leaves it as it is."""
@@ -108,6 +111,12 @@ class CompilerOptions:
     arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     system_desc_path: str = option(
         "", "a .ttsys file, whose card is the program's; also named by TT_COMPILE_ONLY_SYSTEM_DESC or SYSTEM_DESC_PATH", upstream=("system-desc-path",)
+    )
+    mesh_shape: str = option(
+        ONE_CHIP,
+        "rows,columns of the mesh that MLIR text is for: an op between the chips of an axis of one does nothing, others are refused",
+        bad=lambda text: "" if _MESH.fullmatch(text) else "ROWS,COLUMNS",
+        upstream=("mesh-shape",),
     )
     recover_structure: bool = option(
         True,
@@ -315,7 +324,6 @@ WITHOUT_EFFECT: dict[str, str | None] = {
     "max_fallback_attempts": None,
     "max_legal_layouts": None,
     "memory_layout_analysis_policy": None,
-    "mesh_shape": "1,1",
     "mesh_topology": "disabled",
     "override_conv3d_config": "",
     "row_major_enabled": "false",

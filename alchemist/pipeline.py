@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import FrontendError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir.access import ForwardArgument, forward_arguments
-from alchemist.options import CompilerOptions, Language, choice
+from alchemist.options import ONE_CHIP, CompilerOptions, Language, choice
 from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
 
@@ -101,15 +101,19 @@ def _is_dims(value: Any) -> bool:
     return isinstance(value, Mapping)
 
 
-def check_options(options: CompilerOptions, language: Language) -> None:
-    """What is wrong with options only in view of the language or of the passes that there are; called before any work.
+def check_options(options: CompilerOptions, language: Language, *, is_text: bool = False) -> None:
+    """What is wrong with options only in view of the language, the source or the passes that there are; called before any work.
+
+    is_text: the source is MLIR text.
 
     Raises:
-        OptionError: an option of the other language; a name in `disable` that is no fusing pass.
+        OptionError: an option of the other language; a name in `disable` that is no fusing pass; a mesh for a model that is no text.
     """
     from alchemist.passes import PASSES
 
     options.check_language(language)
+    if options.mesh_shape != ONE_CHIP and not is_text:
+        raise OptionError("mesh_shape is for MLIR text", expected=f"mesh_shape={ONE_CHIP}", got=options.mesh_shape, hint="programs are for one chip")
     known = {name for name, entry in PASSES.items() if entry.fusing}
     for name in options.disable:
         choice("compiler option 'disable'", name, sorted(known))

@@ -187,6 +187,7 @@ def _is_for_black(lines: Sequence[str]) -> bool:
 
 def _by_black(lines: Sequence[str]) -> list[str]:
     import black  # most programs do without: its import takes longer than their text
+    from black.mode import TargetVersion
 
-    mode = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+    mode = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
     return black.format_str("\n".join(lines), mode=mode).rstrip("\n").split("\n")

@@ -66,12 +66,14 @@ def _too_long(number: int, frame: FrameType | None) -> None:
 
 
 def judge(name: str, text: str, run_lines: str, check: bool) -> Outcome:
-    """Reads one text, generates both languages, and runs the export on request; stops after a minute a step."""
+    """Reads one text, generates both languages for the mesh of its command line, and runs the export on request; stops after a minute a step."""
     from alchemist.codegen import codegen_mlir, mlir_sources
     from alchemist.frontends.mlir.read import read_module
 
     whole = f"{run_lines}\n{text}"
     single = "#" not in name
+    mesh = re.search(r"\bmesh-shape=(\d+,\d+)", run_lines)
+    options = {"mesh_shape": mesh[1]} if mesh and "meshes" not in text else {}
     refused = re.search(r"expected-error|CHECK(?:-\w+)?: error", text)
     errors = bool(refused) if not single else bool(refused or re.search(r"not (?:--crash )?ttmlir-opt|verify-diagnostics", whole))
     found = Outcome(name, level_of(text), errors)
@@ -81,15 +83,15 @@ def judge(name: str, text: str, run_lines: str, check: bool) -> Outcome:
         path.write_text(text, encoding="utf-8")
 
         def run_check() -> None:
-            result = codegen_mlir(path, language="python", export_path=Path(folder) / "export")
+            result = codegen_mlir(path, language="python", export_path=Path(folder) / "export", compiler_options=options)
             done = subprocess.run([sys.executable, str(Path(result.path) / "main.py"), "--check"], capture_output=True, text=True, timeout=120, check=False)
             if done.returncode:
                 raise RuntimeError((done.stdout + done.stderr).strip().splitlines()[-1])
 
         actions = {
             "parse": lambda: read_module(text, path.name),
-            "python": lambda: mlir_sources(path, language="python"),
-            "cpp": lambda: mlir_sources(path, language="cpp"),
+            "python": lambda: mlir_sources(path, language="python", compiler_options=options),
+            "cpp": lambda: mlir_sources(path, language="cpp", compiler_options=options),
             "check": run_check,
         }
         for step in STEPS if check else STEPS[:-1]:

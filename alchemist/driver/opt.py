@@ -19,7 +19,7 @@ from alchemist.ir.text import print_module
 from alchemist.ir.verify import verify_module
 from alchemist.options import WITHOUT_EFFECT, table
 from alchemist.passes.stages import described
-from alchemist.toolchain.older_text import older_text
+from alchemist.toolchain.older_text import LAYOUTS_OF, day_of, older_text
 from alchemist.toolchain.spellings import Applied
 
 USAGE = """\
@@ -194,7 +194,12 @@ def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[Alc
     except AlchemistError as error:
         return "", [error]
     printed = print_module(module)
-    return older_text(printed, invocation.print_as) if invocation.print_as else printed, []
+    day = invocation.print_as or day_of([name for name, _ in invocation.passes], applied)
+    if day and not invocation.print_as:
+        (first, then), until, since = LAYOUTS_OF
+        reason = f"--{first} made the layouts of --{then} until {until}, --{since} does since"
+        print(f"{chunk.filename}: printed as on {day}: {reason}; --print-as chooses another day", file=sys.stderr)
+    return older_text(printed, day) if day else printed, []
 
 
 def _run_steps(module: ModuleOp, name: str, wanted: Sequence[Step], flags: Collection[str] = ()) -> ModuleOp:

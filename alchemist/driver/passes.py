@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Region
 
 from alchemist.errors import OptionError
+from alchemist.frontends.mlir.entries import state_mesh
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import OpaqueAttr
 from alchemist.ir.dialects import named, op_classes
@@ -85,6 +86,7 @@ def _prepared(module: ModuleOp) -> ModuleOp:
 
 def _lower(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     module = _prepared(module)
+    state_mesh(module, options.mesh_shape)
     for op in module.ops:
         if isinstance(op, ModuleOp):
             lowered = _lower(op.clone(), options)
@@ -119,7 +121,8 @@ def _unwrap(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 
 def _same(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
-    """Programs open their own device: nothing to register."""
+    """Programs open their own device: nothing to register but the mesh."""
+    state_mesh(module, options.mesh_shape)
     return module
 
 
@@ -216,7 +219,7 @@ NAMES: dict[str, Named] = {
     "ttnn-common-to-emitc-pipeline": Named("TTNN for `translate --mlir-to-cpp`", transform=_emit("cpp")),
     "ttcore-wrap-device-module": Named("puts the module into ttcore.device_module", transform=_wrap),
     "ttcore-unwrap-device-module": Named("takes the module out of ttcore.device_module", transform=_unwrap),
-    "ttcore-register-device": Named("nothing: programs open their own device", transform=_same),
+    "ttcore-register-device": Named("the mesh of the option mesh-shape; programs open their own device", transform=_same),
     "ttnn-decompose-layouts": Named("ttnn.to_tensor_spec in single steps, layouts where there are none", transform=_decompose_layouts),
     "ttcore-mark-functions-as-forward": Named("public functions get tt.function_type", transform=_mark_forward),
     "canonicalize": Named("identities, constants, views (fold)", ("fold",)),

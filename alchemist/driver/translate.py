@@ -68,8 +68,8 @@ def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", fi
     parsed = replace(CompilerOptions.for_module(pairs(options), chunk.text, warn=False), dump_irs=False)
     if language == "cpp" and not file_id and "split" not in options:
         parsed = replace(parsed, split_consteval=False)
-    check_options(parsed, language)
-    captured = dict(load_each(chunk.text, chunk.filename, init="ones", entry=entry))
+    check_options(parsed, language, is_text=True)
+    captured = dict(load_each(chunk.text, chunk.filename, mesh=parsed.mesh_shape, init="ones", entry=entry))
     sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
     if file_id:
         chosen = {name: text for name, text in sources.items() if name.split(".")[0] == file_id}

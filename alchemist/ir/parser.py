@@ -186,7 +186,8 @@ class ModuleParser(AttributeParser):
                 return found
 
     def _unknown(self, name: str, at: int, why: str) -> NoReturn:
-        near = difflib.get_close_matches(name, [*op_classes(), *_KNOWN, *_CUSTOM], n=3)
+        is_foreign = name.partition(".")[0] in NEIGHBOURS
+        near = [] if is_foreign else difflib.get_close_matches(name, [*op_classes(), *_KNOWN, *_CUSTOM], n=3)
         other = "" if name.startswith(("ttir.", "ttnn.")) else "programs are made from StableHLO, TOSA, TTIR or TTNN"
         self.fail(f"operation {name} {why}", at, hint=f"did you mean {', '.join(near)}?" if near else other)
 

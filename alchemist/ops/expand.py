@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import attrs, element_type, operand, shape
@@ -181,6 +181,8 @@ def _sdpa_bw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | 
 
 # --- several chips -----------------------------------------------------------------------------------------------------------
 
+MESHES = "ttcore.meshes"
+"""Attribute of a module: the meshes that its ops are for."""
 COLLECTIVES = frozenset({
     "all_gather", "all_reduce", "all_reduce_async", "all_to_all", "collective_broadcast", "collective_permute", "mesh_partition", "mesh_shard",
     "reduce_scatter",
@@ -190,23 +192,30 @@ SHAPED = frozenset({"all_gather", "mesh_partition", "mesh_shard", "reduce_scatte
 
 
 def on_one_chip(op: Operation) -> bool:
-    """Whether a collective does nothing: it keeps its type, and its shape or the module's mesh says that there is one chip, or each chip sends to itself."""
+    """Whether a collective does nothing: it keeps its type, and its shape or the module's mesh says that there is one chip along its axis, or no chip
+    sends to another (tt-mlir folds a permutation without pairs too; a chip beside named ones that is not named gets zeros)."""
     if [value.type for value in op.operands[:1]] != [result.type for result in op.results]:
         return False
-    pairs = np.reshape(attrs(op).get("source_target_pairs", ()), (-1, 2))
-    to_itself = len(pairs) > 0 and bool((pairs[:, 0] == pairs[:, 1]).all()) and 0 in pairs  # a chip that is not named gets zeros
+    given = attrs(op).get("source_target_pairs")
+    pairs = np.reshape(() if given is None else given, (-1, 2))
+    to_itself = given is not None and bool((pairs[:, 0] == pairs[:, 1]).all()) and (0 in pairs or not len(pairs))
     return op.name.partition(".")[2] in SHAPED or to_itself or _chips(op) == 1
 
 
 def _chips(op: Operation) -> int | None:
-    """Chips of the mesh that a module around `op` states, None without one."""
+    """Chips of the mesh that a module around `op` states, along the axis of `op` where it has one; None without a mesh."""
     parent: Operation | None = op
     while parent is not None:
-        meshes = parent.attributes.get("ttcore.meshes")
-        if meshes is not None:
-            return math.prod(int(size) for mesh in re.findall(r"= (\d+(?:x\d+)*)", attribute_text(meshes)) for size in mesh.split("x"))
+        if MESHES in parent.attributes:
+            sizes, axis = sizes_of_meshes(parent.attributes[MESHES]), attrs(op).get("cluster_axis")
+            return sizes[0][axis] if len(sizes) == 1 and axis is not None and 0 <= axis < len(sizes[0]) else math.prod(map(math.prod, sizes))
         parent = parent.parent_op()
     return None
+
+
+def sizes_of_meshes(meshes: Attribute) -> list[list[int]]:
+    """The extents of each mesh of `ttcore.meshes`."""
+    return [[int(size) for size in mesh.split("x")] for mesh in re.findall(r"= (\d+(?:x\d+)*)", attribute_text(meshes))]
 
 
 @_expansion(*COLLECTIVES)

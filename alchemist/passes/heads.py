@@ -133,7 +133,7 @@ def _head(op: Operation, decodes: bool, fixed: dict[SSAValue, bool]) -> _Head | 
         dot = None
     _, h, _, d = shape(value)
     width = shape(view.root)[-1]
-    if d % TILE_EDGE or (one and not decodes):
+    if not d or d % TILE_EDGE or (one and not decodes):
         return None
     batches, heads, steps, size = view.axes
     columns = _Columns(view.offset, h * d) if heads == joined([(h, d)]) else None

@@ -6,6 +6,10 @@ For CHECK lines and tools of that day. Ops keep today's form, and a sharded layo
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from alchemist.toolchain.spellings import Applied
 
 _STRING_OR = r'"(?:[^"\\]|\\.)*"|'
 _BUFFER_ALIAS = re.compile(r"(?m)^#(\w+) = #ttnn\.buffer_type<(\w+)>$")
@@ -15,6 +19,19 @@ _LAYOUT = re.compile(
     r"(?P<memref>memref<(?:[^<>]|<[^<>]*>)*>)(?:, <(?P<memory>interleaved)>)?>"
 )
 _TTCORE = re.compile(_STRING_OR + r"(?P<mark>[#!])ttcore\.|\bttcore\.(?P<key>system_desc|argument_type)\b")
+
+
+LAYOUTS_OF = (("ttir-layout", "convert-ttir-to-ttnn"), "2024-11-27", "ttnn-layout")
+"""Passes in this order, the day on which they stopped to work together, what does the first one's work since (tt-mlir's pull request 1231)."""
+
+
+def day_of(passes: Sequence[str], applied: Applied) -> str:
+    """The last day of the tool that is asked for: its passes, and the spellings that were read. "" for today's text or today's passes."""
+    (first, then), until, _ = LAYOUTS_OF
+    if not applied.counts or then not in passes or first not in passes[: passes.index(then)]:
+        return ""
+    oldest = min([until, *(day for day, _, _ in applied.counts)])
+    return (date.fromisoformat(oldest) - timedelta(days=1)).isoformat()
 
 
 def older_text(text: str, day: str) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from ttnn_shim.command_line import CommandParser, can_be_passed
 
 from alchemist.errors import AlchemistError, OptionError
+from alchemist.toolchain import NO_NATIVE
 from alchemist.ttrt import switches
 from alchemist.ttrt.api import API
 
 STOPPED = 130
 _NOT_HERE = {
     "emitc": "shared objects of tt-mlir hold a card's calls; `alchemist generate-cpp FILE.ttnn` writes the C++ and its ./run",
+    "--native": NO_NATIVE,
     "--gdb": "a debugger of the card's runtime; debug the generated program: `alchemist generate-cpp`, or `python -m pdb main.py`",
 }
 
@@ -42,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(command: str, words: list[str]) -> int:
-    if command in _NOT_HERE:
-        raise OptionError(f"ttrt {command} is not here", hint=_NOT_HERE[command])
+    absent = next((word for word in (command, *(word for word in words if word.startswith("--"))) if word in _NOT_HERE), None)
+    if absent is not None:
+        raise OptionError(f"ttrt {absent} is not here", hint=_NOT_HERE[absent])
     if command not in switches.COMMANDS:
         near = difflib.get_close_matches(command, switches.COMMANDS, n=1)
         raise OptionError(f"no command {command[:40]!r}", expected=", ".join(switches.COMMANDS), hint=f"did you mean {near[0]}?" if near else "")

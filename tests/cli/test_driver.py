@@ -115,7 +115,7 @@ MAPPED = [(name, entry) for entry in fields(CompilerOptions) for name in (*about
 """A descriptor's file becomes `arch`: tests/toolchain/test_cards.py."""
 
 
-SAMPLES = {"override_weight_dtype": ("fc.weight=bfp_bf8",)}
+SAMPLES = {"mesh_shape": ("2,4",), "override_weight_dtype": ("fc.weight=bfp_bf8",)}
 """Of options whose text has a form."""
 
 

@@ -170,7 +170,7 @@ def test_shown_by_damaged_texts(name: str, command: str, tmp_path: Path, capsys:
 
 
 UNKNOWN = """func.func @main(%x: tensor<1x8x8x32xbf16>, %w: tensor<32x32x3x3xbf16>, %v: tensor<32xbf16>) -> tensor<1x8x8x32xbf16> {
-  %0 = "ttir.conv2d"(%x, %w) <{stride = 1 : i32, padding = 1 : i32, dilation = 1 : i32, groups = 1 : i32, channel_dim = 3 : i64, batcl_dim = 0 : i64}>
+  %0 = "ttir.conv2d"(%x, %w) <{stride = 1 : i32, padding = 1 : i32, dilation = 1 : i32, groups = 1 : i32, channel_dim = 3 : i64, note = 0 : i64}>
     : (tensor<1x8x8x32xbf16>, tensor<32x32x3x3xbf16>) -> tensor<1x8x8x32xbf16>
   %1 = "ttir.batch_norm_inference"(%0, %v, %v, %v, %v) <{epsilon = 1.0e-05 : f32, dimension = 3 : i32}>
     : (tensor<1x8x8x32xbf16>, tensor<32xbf16>, tensor<32xbf16>, tensor<32xbf16>, tensor<32xbf16>) -> tensor<1x8x8x32xbf16>

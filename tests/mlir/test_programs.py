@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from alchemist.cli import main
-from alchemist.codegen import codegen_mlir
+from alchemist.codegen import codegen_mlir, codegen_py
 from alchemist.driver import mlir_files
 from alchemist.driver.opt import run_pipeline
 from alchemist.driver.translate import translate
@@ -417,10 +417,46 @@ def test_chips_are_stated_by_any_module_around() -> None:
         translate(mlir_files.Chunk(inside.format(mesh="1x2"), "x.mlir"), "python")
 
 
-@pytest.mark.parametrize(("pairs", "is_nothing"), [("[[0, 0], [1, 1]]", True), ("[[0, 0], [1, 2]]", False), ("[[1, 1]]", False), ("[[0, 1], [1, 0]]", False)])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_reduction_along_an_axis_of_one_chip_is_nothing(axis: int) -> None:
+    text = "\n".join(line for line in ONE_CHIP.format(mesh="1x2").split("\n") if "shard" not in line).replace("(%0)", "(%x)")
+    text = text.replace("cluster_axis = 1", f"cluster_axis = {axis}")
+    bare = text.replace('attributes {ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2>]>}', "")
+    for chunk, options in ((mlir_files.Chunk(text, "x.mlir"), ""), (mlir_files.Chunk(bare, "x.mlir"), "mesh-shape=1,2")):
+        if axis == 0:
+            assert "ttnn.relu(" in translate(chunk, "python", options)
+        else:
+            with pytest.raises(UserError, match="collective of several chips"):
+                translate(chunk, "python", options)
+    with pytest.raises(UserError, match="another mesh"):
+        translate(mlir_files.Chunk(text, "x.mlir"), "python", "mesh-shape=2,1")
+
+
+def test_a_mesh_is_for_text(tmp_path: Path) -> None:
+    import torch
+
+    with pytest.raises(UserError, match="mesh_shape is for MLIR text"):
+        codegen_py(torch.nn.ReLU(), torch.ones(2), export_path=tmp_path / "out", compiler_options={"mesh_shape": "1,2"})
+
+
+def test_a_slice_of_no_columns_is_lowered() -> None:
+    """A stride along a row is no multiple of a row without elements."""
+    text = """
+func.func @f(%x: tensor<10x3x128x64xbf16>) -> tensor<4x1x8x0xbf16> {
+  %0 = "ttir.slice_static"(%x) <{begins = [0 : i32, 0 : i32, 32 : i32, 64 : i32], ends = [10 : i32, 3 : i32, 64 : i32, 64 : i32],
+    step = [3 : i32, 3 : i32, 4 : i32, 8 : i32]}> : (tensor<10x3x128x64xbf16>) -> tensor<4x1x8x0xbf16>
+  return %0 : tensor<4x1x8x0xbf16>
+}
+"""
+    assert "ttnn.slice(" in translate(mlir_files.Chunk(text, "x.mlir"), "python")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "is_nothing"), [("", True), ("[[0, 0], [1, 1]]", True), ("[[0, 0], [1, 2]]", False), ("[[1, 1]]", False), ("[[0, 1], [1, 0]]", False)]
+)
 def test_a_permutation_in_which_each_chip_sends_to_itself_is_nothing(pairs: str, is_nothing: bool) -> None:
     """A chip that no pair names would get zeros."""
-    moved = f'"ttir.collective_permute"(%x) <{{source_target_pairs = dense<{pairs}> : tensor<{pairs.count("[") - 1}x2xi64>}}>'
+    moved = f'"ttir.collective_permute"(%x) <{{source_target_pairs = dense<{pairs}> : tensor<{max(pairs.count("[") - 1, 0)}x2xi64>}}>'
     text = "\n".join(line for line in ONE_CHIP.format(mesh="1x2").split("\n") if "shard" not in line)
     text = re.sub(r'"ttir.all_reduce"\(%0\) <\{.*\}>', lambda _: moved, text)
     if is_nothing:

@@ -38,11 +38,24 @@ def _run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
     return code, printed.out, printed.err
 
 
-def test_the_matmul_of_adding_an_op(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = _run(capsys, "opt", "--ttir-load-system-desc", "--ttir-implicit-device", "--ttir-layout", "--convert-ttir-to-ttnn", matmul)
+_PASSES_OF_2024 = ("--ttir-load-system-desc", "--ttir-implicit-device", "--ttir-layout", "--convert-ttir-to-ttnn")
+_LAYOUT_OF_2024 = "#tt.layout<(d0, d1) -> (d0, d1), undef, <1x1>, memref<2x4x!tt.tile<32x32, bf16>, #dram>, interleaved>"
+_LAYOUT_OF_TODAY = "memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>"
+
+
+def test_passes_and_text_of_2024_print_text_of_2024(matmul: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The layout that tt-mlir's guide asserts in "Adding an op": `--ttir-layout` made those of TTNN on no later day."""
+    code, out, said = _run(capsys, "opt", *_PASSES_OF_2024, matmul)
     assert code == 0
-    assert "memref<2x4x!ttcore.tile<32x32, bf16>, #dram>, <interleaved>" in out
+    assert _LAYOUT_OF_2024 in out
     assert '"ttnn.matmul"' in out and "arch = <wormhole_b0>" in out
+    assert "printed as on 2024-11-26" in said
+    other_passes = [word for word in _PASSES_OF_2024 if word != "--ttir-layout"]
+    today = tmp_path / "today.mlir"
+    assert _run(capsys, "opt", "--upgrade", matmul, "-o", str(today))[0] == 0
+    for words in ((*other_passes, matmul), ("--print-as=2026-01", *_PASSES_OF_2024, matmul), (*_PASSES_OF_2024, str(today))):
+        _, out, said = _run(capsys, "opt", *words)
+        assert _LAYOUT_OF_TODAY in out and "printed" not in said
 
 
 def test_a_loaded_descriptor_chooses_the_card(matmul: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,6 +113,45 @@ def test_kernels_are_printed_but_make_no_program(op: str, tmp_path: Path, capsys
     code, _, err = _run(capsys, "generate-python", str(path), "-o", str(tmp_path / "out"))
     name = op.split('"')[1]
     assert code == 1 and f"{name}: TTMetal's kernels have no form here" in err and "kernel.mlir:2" in err and "ttnn_jit" in err
+
+
+_OTHER_LEVELS = {
+    "affine.for": """func.func @f(%a: memref<2xf32>) {
+  "affine.for"() ({
+    "affine.yield"() : () -> ()
+  }) : () -> ()
+  return
+}
+""",
+    "scf.for": """func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %c = arith.constant 0 : index
+  %r = scf.for %i = %c to %c step %c iter_args(%x = %a) -> (tensor<4xf32>) {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+""",
+}
+
+
+@pytest.mark.parametrize("op", _OTHER_LEVELS)
+def test_loops_over_buffers_are_refused_by_name(op: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "loop.mlir"
+    path.write_text(_OTHER_LEVELS[op], encoding="utf-8")
+    code, _, err = _run(capsys, "generate-python", str(path), "-o", str(tmp_path / "out"))
+    assert code == 1 and f"{op}: " in err and "from StableHLO, TOSA or TTIR" in err
+
+
+def test_there_is_no_native_code(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("opt", "--native", matmul), ("generate-python", matmul, "--native", "-o", "out")):
+        code, _, err = _run(capsys, *words)
+        assert code == 1 and "an interpreter" in err
+
+
+def test_an_unknown_switch_has_near_ones(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _run(capsys, "generate-python", matmul, "--no-goldem", "-o", "out")
+    assert "did you mean --no-golden?" in capsys.readouterr().err
 
 
 def test_a_program_without_golden_outputs(matmul: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,7 +293,6 @@ func.func @forward(%a: tensor<3x5x7xf32>, %b: tensor<7xf32>, %c: tensor<4x3xi32>
   return %0, %2 : tensor<3x5x7xf32>, tensor<4x3xi32>
 }
 """
-_PASSES_OF_2024 = ("--ttir-load-system-desc", "--ttir-implicit-device", "--ttir-layout", "--convert-ttir-to-ttnn")
 
 
 @pytest.mark.parametrize("text", [_MATMUL, _SEVERAL_RANKS])
@@ -252,14 +303,11 @@ def test_text_printed_as_of_an_earlier_day_is_read_as_the_same_module(
 ) -> None:
     source, older, newer = tmp_path / "f.mlir", tmp_path / "older.mlir", tmp_path / "newer.mlir"
     source.write_text(text, encoding="utf-8")
-    assert _run(capsys, "opt", *passes, str(source), "-o", str(newer))[0] == 0
+    assert _run(capsys, "opt", "--print-as=2026-01", *passes, str(source), "-o", str(newer))[0] == 0
     assert _run(capsys, "opt", f"--print-as={day}", *passes, str(source), "-o", str(older))[0] == 0
     assert "#tt.system_desc" in older.read_text() or "tt.argument_type" in older.read_text() or "!tt.tile" in older.read_text()
     assert _run(capsys, "opt", str(older))[:2] == _run(capsys, "opt", str(newer))[:2]
 
 
-def test_check_lines_of_2024_hold(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The layout that tt-mlir's guide asserts in "Adding an op"."""
-    _, out, _ = _run(capsys, "opt", "--print-as=2024-09", *_PASSES_OF_2024, matmul)
-    assert "#tt.layout<(d0, d1) -> (d0, d1), undef, <1x1>, memref<2x4x!tt.tile<32x32, bf16>, #dram>, interleaved>" in out
+def test_a_day_is_a_date(matmul: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _run(capsys, "opt", "--print-as=soon", matmul)[0] == 1

@@ -234,6 +234,7 @@ REFUSED = {
     "perf out.ttnn --filter x": (1, "const_eval, input_layout_conversion"),
     "rum out.ttnn": (1, "did you mean run?"),
     "emitc out.so": (1, "generate-cpp"),
+    "run out.ttnn --native": (1, "an interpreter"),
     "run sys": (1, "no binary in the directory"),
 }
 
@@ -246,6 +247,12 @@ def test_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = capsys.readouterr().err
     assert words in error
     assert "Traceback" not in error
+
+
+def test_an_unknown_switch_has_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["run", "--lops", "3", "out.ttnn"])
+    assert "did you mean --loops?" in capsys.readouterr().err
 
 
 def test_a_binary_for_two_chips_is_read_but_not_run(capsys: pytest.CaptureFixture[str]) -> None:

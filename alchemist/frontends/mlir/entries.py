@@ -18,10 +18,12 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
-from alchemist.errors import LoweringError
+from alchemist.errors import LoweringError, OptionError
 from alchemist.ir.attributes import OpaqueAttr, OpaqueType
 from alchemist.ir.location import place_of
 from alchemist.ir.printer import attribute_text
+from alchemist.ops.expand import MESHES, sizes_of_meshes
+from alchemist.options import ONE_CHIP
 from alchemist.toolchain.changes import unfinished
 
 
@@ -78,7 +80,23 @@ def keep_only(module: ModuleOp, entry: str) -> None:
             function.properties["sym_visibility"] = StringAttr("private")
 
 
+def state_mesh(module: ModuleOp, mesh: str) -> None:
+    """Writes the option `mesh_shape` where tt-mlir has it, into the module's `ttcore.meshes`.
+
+    Raises:
+        OptionError: the module states another mesh.
+    """
+    if mesh == ONE_CHIP:
+        return
+    stated = next((part.attributes[MESHES] for part in module.walk() if isinstance(part, ModuleOp) and MESHES in part.attributes), None)
+    wanted = OpaqueAttr(("#ttcore.meshes", f'<[<"mesh" = {mesh.replace(",", "x")}>]>'))
+    if stated is not None and sizes_of_meshes(stated) != sizes_of_meshes(wanted):
+        raise OptionError("the module is for another mesh than mesh_shape says", expected=attribute_text(stated), got=f"mesh_shape={mesh}")
+    module.attributes[MESHES] = wanted if stated is None else stated
+
+
 _KERNELS = ("ttkernel.", "ttmetal.", "d2m.")
+_UPSTREAM = ("affine.", "bufferization.", "cf.", "gpu.", "linalg.", "memref.", "scf.", "sparse_tensor.", "vector.")
 
 
 def refuse_types(function: FuncOp, filename: str) -> None:
@@ -94,6 +112,10 @@ def refuse_types(function: FuncOp, filename: str) -> None:
             "TTMetal's kernels have no form here", op=kernel.name, location=place_of(kernel) or filename, expected="StableHLO, TOSA, TTIR or TTNN",
             hint="kernels are priced as calls of TT-NN; `ttnn_jit` (docs/ttnn_jit.md) prices fused ones",
         )  # fmt: skip
+    upstream = next((op for op in function.walk() if op.name.startswith(_UPSTREAM) or unfinished(op.name) is not None), None)
+    if upstream is not None and upstream.name.startswith(_UPSTREAM):
+        raise LoweringError("loops and buffers of MLIR's own dialects have no form here", op=upstream.name, location=place_of(upstream) or filename,
+                            hint="programs are made from StableHLO, TOSA or TTIR")  # fmt: skip
     ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
         gone = unfinished(op.name)

@@ -15,7 +15,7 @@ from xdsl.ir import BlockArgument, Operation
 
 from alchemist.errors import FrontendError, InputError
 from alchemist.frontends.base import Argument, ArgumentKind, FrontendResult, Output, distinct
-from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types
+from alchemist.frontends.mlir.entries import entry_names, function_names, keep_only, modules_in, refuse_types, state_mesh
 from alchemist.frontends.mlir.host_calls import lift_host_calls
 from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
@@ -27,7 +27,7 @@ from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand
-from alchemist.options import Init
+from alchemist.options import ONE_CHIP, Init
 from alchemist.toolchain.host_code import HostCode
 from alchemist.toolchain.tosa import tosa_to_ttir
 
@@ -51,10 +51,12 @@ def load_each(text: str, filename: str = "<text>", **options: Unpack[LoadOptions
     return _load(text, filename, 1000, **options)
 
 
-def _load(text: str, filename: str, most: int, *, entry: str = "", **given: Unpack[ValueOptions]) -> Iterator[tuple[str, FrontendResult]]:
+def _load(text: str, filename: str, most: int, *, entry: str = "", mesh: str = ONE_CHIP, **given: Unpack[ValueOptions]) -> Iterator[tuple[str, FrontendResult]]:
     values = Values(**given)
     host: dict[str, HostCode] = {}
-    modules = modules_in(tosa_to_ttir(unwrap_device_module(read_module(text, filename), host)))
+    module = tosa_to_ttir(unwrap_device_module(read_module(text, filename), host))
+    state_mesh(module, mesh)
+    modules = modules_in(module)
     named = [(name, module) for module in modules for name in entry_names(module)]
     if entry:
         named = [(entry, module) for module in modules if entry in function_names(module)][:1]

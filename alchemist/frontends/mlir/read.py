@@ -21,6 +21,7 @@ from alchemist.ir.parser import ModuleParser, foreign_class
 from alchemist.ir.verify import verify_errors
 from alchemist.toolchain.host_code import HostCode
 from alchemist.toolchain.spellings import Applied, OldSpellings
+from alchemist.toolchain.unknown import unknown_attributes
 from alchemist.toolchain.upgrade import upgrade
 
 _SPLIT = re.compile(r"(?m)^// -----.*$")
@@ -119,6 +120,7 @@ def module_errors(module: ModuleOp, text: str, filename: str, locate: Callable[[
     """What is wrong with a module that could be parsed, in no particular order."""
     yield from foreign.stablehlo_errors(text, filename)
     yield from verify_errors(module, locate)
+    yield from unknown_attributes(module, locate)
 
 
 def read_module(text: str, filename: str = "<text>", applied: Applied | None = None) -> ModuleOp:

@@ -35,9 +35,10 @@ class ValueOptions(TypedDict, total=False):
 
 
 class LoadOptions(ValueOptions, total=False):
-    """entry: name of the only function that is wanted."""
+    """entry: name of the only function that is wanted. mesh: the compiler option `mesh_shape`."""
 
     entry: str
+    mesh: str
 
 
 @dataclass(frozen=True, slots=True)

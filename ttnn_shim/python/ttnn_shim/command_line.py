@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ttnn_shim.errors import bounded, printable
 
@@ -21,7 +22,18 @@ def can_be_passed(argument: str) -> bool:
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse repeats arguments that it does not know in full; here what it says stays short."""
+    """argparse repeats arguments that it does not know in full; here what it says stays short, and names switches that are near."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        words = sys.argv[1:] if args is None else list(args)
+        found, unknown = self.parse_known_args(words, namespace)
+        if unknown:
+            commands = {name: parser for action in self._actions if isinstance(action.choices, dict) for name, parser in action.choices.items()}
+            asked = next((commands[word] for word in words if word in commands), self)
+            switches = [option for action in asked._actions for option in action.option_strings]
+            near = [close for word in unknown if word.startswith("-") for close in difflib.get_close_matches(word.partition("=")[0], switches, n=1)]
+            asked.error(f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {', '.join(near)}?)" if near else ""))
+        return found
 
     def error(self, message: str) -> NoReturn:
         super().error(bounded(message, _MOST_CHARACTERS))
