@@ -302,6 +302,13 @@ def _report_conversions(arguments: Iterable[ExportedArgument]) -> None:
         print(f"alchemist: {'; '.join(rows)}", file=sys.stderr)
 
 
+def _moved_by_rounding(captured: FrontendResult | EntryResults) -> Callable[[], dict[str, float]] | None:
+    """The measure of `FrontendResult` by the names of the outputs; None where no front end offers it."""
+    measure = captured.moved_by_rounding if isinstance(captured, FrontendResult) else None
+    outputs = captured.outputs if isinstance(captured, FrontendResult) else ()
+    return None if measure is None else lambda: dict(zip((output.name for output in outputs), measure(), strict=True))
+
+
 def _export(
     front_end: Callable[[], Mapping[str, FrontendResult | EntryResults]],
     language: Language,
@@ -339,7 +346,8 @@ def _export(
                 and options.precision == "model"
                 and any(output.dtype == "float32" for output in captured.outputs),
                 model=captured.model_name if isinstance(captured, FrontendResult) else captured.title,
-                moved_by_rounding=captured.moved_by_rounding if isinstance(captured, FrontendResult) else None,
+                directory=staging / folder,
+                moved_by_rounding=_moved_by_rounding(captured),
             )
             _report_conversions(written)
             arguments += written

@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from alchemist.errors import AccuracyWarning
-from alchemist.export.unedited import Measured
+from alchemist.export.unedited import Measured, judge_by_unedited
 from alchemist.options import CompilerOptions
 
 WIDE_SUM_TERMS = (2048, 512, 128, 1)
@@ -25,8 +26,6 @@ SECONDS_FACTOR = 1.0
 """No further setting is tried when the trials took this many times the first export: an export that is raised takes twice as long, or one trial more."""
 
 AMPLIFIES_ROUNDING = "the model amplifies rounding"
-AMPLIFIES = 0.05
-"""A model whose output moves by this part when the framework's own results are rounded amplifies rounding: nothing that rounds can agree with it."""
 
 Result = TypeVar("Result")
 Write = Callable[[CompilerOptions], tuple[Result, Measured]]
@@ -42,11 +41,18 @@ def more_exact(options: CompilerOptions, is_float32: bool) -> list[CompilerOptio
 
 
 def export_within_limits(
-    write: Write[Result], options: CompilerOptions, *, is_float32: bool, model: str, moved_by_rounding: Callable[[], float] | None = None
+    write: Write[Result],
+    options: CompilerOptions,
+    *,
+    is_float32: bool,
+    model: str,
+    directory: Path,
+    moved_by_rounding: Callable[[], Mapping[str, float]] | None = None,
 ) -> Result:
     """Exports with the cheapest settings whose program passes its own check, or with the caller's options when none passes.
 
-    moved_by_rounding: as of `FrontendResult`; asked only where no setting passes.
+    directory: where `write` writes. moved_by_rounding: by output, as of `FrontendResult`; asked only where no setting passes. An output that
+    the framework's own rounding moves beyond the limits is judged by the unedited program alone.
 
     Warns:
         AccuracyWarning: the program does not agree with the framework at any precision that was tried.
@@ -60,8 +66,10 @@ def export_within_limits(
     if chosen is None:
         if trials.in_directory is not None:
             result, first = write(options)
-        moved = moved_by_rounding() if moved_by_rounding is not None else 0.0
-        warnings.warn(_disagreement(model, first, bool(trials.settings), moved), AccuracyWarning, stacklevel=2)
+        moved = moved_by_rounding() if moved_by_rounding is not None else {}
+        left = judge_by_unedited(directory, moved) if any(moved.values()) else first.disagreement
+        text = _disagreement(model, left, bool(trials.settings)) if left else _amplified(model, first.disagreement, max(moved.values()))
+        warnings.warn(text, AccuracyWarning, stacklevel=2)
         return result
     result, best = trials.written(chosen)
     change = ", ".join(f"{name}={value}" for name, value in trials.settings[chosen].changed().items() if options.changed().get(name) != value)
@@ -108,12 +116,17 @@ class _Trials(Generic[Result]):
         return high
 
 
-def _disagreement(model: str, measured: Measured, tried: bool, moved: float) -> str:
-    said = f"the emitted program of {model} does not agree with the framework: {measured.disagreement}. `./run --check` will fail; "
-    if moved >= AMPLIFIES:
-        return said + (
-            f"{AMPLIFIES_ROUNDING}: the framework's own outputs move by {moved:.0%} when each of its results is rounded once more. "
-            "Judge the program on trained weights, or on inputs whose outputs are less close to each other"
-        )
+def _disagreement(model: str, disagreement: str, tried: bool) -> str:
     advice = "; more exact products (round_weights, wide_sum_terms) did not help" if tried else ""
-    return f'{said}export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'
+    return (
+        f"the emitted program of {model} does not agree with the framework: {disagreement}. `./run --check` will fail; "
+        f'export_golden="ops" and `./run --check-ops` show the first op that differs{advice}'
+    )
+
+
+def _amplified(model: str, disagreement: str, moved: float) -> str:
+    return (
+        f"the emitted program of {model} does not agree with the framework: {disagreement}. {AMPLIFIES_ROUNDING}: the framework's own outputs "
+        f"move by {moved:.0%} when each of its results is rounded once more, so `./run --check` compares with the unedited program alone. "
+        "Judge the program on trained weights, or on inputs whose outputs are less close to each other"
+    )

@@ -142,7 +142,8 @@ class FrontendResult:
     call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
     mesh: the chips that the module is for; of more than one, the types of its values are one chip's.
-    moved_by_rounding: how far an output of the framework moves (relative L2) when each op's result is off by half a unit of its last place.
+    moved_by_rounding: how far each output of the framework moves (relative L2; share of whole numbers that change) when weights and results are off
+        by half a unit of the last place that a device reads of them.
     """
 
     module: ModuleOp
@@ -158,4 +159,4 @@ class FrontendResult:
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
     call: Sequence[CallLeaf] = ()
     mesh: Mesh = Mesh(1, 1)
-    moved_by_rounding: Callable[[], float] | None = None
+    moved_by_rounding: Callable[[], list[float]] | None = None

@@ -104,7 +104,15 @@ double correlation(const Moments& of) {
     return both == 0.0 ? 0.0 : std::clamp(of.both / both, -1.0, 1.0);
 }
 
-std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& expected) {
+std::optional<double> known(const Json& limits, const std::string& key) {
+    if (!limits.has(key) || limits.at(key).kind != Json::Kind::Number) {
+        return std::nullopt;
+    }
+    return limits.at(key).number;
+}
+
+std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& expected, const Terms& terms) {
+    const auto& [limits, unedited, tolerance, on_card, same_ops] = terms;
     double largest = 0.0;
     std::size_t wrong = 0;
     bool finite = true;
@@ -117,15 +125,26 @@ std::string judge_whole_numbers(Verdict& row, const Array& actual, const Array& 
     if (finite) {
         row.max_abs_err = largest;
     }
-    return wrong == 0 ? ""
-                      : std::to_string(wrong) + " of " + std::to_string(actual.values.size()) + " whole numbers differ";
-}
-
-std::optional<double> known(const Json& limits, const std::string& key) {
-    if (!limits.has(key) || limits.at(key).kind != Json::Kind::Number) {
-        return std::nullopt;
+    const std::string of = " of " + std::to_string(actual.values.size()) + " whole numbers differ";
+    if (!known(limits, "moved_by_rounding")) {
+        return wrong == 0 ? "" : std::to_string(wrong) + of;
     }
-    return limits.at(key).number;
+    const double before = limits.at("unedited_wrong").number;
+    if (static_cast<double>(wrong) > tolerance * (on_card ? CARD : 1.0) * before) {
+        return std::to_string(wrong) + of + ", were " + number("%.0f", before);
+    }
+    if (unedited == nullptr || unedited->values.size() != actual.values.size() || on_card) {
+        return "";
+    }
+    std::size_t moved = 0;
+    for (std::size_t index = 0; index < actual.values.size(); ++index) {
+        moved += actual.values[index] == unedited->values[index] ? 0 : 1;
+    }
+    if (static_cast<double>(moved) > (same_ops ? tolerance / TOLERANCE * EXACT : tolerance / 2.0) * before) {
+        return std::to_string(moved) + of + " from the unedited program's, of which " + number("%.0f", before) +
+               " were wrong";
+    }
+    return "";
 }
 
 std::string judge_floats(Verdict& row, const Array& actual, const Array& expected, const Terms& terms) {
@@ -154,17 +173,18 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
                                 before_peak = known(limits, "unedited_max_abs_err");
     const double noise = known(limits, "noise").value_or(0.0);
     const double outer_pcc = limits.at("pcc").number, outer = limits.at("rel_l2").number;
+    const bool amplified = known(limits, "moved_by_rounding").has_value();
 
     const double spread = std::sqrt(of.expected);
     if (spread > 1e-12 * size) {
         row.pcc = correlation(of);
         if (spread > SPREAD * std::max(noise, std::min(before.value_or(0.0), ROUNDING)) * size &&
-            *row.pcc < outer_pcc) {
+            *row.pcc < outer_pcc && !amplified) {
             return "pcc " + number("%.6f", *row.pcc) + " is below " + number("%g", outer_pcc) + "; relative error " +
                    was(before, *row.rel_l2);
         }
     }
-    if (size > 0.0 && *row.rel_l2 > outer) {
+    if (size > 0.0 && *row.rel_l2 > outer && !amplified) {
         return "relative error " + was(before, *row.rel_l2) + ", above " + number("%g", outer);
     }
     const double room = tolerance * (on_card ? CARD : 1.0);
@@ -391,7 +411,7 @@ Verdict compare(const Array& actual, const Array& expected, const Terms& terms) 
     if (actual.shape != expected.shape) {
         row.why = "shape " + spelled(actual.shape) + " instead of " + spelled(expected.shape);
     } else if (expected.integer) {
-        row.why = judge_whole_numbers(row, actual, expected);
+        row.why = judge_whole_numbers(row, actual, expected, terms);
     } else {
         row.why = judge_floats(row, actual, expected, terms);
     }

@@ -23,7 +23,8 @@ struct Verdict {
 // What an output is judged by.
 struct Terms {
     const Json& limits;               // its entry in manifest.json: "pcc", "rel_l2", "noise"; "unedited_rel_l2" and
-                                      // "unedited_max_abs_err" where known
+                                      // "unedited_max_abs_err" where known, "moved_by_rounding" and "unedited_wrong"
+                                      // where no program that rounds can agree
     const Array* unedited = nullptr;  // the unedited program's output, where it is known
     double tolerance = TOLERANCE;     // errors of the unedited program that are allowed
     bool on_card = false;

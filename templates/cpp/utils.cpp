@@ -605,6 +605,13 @@ void explain(bool own_inputs) {
             changed.begin(), changed.begin() + std::min<long>(12, std::ssize(changed)));
         std::cout << "changed since export: " << joined(first) << (changed.size() > 12 ? " ...\n" : "\n");
     }
+    for (const auto& [name, entry] : manifest().at("outputs").fields) {
+        if (entry.has("moved_by_rounding") && !own_inputs) {
+            std::cout << "check: " << name << ": rounding alone moves the framework's own values by "
+                      << std::lround(100.0 * entry.at("moved_by_rounding").number)
+                      << "%: the unedited program is the only measure\n";
+        }
+    }
     if (manifest().has("unedited") && manifest().at("unedited").has("unknown") && !own_inputs) {
         std::cout << "check: the unedited program's own error is unknown (" << manifest().at("unedited").word("unknown")
                   << "): wide bounds alone\n";

@@ -507,6 +507,11 @@ def explain(custom: bool) -> None:
     changed = check.changed_functions(HERE)
     if changed:
         print(f"changed since export: {', '.join(changed[:12])}{' ...' if len(changed) > 12 else ''}")
+    for name, entry in MANIFEST["outputs"].items():
+        if "moved_by_rounding" in entry and not custom:
+            print(
+                f"check: {name}: rounding alone moves the framework's own values by {entry['moved_by_rounding']:.0%}: the unedited program is the only measure"
+            )
     if "unknown" in MANIFEST.get("unedited", {}) and not custom:
         print(f"check: the unedited program's own error is unknown ({MANIFEST['unedited']['unknown']}): wide bounds alone")
 

@@ -111,6 +111,8 @@ def drawn_case(rng: np.random.Generator, number: int) -> dict[str, Any]:
     case = {"name": f"drawn {number}", "dtype": "float", "limits": {"pcc": 0.99, "rel_l2": 0.15, "noise": noise}}
     if rng.random() < 0.9:
         case["limits"] |= {"unedited_rel_l2": before, "unedited_max_abs_err": before * size * 10 ** rng.uniform(-0.5, 1)}
+        if rng.random() < 0.2:
+            case["limits"]["moved_by_rounding"] = 0.5
     for key, value, share in (("tolerance", float(rng.choice([1.0, 8.0])), 0.3), ("on_card", True, 0.1), ("same_ops", True, 0.3)):
         if rng.random() < share:
             case[key] = value

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
+from alchemist import codegen_py
 from alchemist.errors import AccuracyWarning
 from alchemist.export.precision import WIDE_SUM_TERMS, export_within_limits, more_exact
 from alchemist.export.unedited import Measured
+from alchemist.frontends import torch as front_end
 from alchemist.options import CompilerOptions
 
 FLOAT32_SETTINGS = [(True, 0), *((True, terms) for terms in WIDE_SUM_TERMS)]
@@ -28,7 +33,7 @@ def export_where(passes: Callable[[tuple[bool, int]], bool]) -> tuple[tuple[bool
         written.append(exact(options))
         return exact(options), Measured("" if passes(exact(options)) else "output: relative error", 1e6)
 
-    return export_within_limits(write, CompilerOptions(), is_float32=True, model="Model"), written
+    return export_within_limits(write, CompilerOptions(), is_float32=True, model="Model", directory=Path()), written
 
 
 def test_a_program_that_passes_is_compiled_once() -> None:
@@ -55,38 +60,58 @@ def test_what_no_setting_mends_is_exported_as_asked_with_a_warning() -> None:
     assert chosen == written[-1] == (False, 0)
 
 
-def test_a_model_that_amplifies_rounding_is_named_as_the_cause() -> None:
-    def write(options: CompilerOptions) -> tuple[None, Measured]:
-        return None, Measured("output: relative error", 1e6)
-
-    with pytest.warns(AccuracyWarning, match="amplifies rounding: the framework's own outputs move by 84%"):
-        export_within_limits(write, CompilerOptions(), is_float32=True, model="Model", moved_by_rounding=lambda: 0.84)
-    with pytest.warns(AccuracyWarning, match="more exact products .* did not help"):
-        export_within_limits(write, CompilerOptions(), is_float32=True, model="Model", moved_by_rounding=lambda: 0.01)
-
-
 def test_how_far_rounding_moves_a_model() -> None:
-    import torch
-
-    from alchemist.frontends import torch as front_end
-
-    def steady(x: torch.Tensor) -> torch.Tensor:
-        return torch.relu(x @ x.T) + 1
-
-    def cancelling(x: torch.Tensor) -> torch.Tensor:
-        return (x + 30.0) - 30.0
+    def measured(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y.add_((x + 30.0).sum() - 30.0 * x.numel())
+        return torch.relu(x @ x.T) + 1, (x + 30.0) - 30.0, (x @ x.T * 1e-6 + 1).argmax(-1), torch.argmax(x, -1)
 
     x = torch.linspace(-1, 1, 64).reshape(8, 8)
     for dtype, unit in ((torch.float32, 2**-11), (torch.bfloat16, 2**-8)):
-        moved = {f: front_end.capture(f, (x.to(dtype),)).moved_by_rounding for f in (steady, cancelling)}
-        assert 0 < moved[steady]() < 3 * unit and moved[cancelling]() > 10 * unit  # type: ignore[misc]
+        measure = front_end.capture(measured, (x.to(dtype), torch.ones(4))).moved_by_rounding
+        assert measure is not None
+        steady, cancelling, near_ties, largest, written = measure()
+        assert 0 < steady < 3 * unit and cancelling > 10 * unit
+        assert near_ties > 0.2 and largest == 0.0 and written > unit
+
+
+class NearTies(torch.nn.Module):
+    """Scores of nearly equal classes, the best class and the table's row for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores, self.table = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+        self.scores.weight.data = self.scores.weight[:1] + 1e-5 * self.scores.weight
+        self.scores.bias.data *= 1e-5
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        scores = self.scores(x)
+        best = scores.argmax(-1)
+        return scores, best, self.table.weight[best]
+
+
+def test_what_rounding_decides_is_judged_by_the_unedited_program(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    with pytest.warns(AccuracyWarning, match="amplifies rounding: the framework's own outputs move by .* compares with the unedited program alone"):
+        made = codegen_py(NearTies().eval(), torch.randn(32, 64), export_path=tmp_path / "out")
+    scores, best, rows = json.loads((made.path / "manifest.json").read_text())["outputs"].values()
+    assert "moved_by_rounding" not in scores and best["moved_by_rounding"] > 0.5 and best["unedited_wrong"] > 16 and rows["moved_by_rounding"] > 0.5
+
+    def check() -> str:
+        return subprocess.run([str(made.path / "run"), "--check"], capture_output=True, text=True, check=False).stdout
+
+    assert "check: passed, 3 outputs" in (said := check()) and said.count("the unedited program is the only measure") == 2
+    program = made.path / "main.py"
+    text = program.read_text()
+    call = next(line.strip() for line in text.splitlines() if "ttnn.argmax(" in line)
+    program.write_text(text.replace(call, re.sub(r"ttnn.argmax\(\w+", "ttnn.argmax(x", call)))
+    assert program.read_text() != text
+    assert "check: FAILED" in check()
 
 
 def test_rounded_weights_give_right_products_on_average(tmp_path: Path) -> None:
     import numpy as np
-    import torch
 
-    from alchemist import codegen_py, load_codegen_py
+    from alchemist import load_codegen_py
 
     torch.manual_seed(0)
     model = torch.nn.Linear(512, 256, bias=False).eval()
@@ -102,10 +127,7 @@ def test_rounded_weights_give_right_products_on_average(tmp_path: Path) -> None:
 
 def test_every_convolution_rounds_its_weights(tmp_path: Path) -> None:
     """At level 2 a convolution of few channels reads weights in another arrangement; a transposed one has its own way to them."""
-    import torch
     from torch import nn
-
-    from alchemist import codegen_py
 
     layers = {"first": nn.Conv2d(3, 8, 3, stride=2, padding=1), "deep": nn.Conv2d(32, 32, 3), "up": nn.ConvTranspose2d(32, 8, 2, stride=2)}
     for name, layer in layers.items():
@@ -122,10 +144,7 @@ def test_a_precision_that_the_caller_chose_stays(given: dict[str, object]) -> No
 
 def test_a_deep_network_in_bfloat16_passes_its_own_check(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Sums of 288 products are rounded to bfloat16 at each step, a little more often away from zero: 28 convolutions make the output too large."""
-    import torch
     from torch import nn
-
-    from alchemist import codegen_py
 
     torch.manual_seed(0)
     layers: list[nn.Module] = []

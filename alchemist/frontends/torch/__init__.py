@@ -349,6 +349,33 @@ def _as_exported() -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(before)
 
 
+ROUNDING_DRAWS = 3
+"""Whole numbers change where values lie close to each other: one draw may leave them as they are."""
+
+RESULT_BITS, WEIGHT_BITS = 11, 10
+"""Significant bits of float32 operands that the matrix engine reads, of values and of weights (`round_weights`)."""
+
+
+def _rounded(value: torch.Tensor, bits: int, noise: torch.Generator) -> torch.Tensor:
+    """The value, each number off by up to half a unit of the last of so many significant bits, or of its dtype's where it has fewer."""
+    if not value.is_floating_point() or value._is_view():
+        return value
+    unit = max(torch.finfo(value.dtype).eps, 2.0 ** (1 - bits))
+    off = torch.rand(value.shape, generator=noise) * 2 - 1
+    return (value.float() * (1 + off * unit / 2)).to(value.dtype)
+
+
+def _distance(have: np.ndarray[Any, Any] | None, want: np.ndarray[Any, Any] | None) -> float:
+    """Relative L2 distance, of whole numbers the share that differs; 0 where nothing is known."""
+    if have is None or want is None or not want.size:
+        return 0.0
+    if want.dtype.kind != "f":
+        return float(np.count_nonzero(have != want) / want.size)
+    finite = np.isfinite(want) & np.isfinite(have)
+    size = float(np.linalg.norm(want[finite]))
+    return float(np.linalg.norm(have[finite] - want[finite])) / size if size else 0.0
+
+
 @dataclass(slots=True)
 class _Golden:
     """Runs the model itself on the captured inputs. Buffers and inputs that the model writes are restored afterwards."""
@@ -396,25 +423,34 @@ class _Golden:
             seen[name] = _array(value)
             return value
 
-        self._run(record)
+        self._run(record, self._values())
         return seen
 
-    def moved_by_rounding(self) -> float:
-        """How far the output moves that moves most (relative L2) when each op's result is off by half a unit of what a device keeps of it."""
-        generator = torch.Generator().manual_seed(0)
+    def moved_by_rounding(self) -> list[float]:
+        """How far each output moves at most, by `_distance` in three draws, when each weight and each result is off as a device keeps it."""
+        exact = self._graph_outputs(None)
+        draws = [self._graph_outputs(torch.Generator().manual_seed(seed)) for seed in range(ROUNDING_DRAWS)]
+        return [max(_distance(draw[place], value) for draw in draws) for place, value in enumerate(exact)]
 
-        def rounded(name: str, value: torch.Tensor) -> torch.Tensor:
-            if not value.is_floating_point() or value._is_view():
-                return value
-            unit = max(torch.finfo(value.dtype).eps, 2.0**-10)  # of float32 the matrix engine keeps 11 bits
-            noise = torch.rand(value.shape, generator=generator) * 2 - 1
-            return (value.float() * (1 + noise * unit / 2)).to(value.dtype)
+    def _graph_outputs(self, noise: torch.Generator | None) -> list[np.ndarray[Any, Any] | None]:
+        """What the exported graph gives in the order of `outputs`; with noise, all that it computes with is rounded once more."""
+        values = self._values()
+        if noise is not None:
+            weights = (place.kind == "parameter" and isinstance(value, torch.Tensor) for place, value in zip(self.places, values, strict=True))
+            values = [_rounded(value, WEIGHT_BITS, noise) if is_weight else value for is_weight, value in zip(weights, values, strict=True)]
+        result = self._run(None if noise is None else lambda name, value: _rounded(value, RESULT_BITS, noise), values)
+        found = list(zip(self.program.graph_signature.output_specs, result, strict=True))
+        written = {str(spec.target): value for spec, value in found if spec.kind is not OutputKind.USER_OUTPUT}
+        results = [value for spec, value in found if spec.kind is OutputKind.USER_OUTPUT and isinstance(spec.arg, TensorArgument)]
+        in_place = {place.node: value for place, value in zip(self.places, values, strict=True)}
+        results += [written.get(place.target or place.node.name, in_place[place.node]) for place in self.mutated]
+        return [_array(value) if isinstance(value, torch.Tensor) else None for value in results]
 
-        exact, moved = ([_array(value) for value in pytree.tree_leaves(self._run(change)) if isinstance(value, torch.Tensor)] for change in (None, rounded))
-        pairs = [(have, want) for have, want in zip(moved, exact, strict=True) if want.dtype.kind == "f" and np.any(want)]
-        return max((float(np.linalg.norm(have - want) / np.linalg.norm(want)) for have, want in pairs), default=0.0)
+    def _values(self) -> list[Any]:
+        """Arguments of the exported graph, which may write to them."""
+        return [place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places]
 
-    def _run(self, change: Callable[[str, torch.Tensor], torch.Tensor] | None) -> Any:
+    def _run(self, change: Callable[[str, torch.Tensor], torch.Tensor] | None, values: list[Any]) -> Any:
         """Runs the exported graph op by op; `change` takes a node's name and tensor and gives what the ops behind it read."""
 
         class Interpreter(fx.Interpreter):  # type: ignore[misc]
@@ -422,6 +458,5 @@ class _Golden:
                 value = super().run_node(n)
                 return change(n.name, value) if change and n.op == "call_function" and isinstance(value, torch.Tensor) else value
 
-        values = [place.value.detach().clone() if isinstance(place.value, torch.Tensor) else place.value for place in self.places]
         with torch.no_grad(), FRAMEWORK_LOCK:
             return Interpreter(self.program.graph_module).run(*values)
