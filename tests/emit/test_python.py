@@ -11,6 +11,7 @@ from pathlib import Path
 
 import black
 import pytest
+from black.mode import TargetVersion
 
 import emit_py
 import ttnn_shim
@@ -195,7 +196,7 @@ def test_golden(name: str, options: CompilerOptions, const_eval: bool) -> None:
     assert {path.name for path in (GOLDEN / name).iterdir()} == {f"{file}.txt" for file in files}
 
 
-BLACK = black.Mode(line_length=WIDTH, target_versions={black.TargetVersion.PY311})
+BLACK = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 PROGRAMS = Path(__file__).parents[1] / "program" / "golden"
 
 
