@@ -6,8 +6,8 @@
     python -m tools.prose --size        bytes that each page of users has by hand, and their sum
 
 The rules: a sentence has at most 30 words, a line at most 100 characters, and the textbook's word comes before a private one (CONTRIBUTING.md).
-A measured figure (with %, ms, us, ns, s or x) on a page of users is a link to the page of docs/lab that has this number, as in `[1.9 %](lab/clock.md)`:
-so it has one source, and no page contradicts another. The pages of users have at most 80,000 bytes by hand, each at most 8,000.
+A measured figure (with %, ms, us, ns, s or x) on a page of users is a link to the page of docs/lab, or its section, that has this number, as in
+`[1.9 %](lab/clock.md#collectives)`: so it has one source, and no page contradicts another. The pages of users have at most 80,000 bytes by hand, each at most 8,000.
 Code, tables, links' targets and generated blocks do not count. The budget holds findings of older pages and only shrinks.
 """
 
@@ -41,7 +41,7 @@ NOT_BY_HAND = re.compile(rf"^```console.*?^```\s*$|{GENERATED_BLOCK}", re.DOTALL
 """What a command writes, and sessions, which tests replay (tests/docs/sessions.py)."""
 
 FIGURE = re.compile(r"(?<![\w.,-])(\d[\d,]*(?:\.\d+)?)(?:\s(?:to|and)\s\d[\d.]*)?\s?(?:%|ms\b|us\b|µs\b|ns\b|s\b|x\b(?! ?\d))")
-REFERENCE = re.compile(r"\[([^\[\]]*)\]\(((?:docs/)?lab/[\w.]+)(?:#[^)]*)?\)")
+REFERENCE = re.compile(r"\[([^\[\]]*)\]\(((?:docs/)?lab/[\w.]+)(?:#([^)]*))?\)")
 WRITTEN_BY_COMMANDS = ("docs/ops.md", "docs/onnx.md", "docs/errors.md")
 SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+(?=[A-Z`*\[(\"])")
 
@@ -81,7 +81,7 @@ def loose_figures(text: str, folder: Path) -> Iterator[tuple[int, str, str]]:
 
     def follow(link: re.Match[str]) -> str:
         page = folder / link[2]
-        source = page.read_text(encoding="utf-8") if page.is_file() else ""
+        source = _section(page.read_text(encoding="utf-8"), link[3]) if page.is_file() else ""
         for number in re.findall(r"\d[\d,]*(?:\.\d+)?", link[1] if FIGURE.search(link[1]) else ""):
             if not re.search(rf"(?<![\d.]){re.escape(number)}(?![\d.]*\d)", source):
                 wrong.append((blanked[: link.start()].count("\n") + 1, "figure", f"{number} is not in {link[2]}"))
@@ -91,6 +91,13 @@ def loose_figures(text: str, folder: Path) -> Iterator[tuple[int, str, str]]:
     for found in FIGURE.finditer(rest):
         wrong.append((rest[: found.start()].count("\n") + 1, "figure", f"{found[0]!r} is no link to the page of docs/lab that has it"))
     yield from sorted(wrong, key=lambda one: one[0])
+
+
+def _section(text: str, anchor: str | None) -> str:
+    """The part of a page below the heading that `#anchor` goes to; the page without an anchor."""
+    parts = re.split(r"^(#+ .*)$", text, flags=re.MULTILINE)
+    below = {re.sub(r"[^\w -]", "", heading.lstrip("# ").lower()).replace(" ", "-"): part for heading, part in zip(parts[1::2], parts[2::2], strict=True)}
+    return text if anchor is None else below.get(anchor, "")
 
 
 def findings(text: str, folder: Path | None = None) -> Iterator[tuple[int, str, str]]:

@@ -32,10 +32,11 @@ def test_findings(page: str, found: list[tuple[int, str]]) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("The gain is [1.34x](lab/gains.md#rows), the error\n[12.5 %, 35.7 %](lab/gains.md).\n", []),
+        ("The gain is [1.34x](lab/gains.md#all-rows), the error\n[12.5 %, 35.7 %](lab/gains.md).\n", []),
         ("The gain is 1.34x.\n", ["'1.34x'"]),
         ("Off by 3\nto 9 % on 8 cores, and in 2,000 ms.\n", ["'3\\nto 9 %'", "'2,000 ms'"]),
         ("The gain is [1.3x](lab/gains.md).\n", ["1.3 is not in lab/gains.md"]),
+        ("The gain is [1.34x](lab/gains.md#others) or [9x](lab/gains.md#others).\n", ["1.34 is not in lab/gains.md"]),
         ("The gain is [1.34x](lab/none.md) and [1.34x](optimizer.md).\n", ["1.34 is not in lab/none.md", "'1.34x'"]),
         ("A 2x4 mesh, 512 x 512 values, `4.7 ms` in code, 32 times.\n", []),
         ("<!-- shown: levels -->\n5 ms\n<!-- /shown -->\n    check: 20.9x\n", []),
@@ -43,7 +44,7 @@ def test_findings(page: str, found: list[tuple[int, str]]) -> None:
 )
 def test_a_measured_figure_is_a_link_to_the_page_that_has_it(tmp_path: Path, text: str, found: list[str]) -> None:
     (tmp_path / "lab").mkdir()
-    (tmp_path / "lab" / "gains.md").write_text("| model | 1.34x | 12.5 % | 35.7 % |\n")
+    (tmp_path / "lab" / "gains.md").write_text("# Gains\n\n## All rows\n\n| model | 1.34x | 12.5 % | 35.7 % |\n\n## Others\n\n| model | 9x |\n")
     said = [what for _, kind, what in findings(text, tmp_path) if kind == "figure"]
     assert len(said) == len(found) and all(what.startswith(start) for what, start in zip(said, found, strict=True)), said
 

@@ -24,7 +24,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("level", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize("mean", [torch.nn.AdaptiveAvgPool2d(1), torch.nn.AvgPool2d(7)], ids=["adaptive", "a window"])
 def test_means_of_images_are_collected_by_ones(mean: torch.nn.Module, level: int, tmp_path: Path) -> None:
     """Images of 7 x 7 share tiles: from level 1 on no row is moved for their means."""

@@ -98,7 +98,7 @@ def size_of(made: Program) -> int:
     return sum(1 for function in made.functions for _ in statements(function.body))
 
 
-NIGHTLY = (old_carry, old_carry_alone, new_carry, backwards, with_the_counter)
+NIGHTLY = (old_carry, old_carry_alone, old_and_new, new_carry, backwards, with_the_counter)
 
 
 @pytest.mark.parametrize("function", [pytest.param(one, marks=pytest.mark.slow if one in NIGHTLY else ()) for one in (*LOOPS, with_the_counter, fibonacci)])
