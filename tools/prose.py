@@ -7,7 +7,7 @@
 
 The rules: a sentence has at most 30 words, a line at most 100 characters, and the textbook's word comes before a private one (CONTRIBUTING.md).
 A measured figure (with %, ms, us, ns, s or x) on a page of users is a link to the page of docs/lab, or its section, that has this number, as in
-`[1.9 %](lab/clock.md#collectives)`: so it has one source, and no page contradicts another. The pages of users have at most 80,000 bytes by hand, each at most 8,000.
+`[1.9 %](lab/clock.md#collectives)`: so it has one source, and no page contradicts another. The pages of users have at most 80 KB by hand, each at most 8.
 Code, tables, links' targets and generated blocks do not count. The budget holds findings of older pages and only shrinks.
 """
 
@@ -26,7 +26,7 @@ BUDGET = ROOT / "tests" / "data" / "prose_budget.csv"
 LONGEST_SENTENCE_WORDS = 30
 LONGEST_LINE_CHARACTERS = 100
 KINDS = ("sentence", "line", "word", "figure")
-ALL_PAGES_BYTES, PAGE_BYTES = 80_000, 8_000
+ALL_PAGES_BYTES, PAGE_BYTES = 80 << 10, 8 << 10
 
 DIALECT = re.compile(
     r"\b(is|are|was) (said|told|turned|alike|wanted|meant)\b|\bgives? back\b|\bwhat lies\b|\blies? in\b|\bstands? in front\b"

@@ -118,6 +118,7 @@ class Stem(torch.nn.Module):
 
 NIGHTLY = (("pairs of rows", 1), ("every row", 1), ("float32", 2), ("uneven shards", 1))
 
+
 # Shards need as many pixels on each core, in whole tiles: 104 x 104 pixels are 338 tiles, which 26 cores share evenly, or 338.
 @pytest.mark.parametrize(
     ("images", "size", "kernel", "stride", "dtype", "on_shards", "level"),
