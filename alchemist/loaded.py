@@ -18,6 +18,7 @@ from alchemist.errors import InputError, ToolchainError, UserError, as_our_error
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.frontends.base import CallLeaf
+from alchemist.frontends.structure import compare_structure
 from alchemist.pipeline import detect_framework
 
 Array = np.ndarray[Any, Any]
@@ -128,6 +129,17 @@ def _described(entry: Mapping[str, Any]) -> str:
     return f"{entry['dtype']} {list(entry.get('shape', ()))}" if entry.get("dtype") else str(entry.get("value"))
 
 
+def compare_outputs(manifest: Mapping[str, Any], now: Sequence[str]) -> None:
+    """Compares what the model returns ("float32 [8, 3]" per tensor, in order) with what the exported one did.
+
+    Raises:
+        InputError: other shapes or dtypes, or another number of tensors.
+    """
+    returned = {name: f"{entry['dtype']} {list(entry['shape'])}" for name, entry in manifest["outputs"].items() if "mutates" not in entry}
+    names = [*returned, *(f"{len(returned) + count}" for count in range(len(now) - len(returned)))]
+    compare_structure({"output": returned}, {"output": dict(zip(names, now, strict=False))})
+
+
 def weights_wanted(manifest: Mapping[str, Any]) -> set[str]:
     """Names of the tensors beside the inputs that a caller may give anew."""
     if "tensor_load_directory" in manifest["options"]:  # the user's own tensors, which are not the model's
@@ -170,6 +182,12 @@ def _is_complete(manifest: Mapping[str, Any]) -> bool:
     )
     written = entry.get("written", {}) if isinstance(entry, dict) else None
     states = isinstance(written, dict) and all(isinstance(item, dict) and all(isinstance(name, str) for name in item.values()) for item in written.values())
+    structure = manifest.get("structure", {})
+    states = (
+        states
+        and isinstance(structure, dict)
+        and all(isinstance(part, dict) and all(isinstance(text, str) for text in part.values()) for part in structure.values())
+    )
     size_bytes = device.get("l1_small_size") if isinstance(device, dict) else None
     l1 = isinstance(size_bytes, int) and 0 <= size_bytes < 1 << 31  # what fits is the device's to say
     return known and whole and entries and calls and states and l1 and isinstance(manifest.get("options"), dict)

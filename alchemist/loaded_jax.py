@@ -14,7 +14,9 @@ import jax.numpy as jnp
 from alchemist.frontends.base import FRAMEWORK_LOCK
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key
 from alchemist.frontends.jax.capture import array_of, as_function, tracing_error
-from alchemist.loaded import LoadedProgram, compare_call, read_manifest
+from alchemist.frontends.jax.structure import structure_of
+from alchemist.frontends.structure import compare_structure
+from alchemist.loaded import LoadedProgram, compare_call, compare_outputs, read_manifest
 
 
 def run_jax(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: str | Path) -> Any:
@@ -27,7 +29,10 @@ def run_jax(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: str
         leaf.name: partial(array_of, leaf.value, "uint32" if is_key(leaf.value) else call.dtype)
         for leaf, call in zip(flat.leaves, [one for one in flat.call if one.dtype], strict=True)
     }
+    compare_structure(manifest.get("structure", {}), structure_of(model))
     expected, structure = _structure(function, flat)
+    plain = [jax.eval_shape(jax.random.key_data, leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf for leaf in expected]
+    compare_outputs(manifest, [f"{leaf.dtype} {list(leaf.shape)}" for leaf in plain])
     with LoadedProgram(path, values) as program:
         arrays = program.call(values)
         outputs = [program.manifest["outputs"][name] for name in program.outputs]

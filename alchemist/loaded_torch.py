@@ -13,9 +13,11 @@ from torch.utils import _pytree as pytree
 
 from alchemist.errors import InputError
 from alchemist.frontends.base import FRAMEWORK_LOCK
+from alchemist.frontends.structure import compare_structure
 from alchemist.frontends.torch import caches
 from alchemist.frontends.torch.export import as_root, call_leaves, model_error, refuse_options_of_torch
-from alchemist.loaded import Array, LoadedProgram, compare_call, read_manifest, weights_wanted
+from alchemist.frontends.torch.structure import structure_of, tensor_text
+from alchemist.loaded import Array, LoadedProgram, compare_call, compare_outputs, read_manifest
 
 
 def torch_array(value: torch.Tensor) -> Array:
@@ -71,7 +73,7 @@ def run_torch(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: s
     compare_call(manifest, call)
     inputs = {leaf.name: value for leaf, value in zip(call, leaves, strict=True) if isinstance(value, torch.Tensor)}
     state = {**dict(root.named_parameters()), **dict(root.named_buffers())}
-    _compare_state(manifest, state)
+    compare_structure(manifest.get("structure", {}), structure_of(root))
     try:
         with FRAMEWORK_LOCK:
             shape = _result(root, args, kwargs)
@@ -79,25 +81,17 @@ def run_torch(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], path: s
         shape = None
     except Exception as error:  # the model's own code may raise anything
         raise model_error(error, "the model fails on these arguments") from error
+    flat, out_spec = pytree.tree_flatten(shape)
+    if shape is not None:
+        compare_outputs(manifest, [tensor_text(leaf) for leaf in flat if isinstance(leaf, torch.Tensor)])
     held = {name: partial(torch_array, value) for name, value in state.items() if not value.is_meta}
     with LoadedProgram(path, held) as program:
         arrays = program.call({name: partial(torch_array, value) for name, value in inputs.items()})
         results = write_back(program, arrays, {**state, **inputs})
-    flat, out_spec = pytree.tree_flatten(shape)
     if sum(isinstance(leaf, torch.Tensor) for leaf in flat) != len(results):
         return results[0] if len(results) == 1 else tuple(results)
     values = iter(results)
     return pytree.tree_unflatten([next(values) if isinstance(leaf, torch.Tensor) else leaf for leaf in flat], out_spec)
-
-
-def _compare_state(manifest: Mapping[str, Any], state: Mapping[str, torch.Tensor]) -> None:
-    """Raises InputError for a weight of another shape or dtype than at export."""
-    for name in sorted(weights_wanted(manifest) & state.keys()):
-        entry = manifest["tensors"][name]
-        expected = f"{entry['model_dtype']} {entry['shape']}" if "model_dtype" in entry else ""
-        got = f"{str(state[name].dtype).removeprefix('torch.')} {list(state[name].shape)}"
-        if expected and expected != got:
-            raise InputError(f"weight {name} is not like at export", expected=expected, got=got, hint="export the model again")
 
 
 def _result(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -82,8 +82,7 @@ def write_export(
     if language == "python":
         for name in ("utils.py", "check.py", *(("generate.py",) if compiled.generation else ())):
             _write_text(directory / name, template_text(f"py/{name}"))
-    for number, (stage, text) in enumerate(compiled.irs.items()):
-        _write_text(directory / "irs" / f"{number:02}_{stage}.{'txt' if stage.rpartition('_')[2] in ('fx', 'decisions') else 'mlir'}", text)
+    write_irs(directory / "irs", compiled.irs)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
     _write_text(run, _run_script(language, options, standalone))
@@ -107,6 +106,7 @@ def write_export(
             {"name": leaf.name, "shape": list(leaf.shape), "dtype": leaf.dtype} if leaf.dtype else {"name": leaf.name, "value": leaf.value}
             for leaf in captured.call
         ],
+        **({"structure": captured.structure} if captured.structure and language == "python" else {}),
         "tensors": entries,
         "outputs": outputs,
         **({"entries": compiled.entry["entries"]} if "entries" in compiled.entry else {"entry": dict(compiled.entry)}),
@@ -254,6 +254,12 @@ def _write_one_golden(
         dtype = "uint32"
     written[file] = write_tensor(directory / file, to_stored(value, dtype, output.name))
     entry["golden"] = file
+
+
+def write_irs(folder: Path, irs: Mapping[str, str]) -> None:
+    """The texts of the compiler's stages, numbered in order; what is no MLIR ends in .txt."""
+    for number, (stage, text) in enumerate(irs.items()):
+        _write_text(folder / f"{number:02}_{stage}.{'txt' if stage.rpartition('_')[2] in ('fx', 'decisions') else 'mlir'}", text)
 
 
 def _write_text(path: Path, text: str) -> None:

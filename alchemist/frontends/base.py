@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from alchemist.frontends.structure import Structure
+
 ArgumentKind = Literal["input", "parameter", "constant"]
 
 RECURRENT_CELLS = "alchemist/frontends/recurrent_cells.py"
@@ -141,6 +143,7 @@ class FrontendResult:
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
     call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
+    structure: what the model is made of; {} where nothing is known (MLIR and ONNX files, plain functions).
     mesh: the chips that the module is for; of more than one, the types of its values are one chip's.
     moved_by_rounding: how far each output of the framework moves (relative L2; share of whole numbers that change) when weights and results are off
         by half a unit of the last place that a device reads of them.
@@ -158,5 +161,6 @@ class FrontendResult:
     made_from: Mapping[str, str] = field(default_factory=dict)
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
     call: Sequence[CallLeaf] = ()
+    structure: Structure = field(default_factory=dict)
     mesh: Mesh = Mesh(1, 1)
     moved_by_rounding: Callable[[], list[float]] | None = None

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -162,8 +163,93 @@ def test_weights_of_now(consteval: bool, tmp_path: Path) -> None:
         model[0].weight.mul_(-2)
         model[2].bias.fill_(3)
     torch.testing.assert_close(load_codegen_py(model, X, load_path=tmp_path / "out"), model(X).detach(), rtol=2e-2, atol=2e-2)
-    with pytest.raises(InputError, match=r"weight 0.bias(?s:.*)float32 (?s:.*)bfloat16"):
+    with pytest.raises(InputError, match=r"4 tensors differ(?s:.*)tensor 0.bias: float32 \[64\] +tensor 0.bias: bfloat16"):
         load_codegen_py(model.to(torch.bfloat16), X, load_path=tmp_path / "out")
+
+
+def mlp(*layers: torch.nn.Module, names: str = "012") -> torch.nn.Module:
+    return torch.nn.Sequential(OrderedDict(zip(names, layers, strict=True))).eval()
+
+
+def linen_mlp(width: int, act: Any) -> Any:
+    from flax import linen
+
+    class Mlp(linen.Module):
+        width: int
+        act: Any = linen.relu
+
+        @linen.compact
+        def __call__(self, x: Any) -> Any:
+            return self.act(linen.Dense(self.width)(x))
+
+    return Mlp(width, act)
+
+
+def nnx_mlp(act: Any) -> Any:
+    from flax import nnx
+
+    class Mlp(nnx.Module):
+        def __init__(self) -> None:
+            self.linear, self.act = nnx.Linear(32, 4, rngs=nnx.Rngs(0)), act
+
+        def __call__(self, x: Any) -> Any:
+            return self.act(self.linear(x))
+
+    return Mlp()
+
+
+UP, DOWN, RELU = torch.nn.Linear(32, 16), torch.nn.Linear(16, 4), torch.nn.ReLU()
+OTHER_MODELS: dict[str, tuple[Any, str]] = {
+    "class": (mlp(UP, torch.nn.Sigmoid(), DOWN), r"1 module differ.*module 1: ReLU\(\) +module 1: Sigmoid\(\)"),
+    "settings": (
+        mlp(UP, RELU, torch.nn.Linear(16, 4, bias=False)),
+        r"module 2: Linear.*bias=True\) +module 2: .*bias=False\)\n.*tensor 2.bias: float32 \[4\] +-",
+    ),
+    "width": (mlp(UP, RELU, torch.nn.Linear(16, 3)), r"tensor 2.weight: float32 \[4, 16\] +tensor 2.weight: float32 \[3, 16\]"),
+    "renamed": (
+        mlp(UP, RELU, DOWN, names="ab2"),
+        r"module 0: Linear.* module a: Linear.*module 1: ReLU\(\) +module b: ReLU\(\).*tensor 0.weight: float32 .* tensor a.weight",
+    ),
+    "one module": (torch.nn.Linear(32, 4), r"module \(the model\): Sequential\(\) +module \(the model\): Linear"),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_MODELS)
+def test_another_model_is_refused(case: str, tmp_path: Path) -> None:
+    other, message = OTHER_MODELS[case]
+    codegen_py(mlp(UP, RELU, DOWN), X, export_path=tmp_path / "out", export_golden="none")
+    with pytest.raises(InputError, match=f"(?s)the model is not the one that was exported.*{message}"):
+        load_codegen_py(other, X, load_path=tmp_path / "out")
+
+
+def test_another_result_is_refused(tmp_path: Path) -> None:
+    """The same modules, called in another way."""
+
+    class Twice(torch.nn.Linear):
+        parts = 1
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return super().forward(x) if self.parts == 1 else tuple(super(Twice, self).forward(x) for _ in range(self.parts))
+
+    model = Twice(32, 4).eval()
+    codegen_py(model, X, export_path=tmp_path / "out", export_golden="none")
+    model.parts = 2
+    with pytest.raises(InputError, match=r"(?s)1 output differ.*- +output 1: float32 \[4, 4\]"):
+        load_codegen_py(model, X, load_path=tmp_path / "out")
+
+
+def test_another_flax_model_is_refused(tmp_path: Path) -> None:
+    import jax
+
+    x = jnp.ones((4, 32))
+    codegen_py(nnx_mlp(jax.nn.relu), x, export_path=tmp_path / "nnx", export_golden="none")
+    with pytest.raises(InputError, match=r"(?s)module \(the model\): Mlp\(act=relu\) +module \(the model\): Mlp\(act=sigmoid\)"):
+        load_codegen_py(nnx_mlp(jax.nn.sigmoid), x, load_path=tmp_path / "nnx")
+    model, other = linen_mlp(4, jax.nn.relu), linen_mlp(4, jax.nn.sigmoid)
+    variables = model.init(jax.random.key(0), x)
+    codegen_py(model.apply, variables, x, export_path=tmp_path / "linen", export_golden="none")
+    with pytest.raises(InputError, match=r"act=relu, width=4\) +module .*act=sigmoid"):
+        load_codegen_py(other.apply, variables, x, load_path=tmp_path / "linen")
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
 from alchemist.frontends.jax.complex_numbers import real_program
 from alchemist.frontends.jax.golden import Labelled
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
+from alchemist.frontends.jax.structure import structure_of
 from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
 from alchemist.ir.access import argument_attrs, entry_function, mark_written
 from alchemist.ir.text import parse
@@ -46,6 +47,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     """
     kwargs = dict(kwargs or {})
     name = _model_name(model, args)
+    structure = structure_of(model)
     function, args = as_function(model, args)
     flat = flatten(function, args, kwargs)
     classes: dict[str, type] = {}
@@ -83,6 +85,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
         made_from=_versions(),
         golden_ops=functools.partial(labelled.values, [leaf.value for leaf in flat.leaves]) if labelled else None,
         call=flat.call,
+        structure=structure,
     )
 
 

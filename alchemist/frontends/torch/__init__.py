@@ -39,6 +39,7 @@ from alchemist.frontends.torch.export import (
 )
 from alchemist.frontends.torch.lowering import Lowering, flatten
 from alchemist.frontends.torch.node_locations import Sources
+from alchemist.frontends.torch.structure import structure_of
 from alchemist.frontends.torch.training import takes_gradients
 from alchemist.frontends.torch.wide_integers import checked
 from alchemist.ir.access import entry_function, mark_written
@@ -118,6 +119,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         golden_ops=runner.ops,
         moved_by_rounding=runner.moved_by_rounding,
         call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
+        structure=structure_of(root),
     )
 
 
