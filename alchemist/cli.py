@@ -95,12 +95,15 @@ def parser() -> argparse.ArgumentParser:
     estimate.set_defaults(run=_estimate)
 
     tune = commands.add_parser("tune", help="simulated time, memory and PCC over optimization levels, precisions and cards")
-    tune.add_argument("source", type=Path, metavar="SOURCE", help="an .mlir file, an export, or a script that calls codegen_py, codegen_cpp or tune")
+    tune.add_argument(
+        "source", type=Path, metavar="SOURCE", help="an .mlir file, an export, or a script that calls codegen_py, codegen_cpp or tune (its arguments after --)"
+    )
     tune.add_argument("--levels", default="0,1,2", metavar="N,N", help="optimization levels (0,1,2)")
     tune.add_argument("--precisions", default="model,bfloat16,bfp8,bfp8_lofi", metavar="P,P", help="values of the option `precision` (all)")
     tune.add_argument("--cards", default="n150", metavar="CARD,CARD", help="n150, n300, p100, p150 (n150)")
     tune.add_argument("--max-pcc-loss", type=float, metavar="X", help="pick the fastest whose PCC is at most X below that of the model's own precision")
     tune.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="other compiler options, for all")
+    tune.set_defaults(script_arguments=[])
     tune.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON")
     tune.set_defaults(run=_tune)
 
@@ -173,7 +176,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = int(driver.main(words[1:]))
             sys.stdout.flush()
             return code
-        args = parser().parse_args(words)
+        end = words.index("--") if words[:1] == ["tune"] and "--" in words else len(words)
+        args = parser().parse_args(words[:end])
+        if words[end:]:
+            args.script_arguments = words[end + 1 :]
         code = int(args.run(args))
         sys.stdout.flush()  # a reader that left is noticed here, not in Python's last words
         return code
@@ -256,7 +262,9 @@ def _generate(args: argparse.Namespace) -> int:
         result = codegen_onnx(args.input, dims=_dims(args.dims), **_file_arguments(args), **export)
     else:
         result = codegen_mlir(args.input, entry=args.entry, **_file_arguments(args), **export)
-    print(f"{result.path}: {', '.join(file for file in result.files if '/' not in file)}")
+    shown = [file for file in result.files if not file.startswith(".")]
+    print(f"{result.path}: {', '.join(dict.fromkeys(file.partition('/')[0] + '/' * ('/' in file) for file in sorted(shown, key=lambda file: '/' in file)))}")
+    print(f"next: {result.path}/run" + ("" if args.no_golden else " --check"))
     return 0
 
 
@@ -311,6 +319,7 @@ def _tune(args: argparse.Namespace) -> int:
         check_writable(args.json, "--json")
     found = tune_source(
         args.source,
+        arguments=args.script_arguments,
         cards=args.cards.split(","),
         levels=args.levels.split(","),
         precisions=args.precisions.split(","),
@@ -337,7 +346,10 @@ def _ops(args: argparse.Namespace) -> int:
         lines = onnx_table(markdown=args.markdown).splitlines()
         print("\n".join(line for line in lines if all(word.lower() in line.lower() for word in args.words)))
         return 0
-    print(support_table(args.words, markdown=args.markdown))
+    found = support_table(args.words, markdown=args.markdown)
+    if not found:
+        raise OptionError("no op has these words in its name, call or notes", got=" ".join(args.words), hint="`alchemist ops` lists all")
+    print(found)
     return 0
 
 

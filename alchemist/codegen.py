@@ -309,6 +309,11 @@ def _moved_by_rounding(captured: FrontendResult | EntryResults) -> Callable[[], 
     return None if measure is None else lambda: dict(zip((output.name for output in outputs), measure(), strict=True))
 
 
+def export_captured(captured: FrontendResult, path: Path, options: CompilerOptions) -> CodegenResult:
+    """An export in Python with its tensors and golden outputs, without a word on the terminal; errors as `codegen_py`."""
+    return _export(lambda: {"": captured}, "python", path, options, True, "outputs", False, Progress(verbose=False))
+
+
 def _export(
     front_end: Callable[[], Mapping[str, FrontendResult | EntryResults]],
     language: Language,
@@ -355,5 +360,8 @@ def _export(
             write_index(staging, folders)
         files = tuple(sorted(file.relative_to(staging).as_posix() for file in staging.rglob("*") if file.is_file()))
     remember(path)
-    progress.say(f"wrote {path} ({len(files)} files)")
+    seconds = sum(progress.stage_seconds.values())
+    following = "compares its outputs with the framework's" if export_golden != "none" else "runs it"
+    command = f"{path}/run --check" if export_golden != "none" else f"{path}/run"
+    progress.say(f"wrote {path}: {len(files)} files, {len(arguments)} tensors, {seconds:.1f} s; next: {command} {following}")
     return CodegenResult(path, files, tuple(arguments), dict(progress.stage_seconds))

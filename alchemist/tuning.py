@@ -8,26 +8,31 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ttnn_shim.dtypes import tile_bytes
 
 import alchemist
-from alchemist.codegen import codegen_mlir, codegen_py
-from alchemist.errors import AlchemistError, FileError, InputError, OptionError, explained
+from alchemist.codegen import export_captured
+from alchemist.errors import AlchemistError, FileError, InputError, OptionError, UserError, explained
+from alchemist.export.writer import write_export
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.model_files import FileCall, mlir_loader
 from alchemist.ops.library_names import DTYPES
 from alchemist.options import CARDS, CompilerOptions, about, choice
-from alchemist.pipeline import capture, detect_framework
+from alchemist.pipeline import capture, compile_captured, detect_framework
 from alchemist.progress import Progress
+from alchemist.tools.clock_run import profile_of
 
 LEVELS = (0, 1, 2)
+COUNTS_AS_ACCURATE = 0.01
+"""Loss of PCC from which on a row is listed after the more accurate ones, unless `max_pcc_loss` says another."""
 PRECISIONS: tuple[str, ...] = about(CompilerOptions.__dataclass_fields__["precision"]).choices
 
 
@@ -35,6 +40,7 @@ PRECISIONS: tuple[str, ...] = about(CompilerOptions.__dataclass_fields__["precis
 class Tuned:
     """One combination. device_ms: simulated, of a forward pass. l1_peak_bytes: of tensors, per core. weight_bytes: in DRAM, as prepared.
 
+    device_ms and l1_peak_bytes are those of `./run --estimate`.
     pcc: by output against the framework, None where it was not measured. It is measured once per precision and architecture, at the highest level
     of the table: levels change neither dtypes nor fidelity (only bfp8_lofi at level 0 keeps the exact GELU).
     pareto: no other combination of the card is at least as fast and as accurate. failure: why there is no time.
@@ -63,7 +69,7 @@ class Tuned:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """rows: all combinations, by card and time. `str()` is the table."""
+    """rows: all combinations, by card and time; after them those that lose too much accuracy, then those that failed. `str()` is the table."""
 
     rows: tuple[Tuned, ...]
 
@@ -124,16 +130,14 @@ def tune(
     def front_end() -> FrontendResult:
         return capture(model_or_fn, args, kwargs, detect_framework(model_or_fn, args, kwargs))
 
-    def export(path: Path, options: Mapping[str, Any]) -> None:
-        codegen_py(model_or_fn, *args, export_path=path, compiler_options=options, **kwargs)
-
-    return _tuned(wanted, front_end, export)
+    return _tuned(wanted, front_end)
 
 
 @explained
 def tune_source(
     source: str | Path,
     *,
+    arguments: Sequence[str] = (),
     cards: Sequence[str] = ("n150",),
     levels: Sequence[int] = LEVELS,
     precisions: Sequence[str] = PRECISIONS,
@@ -142,13 +146,18 @@ def tune_source(
 ) -> Tuning:
     """`tune` of an MLIR file, of an export with its tensors, or of a script that calls `codegen_py`, `codegen_cpp` or `tune`.
 
+    arguments: what the script finds in `sys.argv[1:]`.
+
     Raises:
-        FileError: no such file; a directory that is no export with `irs/`. InputError: a script that calls none of them. Others as `tune`.
+        FileError: no such file; a directory that is no export with `irs/`. InputError: a script that calls none of them. UserError: a script that raises.
+    Others as `tune`.
     """
     more = {"cards": cards, "levels": levels, "precisions": precisions, "max_pcc_loss": max_pcc_loss, "compiler_options": compiler_options}
     path = Path(source)
     if path.suffix == ".py" and path.is_file():
-        return _tune_script(path, more)
+        return _tune_script(path, arguments, more)
+    if arguments:
+        raise OptionError("arguments for a script, and no script", expected="a .py file", got=str(path))
     inputs: Path | None = None
     if path.is_dir():
         texts = sorted((path / "irs").glob("*_ttir.mlir"))
@@ -164,18 +173,17 @@ def tune_source(
             raise InputError(f"{len(programs)} programs in the file", location=str(path), expected="one public function")
         return next(iter(programs.values()))
 
-    def export(target: Path, options: Mapping[str, Any]) -> None:
-        codegen_mlir(path, export_path=target, inputs=inputs, compiler_options=options)
-
-    return _tuned(wanted, front_end, export)
+    return _tuned(wanted, front_end)
 
 
-class _Captured(Exception):
-    def __init__(self, found: Tuning) -> None:
+class _Ended(BaseException):
+    """Ends the script, whatever it catches. found: the answer, or what `tune` raised."""
+
+    def __init__(self, found: Tuning | Exception) -> None:
         self.found = found
 
 
-def _tune_script(path: Path, more: Mapping[str, Any]) -> Tuning:
+def _tune_script(path: Path, arguments: Sequence[str], more: Mapping[str, Any]) -> Tuning:
     """Runs the script up to its first call of ours, with `tune` in its place."""
 
     def instead(model_or_fn: Any, *args: Any, **kwargs: Any) -> Any:
@@ -185,17 +193,32 @@ def _tune_script(path: Path, more: Mapping[str, Any]) -> Tuning:
         given = dict(more)
         if given["compiler_options"] is None and isinstance(own, Mapping):
             given["compiler_options"] = {name: value for name, value in own.items() if name not in ("arch", "precision", "optimization_level")}
-        raise _Captured(tune(model_or_fn, *args, **{name: value for name, value in kwargs.items() if name not in given}, **given))
+        try:
+            found = tune(model_or_fn, *args, **{name: value for name, value in kwargs.items() if name not in given}, **given)
+        except Exception as error:
+            raise _Ended(error) from error
+        raise _Ended(found)
 
     names = ("codegen_py", "codegen_cpp", "tune")
     words, places = sys.argv, sys.path
     try:
         for name in names:
             setattr(alchemist, name, instead)
-        sys.argv, sys.path = [str(path)], [str(path.resolve().parent), *places]  # as `python SCRIPT` does
+        sys.argv, sys.path = [str(path), *arguments], [str(path.resolve().parent), *places]  # as `python SCRIPT ARGUMENTS` does
         runpy.run_path(str(path), run_name="__main__")
-    except _Captured as captured:
-        return captured.found
+    except _Ended as ended:
+        if isinstance(ended.found, Exception):
+            raise ended.found from None
+        return ended.found
+    except Exception as error:  # the script's own, before it calls us
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        hint = f"arguments for the script go after --: alchemist tune {path.name} -- ARGUMENTS" if not arguments else ""
+        raise UserError(
+            "the script fails before it calls alchemist",
+            location=f"{path}:{frames[-1].lineno}" if frames else str(path),
+            got=f"{type(error).__name__}: {error}",
+            hint=hint or f"run it first: python {path.name} {' '.join(arguments)}",
+        ) from error
     finally:
         sys.argv, sys.path = words, places
         for name in names:
@@ -230,51 +253,56 @@ class _Wanted:
         return found
 
 
-def _tuned(wanted: _Wanted, front_end: Callable[[], FrontendResult], export: Callable[[Path, Mapping[str, Any]], None]) -> Tuning:
+def _tuned(wanted: _Wanted, front_end: Callable[[], FrontendResult]) -> Tuning:
     progress = Progress()
     combinations = [(card, precision, level) for card in wanted.cards for precision in wanted.precisions for level in wanted.levels]
     with progress.stage("capture"):
         captured = front_end()
     rows: list[Tuned] = []
-    accuracy: dict[tuple[str, str], Mapping[str, float] | None] = {}
+    measured: dict[tuple[str, str], _Measured] = {}
     for number, (card, precision, level) in enumerate(combinations, 1):
         row = Tuned(card, precision, level)
         with progress.stage("tune", f"{number} of {len(combinations)}: {card}, {precision}, level {level}"):
-            row = _timed(row, captured, wanted.others)
             key = (CARDS[card][0], precision)
-            if level == max(wanted.levels) and key not in accuracy and not row.failure:
+            if key not in measured:
                 progress.say(f"running {precision} on {card} for its PCC")
-                accuracy[key] = _measured(row, export, wanted.others)
-        rows.append(row)
-    rows = [replace(row, pcc=accuracy.get((CARDS[row.card][0], row.precision))) for row in rows]
+                measured[key] = _measured(replace(row, level=max(wanted.levels)), captured, wanted.others)
+            rows.append(replace(_timed(row, captured, {**wanted.others, **measured[key].raised}), pcc=measured[key].pcc))
     rows = [replace(row, pareto=_is_pareto(row, rows)) for row in rows]
+    limits = {card: _least_pcc_allowed(rows, card, COUNTS_AS_ACCURATE if wanted.max_pcc_loss is None else wanted.max_pcc_loss) for card in wanted.cards}
     if wanted.max_pcc_loss is not None:
-        best = _pick(rows, wanted.cards[0], wanted.max_pcc_loss)
+        best = _pick(rows, wanted.cards[0], limits[wanted.cards[0]])
         rows = [replace(row, picked=row is best) for row in rows]
     order = {card: number for number, card in enumerate(wanted.cards)}
-    return Tuning(tuple(sorted(rows, key=lambda row: (order[row.card], bool(row.failure), row.device_ms))))
+
+    def place(row: Tuned) -> tuple[int, bool, bool, float]:
+        return order[row.card], bool(row.failure), row.least_pcc is not None and row.least_pcc < limits[row.card], row.device_ms
+
+    return Tuning(tuple(sorted(rows, key=place)))
 
 
 def _timed(row: Tuned, captured: FrontendResult, others: Mapping[str, Any]) -> Tuned:
-    """Time and memory by replay, without values."""
+    """Time and memory as `./run --estimate` reports them: the emitted program, run with the clock alone."""
     from alchemist.ir.edit import functions, is_const_eval
-    from alchemist.optimizer.graph import forward_of
-    from alchemist.optimizer.level2 import Plan, replay
-    from alchemist.optimizer.machine import machine
-    from alchemist.passes import lower_to_ttnn
 
-    try:
-        lowered = lower_to_ttnn(captured.module, CompilerOptions.parse({**others, **row.options}))
-    except OptionError:
-        raise
-    except AlchemistError as error:
-        return replace(row, failure=str(error).splitlines()[0])
-    forward = next(func for func in functions(lowered.module) if not is_const_eval(func))
-    done = replay(forward_of(forward), Plan(0.0), machine(row.card), lowered.l1_small_bytes)
-    if done.ns is None:
-        return replace(row, failure=done.error.splitlines()[0])
+    options, quiet = CompilerOptions.parse({**others, **row.options}), Progress(verbose=False)
+    with tempfile.TemporaryDirectory(prefix="alchemist-tune-") as scratch:
+        program = Path(scratch) / "program"
+        program.mkdir()
+        try:
+            compiled = compile_captured(captured, "python", options, quiet)
+            write_export(program, compiled, language="python", options=options, export_tensors=False, export_golden="none", progress=quiet)
+        except OptionError:
+            raise
+        except AlchemistError as error:
+            return replace(row, failure=str(error).splitlines()[0])
+        done, profile = profile_of(program / "main.py", Path(scratch), row.card)
+    if profile is None:
+        return replace(row, failure=(done["report"] or f"exit code {done['code']}").splitlines()[0])
+    forward = next(func for func in functions(compiled.ttnn) if not is_const_eval(func))
     weights = [value for op in forward.body.block.ops if op.name == "ttcore.load_cached" for value in op.results]
-    return replace(row, device_ms=done.ns / 1e6, l1_peak_bytes=done.l1_peak_bytes, weight_bytes=sum(map(_tensor_bytes, weights)))
+    l1_peak_bytes = max((each.l1_peak_bytes for each in profile.programs), default=0)
+    return replace(row, device_ms=profile.device_ns / 1e6, l1_peak_bytes=l1_peak_bytes, weight_bytes=sum(map(_tensor_bytes, weights)))
 
 
 def _tensor_bytes(value: Any) -> int:
@@ -289,16 +317,30 @@ def _tensor_bytes(value: Any) -> int:
     return math.prod(shape) * of_tile // 1024
 
 
-def _measured(row: Tuned, export: Callable[[Path, Mapping[str, Any]], None], others: Mapping[str, Any]) -> Mapping[str, float] | None:
-    """PCC by output of the program's own run; None where it does not run or has no float outputs."""
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """pcc: by output of the program's own run; None where it does not run or has no float outputs. raised: options that the export chose to pass its check."""
+
+    pcc: Mapping[str, float] | None = None
+    raised: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _measured(row: Tuned, captured: FrontendResult, others: Mapping[str, Any]) -> _Measured:
     with tempfile.TemporaryDirectory(prefix="alchemist-tune-") as scratch:
         target, result = Path(scratch) / "program", Path(scratch) / "result.json"
-        export(target, {**others, **row.options})
+        try:
+            export_captured(captured, target, CompilerOptions.parse({**others, **row.options}))
+        except OptionError:
+            raise
+        except AlchemistError:  # the row of this combination gives the reason
+            return _Measured()
+        chosen = json.loads((target / "manifest.json").read_text())["options"]
+        raised = {name: chosen[name] for name in ("round_weights", "wide_sum_terms") if name in chosen}
         subprocess.run([sys.executable, str(target / "main.py"), "--json", str(result)], capture_output=True, check=False)
         if not result.exists():
-            return None
+            return _Measured(None, raised)
         found = {each["name"]: float(each["pcc"]) for each in json.loads(result.read_text())["outputs"] if each["pcc"] is not None}
-    return found or None
+    return _Measured(found or None, raised)
 
 
 def _is_pareto(row: Tuned, rows: Sequence[Tuned]) -> bool:
@@ -316,12 +358,16 @@ def _is_pareto(row: Tuned, rows: Sequence[Tuned]) -> bool:
     return True
 
 
-def _pick(rows: Sequence[Tuned], card: str, max_pcc_loss: float) -> Tuned | None:
-    """The fastest of the card whose accuracy was measured and is near enough to that of the model's own precision (else to the best)."""
+def _least_pcc_allowed(rows: Sequence[Tuned], card: str, loss: float) -> float:
+    """`loss` below what the card's programs of the model's own precision have (else below the best)."""
     measured = [row for row in rows if row.card == card and row.least_pcc is not None]
     plain = [row.least_pcc for row in measured if row.precision == "model"] or [row.least_pcc for row in measured]
-    limit = max((pcc for pcc in plain if pcc is not None), default=0.0) - max_pcc_loss
-    near = [row for row in measured if row.least_pcc is not None and row.least_pcc >= limit]
+    return max((pcc for pcc in plain if pcc is not None), default=0.0) - loss
+
+
+def _pick(rows: Sequence[Tuned], card: str, limit: float) -> Tuned | None:
+    """The fastest of the card whose accuracy was measured and is at least `limit`."""
+    near = [row for row in rows if row.card == card and row.least_pcc is not None and row.least_pcc >= limit and not row.failure]
     return min(near, key=lambda row: row.device_ms, default=None)
 
 

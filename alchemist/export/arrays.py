@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import stat
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from alchemist.errors import FileError, InputError, TensorFileError, file_error
+from alchemist.export.directory import MANIFEST
 from alchemist.export.tensorbin import read_tensor
 
 Array = np.ndarray[Any, Any]
@@ -23,7 +25,7 @@ _RE_SAVE = "save it again: np.save(file, np.ascontiguousarray(values, dtype=np.f
 
 
 def values_in(directory: Path) -> dict[str, Array]:
-    """Arrays of a directory by file stem; files of other kinds are left out.
+    """Arrays of a directory by file stem; files of other kinds are left out, and of an export's `tensors` what the compiler itself has added.
 
     Raises:
         InputError: no directory, or a file that does not hold numbers.
@@ -34,7 +36,17 @@ def values_in(directory: Path) -> dict[str, Array]:
         files = sorted(directory.iterdir())
     except OSError as error:
         raise file_error(error, directory, "read") from None
-    return {file.stem: read_array(file) for file in files if file.suffix in (".npy", ".tensorbin")}
+    added = _added_by_compiler(directory)
+    return {file.stem: read_array(file) for file in files if file.suffix in (".npy", ".tensorbin") and file.stem not in added}
+
+
+def _added_by_compiler(directory: Path) -> set[str]:
+    """Stems of the files of tensors that are no arguments of an export's `irs/*_ttir.mlir`: lowering makes them anew (rotation matrices, index tables)."""
+    try:
+        tensors = json.loads((directory.parent / MANIFEST).read_text())["tensors"].values()
+        return {Path(entry["file"]).stem for entry in tensors if entry["kind"] == "constant" and "model_dtype" not in entry and "file" in entry}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a directory of the user's own
+        return set()
 
 
 def read_array(file: Path) -> Array:
