@@ -1,4 +1,4 @@
-"""A run of an emitted program with the clock alone: no tensor is loaded, no value computed."""
+"""Runs of an emitted program in this process: with the clock alone (no tensor is loaded, no value computed), and with values for `--check`."""
 
 from __future__ import annotations
 
@@ -30,3 +30,15 @@ def profile_of(main: Path, folder: Path, card: str, arguments: Sequence[str] = (
         for field in dataclasses.fields(before):
             setattr(session.settings, field.name, getattr(before, field.name))
     return done, profiles[-1] if profiles and not done["code"] else None
+
+
+def checked(main: Path, card: str) -> tuple[dict[str, Any], str]:
+    """`./run --check`: (what the run left behind, what it printed)."""
+    before, said = dataclasses.replace(session.settings), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            done = run_program(main, ["--check"], card)
+    finally:
+        for field in dataclasses.fields(before):
+            setattr(session.settings, field.name, getattr(before, field.name))
+    return done, said.getvalue()

@@ -31,18 +31,29 @@ class Prices:
 
     gains_ns: ClassVar[dict[str, float | None]]
     clash: ClassVar[set[str]]
+    fails: ClassVar[set[str]] = set()
+    at_lofi: ClassVar[set[str]] = set()
 
     def __init__(self, program: Path, card: str) -> None:
         self.sources: dict[str, Any] = {}
         self.grid = (8, 8)
         self.run = RUN
+        self.fidelities: dict[str, int] = {}
 
     def price(self, edits: Sequence[Edit] = ()) -> float | None:
         names = {edit.text for edit in edits}
+        lower = len(names & self.at_lofi)
+        self.fidelities = {"HiFi2": 3 - lower, "LoFi": lower}
         gains = [self.gains_ns[name] for name in names]
         if None in gains or (self.clash and self.clash <= names):
             return None
         return RUN.device_ns - sum(gain for gain in gains if gain is not None)
+
+    def has_golden(self) -> bool:
+        return bool(self.fails)
+
+    def check(self, edits: Sequence[Edit]) -> str:
+        return "fails --check: moved" if {edit.text for edit in edits} & self.fails else ""
 
     def batches(self) -> list[Batch]:
         return [Batch(16, 3e6, 1.5e6)]
@@ -81,6 +92,35 @@ def test_suggestions_by_gain(
     assert from_data(json.loads(json.dumps(as_data(answer))), RUN) == answer
     if told:
         assert whatif.ask(Path("nowhere"), "n150", 0).suggestions == []
+
+
+def test_changes_that_cost_accuracy_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    gains_ns = {"fails": 50e3, "coarse": 40e3, "both": 30e3, "exact": 10e3, "small": 5e3}
+    tried = [suggestion(name, (10 * at, 10 * at + 5)) for at, name in enumerate(gains_ns)]
+    monkeypatch.setattr(whatif, "Pricer", Prices)
+    monkeypatch.setattr(whatif, "suggestions", lambda *_, **__: tried)
+    for name, value in (("gains_ns", gains_ns), ("clash", set()), ("fails", {"fails", "both"}), ("at_lofi", {"coarse", "both"})):
+        monkeypatch.setattr(Prices, name, value, raising=False)
+    answer = whatif.ask(Path("nowhere"), "n150")
+    lofi = "math fidelity: 1 program at LoFi instead of HiFi2"
+    assert [(one.what, one.cost) for one in answer.suggestions] == [
+        ("exact", ""), ("small", ""), ("fails", "fails --check: moved"), ("coarse", lofi), ("both", f"{lofi}; fails --check: moved"),
+    ]  # fmt: skip
+    assert [one.what for one in answer.together] == ["exact", "small", "coarse"]
+    shown = table(answer).splitlines()
+    assert shown[[row.endswith("fails") for row in shown].index(True) + 1] == " " * 30 + "! fails --check: moved"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ({"HiFi4": 3}, {"HiFi4": 3}, ""), ({"LoFi": 2, "HiFi2": 1}, {"HiFi2": 3}, ""), ({"HiFi4": 2}, {"HiFi4": 1}, ""),
+        ({"HiFi4": 3}, {"HiFi4": 1, "HiFi2": 2}, "math fidelity: 2 programs at HiFi2 instead of HiFi4"),
+        ({"HiFi4": 2, "": 4}, {"LoFi": 1, "HiFi3": 1}, "math fidelity: 1 program at LoFi instead of HiFi4; math fidelity: 1 program at HiFi3 instead of HiFi4"),
+    ],
+)  # fmt: skip
+def test_programs_at_a_lower_fidelity(before: dict[str, int], after: dict[str, int], said: str) -> None:
+    assert whatif.lower_fidelity(before, after) == said
 
 
 @pytest.mark.parametrize(

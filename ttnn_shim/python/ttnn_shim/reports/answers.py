@@ -21,7 +21,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A change and what it is worth. line: "main.py:62", "" for several lines; write: the code; touches: what two changes may not both edit."""
+    """A change and its gain. line: "main.py:62", "" for several lines; write: the code; touches: what two changes may not both edit.
+
+    cost: what it changes in accuracy ("fails --check: ...", "math fidelity: 8 programs at LoFi instead of HiFi2"), "" where nothing was found.
+    """
 
     what: str
     line: str
@@ -30,6 +33,7 @@ class Suggestion:
     touches: frozenset[str]
     gain_ns: float = 0.0
     error_ns: float = 0.0
+    cost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Batch:
 class Answer:
     """device_ns: of the program as it is; together: three that add up best, one after the other; together_ns: the program with them.
 
-    batches: larger ones, for programs that can be priced so.
+    batches: larger ones, for programs that can be priced so. verdict: what `--check` says against the three together.
     """
 
     run: Run
@@ -54,6 +58,7 @@ class Answer:
     together_ns: float
     refused: int
     batches: Sequence[Batch] = ()
+    verdict: str = ""
 
     @property
     def device_ns(self) -> float:
@@ -70,15 +75,17 @@ def table(answer: Answer, most: int = 15) -> str:
     for one in answer.suggestions[:most]:
         place = f"{one.line} " if one.line else ""
         lines.append(f"{one.gain_ns / 1e3:9.1f} {one.error_ns / 1e3:7.1f} {(answer.device_ns - one.gain_ns) / 1e3:10.1f}  {place}{one.what}")
+        lines += [f"{'':30}! {one.cost}"] if one.cost else []
         lines += [f"{'':30}{row}" for row in one.write.split("\n")]
     if len(answer.suggestions) > most:
         lines.append(f"{'':30}({len(answer.suggestions) - most} more)")
     gain = answer.device_ns - answer.together_ns
     lines += ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
+    lines += [f"{'':9} ! {answer.verdict}"] if answer.verdict else []
     for one in answer.together:
         lines += [f"{'':9} {(one.line or 'main.py') + ':' if number == 0 else '':13} {row}" for number, row in enumerate(one.write.split("\n"))]
     lines += batch_lines(answer)
-    return "\n".join([*lines, "each gain is the clock's for the program with that edit; ./run --check says what it costs in accuracy"])
+    return "\n".join([*lines, "each gain is the simulated time of the program with that edit; ! marks what it costs in accuracy"])
 
 
 def batch_lines(answer: Answer) -> list[str]:
@@ -93,7 +100,7 @@ def batch_lines(answer: Answer) -> list[str]:
 def as_data(answer: Answer) -> dict[str, object]:
     rows, together = ([{**asdict(one), "touches": sorted(one.touches)} for one in some] for some in (answer.suggestions, answer.together))
     batches = [asdict(batch) for batch in answer.batches]
-    totals = {"device_ns": answer.device_ns, "refused": answer.refused, "together_ns": answer.together_ns}
+    totals = {"device_ns": answer.device_ns, "refused": answer.refused, "together_ns": answer.together_ns, "verdict": answer.verdict}
     return {**totals, "together": together, "suggestions": rows, "batches": batches}
 
 
@@ -105,4 +112,4 @@ def from_data(data: Mapping[str, Any], run: Run) -> Answer:
 
     found = [read(row) for row in data["suggestions"]]
     together = [one for one in found if one in [read(row) for row in data["together"]]]
-    return Answer(run, found, together, float(data["together_ns"]), int(data["refused"]), [Batch(**batch) for batch in data["batches"]])
+    return Answer(run, found, together, float(data["together_ns"]), int(data["refused"]), [Batch(**batch) for batch in data["batches"]], str(data["verdict"]))

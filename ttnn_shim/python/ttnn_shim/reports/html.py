@@ -98,15 +98,17 @@ def _suggestions(answer: Answer) -> str:
     rows = []
     for one in answer.suggestions:
         mark = " <b>*</b>" if id(one) in best else ""
+        cost = f"<br><b>{escape(one.cost)}</b>" if one.cost else ""
         rows.append(
             (
                 f'<td class="n" data-v="{one.gain_ns:.0f}">{one.gain_ns / 1e3:,.1f}<br><span class="soft">+- {one.error_ns / 1e3:,.1f}</span></td>',
                 f'<td class="n" data-v="{answer.device_ns - one.gain_ns:.0f}">{(answer.device_ns - one.gain_ns) / 1e3:,.1f}</td>',
-                f'<td class="code wrap">{escape(one.line)} {escape(one.what)}{mark}<br><span class="soft rows">{escape(one.write)}</span></td>',
+                f'<td class="code wrap">{escape(one.line)} {escape(one.what)}{mark}{cost}<br><span class="soft rows">{escape(one.write)}</span></td>',
             )
         )
     gain_ns = answer.device_ns - answer.together_ns
-    note = f"<p><b>*</b> together: {duration(gain_ns)} less, {duration(answer.together_ns)} ({-gain_ns / (answer.device_ns or 1):+.1%})</p>"
+    verdict = f"; <b>{escape(answer.verdict)}</b>" if answer.verdict else ""
+    note = f"<p><b>*</b> together: {duration(gain_ns)} less, {duration(answer.together_ns)} ({-gain_ns / (answer.device_ns or 1):+.1%}){verdict}</p>"
     return note + batches + sortable(("gain us", "new us", "change, and the code to write"), rows)
 
 
