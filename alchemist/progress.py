@@ -1,31 +1,50 @@
-"""Says on stderr what a long step is doing, and measures every stage."""
+"""Reports on stderr what a long step is doing, and measures every stage."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
+PATIENCE_S = 2.0
+"""After so long without a word even a log or a notebook is told what goes on."""
+
 
 class Progress:
-    """Stage timer. Stages are announced on an interactive stderr at once, elsewhere only with `verbose`."""
+    """Stage timer. Stages are announced at once on an interactive stderr or with `verbose`, elsewhere after `PATIENCE_S`; never with
+    `verbose=False` or ALCHEMIST_PROGRESS=0."""
 
     def __init__(self, *, verbose: bool | None = None) -> None:
         self.stage_seconds: dict[str, float] = {}
         self._verbose = sys.stderr.isatty() if verbose is None else verbose
+        self._silent = verbose is False or (verbose is None and os.environ.get("ALCHEMIST_PROGRESS") == "0")
         self._start_s = time.perf_counter()
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[None]:
         """Times the block as stage `name`; a stage entered twice adds up."""
-        self.say(f"{name}{': ' + detail if detail else ''} ...")
         begin_s = time.perf_counter()
+        late = self._announce(f"{name}{': ' + detail if detail else ''} ...")
         try:
             yield
         finally:
+            late.cancel()
             self.stage_seconds[name] = self.stage_seconds.get(name, 0.0) + time.perf_counter() - begin_s
 
+    def _announce(self, text: str) -> threading.Timer:
+        """Now, or when the stage still runs after `PATIENCE_S`."""
+        left_s = PATIENCE_S - (time.perf_counter() - self._start_s)
+        late = threading.Timer(max(left_s, 0.0), self.say, [text])
+        late.daemon = True
+        if self._verbose or left_s <= 0:
+            self.say(text)
+        elif not self._silent:
+            late.start()
+        return late
+
     def say(self, text: str) -> None:
-        if self._verbose:
+        if not self._silent and (self._verbose or time.perf_counter() - self._start_s >= PATIENCE_S):
             print(f"[alchemist {time.perf_counter() - self._start_s:6.1f} s] {text}", file=sys.stderr, flush=True)

@@ -22,6 +22,9 @@ GARBAGE = (20_000, 20, 20)
 # JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
+# On a loaded machine every export would take long enough to say what it does.
+os.environ.setdefault("ALCHEMIST_PROGRESS", "0")
+
 # Programs in C++ are built by a compiler that knows their headers already.
 COMPILER = str(Path(__file__).parent / "compiler")
 if COMPILER not in os.environ["PATH"].split(os.pathsep):

@@ -79,6 +79,9 @@ def test_table() -> None:
     assert len(described) == len(op_table("ttnn")) + len(op_table("ttir"))
     assert len({row[0] for row in body}) == len(body) > len(described) + 150
     assert support_table(markdown=True).count("\n| tt") == len(body)
+    assert max(map(len, [*text.splitlines(), *support_table(["conv"]).splitlines()])) <= 100
+    assert {line.split()[0] for line in text.splitlines()[:-2] if line[:1] != " "} == {row[0] for row in body}
+    assert "    dtypes: bf16" in support_table(["ttnn.conv2d"]) and support_table(["nosuch"]) == ""
 
 
 def test_table_has_what_users_ask_of_an_op() -> None:
