@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import shutil
 import sys
@@ -93,12 +94,17 @@ def _refuse_options_as_keywords(model: Any, kwargs: Mapping[str, Any]) -> None:
     """`optimization_level=2` goes to the model as every keyword does, and one that takes `**kwargs`, as those of transformers do, would take it in silence.
 
     Raises:
-        OptionError: a keyword is the name of an option, the model has no parameter of that name, and the value is no tensor.
+        OptionError: a keyword is the name of an option, the model has no parameter of that name, and the value is no tensor; or it is nearly the name
+            of one of our own arguments.
     """
     try:
         parameters = set(inspect.signature(getattr(model, "forward", model)).parameters)
     except (TypeError, ValueError):  # a path, or a function without a signature
         parameters = set()
+    own = ("export_path", "export_tensors", "export_golden", "overwrite", "compiler_options", "entry_points")
+    for name in kwargs.keys() - parameters:
+        if near := difflib.get_close_matches(name, own, n=1, cutoff=0.8):
+            raise OptionError(f"no argument {name!r}, neither here nor in the model", expected=", ".join(own), got=name, hint=f"did you mean {near[0]}?")
     names = {one.name for one in fields(CompilerOptions)} - parameters
     given = {name: value for name, value in kwargs.items() if name in names and isinstance(value, str | int | float | bool | None)}
     if given:

@@ -19,6 +19,8 @@ import errno
 import functools
 import os
 import re
+import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -289,17 +291,32 @@ def as_our_error(error: BaseException) -> AlchemistError:
     return InternalError(what, hint="a bug in alchemist, please report it; ALCHEMIST_TRACEBACK=1 on the command line shows where")
 
 
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the line of the user's that called us, however deep we are."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "alchemist":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
 def explained(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorator for the public API: whatever ends a call is one of our errors, with its cause behind it."""
+    """Decorator for the public API: whatever ends a call is one of our errors.
+
+    The user's faults come without our frames, so that a script's traceback ends at its own line; ALCHEMIST_TRACEBACK=1 keeps them.
+    """
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return function(*args, **kwargs)
+        except UserError as error:
+            if os.environ.get("ALCHEMIST_TRACEBACK"):
+                raise
+            raise error.with_traceback(None) from None
         except AlchemistError:
             raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:

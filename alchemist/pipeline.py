@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.errors import FrontendError, OptionError, quoted
+from alchemist.errors import FrontendError, InputError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir.access import ForwardArgument, forward_arguments
 from alchemist.options import ONE_CHIP, CompilerOptions, Language, choice
@@ -60,6 +60,9 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
             return "onnx"
         hint = "codegen_mlir reads MLIR files" if str(model).endswith(".mlir") else ""
         raise FrontendError("a model's file has to be an ONNX file", expected="a name that ends in .onnx", got=quoted(str(model)), hint=hint)
+    if isinstance(model, type) and any(base.__name__ == "Module" and base.__module__.partition(".")[0] in ("torch", "flax") for base in model.__mro__):
+        name = model.__name__
+        raise InputError("a class in the place of a model", expected=f"an instance of {name}", got=f"the class {name}", hint=f"give {name}(...), not {name}")
     if _derives_from(model, "torch.nn.modules.module", "Module"):
         return "torch"
     if _derives_from(model, "flax.nnx.module", "Module") or _derives_from(model, "flax.linen.module", "Module"):

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from alchemist.errors import AccuracyWarning
+from alchemist.errors import AccuracyWarning, warn_user
 from alchemist.export.unedited import Measured, judge_by_unedited
 from alchemist.options import CompilerOptions
 
@@ -69,7 +68,7 @@ def export_within_limits(
         moved = moved_by_rounding() if moved_by_rounding is not None else {}
         left = judge_by_unedited(directory, moved) if any(moved.values()) else first.disagreement
         text = _disagreement(model, left, bool(trials.settings)) if left else _amplified(model, first.disagreement, max(moved.values()))
-        warnings.warn(text, AccuracyWarning, stacklevel=2)
+        warn_user(text, AccuracyWarning)
         return result
     result, best = trials.written(chosen)
     change = ", ".join(f"{name}={value}" for name, value in trials.settings[chosen].changed().items() if options.changed().get(name) != value)

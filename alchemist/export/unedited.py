@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import AccuracyWarning, InternalError
+from alchemist.errors import AccuracyWarning, InternalError, warn_user
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.export.tensorbin import WrittenTensor, read_tensor, write_tensor
@@ -114,7 +113,7 @@ def _measure(
         failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
         if result.exists():
             return _note_results(json.loads(result.read_text()), values, directory, manifest, written), ""
-        warnings.warn(f"the emitted program of {manifest['model']} does not run on the simulator: {failure}", AccuracyWarning, stacklevel=2)
+        warn_user(f"the emitted program of {manifest['model']} does not run on the simulator: {failure}", AccuracyWarning)
         return Measured(), f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
 
 

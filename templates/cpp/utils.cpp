@@ -274,8 +274,11 @@ Args parse_args(int argc, char** argv) {
         } else if (option == "--generate") {
             const std::string count = value();
             args.generate = std::atoi(count.c_str());
-            if (args.generate < 1 || std::to_string(args.generate) != count || !manifest().has("generation")) {
-                refuse("--generate takes a count from 1, in the export of one step of decoding over static caches");
+            if (!manifest().has("generation")) {
+                refuse("--generate needs the export of a step of decoding over static caches; this one has none");
+            }
+            if (args.generate < 1 || std::to_string(args.generate) != count) {
+                refuse("--generate takes a count from 1");
             }
         } else if (option == "--loops") {
             const std::string count = value();

@@ -238,6 +238,8 @@ def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
     if array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
         sys.exit(f"run: input {name}: {file} holds {array.dtype}, expected numbers for {dtype}")
     if dtype not in ("uint8", "uint16", "uint32", "int32"):
+        if array.dtype.name not in ("float32", "float16", "bfloat16"):
+            print(f"run: input {name}: {array.dtype} of {file.name} becomes {dtype}", file=sys.stderr)
         return np.ascontiguousarray(array.astype(np.float32))
     limits = np.iinfo(dtype)
     if array.size and not (limits.min <= array.min() and array.max() <= limits.max):
@@ -281,8 +283,10 @@ def parse_args() -> argparse.Namespace:
     for option, path in (("--json", options.json), ("--outputs", options.outputs)):
         if path is not None and (why := unwritable(path, directory=option == "--outputs")):
             sys.exit(f"run: {option}: {why}")
-    if options.generate < 0 or (options.generate and not MANIFEST.get("generation")):
-        sys.exit("run: --generate takes a count from 1, in the export of one step of decoding over static caches")
+    if options.generate and not MANIFEST.get("generation"):
+        sys.exit("run: --generate needs the export of a step of decoding over static caches; this one has none")
+    if options.generate < 0:
+        sys.exit("run: --generate takes a count from 1")
     if options.entry is not None and options.entry not in MANIFEST.get("entries", {}):
         names = ", ".join(MANIFEST.get("entries", {})) or "only one, without a name"
         sys.exit(f"run: --entry: no entry point {options.entry!r}; there is {names}")

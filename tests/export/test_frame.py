@@ -157,7 +157,7 @@ def parsed(utils: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: str, **ma
     return utils.parse_args()
 
 
-OF_GENERATE = "run: --generate takes a count from 1, in the export of one step of decoding over static caches"
+NO_STEP = "run: --generate needs the export of a step of decoding over static caches; this one has none"
 OF_PROMPT = "run: --generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both"
 
 
@@ -173,8 +173,8 @@ OF_PROMPT = "run: --generate N needs a prompt, and --prompt-ids A,B,C needs a co
         ("--outputs file", {}, "run: --outputs: no directory {here}/file"),
         ("--outputs file/deep/er", {}, "run: --outputs: no directory {here}/file"),
         (f"--outputs {'x' * 300}", {}, f"run: --outputs: {'x' * 200}: File name too long"),
-        ("--generate 1", {}, OF_GENERATE),
-        ("--generate -1", {"generation": {"step": 1}}, OF_GENERATE),
+        ("--generate 1", {}, NO_STEP),
+        ("--generate -1", {"generation": {"step": 1}}, "run: --generate takes a count from 1"),
         ("--generate 1", {"generation": {"step": 1}}, OF_PROMPT),
         ("--prompt-ids 1", {"generation": {"step": 1}}, OF_PROMPT),
         ("--generate 1 --prompt-ids 1 --estimate", {"generation": {"step": 1}}, "run: --generate chooses tokens by their values: leave --estimate out"),

@@ -79,6 +79,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     wrapped = isinstance(root, FunctionModule)
     name = getattr(model, "__name__", type(model).__name__) if wrapped else type(model).__name__
     warn_of_training(root)
+    _refuse_arrays(args, kwargs, function)
     _refuse_not_dense(root, args, kwargs)
     (plain_args, plain_kwargs), originals = separate((args, kwargs), [*root.parameters(), *root.buffers()])
     program = export(root, plain_args, plain_kwargs)
@@ -121,6 +122,16 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         call=call_leaves(pytree.tree_flatten((args, kwargs)), function),
         structure=structure_of(root),
     )
+
+
+def _refuse_arrays(args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> None:
+    """Raises InputError for numpy arrays, which torch.export calls an unsupported type."""
+    flat = pytree.tree_flatten((args, kwargs))
+    names = [leaf.name for leaf, value in zip(call_leaves(flat, function), flat[0], strict=True) if isinstance(value, np.ndarray)]
+    if names:
+        first = next(value for value in flat[0] if isinstance(value, np.ndarray))
+        got = f"numpy {first.dtype} {list(first.shape)} for {', '.join(names)}"
+        raise InputError("a numpy array for a torch model", expected="torch tensors", got=got, hint=f"torch.from_numpy({names[0]})")
 
 
 def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from torch.export.graph_signature import InputKind
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
-from alchemist.errors import FrontendError, InputError
+from alchemist.errors import FrontendError, InputError, warn_user
 from alchemist.frontends.base import CallLeaf, distinct, python_value
 from alchemist.frontends.torch import caches, training
 from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views
@@ -80,7 +80,7 @@ def warn_of_training(model: torch.nn.Module) -> None:
         }
     )
     if active:
-        warnings.warn(f"the model is in training mode and has {', '.join(active)}: call model.eval() to export for inference", stacklevel=3)
+        warn_user(f"the model is in training mode and has {', '.join(active)}: call model.eval() to export for inference")
 
 
 def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
@@ -268,7 +268,7 @@ def model_error(error: Exception, failed: str = "torch.export failed") -> Fronte
         hint = f"return a tensor, tuple, dict or NamedTuple; for a dataclass call torch.export.register_dataclass({name}) before"
         return FrontendError("the model returns an object that holds tensors unseen", expected="tensors in tuples, lists, dicts", got=name, hint=hint)
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
-        return InputError("the arguments do not fit the model", got=first)
+        return InputError("the arguments do not fit the model", got=first.removeprefix("got "))
     if _meets_packed_sequences(error):
         what = "packed sequences (pack_padded_sequence): the lengths are only known when the program runs"
         advice = "run the layer on the padded batch and zero what lies beyond each length: torch.where(steps < lengths, output, 0)"

@@ -24,7 +24,7 @@ import torch
 from torch import fx
 from xdsl.ir import SSAValue
 
-from alchemist.errors import FrontendError, InternalError
+from alchemist.errors import FrontendError, InputError, InternalError
 from alchemist.frontends.torch import data_values, decompose, higher_order
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
 from alchemist.frontends.torch.complex_numbers import Pair, function_of
@@ -257,6 +257,8 @@ class Lowering(Emitter):
         for got, val in pairs:
             if not isinstance(got, Tensor) or not isinstance(val, torch.Tensor):
                 continue
+            if got.shape == tuple(val.shape) and got.dtype != val.dtype:
+                self._refuse_mixed_types(node)
             if got.shape != tuple(val.shape) or got.dtype != val.dtype:
                 raise InternalError(
                     "the rule's result has another type",
@@ -266,6 +268,20 @@ class Lowering(Emitter):
                     got=f"{got.shape} {got.dtype}",
                 )
         return result
+
+    def _refuse_mixed_types(self, node: fx.Node) -> None:
+        """A product of float32 and bfloat16, say: PyTorch refuses it when it runs, torch.export does not.
+
+        Raises:
+            InputError: the operands have different dtypes.
+        """
+        values = [value.meta.get("val") for value in node.all_input_nodes]
+        kinds = list(dict.fromkeys(str(value.dtype).removeprefix("torch.") for value in values if isinstance(value, torch.Tensor)))
+        if len(kinds) > 1:
+            hint = "convert the input (x.float(), x.to(torch.bfloat16)) or the model (model.to(x.dtype))"
+            raise InputError(
+                "operands of different dtypes, which PyTorch refuses", op=str(node.target), location=self.location(), got=" and ".join(kinds), hint=hint
+            )
 
     def _name_last(self, result: Any) -> None:
         """Gives the FX node's name to the op that makes its value; helper ops of the same node stay unnamed."""
