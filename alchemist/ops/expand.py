@@ -55,6 +55,14 @@ def _values(b: Builder, op: Operation) -> list[Value]:
     return [Value(b, value) for value in op.operands]
 
 
+@_expansion("gelu")
+def _gelu(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
+    """tt-xla writes the form of its composite behind the op, which has no such attribute in the table."""
+    if access.attr(op, "approximate") != "tanh":
+        return None
+    return [_values(b, op)[0].op("gelu", **{"alchemist.variant": "Tanh"})]
+
+
 # --- training ----------------------------------------------------------------------------------------------------------------
 
 

@@ -98,6 +98,7 @@ ROWS: tuple[Row, ...] = (
     Row("2026-05-28", ("ttnn.mesh_shard",), "ttnn.mesh_shard over one chip", "nothing on one chip", to.one_chip),
     Row("2026-05-16", ("*",), "a device operand", "", to.device_operand),
     Row("2026-05-16", ("*",), "memory_config, layout, dtype beside the result's layout", "the layout", to.drop_derived),
+    Row("2026-05-20", ("ttir.sparse_matmul", "ttnn.sparse_matmul"), "nnz = 0", "", to.drop_zero_count),  # the day of pull request 8501
     Row("2026-06-02", ("ttir.rand",), "dtype of ttir.rand", "the result's element", partial(to.drop_attributes, ("dtype",))),
     Row("2026-06-19", ("ttnn.argmax",), "use_multicore", "", partial(to.drop_attributes, ("use_multicore",))),
     _gone("2025-02-20", "ttir.yield", "a region of the d2m dialect"),

@@ -69,6 +69,14 @@ def drop_attributes(names: Sequence[str], up: Edits, op: Operation) -> bool:
     return bool(found)
 
 
+def drop_zero_count(up: Edits, op: Operation) -> bool:
+    """Zero stood for a count that the runtime takes from the tensor."""
+    if to_python(op.properties.get("nnz", IntegerAttr(1, i64))) != 0:
+        return False
+    op.properties.pop("nnz")
+    return True
+
+
 def drop_derived(up: Edits, op: Operation) -> bool:
     """What today's result layout says is no attribute of its own."""
     return op.name.startswith("ttnn.") and isinstance(op, TTOp) and drop_attributes(_DERIVED, up, op)

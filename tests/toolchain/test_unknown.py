@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 
+from alchemist.codegen import mlir_sources
 from alchemist.errors import VerifyError
 from alchemist.frontends.mlir.read import read_module
 
@@ -30,9 +32,10 @@ def test_an_optional_attribute_spelled_wrongly_is_an_error() -> None:
   return %0 : tensor<4x32xf32>
 }
 """
-    with pytest.raises(VerifyError, match="no attribute epsilonn") as error:
-        read_module(layer_norm, "x.mlir")
-    assert "did you mean epsilon?" in error.value.hint
+    for text in (layer_norm, layer_norm.replace("<{", "{").replace("}>", "}")):
+        with pytest.raises(VerifyError, match="no attribute epsilonn") as error:
+            read_module(text, "x.mlir")
+        assert "did you mean epsilon?" in error.value.hint
 
 
 def test_another_name_is_told_and_ignored() -> None:
@@ -45,5 +48,21 @@ def test_what_means_nothing_must_have_the_value_that_the_op_follows() -> None:
         warnings.simplefilter("error")
         read_module(_POOL.format(value="1 : si32"), "x.mlir")
         read_module(_POOL.format(value="true"), "x.mlir")
-    with pytest.raises(VerifyError, match="channel_last has no effect"):
+    with pytest.raises(VerifyError, match="channel_last has no such value"):
         read_module(_POOL.format(value="0 : si32"), "x.mlir")
+
+
+def test_the_form_of_gelu_is_followed(tmp_path: Path) -> None:
+    """tt-xla writes the attribute of its composite behind the op."""
+    text = """func.func @f(%a: tensor<32x32xbf16>) -> tensor<32x32xbf16> {
+  %0 = "ttir.gelu"(%a) {approximate = "tanh"} : (tensor<32x32xbf16>) -> tensor<32x32xbf16>
+  return %0 : tensor<32x32xbf16>
+}
+"""
+    path = tmp_path / "x.mlir"
+    path.write_text(text, encoding="utf-8")
+    assert "variant=ttnn.GeluVariant.Tanh" in mlir_sources(path)["main.py"]
+    path.write_text(text.replace("tanh", "none"), encoding="utf-8")
+    assert "variant" not in mlir_sources(path)["main.py"]
+    with pytest.raises(VerifyError, match="approximate has no such value"):
+        read_module(text.replace("tanh", "sigmoid"), "x.mlir")

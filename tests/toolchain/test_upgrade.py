@@ -181,6 +181,10 @@ TEXTS = {
         _one(f'"ttnn.to_memory_config"(%a) <{{memory_config = #ttnn.memory_config<#ttnn.buffer_type<l1>, <interleaved>>}}> : ({_SQUARE}) -> '
              f"tensor<32x64xbf16, {_L1}>", _SQUARE, f"tensor<32x64xbf16, {_L1}>"), '"ttnn.to_memory_config"(%arg0) :'),
     "dtype of ttir.rand": (_one('"ttir.rand"() <{size = [32 : i32, 64 : i32], dtype = bf16}> : () -> tensor<32x64xbf16>', _SQUARE, _SQUARE), "ttir.rand"),
+    "nnz = 0": (
+        _one('"ttir.sparse_matmul"(%a, %b, %c) <{is_input_a_sparse = false, is_input_b_sparse = true, nnz = 0 : i64}> : '
+             "(tensor<2x4x32x64xbf16>, tensor<1x4x64x96xbf16>, tensor<2x4x1x4xbf16>) -> tensor<2x4x1x4x32x96xbf16>",
+             "tensor<2x4x32x64xbf16>; tensor<1x4x64x96xbf16>; tensor<2x4x1x4xbf16>", "tensor<2x4x1x4x32x96xbf16>"), "is_input_b_sparse = true}"),
     "use_multicore": (_unary("ttnn.argmax", "dim = 1 : i32, keep_dim = true, use_multicore = false", _SQUARE, "tensor<32x1xui32>"), "keep_dim = true}"),
 }  # fmt: skip
 
