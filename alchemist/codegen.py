@@ -17,7 +17,8 @@ from alchemist.export.directory import MANIFEST, export_target, exporting
 from alchemist.export.precision import export_within_limits
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
-from alchemist.frontends.base import FrontendResult
+from alchemist.frontends.base import ONE_CHIP, FrontendResult
+from alchemist.mesh.plan import Shardings, mesh_of, on_mesh, options_on
 from alchemist.model_files import FileCall, Programs, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions, Init, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
@@ -50,6 +51,8 @@ def codegen_py(
     overwrite: bool = False,
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
     entry_points: Mapping[str, Any] | None = None,
+    mesh: tuple[int, int] = (1, 1),
+    shardings: Shardings = "auto",
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone Python program on TT-NN.
@@ -67,11 +70,13 @@ def codegen_py(
         entry_points: several functions in one program instead of args and kwargs, by name: `{"prefill": (prompt,), "decode": (token, position)}`.
             A tuple or dict is what the model is called with, an `EntryPoint` says what is called too; `text_generation` makes them for models
             of transformers. Weights are stored and prepared once, and what one function writes (caches) another reads.
+        mesh, shardings: rows and columns of chips, and how the model is spread over them (docs/several_chips.md). Needs the extra `mesh`.
 
     Raises:
         UserError: anything about the model, options or directory that prevents the export; nothing is left behind.
     """
-    return _codegen("python", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points)
+    spread = mesh, shardings
+    return _codegen("python", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points, spread)
 
 
 @explained
@@ -84,10 +89,13 @@ def codegen_cpp(
     overwrite: bool = False,
     compiler_options: Mapping[str, Any] | CompilerOptions | None = None,
     entry_points: Mapping[str, Any] | None = None,
+    mesh: tuple[int, int] = (1, 1),
+    shardings: Shardings = "auto",
     **kwargs: Any,
 ) -> CodegenResult:
     """Writes `model_or_fn` as a standalone C++ program (CMake project) on TT-NN. Arguments as in `codegen_py`."""
-    return _codegen("cpp", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points)
+    spread = mesh, shardings
+    return _codegen("cpp", model_or_fn, args, kwargs, export_path, export_tensors, export_golden, overwrite, compiler_options, entry_points, spread)
 
 
 def _refuse_options_as_keywords(model: Any, kwargs: Mapping[str, Any]) -> None:
@@ -122,10 +130,17 @@ def _codegen(
     overwrite: bool,
     compiler_options: Mapping[str, Any] | CompilerOptions | None,
     entry_points: Mapping[str, Any] | None,
+    spread: tuple[tuple[int, int], Shardings],
 ) -> CodegenResult:
     _refuse_options_as_keywords(model, kwargs)
     options = CompilerOptions.parse(compiler_options)
     check_options(options, language)
+    mesh = mesh_of(spread[0], options)
+    if mesh != ONE_CHIP:
+        options = options_on(mesh, options)
+        refused = {"entry_points": entry_points, 'export_golden="ops"': export_golden == "ops", "C++": language == "cpp"}
+        for what in (what for what, holds in refused.items() if holds):
+            raise OptionError(f"{what} and a mesh of several chips do not go together yet", expected="one of the two")
     calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)
     if calls and (args or kwargs):
         raise OptionError("entry_points have the arguments of their calls", expected="no arguments beside them", got=f"{len(args) + len(kwargs)} more")
@@ -142,6 +157,9 @@ def _codegen(
         what = str(function) if framework == "onnx" else f"{framework} model {type(function).__name__}"
         with progress.stage("capture", entry or what):
             found = capture(function, args, kwargs, framework, golden_ops=export_golden == "ops")
+        if mesh != ONE_CHIP:
+            with progress.stage("partition", f"{mesh.rows}x{mesh.columns} chips of {mesh.system}"):
+                found = on_mesh(found, function, mesh, spread[1])
         return replace(found, model_name=entry) if entry else found
 
     def run_front_end() -> Mapping[str, FrontendResult | EntryResults]:

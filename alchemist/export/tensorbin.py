@@ -1,8 +1,9 @@
 """Writes and reads `.tensorbin`, the real ttnn package's tensor file, without the shim.
 
 Layout of a file: u64 header size H, a flatbuffer (root table `Tensor`) zero padded so that 8 + H is a multiple of 64, then the
-data of the one shard. Row-major data is the logical shape in C order; tile data is 32x32 tiles of four 16x16 faces with the
-last two dimensions padded. The C++ core has its own writer; a test holds the two against each other.
+data of the shards: one, or that of each chip of a mesh, where chips with the same part share it. Row-major data is the logical shape
+in C order; tile data is 32x32 tiles of four 16x16 faces with the last two dimensions padded. The C++ core has its own writer; a test
+holds the two against each other.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,9 @@ import numpy as np
 
 from alchemist.errors import FlatbufferError, TensorFileError
 from alchemist.export.shared import Twins, clone_twin
+from alchemist.frontends.base import ONE_CHIP, Mesh, Placement
 from alchemist.ir.layout import TILE_EDGE, tile_padded
+from alchemist.mesh.placements import parts
 from alchemist.toolchain.flatbuffer import U8, U32, Boxed, Struct, Table, Vector, read_root
 
 FACE_EDGE = 16
@@ -41,10 +45,18 @@ class WrittenTensor:
     sha256: str
 
 
-def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = False, known: Twins | None = None) -> WrittenTensor:
+def write_tensor(
+    path: Path,
+    values: np.ndarray[Any, Any],
+    *,
+    tiled: bool = False,
+    known: Twins | None = None,
+    mesh: Mesh = ONE_CHIP,
+    placement: Placement = (None, None),
+) -> WrittenTensor:
     """Writes `values` (any shape; bfloat16, float32, uint32, int32, uint16 or uint8) as a host tensor.
 
-    known: files that `path` may be a clone of, where one holds the same.
+    known: files that `path` may be a clone of, where one holds the same. placement: how it is cut over the mesh.
 
     Raises:
         TensorFileError: the dtype has no TTNN form.
@@ -52,23 +64,35 @@ def write_tensor(path: Path, values: np.ndarray[Any, Any], *, tiled: bool = Fals
     code = DTYPE_CODES.get(values.dtype.name)
     if code is None:
         raise TensorFileError(f"dtype {values.dtype.name} cannot be stored", expected=", ".join(DTYPE_CODES), got=values.dtype.name)
-    data = np.ascontiguousarray(_to_tiles(values) if tiled else values)
-    header = _header(values.shape, code, tiled, data.nbytes)
-    payload: Any = data.reshape(-1).view(np.uint8) if data.size else b""
+    chips = parts(values, placement, mesh)
+    payloads: list[Any] = []
+    places: dict[int, tuple[int, int]] = {}  # id of a part -> where it is in the data region, in bytes
+    end = 0
+    for part in {id(part): part for part in chips}.values():
+        data = np.ascontiguousarray(_to_tiles(part) if tiled else part)
+        payloads += [bytes(-end % _ALIGNMENT_BYTES), data.reshape(-1).view(np.uint8) if data.size else b""]
+        start = end + len(payloads[-2])
+        places[id(part)], end = (start, data.nbytes), start + data.nbytes
+    header = _header(chips[0].shape, code, tiled, [places[id(part)] for part in chips], mesh.extents, placement)
     digest = hashlib.sha256(header)
-    size_bytes = len(header) + data.nbytes
+    size_bytes = len(header) + end
+
+    def hash_data(into: Any) -> None:
+        for payload in payloads:
+            into.update(payload)
+
     if known and any(size == size_bytes for size, _ in known):
-        digest.update(payload)
+        hash_data(digest)
         twin = known.get((size_bytes, digest.hexdigest()))
         if twin is not None and clone_twin(twin, path):
             return WrittenTensor(size_bytes, digest.hexdigest())
         digest = hashlib.sha256(header)
-    hashing = threading.Thread(target=digest.update, args=(payload,))  # beside the writing: both leave Python for large data
+    hashing = threading.Thread(target=hash_data, args=(digest,))  # beside the writing: both leave Python for large data
     hashing.start()
     try:
         with open(path, "wb") as file:
             file.write(header)
-            file.write(payload)
+            file.writelines(payloads)
     finally:
         hashing.join()
     return WrittenTensor(size_bytes, digest.hexdigest())
@@ -142,15 +166,20 @@ def _u32_list(b: Any, values: tuple[int, ...]) -> int:
     return int(b.EndObject())
 
 
-def _only(b: Any, table: int) -> int:
-    """A vector of one table."""
-    b.StartVector(4, 1, 4)
-    b.PrependUOffsetTRelative(table)
+def _tables(b: Any, tables: Sequence[int]) -> int:
+    """A vector of tables."""
+    b.StartVector(4, len(tables), 4)
+    for table in reversed(tables):
+        b.PrependUOffsetTRelative(table)
     return int(b.EndVector())
 
 
-def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> bytes:
-    """The u64 size and the padded flatbuffer. Slot numbers are the schema's field ids; tables and slots come in the order in which
+def _header(
+    shape: tuple[int, ...], code: int, tiled: bool, places: Sequence[tuple[int, int]], extents: tuple[int, int] = (1, 1), placement: Placement = (None, None)
+) -> bytes:
+    """places: offset and size of each chip's part.
+
+    The u64 size and the padded flatbuffer. Slot numbers are the schema's field ids; tables and slots come in the order in which
     the real package writes them, so that a header is the same bytes as its own (a test compares)."""
     b = flatbuffers.Builder(512)
 
@@ -180,23 +209,32 @@ def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> byte
     b.PrependUOffsetTRelativeSlot(0, dimensions, 0)
     spec = b.EndObject()
 
-    coordinate = _u32_list(b, (0, 0))
-    b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
-    b.PrependUint64(nbytes)
-    b.PrependUint64(0)
-    storage = b.Offset()
-    b.StartObject(3)
-    b.PrependUOffsetTRelativeSlot(2, coordinate, 0)
-    b.PrependUOffsetTRelativeSlot(1, storage, 0)
-    b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
-    shards = _only(b, b.EndObject())
-    mesh_shape = _u32_list(b, (1, 1))
+    coordinates = [(row, column) for row in range(extents[0]) for column in range(extents[1])]
+    shards = []
+    for at, (offset, nbytes) in zip(coordinates, places, strict=True):
+        coordinate = _u32_list(b, at)
+        b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
+        b.PrependUint64(nbytes)
+        b.PrependUint64(offset)
+        storage = b.Offset()
+        b.StartObject(3)
+        b.PrependUOffsetTRelativeSlot(2, coordinate, 0)
+        b.PrependUOffsetTRelativeSlot(1, storage, 0)
+        b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
+        shards.append(b.EndObject())
+    held = _tables(b, shards)
+    mesh_shape = _u32_list(b, extents)
 
-    distribution = _u32_list(b, (1,))  # TensorTopology: one replica
-    b.StartObject(2)
-    b.PrependInt32Slot(1, -1, 0)
-    placements = _only(b, b.EndObject())
-    mesh_coordinates = _only(b, _u32_list(b, (0, 0)))
+    alone = extents == (1, 1)
+    distribution = _u32_list(b, (1,) if alone else extents)  # TensorTopology
+    cuts = []
+    for dim in placement[:1] if alone else placement:
+        b.StartObject(2)
+        b.PrependInt32Slot(1, -1 if dim is None else dim, 0)
+        b.PrependUint8Slot(0, int(dim is not None), 0)
+        cuts.append(b.EndObject())
+    placements = _tables(b, cuts)
+    mesh_coordinates = _tables(b, [_u32_list(b, at) for at in coordinates])
     b.StartObject(3)
     b.PrependUOffsetTRelativeSlot(2, mesh_coordinates, 0)
     b.PrependUOffsetTRelativeSlot(1, placements, 0)
@@ -205,7 +243,7 @@ def _header(shape: tuple[int, ...], code: int, tiled: bool, nbytes: int) -> byte
 
     b.StartObject(4)
     b.PrependUOffsetTRelativeSlot(3, topology, 0)
-    b.PrependUOffsetTRelativeSlot(2, shards, 0)
+    b.PrependUOffsetTRelativeSlot(2, held, 0)
     b.PrependUOffsetTRelativeSlot(1, mesh_shape, 0)
     b.PrependUOffsetTRelativeSlot(0, spec, 0)
     b.Finish(b.EndObject())

@@ -30,7 +30,6 @@ from alchemist.errors import AccuracyWarning, InternalError, warn_user
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.export.tensorbin import WrittenTensor, read_tensor, write_tensor
-from alchemist.options import CompilerOptions
 from alchemist.resources import template_text, templates_dir
 
 FOLDER = "golden/unedited"
@@ -52,7 +51,7 @@ def measure_unedited(
     sources: Mapping[str, str],
     python_sources: Mapping[str, str],
     manifest: dict[str, Any],
-    options: CompilerOptions,
+    card: str,
     written: dict[str, WrittenTensor],
 ) -> Measured:
     """Adds the unedited program's errors to the manifest's outputs and to golden/ops.json, and writes golden/unedited.
@@ -69,8 +68,8 @@ def measure_unedited(
             (directory / FOLDER / name).write_text(text, encoding="utf-8")
     measured, unknown = Measured(), _obstacle(directory)
     if not unknown:
-        measured, unknown = _measure(directory, python_sources, manifest, options, written)
-    place = {"measured_on": f"simulated {options.card}"}
+        measured, unknown = _measure(directory, python_sources, manifest, card, written)
+    place = {"measured_on": f"simulated {card}"}
     manifest["unedited"] = {"unknown": unknown} if unknown else place | manifest.get("unedited", {})
     return measured
 
@@ -94,7 +93,7 @@ def _measure(
     directory: Path,
     sources: Mapping[str, str],
     manifest: dict[str, Any],
-    options: CompilerOptions,
+    card: str,
     written: dict[str, WrittenTensor],
 ) -> tuple[Measured, str]:
     """Runs the program; the second value says why it has no result, "" if it has."""
@@ -110,7 +109,7 @@ def _measure(
         arguments = ["--json", str(result), "--outputs", str(values)]
         if (directory / "golden" / "ops.json").exists():
             arguments.append("--check-ops")
-        failure = _WORKERS.run(scratch / "main.py", arguments, options.card)
+        failure = _WORKERS.run(scratch / "main.py", arguments, card)
         if result.exists():
             return _note_results(json.loads(result.read_text()), values, directory, manifest, written), ""
         warn_user(f"the emitted program of {manifest['model']} does not run on the simulator: {failure}", AccuracyWarning)

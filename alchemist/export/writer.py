@@ -22,7 +22,7 @@ from alchemist.export.standalone import bundle
 from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.export.unedited import Measured, measure_unedited
-from alchemist.frontends.base import Argument, Output
+from alchemist.frontends.base import ONE_CHIP, Argument, Output
 from alchemist.ops.library_names import DTYPES
 from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled
@@ -85,7 +85,7 @@ def write_export(
     write_irs(directory / "irs", compiled.irs)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
-    _write_text(run, _run_script(language, options, standalone))
+    _write_text(run, _run_script(language, compiled.captured.mesh.system or options.arch, standalone))
     os.chmod(run, run.stat().st_mode | 0o111)
     _write_text(directory / INTERPRETER, interpreter_from(place) + "\n")
     if standalone:
@@ -100,7 +100,7 @@ def write_export(
         "alchemist": VERSION,
         "source": {"framework": captured.framework, "versions": dict(captured.made_from)},
         "options": options.changed(),
-        "device": {"arch": options.architecture, "card": options.card, "mesh_shape": [1, 1], "l1_small_size": compiled.l1_small_bytes},
+        "device": {"arch": options.architecture, "card": options.card, "mesh_shape": list(captured.mesh.extents), "l1_small_size": compiled.l1_small_bytes},
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
         "call": [
             {"name": leaf.name, "shape": list(leaf.shape), "dtype": leaf.dtype} if leaf.dtype else {"name": leaf.name, "value": leaf.value}
@@ -115,8 +115,9 @@ def write_export(
     }
     measured = Measured()
     if any("golden" in entry for entry in outputs.values()):
-        with progress.stage("unedited program", f"one run on the simulated {options.card}"):
-            measured = measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, options, written)
+        with progress.stage("unedited program", f"one run on the simulated {captured.mesh.system or options.card}"):
+            card = captured.mesh.system or options.card
+            measured = measure_unedited(directory, compiled.sources, compiled.python_sources(), manifest, card, written)
     manifest["files"] = {file: {"size_bytes": size_bytes, "sha256": sha256} for file, size_bytes, sha256 in _hashes(directory, written)}
     _write_text(directory / MANIFEST, json.dumps(manifest, indent=2) + "\n")
     return arguments, measured
@@ -202,7 +203,11 @@ def _write_arguments(
                 value = given[argument.name].value()
             else:
                 raise InternalError(f"argument {argument.name!r} of @forward has no value")
-            written[file] = write_tensor(directory / file, to_stored(value, argument.dtype, argument.name), tiled=argument.tiled, known=known)
+            placement = given[argument.name].placement if argument.name in given else (None, None)
+            stored = to_stored(value, argument.dtype, argument.name)
+            written[file] = write_tensor(directory / file, stored, tiled=argument.tiled, known=known, mesh=compiled.captured.mesh, placement=placement)
+            if any(dim is not None for dim in placement):
+                entry["placement"] = list(placement)
             entry["file"] = file
             if count % 50 == 49:
                 progress.say(f"write tensors: {count + 1} of {len(declared)}")
@@ -225,6 +230,7 @@ def _write_golden(
             "dtype": output.dtype,
             **({"mutates": output.mutates} if output.mutates else {}),
             **({"written": place} if place else {}),
+            **({"placement": list(output.placement)} if compiled.captured.mesh != ONE_CHIP else {}),
             "stem": stems.stem(output.name),
             **limits,
         }
@@ -279,9 +285,9 @@ INTERPRETER = ".interpreter"
 """The Python that made the export, for `run`: a file of its own, so that the script is the same on every machine."""
 
 
-def _run_script(language: Language, options: CompilerOptions, standalone: bool) -> str:
+def _run_script(language: Language, arch: str, standalone: bool) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=options.arch, bundled=standalone, cpp=language == "cpp")
+    return render(template, arch=arch, bundled=standalone, cpp=language == "cpp")
 
 
 def interpreter_from(place: Path | None) -> str:

@@ -40,6 +40,7 @@ class Mesh:
         return self.rows, self.columns
 
 
+ONE_CHIP = Mesh(1, 1)
 Placement = tuple[int | None, int | None]
 """The dimension that each axis of a mesh (rows, columns) cuts; None: all chips along it have the same."""
 
@@ -162,5 +163,5 @@ class FrontendResult:
     golden_ops: Callable[[], dict[str, np.ndarray[Any, Any]]] | None = None
     call: Sequence[CallLeaf] = ()
     structure: Structure = field(default_factory=dict)
-    mesh: Mesh = Mesh(1, 1)
+    mesh: Mesh = ONE_CHIP
     moved_by_rounding: Callable[[], list[float]] | None = None

@@ -23,9 +23,12 @@ from alchemist.ir.edit import replace as replace_op
 from alchemist.ir.location import clone_with_places, place_of, sources_of
 from alchemist.ir.value import Value
 from alchemist.mesh import shardy
+from alchemist.mesh.fused import split_fused
 from alchemist.mesh.placements import cut_of, placement_of
 from alchemist.mesh.shardy import AXES, Answer, Cut, Step
+from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.sharding import Factor
+from alchemist.ops.spec import MESH
 from alchemist.passes.stages import TTIR_STAGES
 
 Shape = tuple[int, ...]
@@ -43,20 +46,21 @@ def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placeme
     TTIR_STAGES[0].run(module, _options())
     (func,) = functions(module)
     _refuse(captured, func)
+    given = split_fused(func, list(zip(captured.arguments, placements, strict=True)))
     _biases_apart(func)
-    ranks = [len(access.shape(arg)) for arg in func.args]
     cuts = [
-        cut_of(placement or (None, None), rank, mesh) if placement is not None or argument.kind == "input" else None
-        for placement, rank, argument in zip(placements, ranks, captured.arguments, strict=True)
+        cut_of(placement or (None, None), len(argument.shape), mesh) if placement is not None or argument.kind == "input" else None
+        for argument, placement in given
     ]
     answer = shardy.partition(func, mesh.extents, cuts)
-    localizer = Localizer(func, mesh, answer, [argument.name for argument in captured.arguments])
+    localizer = Localizer(func, mesh, answer, [argument.name for argument, _ in given])
     localizer.check()
     outputs = localizer.run()
     arguments = [
-        replace(argument, placement=placement_of(cut, mesh, argument.name)) for argument, cut in zip(captured.arguments, answer.arguments, strict=True)
+        replace(argument, placement=placement_of(cut, mesh, argument.name)) for argument, cut in zip((one for one, _ in given), answer.arguments, strict=True)
     ]
     made = [replace(one, placement=placement_of(cut, mesh, one.name)) for one, cut in zip(captured.outputs, outputs, strict=True)]
+    module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
     return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None)
 
 
@@ -69,9 +73,9 @@ def _options() -> Any:
 def _refuse(captured: FrontendResult, func: FuncOp) -> None:
     """Raises: LoweringError for what is written in place, and for a model that has collectives of its own."""
     for op in func.body.block.ops:
-        if not isinstance(op, ReturnOp) and (not op.results or op.name in ("ttir.fill_cache", "ttir.update_cache")):
+        if not isinstance(op, ReturnOp) and not op.results:
             raise LoweringError("a tensor that the model writes in place is not spread over chips", op=op.name, location=place_of(op))
-        if op.name.removeprefix("ttir.") in ("all_reduce", "all_gather", "reduce_scatter", "mesh_partition", "mesh_shard", "all_to_all", "collective_permute"):
+        if op.name.removeprefix("ttir.") in COLLECTIVES:
             raise LoweringError("the model has collectives of its own", op=op.name, location=place_of(op), hint="pass the plain model and its plan")
     written = [output.name for output in captured.outputs if output.mutates]
     if written:
@@ -276,7 +280,7 @@ class Localizer:
         owner = value.owner
         b.source = sources_of(owner if isinstance(owner, Operation) else before) or None
         have, want = self.cuts[step.operands[0]], step.cuts[0]
-        if step.kind not in ("sdy.all_reduce", "sdy.all_gather", "sdy.all_slice", "sdy.all_to_all", "sdy.reduce_scatter", "sdy.collective_permute"):
+        if step.kind.removeprefix("sdy.") not in COLLECTIVES | {"all_slice"}:
             raise LoweringError(f"the plan needs {step.kind}, which is not written yet", hint="another placement of the tensors around it")
         for axis in step.summed:
             dim = next((dim for dim, axes in enumerate(want) if axis in axes), None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
@@ -17,17 +15,16 @@ from alchemist.mesh.shardy import AXES
 from alchemist.ops.evaluate import evaluate, hold
 
 
-def run(captured: FrontendResult, arguments: Sequence[Array]) -> list[Array]:
-    """The outputs, joined. arguments: whole, those first that the model had before it was partitioned.
+def run(captured: FrontendResult) -> list[Array]:
+    """The outputs for the arguments' own values, joined.
 
     Raises: InternalError where chips that should have the same have not.
     """
     mesh = captured.mesh
-    given = [*arguments, *(argument.value() for argument in captured.arguments[len(arguments) :])]
     (func,) = functions(captured.module)
     values: dict[SSAValue, list[Array]] = {}
-    for arg, argument, value in zip(func.args, captured.arguments, given, strict=True):
-        values[arg] = [hold(part, arg) for part in parts(value, argument.placement, mesh)]
+    for arg, argument in zip(func.args, captured.arguments, strict=True):
+        values[arg] = [hold(part, arg) for part in parts(argument.value(), argument.placement, mesh)]
     for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             found = [values[value] for value in op.operands]
@@ -61,19 +58,14 @@ def _collective(op: Operation, chips: list[Array], mesh: Mesh) -> list[Array]:
     name, made = op.name.removeprefix("ttir."), list(chips)
     for group in groups(mesh, AXES[access.attr(op, "cluster_axis")]):
         held = [chips[chip] for chip in group]
-        if name == "all_gather":
-            whole = np.concatenate(held, access.attr(op, "all_gather_dim"))
-        elif name == "mesh_partition":
-            whole = held[0]
+        if name == "mesh_partition":
+            split = [np.split(part, len(group), access.attr(op, "dim"))[place] for place, part in enumerate(held)]
+        elif name == "all_gather":
+            split = [np.concatenate(held, access.attr(op, "all_gather_dim"))] * len(group)
         else:
-            whole = np.sum(held, axis=0, dtype=np.float64 if held[0].dtype.kind == "f" else None).astype(held[0].dtype)
-        if name in ("all_gather", "all_reduce"):
-            split = [whole] * len(group)
-        elif name == "mesh_partition":
-            dim = access.attr(op, "dim")
-            split = [np.split(part, len(group), dim)[place] for place, part in enumerate(held)]
-        else:
-            split = np.split(whole, len(group), access.attr(op, "scatter_dim"))
+            total = np.sum(held, axis=0, dtype=np.float64 if held[0].dtype.kind == "f" else None).astype(held[0].dtype)
+            dim = access.attr(op, "scatter_dim")
+            split = [total] * len(group) if dim is None else np.split(total, len(group), dim)
         for chip, part in zip(group, split, strict=True):
             made[chip] = part
     return made

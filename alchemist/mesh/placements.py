@@ -42,10 +42,9 @@ def groups(mesh: Mesh, axis: str) -> list[list[int]]:
 def parts(value: Array, placement: Placement, mesh: Mesh) -> list[Array]:
     """The part of each chip; chips with the same one have the same array."""
     first, second = placement
-    made: list[Array] = []
-    for row in [value] * mesh.rows if first is None else np.split(value, mesh.rows, first):
-        made += [row] * mesh.columns if second is None else np.split(row, mesh.columns, second)
-    return made
+    rows = [value] if first is None else np.split(value, mesh.rows, first)
+    made = [[row] * mesh.columns if second is None else np.split(row, mesh.columns, second) for row in rows]
+    return [part for row in (made * mesh.rows if first is None else made) for part in row]
 
 
 def joined(values: Sequence[Array], placement: Placement, mesh: Mesh) -> Array:

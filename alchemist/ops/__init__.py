@@ -1,6 +1,7 @@
 """The op tables. Importing this package registers every op (`spec.TTNN_OPS`, `spec.TTIR_OPS`)."""
 
 from alchemist.ops import (
+    collectives,
     conv,
     creation,
     data_movement,
@@ -26,6 +27,7 @@ __all__ = [
     "TTNN_OPS",
     "OpSpec",
     "TtirSpec",
+    "collectives",
     "conv",
     "creation",
     "data_movement",

@@ -47,7 +47,7 @@ for _name, _function, _noun in REDUCTIONS:
         tolerance=8.0,
         noun=_noun,
     )
-    ttir(_name, _reduction(_function), target=_name, axes=reduces, sharding=sharding.sums if _name in ("sum", "mean") else sharding.reduces)
+    ttir(_name, _reduction(_function), target=_name, axes=reduces, sharding=sharding.sums if _function in (np.sum, np.mean) else sharding.reduces)
 
 ttir("reduce_and", _reduction(lambda x, **kw: np.all(x != 0, **kw)), axes=reduces, sharding=sharding.reduces)
 ttir("reduce_or", _reduction(lambda x, **kw: np.any(x != 0, **kw)), axes=reduces, sharding=sharding.reduces)

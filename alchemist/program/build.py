@@ -27,6 +27,7 @@ from alchemist.program.kept import collections_of, gradients_in_order, keep_valu
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.loops import find_loops
 from alchemist.program.merge import Merged, merge_functions, renamed_function
+from alchemist.program.mesh_facts import mesh_facts
 from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
@@ -536,6 +537,7 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
         ("Inputs", ", ".join(map(of_input, root.parameters)) or "none"),
         ("Outputs", _listed([(one, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
     ]
+    rows += mesh_facts(result, graph)
     if state := _state_row(outputs, graph, spelled):
         rows.append(("State", f"{state}: written in place"))
     changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}

@@ -12,10 +12,9 @@ import tokenize
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 
+import check
 import numpy as np
 import ttnn
-
-import check
 
 HERE = Path(__file__).resolve().parent
 
@@ -42,12 +41,16 @@ def read_manifest(file: Path) -> dict:
                 sys.exit(f"run: manifest.json is damaged: {group}: bad entry {name[:200]!r}")
             if group == "tensors" and not all(hasattr(ttnn, str(entry[key])) for key in ("dtype", "device_dtype", "layout") if key in entry):
                 sys.exit(f"run: manifest.json is damaged: {group}: unknown dtype or layout of {name[:200]!r}")
+    mesh = found["device"].setdefault("mesh_shape", [1, 1])
+    if not isinstance(mesh, list) or len(mesh) != 2 or not all(type(chips) is int and 0 < chips <= 64 for chips in mesh):
+        sys.exit("run: manifest.json is damaged: device: bad 'mesh_shape'")
     if type(found["device"].get("l1_small_size")) is not int or not 0 <= found["device"]["l1_small_size"] < 2**31:
         sys.exit("run: manifest.json is damaged: device: bad 'l1_small_size'")
     return found
 
 
 MANIFEST = read_manifest(HERE / "manifest.json")
+MESH = MANIFEST["device"]["mesh_shape"]  # rows and columns of chips
 
 # The simulator's clock and op recorder; absent on a Tenstorrent card. The simulator's ttnn has loaded it.
 SIMULATOR = sys.modules.get("ttnn_shim.session")
@@ -196,6 +199,10 @@ def load(name: str, device: ttnn.MeshDevice | None) -> ttnn.Tensor:
     host = ttnn.load_tensor(str(HERE / entry["file"])) if own is None else own
     if block is not None:
         host = ttnn.to_dtype(host, getattr(ttnn, block))
+    if own is not None and MESH != [1, 1]:  # the exported files say which part goes to which chip
+        dims = entry.get("placement", [None, None])
+        placements = [ttnn.PlacementReplicate() if dim is None else ttnn.PlacementShard(dim) for dim in dims]
+        host = ttnn.distribute_tensor(host, ttnn.create_mesh_mapper(device, ttnn.MeshMapperConfig(placements)))
     return host if device is None else ttnn.to_device(host, device)
 
 
@@ -211,9 +218,15 @@ def own_input(name: str, entry: dict) -> ttnn.Tensor | None:
         tensor = ttnn.Tensor(read_npy(options.inputs / f"{stem}.npy", name, entry["dtype"]), getattr(ttnn, entry["dtype"]))
     else:
         return None
-    if list(tensor.shape) != entry["shape"]:
-        sys.exit(f"run: input {name}: expected shape {entry['shape']}, got {list(tensor.shape)}")
+    if list(tensor.shape) != (shape := whole_shape(entry)):
+        sys.exit(f"run: input {name}: expected shape {shape}, got {list(tensor.shape)}")
     return ttnn.to_layout(tensor, getattr(ttnn, entry["layout"]))
+
+
+def whole_shape(entry: dict) -> list[int]:
+    """Of a tensor whose entry has the shape of a chip's part."""
+    cut = list(zip(entry.get("placement", ()), MESH, strict=False))
+    return [extent * int(np.prod([chips for dim, chips in cut if dim == place])) for place, extent in enumerate(entry["shape"])]
 
 
 def file_stem(name: str, entry: dict) -> str:
@@ -251,11 +264,22 @@ def read_npy(file: Path, name: str, dtype: str) -> np.ndarray:
 
 @contextlib.contextmanager
 def open_device(args: argparse.Namespace) -> Iterator[ttnn.MeshDevice]:
-    device = ttnn.open_device(device_id=0, l1_small_size=MANIFEST["device"]["l1_small_size"])
+    l1_small_size = MANIFEST["device"]["l1_small_size"]
+    if MESH == [1, 1]:
+        device = ttnn.open_device(device_id=0, l1_small_size=l1_small_size)
+        try:
+            yield device
+        finally:
+            ttnn.close_device(device)
+        return
+    # Before the mesh: opening it starts the routers of the links between chips.
+    ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D)
+    mesh = ttnn.open_mesh_device(ttnn.MeshShape(*MESH), l1_small_size=l1_small_size)
     try:
-        yield device
+        yield mesh
     finally:
-        ttnn.close_device(device)
+        ttnn.close_mesh_device(mesh)
+        ttnn.set_fabric_config(ttnn.FabricConfig.DISABLED)
 
 
 def parse_args() -> argparse.Namespace:
@@ -420,12 +444,21 @@ def checks_ops(args: argparse.Namespace) -> bool:
     return args.check_ops or (args.check and not own and SIMULATOR is not None and (HERE / "golden" / "ops.json").exists())
 
 
-def to_numpy(tensor: ttnn.Tensor) -> np.ndarray:
-    """Values on the host: float32 for float dtypes, the integer type otherwise."""
-    host = ttnn.from_device(tensor)
+def joined(tensor: ttnn.Tensor, placement: list) -> ttnn.Tensor:
+    """The whole on the host; along an axis of the mesh that cuts no dimension (None), the first chip speaks for all."""
+    spare = iter(dim for dim in range(len(tensor.shape)) if dim not in placement)  # a composer wants a dimension for each axis
+    dims = [next(spare) if dim is None else dim for dim in placement]
+    chips = [1 if dim is None else count for dim, count in zip(placement, MESH, strict=True)]
+    config = ttnn.MeshComposerConfig(dims, ttnn.MeshShape(*chips))
+    return ttnn.aggregate_tensor(ttnn.from_device(tensor), ttnn.create_mesh_composer(tensor.device(), config))
+
+
+def to_numpy(tensor: ttnn.Tensor, placement: list | None = None) -> np.ndarray:
+    """Values on the host: float32 for float dtypes, the integer type otherwise. placement: the dimension that each axis of the mesh cuts."""
+    host = ttnn.from_device(tensor) if placement is None else joined(tensor, placement)
     if tensor.dtype in (ttnn.bfloat16, ttnn.bfloat8_b, ttnn.bfloat4_b):
         host = ttnn.to_dtype(host, ttnn.float32)
-    return np.asarray(host.to_numpy()).reshape(tuple(tensor.shape))
+    return np.asarray(host.to_numpy()).reshape(tuple(host.shape))
 
 
 def named(tensors: Iterable[ttnn.Tensor]) -> dict[str, ttnn.Tensor]:
@@ -441,7 +474,8 @@ def report(args: argparse.Namespace, /, **outputs: ttnn.Tensor) -> int:
         entry = MANIFEST["outputs"][name]
         row = {"name": name, "shape": list(tensor.shape), "pcc": None, "rel_l2": None, "max_abs_err": None, "passed": None, "why": ""}
         if not args.estimate:
-            actual = to_numpy(tensor)
+            actual = to_numpy(tensor, entry.get("placement"))
+            row["shape"] = list(actual.shape)
             if args.outputs is not None:
                 with written(args.outputs):
                     args.outputs.mkdir(parents=True, exist_ok=True)

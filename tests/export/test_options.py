@@ -177,14 +177,15 @@ _EXPORT = {
 }
 _FILE = {"language": "python", "init": "randn", "seed": 0, "inputs": None, "compiler_options": None}
 _FILE_EXPORT = _FILE | {"export_path": "codegen_result", "overwrite": False, "standalone": False, "export_golden": "outputs"}
+_SPREAD = {"mesh": (1, 1), "shardings": "auto"}
 _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloat16", "bfp8", "bfp8_lofi"), "max_pcc_loss": None, "compiler_options": None}
 
 
 @pytest.mark.parametrize(
     ("function", "defaults"),
     [
-        (codegen_py, _EXPORT),
-        (codegen_cpp, _EXPORT),
+        (codegen_py, _EXPORT | _SPREAD),
+        (codegen_cpp, _EXPORT | _SPREAD),
         (codegen_mlir, _FILE_EXPORT | {"entry": ""}),
         (codegen.codegen_onnx, _FILE_EXPORT | {"dims": None}),
         (codegen.mlir_sources, _FILE | {"entry": ""}),

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from alchemist.export.stored import to_stored
+from alchemist.export.tensorbin import DTYPE_CODES, write_tensor
+from alchemist.frontends.base import Mesh
+
 DATA = Path(__file__).parents[1] / "data" / "mesh_files.json"
 FILES = json.loads(DATA.read_text())["files"]
 
@@ -52,6 +56,15 @@ def test_a_file_has_the_real_bytes_and_reads_back(name: str, tmp_path: Path) -> 
     assert list(read.shape) == entry["part_shape"] and repr(read.tensor_topology()) == repr(made.tensor_topology())
     ttnn.dump_tensor(second, read)
     assert second.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.parametrize("name", [name for name, entry in FILES.items() if entry["dtype"] in DTYPE_CODES and len(entry["placements"] or ()) == 2])
+def test_the_exporter_writes_the_same_bytes(name: str, tmp_path: Path) -> None:
+    entry = FILES[name]
+    placement = tuple(None if dim == "replicate" else dim for dim in entry["placements"])
+    file = tmp_path / "made.tensorbin"
+    write_tensor(file, to_stored(values(entry), entry["dtype"], name), tiled=entry["layout"] == "tile", mesh=Mesh(*entry["mesh"]), placement=placement)
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == entry["sha256"]
 
 
 def test_a_cpp_program_rewrites_the_files_byte_for_byte(tmp_path: Path) -> None:

@@ -13,19 +13,22 @@ from alchemist.ops.table import HEADER, SIMULATED, UNSUPPORTED, rows, support_ta
 from tests.tables import table
 
 LATER = {
-    "adamw", "aggregate_tensor", "all_gather", "all_reduce", "all_reduce_async", "all_to_all_combine", "all_to_all_dispatch",
+    "adamw", "aggregate_tensor", "all_reduce_async", "all_to_all_combine", "all_to_all_dispatch",
     "all_to_all_dispatch_metadata", "alloc", "allocate_moe_compute_semaphore", "begin_trace_capture",
     "capture_or_execute_trace", "create_global_semaphore", "d2m_subgraph", "distribute_tensor", "distributed_layer_norm",
     "distributed_rms_norm", "dit_rms_norm_unary_fused", "end_trace_capture", "execute_trace", "flash_mla_prefill",
-    "gelu_bw", "generic", "indexer_score_dsa", "mesh_partition", "moe_compute", "moe_expert_token_remap", "moe_gpt",
+    "gelu_bw", "generic", "indexer_score_dsa", "moe_compute", "moe_expert_token_remap", "moe_gpt",
     "paged_flash_multi_latent_attention_decode", "point_to_point", "prepare_moe_compute_w0_w1_weights",
-    "prepare_moe_compute_w2_weights", "reduce_scatter", "reset_global_semaphore", "sdpa_bw", "sdpa_fw",
+    "prepare_moe_compute_w2_weights", "reset_global_semaphore", "sdpa_bw", "sdpa_fw",
     "selective_reduce_combine", "sparse_matmul", "topk_router_gpt", "tt_lang_op", "to_tensor_spec", "write_tensor", "get_device",
 }  # fmt: skip
-"""Collectives, traces, semaphores, training and vendor specials, names that the Python package lacks, and get_device."""
+"""Collectives that no plan needs, traces, semaphores, training and vendor specials, names that the Python package lacks, and get_device."""
 
-NOT_PROBED = {"ttnn.constant", "ttnn.deallocate", "ttnn.dump_tensor", "ttnn.load_tensor"}
-"""A constructor, files, and what returns nothing."""
+NOT_PROBED = {
+    "ttnn.constant", "ttnn.deallocate", "ttnn.dump_tensor", "ttnn.load_tensor", "ttnn.all_gather", "ttnn.all_reduce", "ttnn.mesh_partition",
+    "ttnn.reduce_scatter",
+}  # fmt: skip
+"""A constructor, files, what returns nothing, and what needs a mesh (tests/mesh)."""
 
 SAMPLED = [(spec, sample) for spec in TTNN_OPS.values() for sample in spec.samples]
 

@@ -58,7 +58,7 @@ class Case:
         values = [argument.value() for argument in captured.arguments]
         expected = evaluate.run(captured.module, values)
         made = partition(captured, self.mesh, self.placements)
-        for want, got in zip(expected, lockstep.run(made, values), strict=True):
+        for want, got in zip(expected, lockstep.run(made), strict=True):
             np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5, err_msg=str(self))
         return made
 

@@ -27,6 +27,7 @@ from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import from_location, place_of, set_place
 from alchemist.ops.expand import expand
+from alchemist.ops.spec import MESH
 from alchemist.options import ONE_CHIP, Init
 from alchemist.toolchain.host_code import HostCode
 from alchemist.toolchain.tosa import tosa_to_ttir
@@ -86,6 +87,7 @@ def _load(text: str, filename: str, most: int, *, entry: str = "", mesh: str = O
 
 def _captured(module: ModuleOp, text: str, filename: str, values: Values, host: Mapping[str, HostCode], strict: bool) -> FrontendResult:
     entry = entry_function(module)
+    module.attributes.pop(MESH, None)  # what a partition of ours says, not a text
     take_devices(entry)
     constants = lift_host_calls(module, entry, host)
     refuse_types(entry, filename)

@@ -26,6 +26,11 @@ def _all_reduce(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> Non
     _summed(op)
 
 
+@infers("ttir.all_reduce", "ttnn.all_reduce")
+def _same_dims(op: Operation, inputs: list[Shape]) -> Inferred:
+    return list(inputs[0])
+
+
 def _summed(op: Operation) -> None:
     kind = attribute(op, "reduce_type")
     need(kind in (None, "sum", *short_names("ttir", "extreme")), f"a collective cannot reduce by {kind}")

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation
 from alchemist.errors import LoweringError, UnsupportedOpError, UserError
 from alchemist.ir.location import place_of, sources_of
 from alchemist.ops.expand import COLLECTIVES
-from alchemist.ops.spec import TTIR_OPS
+from alchemist.ops.spec import MESH, TTIR_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.context import RULES, Lowering, layout, location_text
 from alchemist.passes.lower.eltwise import one_to_one
@@ -47,6 +47,11 @@ def _is_lowered(func: FuncOp) -> bool:
     return all(layout_of(arg.type) is not None for arg in func.args)
 
 
+def _is_for_a_mesh(func: FuncOp) -> bool:
+    module = func.parent_op()
+    return module is not None and MESH in module.attributes
+
+
 def _has_rule(name: str) -> bool:
     spec = TTIR_OPS.get(name)
     return name in RULES or (spec is not None and bool(spec.target))
@@ -57,6 +62,7 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
     for func in funcs:
         for op in func.body.block.ops:
             known = op.name.startswith(("ttnn.", "ttcore.")) or isinstance(op, ReturnOp | CallOp) or _has_rule(op.name)
+            known = known and (op.name[5:] not in COLLECTIVES or _is_for_a_mesh(func))
             if not known:
                 missing.setdefault(op.name, []).append(op)
     if missing:

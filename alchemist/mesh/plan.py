@@ -1,0 +1,170 @@
+"""What the caller says of a mesh: its size, and how weights and inputs are spread, as the placement of each argument."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ttnn_shim.machine import card_of, systems
+
+from alchemist.errors import InputError, OptionError, quoted
+from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
+from alchemist.ir.access import entry_function
+from alchemist.mesh.local import partition
+from alchemist.mesh.own_plan import own_plan, patterns
+from alchemist.options import CARDS, CompilerOptions
+
+Shardings = str | Mapping[str, Any] | Callable[[str, tuple[int, ...]], Placement | None]
+
+_STYLES: dict[str, tuple[int | None, int | None]] = {
+    **dict.fromkeys(("colwise", "colwise_rep", "colwise_gather_output"), (0, 0)),
+    **dict.fromkeys(("rowwise", "rowwise_rep", "rowwise_split_input"), (1, None)),
+    "embedding_rowwise": (0, None),
+    "embedding_colwise": (1, None),
+    **dict.fromkeys(("replicate", "sequence_parallel", "replicated_with_grad_allreduce", "all_reduce", "mla_kv_a_proj", "moe_identity_expert"), (None, None)),
+}
+"""Styles of transformers' plans: the dimension of a module's weight that is cut, and that of its bias."""
+_CLASSES = {"ColwiseParallel": "colwise", "RowwiseParallel": "rowwise", "SequenceParallel": "sequence_parallel"}
+"""torch.distributed.tensor.parallel's classes."""
+
+
+def mesh_of(given: Any, options: CompilerOptions) -> Mesh:
+    """The mesh with the smallest system that has it; the options say of which architecture.
+
+    Raises: OptionError for what is no mesh of a system, or an option that programs for several chips do not have.
+    """
+    if not (isinstance(given, Sequence) and len(given) == 2 and all(type(size) is int and size > 0 for size in given)):
+        raise OptionError("mesh is not the rows and columns of chips", expected="two whole numbers, as mesh=(1, 2)", got=quoted(str(given)))
+    rows, columns = given
+    if rows * columns == 1:
+        return Mesh(1, 1)
+    for name in ("enable_trace", "target_module", "target_dylib", "tensor_load_directory", "optimization_level"):
+        if getattr(options, name):
+            raise OptionError(f"{name} is for programs on one chip", expected="mesh without it", got=f"{name}={getattr(options, name)}")
+    wanted = f"{rows}x{columns}"
+    near = [system for system in systems().values() if card_of(system.name).architecture == options.architecture]
+    for held in ("meshes", "parts"):
+        for system in near:
+            if wanted in getattr(system, held):
+                return Mesh(rows, columns, system.name)
+    there = "; ".join(f"{system.name}: {' '.join((*system.meshes, *system.parts))}" for system in near)
+    raise OptionError(f"no {options.architecture} system has a mesh of {wanted}", expected=there, got=wanted)
+
+
+def options_on(mesh: Mesh, options: CompilerOptions) -> CompilerOptions:
+    """The options with the card that each chip is."""
+    return replace(options, arch=next(name for name, (_, card) in CARDS.items() if card == card_of(mesh.system).name))
+
+
+def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> FrontendResult:
+    """The captured model as the program of each chip.
+
+    Raises:
+        UserError: names that the model does not have, dimensions that it has not or that chips do not divide, a model that cannot be spread.
+    """
+    return partition(captured, mesh, placements(captured, model, mesh, shardings))
+
+
+def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> list[Placement | None]:
+    """Of each argument; None where the caller says nothing."""
+    arguments = captured.arguments
+    if callable(shardings):
+        chosen = [(argument, shardings(argument.name, argument.shape)) for argument in arguments]
+        return [None if placement is None else _checked(argument, placement) for argument, placement in chosen]
+    axis = 1 if mesh.columns > 1 else 0
+    made: dict[str, Placement] = {}
+    if isinstance(shardings, Mapping):
+        for pattern, value in shardings.items():
+            found = _said(arguments, model, str(pattern), value, axis)
+            if not found:
+                names = [argument.name for argument in arguments]
+                close = difflib.get_close_matches(str(pattern), [*names, *(name.rpartition(".")[0] for name in names)], 3, 0.4)
+                raise OptionError(f"shardings: nothing is called {quoted(str(pattern))}", expected=", ".join(close or names[:4]))
+            made |= found
+    elif shardings in ("auto", "tensor", "data"):
+        if shardings != "data":
+            made |= _by_plan(captured, model, mesh, axis)
+        data = axis if shardings == "data" else 0
+        if shardings != "tensor" and mesh.extents[data] > 1 and (shardings == "data" or data != axis):
+            made |= _by_batch(arguments, mesh, data)
+    else:
+        raise OptionError("shardings is no plan", expected='"auto", "data", "tensor", a dictionary or a function', got=quoted(str(shardings)))
+    return [made.get(argument.name) for argument in arguments]
+
+
+def _checked(argument: Argument, value: Any) -> Placement:
+    """Raises: OptionError for what is no placement of the argument."""
+    rank = len(argument.shape)
+    if not (isinstance(value, Sequence) and len(value) == 2 and all(dim is None or (type(dim) is int and -rank <= dim < rank) for dim in value)):
+        raise OptionError(
+            f"shardings: no placement of {argument.name}", expected=f"a dimension of {list(argument.shape)} or None for each axis of the mesh, as (None, 0)",
+            got=quoted(str(value)),
+        )  # fmt: skip
+    first, second = (dim if dim is None else dim % rank for dim in value)
+    return first, second
+
+
+def _said(arguments: Sequence[Argument], model: Any, pattern: str, value: Any, axis: int) -> dict[str, Placement]:
+    """What one row of a plan says: a placement of arguments, or a style of modules."""
+    style = value if isinstance(value, str) else _CLASSES.get(type(value).__name__, "")
+    if not style:
+        return {one.name: _checked(one, value) for one in arguments if fnmatch.fnmatchcase(one.name, pattern)}
+    if style not in _STYLES:
+        raise OptionError(f"shardings: {pattern} has a style that is not spread over chips here", expected=", ".join(_STYLES), got=style)
+    made = {}
+    for one in arguments:
+        module, _, leaf = one.name.rpartition(".")
+        if fnmatch.fnmatchcase(module, pattern) and leaf in ("weight", "bias"):
+            dim = _STYLES[_of_table(style, model, module)][leaf == "bias"]
+            made[one.name] = _on_axis(axis, dim if dim is None or dim < len(one.shape) else None)
+    return made
+
+
+def _of_table(style: str, model: Any, module: str) -> str:
+    """torch's styles of an embedding cut its table the other way round than a linear layer's weight."""
+    found: Any = model
+    for part in module.split("."):
+        found = getattr(found, part, None)
+    return {"colwise": "embedding_colwise", "rowwise": "embedding_rowwise"}.get(style, style) if type(found).__name__ == "Embedding" else style
+
+
+def _on_axis(axis: int, dim: int | None) -> Placement:
+    return (dim, None) if axis == 0 else (None, dim)
+
+
+def _by_plan(captured: FrontendResult, model: Any, mesh: Mesh, axis: int) -> dict[str, Placement]:
+    """transformers' own plan of the model, whose entries are for any of its variants; without one ours, which is printed."""
+    plan = getattr(model, "tp_plan", None) or {}
+    made: dict[str, Placement] = {}
+    for pattern, style in plan.items():
+        made |= _said(captured.arguments, model, str(pattern).replace("*", "[0-9]*"), style, axis)
+    if any(dim is not None for placement in made.values() for dim in placement):
+        return made
+    found = own_plan(entry_function(captured.module), captured.arguments, mesh.extents[axis])
+    shown = {name: _on_axis(axis, dim) for name, dim in patterns(found).items()}
+    print(f"alchemist: {captured.model_name} brings no plan; chosen: shardings={shown}", file=sys.stderr)
+    made = {name: _on_axis(axis, dim) for name, dim in found.items()}
+    if not made:
+        raise OptionError(
+            f"{captured.model_name} has no linear layers that can be cut over {mesh.extents[axis]} chips",
+            expected="layers between which chips need nothing, of sizes that they divide",
+            hint='shardings={"*.up_proj.weight": (None, 0), "*.down_proj.weight": (None, 1)} says it for each weight; shardings="data" cuts the batch',
+        )  # fmt: skip
+    return made
+
+
+def _by_batch(arguments: Sequence[Argument], mesh: Mesh, axis: int) -> dict[str, Placement]:
+    """Inputs with as many rows as the first one."""
+    inputs = [argument for argument in arguments if argument.kind == "input" and argument.shape]
+    batch, chips = (inputs[0].shape[0] if inputs else 1), mesh.extents[axis]
+    if batch % chips:
+        fit = [rows for rows in range(1, chips) if batch % rows == 0 and chips % rows == 0]
+        raise InputError(
+            f"{chips} chips along axis {axis} of the mesh do not divide the batch", expected=f"a batch of a multiple of {chips}", got=f"{batch}",
+            hint=f"{' or '.join(map(str, fit))} of {chips} would",
+        )  # fmt: skip
+    return {argument.name: _on_axis(axis, 0) for argument in inputs if argument.shape[0] == batch}
