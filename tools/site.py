@@ -17,8 +17,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "site_pages"
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-# On narrow screens tables scroll in a box of their own (the theme's), and names in them stay whole.
-STYLE = ".md-typeset table code { white-space: nowrap; word-break: normal; }\n"
+# Tables scroll in a box of their own (the theme's) where they do not fit, and names in them stay whole; the theme's 61 rem are too narrow for most.
+STYLE = ".md-typeset table code { white-space: nowrap; word-break: normal; }\n.md-grid { max-width: 80rem; }\n"
 NAVIGATION: list[dict[str, object]] = [
     {"Start": [{"What it is": "README.md"}, {"Your first program": "docs/first_program.md"}, {"How good is it": "docs/how_good_is_it.md"}]},
     {
