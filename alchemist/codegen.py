@@ -138,7 +138,7 @@ def _codegen(
     mesh = mesh_of(spread[0], options)
     if mesh != ONE_CHIP:
         options = options_on(mesh, options)
-        refused = {"entry_points": entry_points, 'export_golden="ops"': export_golden == "ops", "C++": language == "cpp"}
+        refused = {"entry_points": entry_points, 'export_golden="ops"': export_golden == "ops"}
         for what in (what for what, holds in refused.items() if holds):
             raise OptionError(f"{what} and a mesh of several chips do not go together yet", expected="one of the two")
     calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)

@@ -27,7 +27,7 @@ from alchemist.mesh.fused import split_fused
 from alchemist.mesh.placements import cut_of, placement_of
 from alchemist.mesh.shardy import AXES, Answer, Cut, Step
 from alchemist.ops.expand import COLLECTIVES
-from alchemist.ops.sharding import Factor
+from alchemist.ops.sharding import Factor, Rule
 from alchemist.ops.spec import MESH
 from alchemist.passes.stages import TTIR_STAGES
 
@@ -52,9 +52,8 @@ def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placeme
         cut_of(placement or (None, None), len(argument.shape), mesh) if placement is not None or argument.kind == "input" else None
         for argument, placement in given
     ]
-    answer = shardy.partition(func, mesh.extents, cuts)
-    localizer = Localizer(func, mesh, answer, [argument.name for argument, _ in given])
-    localizer.check()
+    localizer = _divided(func, mesh, cuts, [argument.name for argument, _ in given])
+    answer = localizer.answer
     outputs = localizer.run()
     arguments = [
         replace(argument, placement=placement_of(cut, mesh, argument.name)) for argument, cut in zip((one for one, _ in given), answer.arguments, strict=True)
@@ -92,10 +91,24 @@ def _biases_apart(func: FuncOp) -> None:
             replace_op(op, [b.value("ttir.add", [product, bias], {}, [op.results[0].type])])
 
 
+def _divided(func: FuncOp, mesh: Mesh, cuts: Sequence[Cut | None], names: Sequence[str]) -> Localizer:
+    """Shardy's answer. Shardy cuts what does not divide (four chips, two key-value heads): such ops run on whole tensors, and it is asked again."""
+    uncut: set[int] = set()
+    while True:
+        rules = shardy.rules_of(func, uncut)
+        localizer = Localizer(func, mesh, shardy.partition(func, mesh.extents, cuts, rules), names, rules)
+        wrong = localizer.check()
+        if wrong.keys() <= uncut:
+            for error in wrong.values():
+                raise error
+            return localizer
+        uncut |= wrong.keys()
+
+
 class Localizer:
     """added: arguments that the function has got, with other values on each chip."""
 
-    def __init__(self, func: FuncOp, mesh: Mesh, answer: Answer, names: Sequence[str]) -> None:
+    def __init__(self, func: FuncOp, mesh: Mesh, answer: Answer, names: Sequence[str], rules: Sequence[Rule]) -> None:
         self.func, self.mesh, self.answer = func, mesh, answer
         self.extents = dict(zip(AXES, mesh.extents, strict=True))
         self.ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
@@ -106,25 +119,38 @@ class Localizer:
         for step in answer.steps:
             self.steps.update({len(self.cuts) + number: step for number in range(len(step.cuts))})
             self.cuts += step.cuts
-        self.rules = [shardy.rule_of(op) for op in self.ops]
+        self.rules = rules
         self.added: list[Argument] = []
         self._first_rows: dict[tuple[int, str], SSAValue] = {}
 
     # --- what Shardy does not check -------------------------------------------------------------------------------------
 
-    def check(self) -> None:
-        """Raises: LoweringError for parts of an axis and cuts that do not divide; InternalError where the answer breaks the rule of an op."""
+    def check(self) -> dict[int, LoweringError]:
+        """The ops, by place, that have parts of an axis or a cut that does not divide.
+
+        Raises: LoweringError for such an argument; InternalError where the answer breaks the rule of an op.
+        """
+        wrong: dict[int, LoweringError] = {}
         for arg, cut, name in zip(self.func.args, self.answer.arguments, self.names, strict=True):
             self._check_cut(cut, access.shape(arg), name, "")
         whole = [access.shape(arg) for arg in self.func.args]
         for step in self.answer.steps:
             op = self.ops[step.op] if step.op is not None else None
             results = [access.shape(result) for result in op.results] if op is not None else [whole[step.operands[0]]]
-            for dims, cut in zip(results, step.cuts, strict=True):
-                self._check_cut(cut, dims, op.name if op is not None else step.kind, place_of(op) if op is not None else "")
-            if op is not None:
-                self._check_rule(op, self.rules[step.op or 0], step)
             whole += results
+            try:
+                for dims, cut in zip(results, step.cuts, strict=True):
+                    self._check_cut(cut, dims, op.name if op is not None else step.kind, place_of(op) if op is not None else "")
+                if op is not None and not wrong:
+                    self._check_rule(op, self.rules[step.op or 0], step)
+            except LoweringError as error:
+                readers = [one.op for one in self.answer.steps if any(self.steps.get(number) is step for number in one.operands)]
+                for place in [step.op] if step.op is not None else readers:
+                    if place is not None:
+                        wrong.setdefault(place, error)
+                if step.op is None and not any(place is not None for place in readers):
+                    raise
+        return wrong
 
     def _check_cut(self, cut: Cut, dims: Shape, what: str, where: str) -> None:
         for dim, (axes, size) in enumerate(zip(cut, dims, strict=True)):

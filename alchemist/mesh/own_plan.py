@@ -70,6 +70,19 @@ def own_plan(func: FuncOp, arguments: Sequence[Argument], chips: int) -> dict[st
     return found
 
 
+def fewer_heads(func: FuncOp, arguments: Sequence[Argument], chips: int) -> set[str]:
+    """Weights whose outputs are fewer heads than chips divide: a chip would have a part of a head."""
+    found = set()
+    for op in func.body.block.ops:
+        name = _weight(op, arguments) if op.name in _LINEAR else None
+        for user in (use.operation for use in (op.results[0].uses if name else ())):
+            if user.name == "ttir.reshape":
+                dims, width = access.shape(user.results[0]), access.shape(op.results[0])[-1]
+                if dims[-1] != width and dims[-1] * dims[-2] == width and dims[-2] % chips and name:
+                    found.add(name)
+    return found
+
+
 def patterns(found: dict[str, int]) -> dict[str, int]:
     """The same with `*` for the numbers of layers, where all of a kind are cut alike."""
     made: dict[str, int] = {}

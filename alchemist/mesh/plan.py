@@ -15,7 +15,7 @@ from alchemist.errors import InputError, OptionError, quoted
 from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
 from alchemist.ir.access import entry_function
 from alchemist.mesh.local import partition
-from alchemist.mesh.own_plan import own_plan, patterns
+from alchemist.mesh.own_plan import fewer_heads, own_plan, patterns
 from alchemist.options import CARDS, CompilerOptions
 
 Shardings = str | Mapping[str, Any] | Callable[[str, tuple[int, ...]], Placement | None]
@@ -141,7 +141,10 @@ def _by_plan(captured: FrontendResult, model: Any, mesh: Mesh, axis: int) -> dic
     plan = getattr(model, "tp_plan", None) or {}
     made: dict[str, Placement] = {}
     for pattern, style in plan.items():
-        made |= _said(captured.arguments, model, str(pattern).replace("*", "[0-9]*"), style, axis)
+        if style in _STYLES:  # experts are left whole
+            made |= _said(captured.arguments, model, str(pattern).replace("*", "[0-9]*"), style, axis)
+    few = fewer_heads(entry_function(captured.module), captured.arguments, mesh.extents[axis])
+    made = {name: placement for name, placement in made.items() if name not in few}  # each chip has all of the few heads, and takes its own
     if any(dim is not None for placement in made.values() for dim in placement):
         return made
     found = own_plan(entry_function(captured.module), captured.arguments, mesh.extents[axis])

@@ -12,17 +12,17 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from alchemist.errors import InternalError, OptionError
 from alchemist.ir import access
-from alchemist.ops.sharding import Axes, Factor, Rule
+from alchemist.ops.sharding import Axes, Factor, Rule, whole
 from alchemist.ops.spec import TTIR_OPS
 
 Cut = tuple[tuple[str, ...], ...]
@@ -51,21 +51,25 @@ class Answer:
     returned: tuple[int, ...]
 
 
-def rule_of(op: Operation) -> Rule:
-    """How the op may be cut."""
-    inputs, results = [access.shape(value) for value in op.operands], [access.shape(value) for value in op.results]
-    return TTIR_OPS[op.name].sharding(inputs, access.attrs(op), results)
+def rules_of(func: FuncOp, uncut: Collection[int] = ()) -> list[Rule]:
+    """How each op may be cut. uncut: places of ops that are to run on whole tensors."""
+    rules = []
+    for place, op in enumerate(op for op in func.body.block.ops if not isinstance(op, ReturnOp)):
+        inputs, results = [access.shape(value) for value in op.operands], [access.shape(value) for value in op.results]
+        sharding = whole if place in uncut else TTIR_OPS[op.name].sharding
+        rules.append(sharding(inputs, access.attrs(op), results))
+    return rules
 
 
-def partition(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]) -> Answer:
+def partition(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None], rules: Sequence[Rule]) -> Answer:
     """Where each value of a TTIR function lies on a mesh of `extents`, and the collectives between.
 
-    cuts: of the arguments; Shardy chooses that of an argument with None.
+    cuts: of the arguments; Shardy chooses that of an argument with None. rules: of the ops.
 
     Raises:
         OptionError: no jaxlib, or one of another version. InternalError: Shardy does not take the text.
     """
-    answer = _SHARDY.ask(_text(func, extents, cuts))
+    answer = _SHARDY.ask(_text(func, extents, cuts, rules))
     ranks = [len(access.shape(arg)) for arg in func.args]
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     arguments = tuple(_cut(given, rank) for given, rank in zip(answer["arguments"], ranks, strict=True))
@@ -85,7 +89,7 @@ def _cut(given: Sequence[Sequence[str]] | None, rank: int) -> Cut:
     return tuple(tuple(axes) for axes in given) if given else ((),) * rank
 
 
-def _text(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]) -> str:
+def _text(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None], rules: Sequence[Rule]) -> str:
     """Generic text without attributes but the rules; element types do not matter here."""
     names: dict[SSAValue, str] = {arg: f"%{number}" for number, arg in enumerate(func.args)}
     sharded = [f" {{sdy.sharding = {_sharding(cut)}}}" if cut is not None else "" for cut in cuts]
@@ -100,7 +104,7 @@ def _text(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]) ->
             names[result] = f"%{len(names)}"
         made = ", ".join(names[result] for result in op.results)
         types = f"({', '.join(map(_type, op.operands))}) -> ({', '.join(map(_type, op.results))})"
-        rule = f", sdy.sharding_rule = {_rule(rule_of(op))}" if op.operands else ""  # without operands there is none: the result stays whole
+        rule = f", sdy.sharding_rule = {_rule(rules[place])}" if op.operands else ""  # without operands there is none: the result stays whole
         lines.append(f'    {made} = "{op.name}"({", ".join(names[value] for value in op.operands)}) {{op = {place} : i64{rule}}} : {types}')
     mesh = ", ".join(f'"{name}"={extent}' for name, extent in zip(AXES, extents, strict=True))
     types = ", ".join(map(_type, outputs))

@@ -14,12 +14,14 @@
 #include <optional>
 #include <span>
 #include <sstream>
+#include <tt-metalium/experimental/fabric/fabric.hpp>
 #include <type_traits>
 
 #include "check.hpp"
 #include "files.hpp"
 #include "show.hpp"
 #include "ttnn/distributed/api.hpp"
+#include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
@@ -204,7 +206,68 @@ bool traced_program() {
     return all.has("options") && all.at("options").has("enable_trace") && all.at("options").at("enable_trace").boolean;
 }
 
-// Own input from --inputs, on the host.
+// Rows and columns of chips.
+std::vector<std::size_t> mesh_extents() {
+    const Json& device = manifest().at("device");
+    const auto chips = device.has("mesh_shape") ? device.extents("mesh_shape") : std::vector<std::size_t>{1, 1};
+    if (chips.size() != 2 || chips[0] == 0 || chips[1] == 0 || chips[0] > 64 || chips[1] > 64) {
+        throw std::runtime_error("manifest.json: 'mesh_shape' is no mesh of chips");
+    }
+    return chips;
+}
+
+bool several_chips() {
+    const auto chips = mesh_extents();
+    return chips[0] * chips[1] > 1;
+}
+
+// The dimension of a tensor that each axis of the mesh cuts, none where all chips along it have the same.
+std::vector<std::optional<int>> placement(const Json& entry) {
+    std::vector<std::optional<int>> dims(2);
+    if (entry.has("placement")) {
+        const std::vector<Json>& items = entry.at("placement").items;
+        for (std::size_t axis = 0; axis < std::min<std::size_t>(items.size(), 2); ++axis) {
+            if (items[axis].kind == Json::Kind::Number && items[axis].number >= 0.0 && items[axis].number < 32.0) {
+                dims[axis] = static_cast<int>(items[axis].number);
+            }
+        }
+    }
+    return dims;
+}
+
+// The parts of the chips joined on the host; along an axis that only repeats, the first speaks for all.
+Tensor whole(const Tensor& tensor, const Json& entry) {
+    if (!several_chips()) {
+        return tensor;
+    }
+    const auto cut = placement(entry);
+    auto chips = mesh_extents();
+    std::vector<int> dims;
+    int spare = 0;  // a composer wants a dimension for each axis
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        while (spare == cut[0] || spare == cut[1]) ++spare;
+        dims.push_back(cut[axis] ? *cut[axis] : spare++);
+        chips[axis] = cut[axis] ? chips[axis] : 1;
+    }
+    const ttnn::MeshShape extents(static_cast<uint32_t>(chips[0]), static_cast<uint32_t>(chips[1]));
+    const auto composer = ttnn::distributed::create_mesh_composer(*tensor.device(), {dims, extents});
+    return ttnn::distributed::aggregate_tensor(tensor.cpu(), *composer);
+}
+
+// A whole host tensor as the parts of the chips.
+Tensor distributed(const Tensor& tensor, const Json& entry, ttnn::MeshDevice& device) {
+    ttnn::distributed::MeshMapperConfig config;
+    for (const auto& dim : placement(entry)) {
+        if (dim) {
+            config.placements.push_back(ttnn::distributed::MeshMapperConfig::Shard{*dim});
+        } else {
+            config.placements.push_back(ttnn::distributed::MeshMapperConfig::Replicate{});
+        }
+    }
+    return ttnn::distributed::distribute_tensor(tensor, *ttnn::distributed::create_mesh_mapper(device, config));
+}
+
+// Own input from --inputs, whole, on the host.
 std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
     const fs::path directory = inputs_directory();
     if (directory.empty() || entry.word("kind") != "input") {
@@ -221,6 +284,9 @@ std::optional<Tensor> own_input(const std::string& name, const Json& entry) {
     }
     std::vector<std::size_t> wanted, got;
     wanted = entry.extents("shape");
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        if (const auto dim = placement(entry)[axis]; dim) wanted.at(*dim) *= mesh_extents()[axis];
+    }
     for (const uint32_t extent : tensor->logical_shape().view()) got.push_back(extent);
     if (wanted != got) {
         throw std::runtime_error("input " + name + ": expected shape " + spelled(wanted) + ", got " + spelled(got));
@@ -342,13 +408,17 @@ static void watch_errors() {
 #endif
 }
 
-Device::Device()
-    : mesh_(ttnn::distributed::open_mesh_device(
-          ttnn::MeshShape(1, 1),
-          manifest().at("device").count("l1_small_size"),
-          /*trace_region_size=*/0,
-          /*num_command_queues=*/1,
-          tt::tt_metal::DispatchCoreConfig{})) {
+Device::Device() {
+    const auto chips = mesh_extents();
+    if (several_chips()) {  // before the mesh: opening it starts the routers of the links between chips
+        tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::FABRIC_1D);
+    }
+    mesh_ = ttnn::distributed::open_mesh_device(
+        ttnn::MeshShape(static_cast<uint32_t>(chips[0]), static_cast<uint32_t>(chips[1])),
+        manifest().at("device").count("l1_small_size"),
+        /*trace_region_size=*/0,
+        /*num_command_queues=*/1,
+        tt::tt_metal::DispatchCoreConfig{});
     watch_errors();
     measured().arch = mesh_->arch() == tt::ARCH::BLACKHOLE ? "blackhole" : "wormhole_b0";
 }
@@ -360,6 +430,9 @@ Device::Device(ttnn::MeshDevice* borrowed) : mesh_(borrowed, [](ttnn::MeshDevice
 Device::~Device() {
     if (owned_) {
         ttnn::distributed::close_mesh_device(mesh_);
+        if (several_chips()) {
+            tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::DISABLED);
+        }
     }
 }
 
@@ -431,7 +504,7 @@ static Tensor load(const Name& asked, ttnn::MeshDevice* device) {
         return device == nullptr ? host : host.to_device(device);
     };
     if (const std::optional<Tensor> own = own_input(name, entry)) {
-        return on_device(*own);
+        return on_device(device != nullptr && several_chips() ? distributed(*own, entry, *device) : *own);
     }
     if (entry.has("file")) {
         return on_device(ttnn::load_tensor_flatbuffer(program_file(entry.word("file")).string()));
@@ -637,7 +710,8 @@ int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& 
             row.unedited_rel_l2 = entry.at("unedited_rel_l2").number;
         }
         if (!args.estimate) {
-            const Array actual = to_array(tensor);
+            const Array actual = to_array(whole(tensor, entry));
+            row.shape.assign(actual.shape.begin(), actual.shape.end());
             if (!args.outputs.empty()) {
                 fs::create_directories(args.outputs);
                 write_npy(fs::path(args.outputs) / (entry.word("stem") + ".npy"), actual);

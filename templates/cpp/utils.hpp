@@ -36,7 +36,7 @@ struct Args {
 // Exits with code 2 and a message when an option is unknown or lacks its value.
 Args parse_args(int argc, char** argv);
 
-// Opens a 1x1 mesh and closes it when it goes out of scope.
+// Opens the mesh of the export (one chip: 1x1) and closes it when it goes out of scope.
 class Device {
 public:
     Device();

@@ -88,10 +88,19 @@ def test_refusals_leave_nothing_behind(arguments: dict, message: str, tmp_path: 
     assert not (tmp_path / "made").exists()
 
 
-def test_cpp_is_refused_by_name(tmp_path: Path) -> None:
+def test_cpp_gives_the_same_bits(tmp_path: Path) -> None:
     model, ids = _model()
-    with pytest.raises(OptionError, match=r"C\+\+ and a mesh of several chips"):
-        codegen_cpp(model, ids, mesh=(1, 2), shardings=PLAN, export_path=tmp_path / "made")
+    np.save(tmp_path / "ids.npy", ids.numpy()[::-1].copy())
+    values = []
+    for codegen in (codegen_py, codegen_cpp):
+        made = codegen(model, ids, mesh=(2, 2), shardings={**PLAN, "words": "rowwise", "ids": (0, None)}, export_path=tmp_path / codegen.__name__)
+        for options in ((), ("--inputs", str(tmp_path))):
+            done = running.run(made.path, *options, *(() if options else ("--check",)), "--outputs", str(tmp_path / "out"))
+            assert done.returncode == 0, done.stdout + done.stderr
+            values.append(np.load(tmp_path / "out" / "output.npy"))
+    assert np.array_equal(values[0], values[2])
+    assert np.array_equal(values[1], values[3])
+    assert not np.array_equal(values[0], values[1])
 
 
 def test_a_model_without_a_plan_gets_one_that_can_be_fed_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

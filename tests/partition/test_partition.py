@@ -142,3 +142,20 @@ def test_a_weight_that_is_sliced_behind_its_product_is_cut_slice_by_slice() -> N
     assert not [op for op in all_ops(made.module) if access.attr(op, "cluster_axis") is not None]
     (want,), (got,) = evaluate.run(captured.module, list(values.values())), lockstep.run(made)
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_heads_that_chips_do_not_divide_stay_whole() -> None:
+    """Two key-value heads for eight query heads on four chips: each chip makes both and takes what its query heads read."""
+    rng = np.random.default_rng(0)
+    values = {"query": rng.standard_normal((1, 8, 4, 4), np.float32), "key": rng.standard_normal((1, 2, 4, 4), np.float32)}
+    b = Builder.module("forward", [(name, tensor(value.shape, "f32"), "parameter", None) for name, value in values.items()])
+    query, key = b.args
+    spread = Value(b, key).reshape(1, 2, 1, 4, 4).broadcast(1, 2, 4, 4, 4).reshape(1, 8, 4, 4)
+    b.ret([b.value("ttir.scaled_dot_product_attention", [query, spread.ssa, spread.ssa], {"is_causal": True, "scale": 0.5})])
+    arguments = [Argument(name, "parameter", one.shape, "float32", partial(values.__getitem__, name)) for name, one in values.items()]
+    captured = FrontendResult(b.module_op, "mlir", "heads", arguments, [Output("y", (1, 8, 4, 4), "float32")], None)
+    made = partition(captured, Mesh(1, 4), [(None, 1), None])
+    (attention,) = _ops(made, "scaled_dot_product_attention")
+    assert access.shape(attention.results[0]) == (1, 2, 4, 4)
+    (want,), (got,) = evaluate.run(captured.module, list(values.values())), lockstep.run(made)
+    np.testing.assert_allclose(got, want, rtol=1e-5)

@@ -17,6 +17,6 @@ def _collective(c: Lowering, op: Operation) -> None:
     dims, page = shape(result), TILE
     if name == "mesh_partition":
         dim = access.attr(op, "dim") % len(dims)
-        page = ROW_MAJOR if dim >= len(dims) - 2 and dims[dim] % TILE_EDGE else TILE
+        page = ROW_MAJOR if len(dims) < 2 or (dim >= len(dims) - 2 and dims[dim] % TILE_EDGE) else TILE
     value = c.get(op.operands[0], page)
     c.set(result, c.emit(name, [value], access.declared(op), dims, layout(value).dtype, page))
