@@ -8,7 +8,7 @@ from alchemist.errors import EmitError
 from alchemist.ops.spec import REQUIRED, Arg, Kind
 from alchemist.program import model
 from alchemist.program.extract import to_value
-from alchemist.program.text import WIDTH, comment
+from alchemist.program.text import WIDTH, comment, lines_of_text
 from alchemist.program.walk import bound_by
 from emit_cpp import layout
 from emit_cpp.text import quoted
@@ -61,14 +61,8 @@ def _parameter(parameter: model.Parameter, rebound: set[str]) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    line = comment(text, 100_000)
-    lines: list[str] = []
-    while len(line) > WIDTH - 3:
-        cut = line.rfind(" ", 0, WIDTH - 3)
-        cut = cut if cut > 0 else WIDTH - 3
-        lines.append(line[:cut].rstrip("\\ "))
-        line = line[cut:].lstrip()
-    return [*lines, line]
+    width = WIDTH - 3
+    return [line[at : at + width].rstrip("\\ ") for line in lines_of_text(comment(text, 100_000), width) for at in range(0, max(len(line), 1), width)]
 
 
 def returns_names(function: model.Function) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from alchemist.errors import EmitError
 from alchemist.ops.spec import ONES
 from alchemist.program import model
-from alchemist.program.text import WIDTH, comment
+from alchemist.program.text import WIDTH, comment, lines_of_text
 from emit_py.layout import call_lines
 from emit_py.text import docstring
 from emit_py.values import render, render_key
@@ -70,13 +70,8 @@ def _docstring_lines(doc: str) -> list[str]:
     head, separator, tail = text.partition(". ")
     if not separator or len(head) + 9 > WIDTH:
         head, tail = "", text
-    words, lines, line = tail.split(" "), [], "   "
-    for word in words:
-        if len(line) + len(word) + 1 > WIDTH and line.strip():
-            lines.append(line)
-            line = "   "
-        line += f" {word}"
-    return [f'    """{head}.' if head else '    """', "", *lines, line, '    """'] if head else ['    """', *lines, line, '    """']
+    lines = [f"    {line}" for line in lines_of_text(tail, WIDTH - 4)]
+    return [f'    """{head}.', "", *lines, '    """'] if head else ['    """', *lines, '    """']
 
 
 def _returned(function: model.Function) -> str:
@@ -138,7 +133,7 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}for {variable} in {collection}.names():", *block(body, depth + 1)]
         case model.NameLoop(variable, names, body):
             parts = [render_key(name) for name in names]
-            header = call_lines(f"for {variable} in ", parts if len(parts) > 1 else [f"{parts[0]},"], pad)
+            header = call_lines(f"for {variable} in ", parts if len(parts) > 1 else [f"{parts[0]},"], pad, apart=len(parts) > 1)
             return [*header[:-1], f"{header[-1]}:", *block(body, depth + 1)]
         case model.RowLoop(columns, rows, body):
             cells = [f"{pad}    ({', '.join(render(cell) for cell in row)})," for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from decimal import Decimal
 
@@ -9,12 +10,25 @@ WIDTH = 110
 """Columns of emitted source."""
 HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of control, invisible and direction-changing characters."""
+_PIECE = re.compile(r"(?:[\w.{}]+ )?(?:\d+ x )?\[[^\]]*\][^\s,]*(?: (?!->|and )[^\s,]+)*,?|\S+")
+"""A tensor with its name, shape, dtype and place ("keys 4 x [1, 4, 32, 32] in DRAM,"), or a word."""
 
 
 def clean(text: str) -> str:
     """One line without control, invisible or direction-changing characters."""
     shown = "".join(" " if unicodedata.category(char) in HIDDEN else char for char in text)
     return " ".join(shown.split())
+
+
+def lines_of_text(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` characters, but for longer words: what it says of one tensor stays on one line."""
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        for part in [piece] if len(piece) <= width else piece.split(" "):
+            if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
+                lines.append("")
+            lines[-1] += f" {part}" if lines[-1] else part
+    return lines
 
 
 def comment(text: str, width: int = WIDTH) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from alchemist.program.text import WIDTH, comment, float_digits
+from alchemist.program.text import WIDTH, comment, float_digits, lines_of_text
 from emit_cpp.layout import Call, lines
 from emit_py.layout import call_lines
 
@@ -75,3 +75,13 @@ def test_comments(text: str, width: int, shown: str) -> None:
 def test_floats(value: float, text: str) -> None:
     assert float_digits(value) == text
     assert float(text) == value
+
+
+def test_what_is_said_of_a_tensor_stays_on_one_line() -> None:
+    text = "[1, 32] uint32 row-major in DRAM -> states [1, 32, 128], keys 4 x [1, 4, 32, 32] in DRAM and probabilities.{0..3} [1, 4, 32, 32]."
+    for width in range(37, len(text) + 1):
+        found = lines_of_text(text, width)
+        assert " ".join(found) == text and max(map(len, found)) <= width
+        assert all(line.count("[") == line.count("]") for line in found)
+    assert lines_of_text("[1, 2, 3] bfloat16", 8) == ["[1, 2,", "3]", "bfloat16"], "no room for it"
+    assert lines_of_text("x" * 20, 8) == ["x" * 20]
