@@ -387,5 +387,5 @@ def _export(
     seconds = sum(progress.stage_seconds.values())
     following = "compares its outputs with the framework's" if export_golden != "none" else "runs it"
     command = f"{path}/run --check" if export_golden != "none" else f"{path}/run"
-    progress.say(f"wrote {path}: {len(files)} files, {len(arguments)} tensors, {seconds:.1f} s; next: {command} {following}")
+    progress.say(f"wrote {path}: {len(files)} files, {len(arguments)} tensors, {seconds:.1f} s; next: {command} {following}", always=True)
     return CodegenResult(path, files, tuple(arguments), dict(progress.stage_seconds))

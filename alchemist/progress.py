@@ -14,14 +14,14 @@ PATIENCE_S = 2.0
 
 
 class Progress:
-    """Stage timer. Stages are announced at once on an interactive stderr or with `verbose`, elsewhere after `PATIENCE_S`; never with
-    `verbose=False` or ALCHEMIST_PROGRESS=0."""
+    """Stage timer. Stages are announced at once on an interactive stderr or with `verbose`, elsewhere after `PATIENCE_S` and once in so long;
+    never with `verbose=False` or ALCHEMIST_PROGRESS=0."""
 
     def __init__(self, *, verbose: bool | None = None) -> None:
         self.stage_seconds: dict[str, float] = {}
         self._verbose = sys.stderr.isatty() if verbose is None else verbose
         self._silent = verbose is False or (verbose is None and os.environ.get("ALCHEMIST_PROGRESS") == "0")
-        self._start_s = time.perf_counter()
+        self._start_s = self._last_s = time.perf_counter()
 
     @contextlib.contextmanager
     def stage(self, name: str, detail: str = "") -> Iterator[None]:
@@ -36,7 +36,7 @@ class Progress:
 
     def _announce(self, text: str) -> threading.Timer:
         """Now, or when the stage still runs after `PATIENCE_S`."""
-        left_s = PATIENCE_S - (time.perf_counter() - self._start_s)
+        left_s = PATIENCE_S - (time.perf_counter() - self._last_s)
         late = threading.Timer(max(left_s, 0.0), self.say, [text])
         late.daemon = True
         if self._verbose or left_s <= 0:
@@ -45,6 +45,10 @@ class Progress:
             late.start()
         return late
 
-    def say(self, text: str) -> None:
-        if not self._silent and (self._verbose or time.perf_counter() - self._start_s >= PATIENCE_S):
-            print(f"[alchemist {time.perf_counter() - self._start_s:6.1f} s] {text}", file=sys.stderr, flush=True)
+    def say(self, text: str, *, always: bool = False) -> None:
+        """always: in a log too however little time has gone since the last line, if the work took `PATIENCE_S`."""
+        now_s = time.perf_counter()
+        if self._silent or not (self._verbose or now_s - self._last_s >= PATIENCE_S or (always and now_s - self._start_s >= PATIENCE_S)):
+            return
+        self._last_s = now_s
+        print(f"[alchemist {time.perf_counter() - self._start_s:6.1f} s] {text}", file=sys.stderr, flush=True)

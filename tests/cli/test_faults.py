@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from ttnn_shim.__main__ import main as launcher_main
 
 from alchemist import codegen_py, source_text
+from alchemist import progress as progress_module
 from alchemist.cli import main
 from alchemist.driver.show import readable, size_bytes
 from alchemist.errors import (
@@ -276,3 +278,18 @@ def test_stages_are_told_and_timed(capsys: pytest.CaptureFixture[str]) -> None:
         assert list(progress.stage_seconds) == ["lower", "capture"]
         told = capsys.readouterr().err
         assert [line.partition("] ")[2] for line in told.splitlines()] == (["capture: a model ...", "lower ...", "lower ..."] if verbose else [])
+
+
+def test_long_work_is_reported_in_a_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ALCHEMIST_PROGRESS", raising=False)
+    monkeypatch.setattr(progress_module, "PATIENCE_S", 0.2)
+    progress = Progress()
+    with progress.stage("short"):
+        pass
+    with progress.stage("long"):
+        time.sleep(0.5)
+    with progress.stage("next"):
+        pass
+    progress.say("wrote it", always=True)
+    lines = [line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert lines[0] == "long ..." and lines[-1] == "wrote it" and "short ..." not in lines
