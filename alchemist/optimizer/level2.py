@@ -193,7 +193,9 @@ def _fitting(
             plan, done = better
             packed |= plan.packed
         if done.ns is not None:
-            return Placed(graph, plan, done.ns, safe_ns, attempt + 1, done.l1_peak_bytes)
+            if policy == "time" and not must_move:
+                plan, done = _made_where_read(graph, plan, done, options, machine, l1_small_bytes)
+            return Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes)
         group = groups.get(done.failed)
         if group is not None and policy == "time" and slack.get(group, 0) < MOST_SLACK * machine.l1_bytes:
             slack[group] = slack.get(group, 0) + max(_shortfall(done.error), LEAST_SLACK)
@@ -289,6 +291,36 @@ def _with_others(
         if again.ns is not None or again.failed > done.failed:
             return other, again
     return None
+
+
+def _made_where_read(
+    graph: Forward, plan: Plan, done: Replayed, options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
+) -> tuple[Plan, Replayed]:
+    """The plan without moves of results that one step alone reads: they are made where it reads them, if that is as fast and fits.
+
+    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1.
+    """
+    makers = graph.makers()
+    readers = Counter(place for step in graph.steps for _, place in step.operands)
+    taken, moved = dict(plan.taken), 0
+    for number, reader in plan.taken.items():
+        places = dict(graph.steps[number].operands)
+        for index, memory in reader.moves:
+            place_ = places[index]
+            maker = makers[place_]
+            made = taken.get(maker)
+            if made is None or made.choice.then is not None or readers[place_] > 1 or place_ in graph.returned or len(graph.steps[maker].results) > 1:
+                continue
+            same = (each for each in options[maker] if (each.operands, each.result, each.then) == (made.choice.operands, memory, None))
+            if (other := next(same, None)) is not None:
+                taken[maker] = replace(made, choice=other)
+                taken[number] = replace(taken[number], moves=tuple(move for move in taken[number].moves if move[0] != index))
+                moved += 1
+    if not moved:
+        return plan, done
+    other_plan = replace(plan, taken=taken)
+    again = replay(graph, other_plan, machine, l1_small_bytes)
+    return (other_plan, again) if again.ns is not None and done.ns is not None and again.ns <= done.ns else (plan, done)
 
 
 def _may_differ(taken: Taken) -> bool:

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 from modules import lowered, mlp
+from xdsl.ir import Operation
 
 from alchemist import codegen_py
 from alchemist.ir.edit import functions, is_const_eval
+from alchemist.ir.layout import layout_of
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.pipeline import capture
 from tests import running
 
 BATCH, ROWS, WIDTH, HEADS = 8, 128, 256, 4
@@ -111,3 +116,16 @@ def test_a_published_encoder_reads_as_its_source(tmp_path: Path) -> None:
     assert attention.count("ttnn.reshape(attn_output") == 1, attention  # joined heads become rows in one step
     (pooler,) = re.findall(r"def bert_pooler.*?\n\n\n", text, re.DOTALL)
     assert "ttnn.slice(hidden_states" in pooler and "return ttnn.linear(" in pooler, pooler
+
+
+def test_a_result_is_made_where_its_only_reader_wants_it() -> None:
+    """Casts of query, key and value are equal ops with one choice; attention reads the key in L1 alone, and no move takes it there."""
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(n_embd=128, n_layer=2, n_head=4, vocab_size=256, n_positions=128, bos_token_id=1, eos_token_id=2)
+    captured = capture(transformers.GPT2Model(config).eval(), (torch.randint(0, 256, (1, 32)),), {}, "torch")
+    module = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=2)).module
+    plain = [op for op in module.walk() if op.name == "ttnn.to_memory_config" and not layout_of(op.results[0].type).is_sharded]
+    assert not [op for op in plain if isinstance(op.operands[0].owner, Operation) and op.operands[0].has_one_use()]
+    keys = [op.operands[1] for op in module.walk() if op.name == "ttnn.scaled_dot_product_attention"]
+    assert {(key.owner.name, layout_of(key.type).buffer) for key in keys} == {("ttnn.typecast", "l1")}
