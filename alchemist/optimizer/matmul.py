@@ -184,7 +184,8 @@ def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], re
             block = (shape.m, each) if in0 else (each, shape.n)
             for inner, subblock, part in _steps(shape, block):
                 config = multicast_1d(machine.rectangle(-(-across // each)), inner, subblock, block, fused, in0, part)
-                yield Candidate(f"{-(-across // each)} cores, {block[0]}x{block[1]} tiles each", attributes(op, machine, config), operands, result)
+                used = -(-across // each)
+                yield Candidate(f"{used} core{'s' if used > 1 else ''}, {block[0]}x{block[1]} tiles each", attributes(op, machine, config), operands, result)
 
 
 def _fewest(blocks: list[tuple[int, int]], shape: Sizes) -> list[tuple[int, int]]:

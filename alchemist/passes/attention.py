@@ -20,7 +20,7 @@ from alchemist.ir.layout import TILE_EDGE, layout_of
 from alchemist.ir.location import set_source, sources_of
 from alchemist.ir.value import Value, full
 from alchemist.ops.constants import behind_unit_views, constant_of, number, scaled
-from alchemist.ops.spec import inline_scalar
+from alchemist.ops.spec import NOTE, inline_scalar
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.passes.caches import MOST_USERS, counts, position_of
 from alchemist.passes.registry import Pass, register
@@ -437,6 +437,7 @@ def _join(attention: Operation, concatenate: Operation) -> None:
 ATTENTION = "ttnn.scaled_dot_product_attention"
 FEWEST_HEADS = 4
 """Readings of a mask, by a head of an attention each, that are worth a cast."""
+_NARROW_NOTE = "zeros and one large negative number: bfloat4_b holds both, and every head reads the mask from DRAM again"
 LEAST_MASKED = -1e4
 """What masks a position out: the other value is 0, so that a block's shared exponent loses nothing of it."""
 
@@ -455,7 +456,7 @@ def narrow_masks(func: FuncOp) -> None:
             continue
         wide = defining(mask, "ttnn.typecast")  # to bfloat16: one cast does both
         value = mask if wide is None else wide.operands[0]
-        cast = Builder.before(wide or attentions[0]).make("ttnn.typecast", [value], of="bfp_bf4")
+        cast = Builder.before(wide or attentions[0]).make("ttnn.typecast", [value], {NOTE: _NARROW_NOTE}, of="bfp_bf4")
         if isinstance(mask.owner, Operation):
             set_source(cast, *sources_of(mask.owner))
         mask.replace_uses_with_if(cast.results[0], lambda use, cast=cast: use.operation is not cast)  # type: ignore[misc]

@@ -269,7 +269,8 @@ def _longer_names(base: str, value: model.Value, kind: Kind, call: model.Call, f
         return ()
     fields = dict(value.fields)
     if kind is Kind.CONV2D_CONFIG:
-        special = "".join(f"_{word}" for word in _special_fields(fields))
+        frees = ["FREES_INPUT"] if fields.get("deallocate_activation") == model.Literal(True) else []
+        special = "".join(f"_{word}" for word in list(_special_fields(fields)) or frees)
         return (base + special,) if special else ()
     if kind is not Kind.PROGRAM_CONFIG:
         return ()
@@ -310,8 +311,6 @@ def _special_fields(fields: Mapping[str, model.Value]) -> Iterator[str]:
     for name, word in (("reshard_if_not_optimal", "RESHARDED"), ("enable_act_double_buffer", "DOUBLE_BUFFERED")):
         if fields.get(name) == model.Literal(True):
             yield word
-    if fields.get("deallocate_activation") != model.Literal(True):
-        yield "KEEPS_INPUT"
 
 
 def memory_name(config: model.MemoryConfig) -> str:

@@ -97,6 +97,8 @@ class Naming(ParameterNames):
                 rest = items[index + 1 : final + 1]
                 only_shaped = all(isinstance(item, Node) and (item.spec.name in _FORMING or zeroes_rows(item)) for item in rest)
                 intermediate = self._intermediate(item, own[0]) or (own[0].targets[0] if only_shaped else "")
+                if not only_shaped and _is_of_module(items[final], intermediate):  # `down_proj = self.down_proj(...)`: what goes in is none yet
+                    intermediate = ""
                 # `x = f(self.g(x))` calls everything x, and so does `x = self.g(y).view(...)`; otherwise a new name is kept
                 # for the finished value if g says what its result is.
                 if intermediate in own[0].reads or only_shaped:
@@ -434,6 +436,12 @@ class Naming(ParameterNames):
                 if value is first:
                     return self._candidates(item, index, loop.body, finals, {id(first): FOREVER})[number]
         return []
+
+
+def _is_of_module(item: Item, name: str) -> bool:
+    """Whether an op is that of a module with this name."""
+    scopes = item.sources[-1].scopes if isinstance(item, Node) and item.sources else ()
+    return bool(name) and bool(scopes) and _last_word(scopes[-1].path) == name
 
 
 def _is_step(item: Item) -> bool:

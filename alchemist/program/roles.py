@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from alchemist.ir.op_class import named
+from alchemist.ops.matmul import ACTIVATIONS
 from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
@@ -95,7 +96,7 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
             return "squared"
         if any(_is_centered(one) and _made_by(other, "rsqrt") is not None for one, other in (inputs, reversed(inputs))):
             return "normalized"
-        if any(_made_by(value, "sigmoid") is not None for value in inputs):
+        if _is_gate(node, inputs):
             return "gated"
         if any(_is_named(value, names, "mask", "segments") for value in inputs):
             return "masked"
@@ -109,6 +110,21 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
     if op != "neg" and node.spec.name in named("ttnn", "factor") and len(inputs) == 1:
         return "scaled"
     return ""
+
+
+def _is_gate(node: Node, inputs: Sequence[Value]) -> bool:
+    """Whether one factor of a product is an activation: an op of its own, part of the product before, or part of this op."""
+    if any(isinstance(one, model.Unary) and one.op.lower() in ACTIVATIONS for _, raw in node.arguments if isinstance(raw, model.Items) for one in raw.items):
+        return True
+    for before in (value.node for value in inputs if value.node is not None):
+        if before.spec.name.removeprefix("ttnn.") in ACTIVATIONS:
+            return True
+        for arg, raw in before.arguments if before.spec.name in PRODUCTS else ():
+            fused = dict(raw.fields).get("fused_activation") if isinstance(raw, model.Record) else None
+            name = fused.op if isinstance(fused, model.Unary) else raw.value if arg.name == "activation" and isinstance(raw, model.Literal) else ""
+            if str(name).lower() in ACTIVATIONS:
+                return True
+    return False
 
 
 def _statistic(node: Node, op: str) -> str:
@@ -293,6 +309,8 @@ def explanation(node: Node) -> str:
         return "zeros where all keys of a row are masked, as the framework gives"
     if any(arg.name == "fill_value" and raw == model.Literal(NO_KEYS_SINK) for arg, raw in node.arguments):
         return "below every score: attention gives zeros where all keys of a row are masked, as the framework does"
+    if any(arg.name == "attention_sink" and value.key.rpartition(".")[2] == arg.name for arg, raw in node.arguments for value in values_of(raw)):
+        return "attention_sink lies below every score: a row whose keys are all masked gives zeros, as in the framework"
     for arg, raw in node.arguments:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:

@@ -117,7 +117,7 @@ class Body(Naming):
                 note = item.note or explanation(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
-                    statement = replace(statement, note=RESHARD + (statement.note.partition("] ")[2] or note.removeprefix(RESHARD)))
+                    statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
                 elif note:
                     out.append(model.Comment(note))
                 out += self._with_kept(item, statement)
@@ -417,7 +417,7 @@ class Body(Naming):
         if isinstance(final, Node | CallItem) and [id(v) for v in writes(final)] == [id(v) for v in returns]:
             call = body[-1]
             if isinstance(call, model.Call | model.CallFunction):
-                note = call.note if call.note.startswith(RESHARD) else fused(final) if isinstance(final, Node) else ""  # the shape stands in the docstring
+                note = call.note if call.note.startswith("moved to ") else fused(final) if isinstance(final, Node) else ""  # the shape stands in the docstring
                 body[-1] = replace(call, results=(), note=note, returned=True)
                 return
         listed = {tuple(id(value) for value in one): name for one in self._returned_lists.values() if (name := self._kept[id(one[0])])}

@@ -13,7 +13,7 @@ from alchemist.program import model
 from alchemist.program.alignment import unread, varying
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
-from alchemist.program.walk import arguments_of, bound_by, calls_of, code_of, leaves, names_of, text_of, with_arguments
+from alchemist.program.walk import arguments_of, bound_by, calls_of, code_of, leaves, names_of, text_of, with_variables
 
 Paragraph = tuple[model.Statement, ...]
 
@@ -169,7 +169,7 @@ def _renaming(first: model.Function, second: model.Function, own: _Parts, other:
     """
     names = Renaming()
     tensors = [[parameter.name for parameter in function.parameters if parameter.kind == "tensor"] for function in (first, second)]
-    if len(tensors[0]) != len(tensors[1]):
+    if tensors[0] != tensors[1]:  # a parameter with two names has two meanings: a mask here, the encoder's states there
         raise Mismatch
     for name, new in zip(tensors[1], tensors[0], strict=True):
         names.bind(name, new)
@@ -194,7 +194,7 @@ def _renaming(first: model.Function, second: model.Function, own: _Parts, other:
             raise Mismatch
         table[name] = new
         results.append(new)
-    taken = {*table.values(), *bound_here}
+    taken = set(table.values())  # what only one part sets is gone behind it: the other part may have the same names
     for name in sorted(bound_there - set(table)):
         new = name
         while new in taken:
@@ -220,24 +220,7 @@ def _in_order(body: tuple[model.Statement, ...], other: tuple[model.Statement, .
 def _with_names(body: Sequence[model.Statement], table: Mapping[str, str]) -> tuple[model.Statement, ...]:
     """The statements with other names of variables. Raises: Mismatch for a name that nothing has set."""
 
-    def value(old: model.Value) -> model.Value:
-        if not isinstance(old, model.TensorRef):
-            return old
-        if old.name not in table:
-            raise Mismatch
-        return replace(old, name=table[old.name])
-
-    out: list[model.Statement] = []
     for one in body:
         if isinstance(one, model.Loop | model.NameLoop | model.RowLoop | model.If | model.NewList | model.Append | model.Gather) or names_of(one) - set(table):
             raise Mismatch
-        made = with_arguments(one, value)
-        match made:
-            case model.Call() | model.CallFunction():
-                made = replace(made, results=tuple(table.get(result, result) if isinstance(result, str) else result for result in made.results))
-            case model.Assign(name):
-                made = replace(made, name=table[name])
-            case model.Free(names):
-                made = model.Free(tuple(table[name] for name in names))
-        out.append(made)
-    return tuple(out)
+    return with_variables(body, table)

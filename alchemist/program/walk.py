@@ -162,3 +162,29 @@ def names_of(statement: model.Statement) -> set[str]:
     """Variables that a statement reads."""
     found = set(tensors(arguments_of(statement)))
     return found | {statement.name} if isinstance(statement, model.Append) else found
+
+
+def with_variables(body: Iterable[model.Statement], names: Mapping[str, str]) -> tuple[model.Statement, ...]:
+    """The statements with other names of variables; those that `names` lacks stay."""
+
+    def name(old: str) -> str:
+        return names.get(old, old)
+
+    def value(old: model.Value) -> model.Value:
+        return replace(old, name=name(old.name)) if isinstance(old, model.TensorRef | model.Element) else old
+
+    def change(one: model.Statement) -> model.Statement:
+        made = with_arguments(one, value)
+        match made:
+            case model.Call() | model.CallFunction():
+                return replace(made, results=tuple(name(result) if isinstance(result, str) else result for result in made.results))
+            case model.Assign() | model.NewList() | model.NewCollection() | model.Gather() | model.Append():
+                return replace(made, name=name(made.name))
+            case model.Free():
+                return model.Free(tuple(map(name, made.names)))
+            case model.If():
+                return replace(made, results=tuple(map(name, made.results)))
+            case _:
+                return made
+
+    return mapped(body, change)

@@ -225,7 +225,7 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     if names and computing and _is_attention_mask(result):
         scope = common_path([chain for user in result.users for info in user.sources if (chain := chain_of_source(info))])
         return f"{scope}.attn_mask" if scope else "attn_mask"
-    if not all(node.spec.name in _SUFFIXES for node in computing) or not names:
+    if not all(node.spec.name in _SUFFIXES for node in computing) or not names or (len(names) == 1 and computing and computing[0].spec.name == SLICE):
         target = _source_name(computing or nodes, result, sources, forward_frames)
         if target:
             return target

@@ -130,8 +130,9 @@ CASES = {
     ),
     "gates and scales": (
         "g [2,32,64] = sigmoid x; a [2,32,64] = multiply x g; b [2,32,64] = multiply x; c [2,32,64] = divide x; d [2,32,64] = add x; e [2,32,64] = multiply mask x; "
-        "f [2,32,64] = multiply x y; h [2,32,64] = multiply segments_2 x",
-        "a gated, b scaled, c scaled, e masked, h masked",
+        "f [2,32,64] = multiply x y; h [2,32,64] = multiply segments_2 x; "
+        "s [2,32,64] = silu x; i [2,32,64] = multiply s y",
+        "a gated, b scaled, c scaled, e masked, h masked, i gated",
     ),
     "segments": (
         "a [2,32,64] = subtract mask_2 mask; b [2,32,64] = subtract mask zeros; c [2,32,64] = subtract mask x; d [2,32,64] = subtract x mask",

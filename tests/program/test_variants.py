@@ -92,6 +92,15 @@ def test_no_branch(one: list[str], two: list[str], names: frozenset[str]) -> Non
     assert not any(isinstance(statement, model.If) for each in made.functions for statement in model.statements(each.body))
 
 
+@pytest.mark.parametrize(("name", "left"), [("x", ["one", "net"]), ("states", ["one", "two", "net"])])
+def test_a_parameter_with_two_names_has_two_meanings(name: str, left: list[str]) -> None:
+    """A mask in one function and the other sequence in the other one."""
+    other = function("two", [line.replace(" x", f" {name}") for line in ("y = add x .v", "y = relu y", *TAIL)])
+    other = replace(other, parameters=(model.Parameter(name), other.parameters[1]))
+    functions = [function("one", ["y = add x .w", *TAIL]), other, entry(one="a", two="b")]
+    assert [each.name for each in merge_functions(functions, set(), None, places_of(functions, NAMES)).functions] == left
+
+
 def test_what_a_branch_calls_comes_before_it() -> None:
     """The branch of a later function calls one that stands in front of that one, behind the first."""
     helper = function("helper", [f"y = {op} x" for op in ("exp", "abs")] + ["return exp y"], "Helper")

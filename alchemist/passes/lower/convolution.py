@@ -70,6 +70,7 @@ class _Conv:
         kernel = list(shape(weight)[2:])
         self.kernel = kernel
         self.groups = access.attr(op, "groups")
+        self.note = ""  # what a reader of the source does not expect of the call
         self.geometry: dict[str, Any] = {
             "in_channels": channels,
             "out_channels": self.out_channels,
@@ -105,7 +106,7 @@ class _Conv:
         def call(x: SSAValue, page: str) -> SSAValue:
             prepare: dict[str, Any] = {"input_memory_config": access.memory_config_of(layout(x)), "input_tensor_layout": page, "input_dtype": dtype, **configs}
             weights, added = self._prepared(name, prepare, operand(op, "bias"), dtype)
-            return c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype)
+            return c.emit(name, [x, weights, added, c.device], {**self.geometry, **configs}, (1, 1, self.rows, self.out_channels), dtype, note=self.note)
 
         if c.options.optimization_level and self._has_short_sticks():
             step, weight = self._join_rows(dtype) if self._steps_over_rows() else (1, None)
@@ -211,6 +212,8 @@ class _Conv:
             weight = c.emit("pad", [weight], {"padding": [0, 0, 0, 0, zeros, rest, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
         weight = c.permute(c.reshape(weight, (self.out_channels, channels, taps, step, kernel_w)), (0, 1, 3, 2, 4))
         weight = c.reshape(weight, (self.out_channels, channels * step, taps, kernel_w))
+        before, after = f"{kernel_h}x{kernel_w} window of stride {step}", f"{taps}x{kernel_w}, stride 1 along the height"
+        self.note = f"{step} rows as {channels * step} channels: the {before} becomes {after}"
         g |= {
             "in_channels": channels * step,
             "input_height": height // step,
@@ -287,6 +290,8 @@ class _Conv:
         }  # fmt: skip
         bias = operand(op, "bias")
         note = str(access.attr(op, NOTE, ""))
+        if self.kernel != [1, 1] and not note:
+            note = f"a {self.kernel[0]}x{self.kernel[1]} convolution with that stride: a row per patch, times the weights as a matrix"
         if bias is None:
             return c.emit("matmul", [x, matrix], attributes, note=note)
         return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, note=note)

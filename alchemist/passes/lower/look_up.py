@@ -18,6 +18,7 @@ LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _PARTS = ("high", "middle", "low")
 """What the bfloat16 tables of a float32 table are called: `wte.weight_high`."""
+_GATHERED_NOTE = "exact rows, each element at an index of its own: ttnn.embedding rounds tables to bfloat16"
 _PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
 
 
@@ -78,12 +79,12 @@ def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAVal
     rows, (count, width) = c.get(table, ROW_MAJOR, dtype), shape(table)[-2:]
     where, total = c.get(ids, ROW_MAJOR, "u32"), math.prod(shape(ids))
     if width == 1 and count <= LONGEST_ROW:
-        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1})
+        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1}, note=_GATHERED_NOTE)
     else:
         spread = c.reshape(where, (total, 1))
         if width > 1:
             spread = c.emit("repeat", [spread], {"repeat_dims": (1, width)})
-        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0})
+        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, note=_GATHERED_NOTE)
     return c.reshape(found, (*shape(ids), width))
 
 
