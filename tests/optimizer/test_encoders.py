@@ -122,8 +122,8 @@ def test_a_result_is_made_where_its_only_reader_wants_it() -> None:
     """Casts of query, key and value are equal ops with one choice; attention reads the key in L1 alone, and no move takes it there."""
     transformers = pytest.importorskip("transformers")
     torch.manual_seed(0)
-    config = transformers.GPT2Config(n_embd=128, n_layer=2, n_head=4, vocab_size=256, n_positions=128, bos_token_id=1, eos_token_id=2)
-    captured = capture(transformers.GPT2Model(config).eval(), (torch.randint(0, 256, (1, 32)),), {}, "torch")
+    config = transformers.GPT2Config(n_embd=128, n_layer=4, n_head=4, vocab_size=256, n_positions=128, bos_token_id=1, eos_token_id=2)
+    captured = capture(transformers.GPT2LMHeadModel(config).eval(), (torch.randint(0, 256, (1, 32)),), {}, "torch")
     module = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=2)).module
     plain = [op for op in module.walk() if op.name == "ttnn.to_memory_config" and not layout_of(op.results[0].type).is_sharded]
     assert not [op for op in plain if isinstance(op.operands[0].owner, Operation) and op.operands[0].has_one_use()]
