@@ -111,32 +111,35 @@ def ask(
     results: Memory | None = None,
     l1_small_bytes: int = 0,
     l1_taken_bytes: int = 0,
-    specs: dict[Any, Spec] | None = None,
+    kept: dict[Any, Any] | None = None,
 ) -> CallAnswer:
     """What the op's call would do.
 
     Args:
-        attributes: instead of the op's own, by IR name; None leaves one out. specs: those of earlier questions about the op, kept here.
+        attributes: instead of the op's own, by IR name; None leaves one out. kept: what earlier questions about the op have in common with this one.
         operands: memories by place among the op's operands, instead of those of their types. results: of the first result.
 
     Raises:
         NotAskable: an op without description.
     """
     places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
-    known = specs if specs is not None else {}
+    known: dict[Any, Any] = kept if kept is not None else {}
 
     def tensor(value: SSAValue) -> Spec:
         key = (id(value), places.get(id(value)))
         if key not in known:
             known[key] = spec_of(value, key[1])
-        return known[key]
+        found: Spec = known[key]
+        return found
 
-    target, first, arguments = call_of(op, attributes or {}, results, tensor)
+    target, first, arguments = call_of(op, attributes or {}, results, tensor, known)
     return query(target, first, card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
 
 
-def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> tuple[str, list[Any], dict[str, Any]]:
-    """The op's callee, leading arguments by position and others by name. attributes, result: as in `ask`. tensor: what stands for an operand.
+def call_of(
+    op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], kept: dict[Any, Any] | None = None
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """The op's callee, leading arguments by position and others by name. attributes, result, kept: as in `ask`. tensor: what stands for an operand.
 
     Where a number stands among the operands they go by position, as the program writes them: the library names a number's parameter otherwise than a tensor's.
 
@@ -148,37 +151,52 @@ def call_of(op: Operation, attributes: Mapping[str, Any], result: Memory | None,
     if spec is None or not op.results:
         raise NotAskable(op.name)
     arguments: dict[str, Any] = {}
+    kept = kept if kept is not None else {}
     for arg in spec.args:
-        value = _argument(op, arg, attributes, result, tensor)
+        value = _argument(op, arg, attributes, result, tensor, kept)
         if value is not None:
             arguments[arg.name] = value
     if place == 1:
         first, second = (arg.name for arg in spec.args[:2])
         arguments[first], arguments[second] = arguments[second], arguments[first]
-    if all(inline_scalar(value) is None for value in op.operands):
+    if None not in kept:
+        kept[None] = all(inline_scalar(value) is None for value in op.operands)
+    if kept[None]:
         return spec.target, [], arguments
     leading = list(itertools.takewhile(lambda arg: arg.source.startswith("operand") and arg.name in arguments, spec.args))
     return spec.target, [arguments.pop(arg.name) for arg in leading], arguments
 
 
-def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any]) -> Any:
+def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], kept: dict[Any, Any]) -> Any:
     source, _, name = arg.source.partition(":")
     if source == "operand":
-        tensors = []
-        for value in access.operands(op, name):
-            scalar = inline_scalar(value)
-            tensors.append(scalar if scalar is not None else tensor(value))
+        values = kept.get(name)
+        if values is None:
+            values = kept[name] = [(value, inline_scalar(value)) for value in access.operands(op, name)]
+        tensors = [tensor(value) if scalar is None else scalar for value, scalar in values]
         return None if not tensors else tensors if arg.kind is Kind.TENSOR_LIST else tensors[0]
+    if source == "attr" and name in changed:
+        given = changed[name]
+        if arg.kind is Kind.UNARY_LIST:
+            return _plain(given, arg)
+        return record_of(given) if isinstance(given, StructAttr) else given
+    if source in ("memory_config", "changed_memory_config"):
+        layout = layout_of(op.results[0].type)
+        if layout is None:
+            raise NotAskable(op.name)
+        return None if layout.on_host or result == NATURAL else (result or memory_of(layout))
+    if id(arg) not in kept:
+        kept[id(arg)] = _own_argument(op, arg, source, name)
+    return kept[id(arg)]
+
+
+def _own_argument(op: Operation, arg: Arg, source: str, name: str) -> Any:
+    """An argument that is the same whatever the question changes."""
     if source == "device":
         return None
     if source == "const":
         return ast.literal_eval(name)
     if source == "attr":
-        if name in changed:
-            given = changed[name]
-            if arg.kind is Kind.UNARY_LIST:
-                return _plain(given, arg)
-            return record_of(given) if isinstance(given, StructAttr) else given
         attribute = op.properties.get(name) or op.attributes.get(name)
         if isinstance(attribute, StructAttr):
             return record_of(attribute)
@@ -186,8 +204,6 @@ def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memor
     layout = layout_of(op.results[0].type)
     if layout is None:
         raise NotAskable(op.name)
-    if source in ("memory_config", "changed_memory_config"):
-        return None if layout.on_host or result == NATURAL else (result or memory_of(layout))
     if source == "changed_dtype":  # of the result where the first operand has another
         first = layout_of(op.operands[0].type)
         return DTYPES[layout.dtype] if first is not None and first.dtype != layout.dtype else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ttnn_shim.errors import ShimError
-from ttnn_shim.queries import CallAnswer, Memory, Spec
+from ttnn_shim.queries import CallAnswer, Memory
 from xdsl.ir import Operation
 
 from alchemist.ir import access
@@ -51,7 +51,7 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
     """The accepted candidates, fastest first; ties keep their order, simpler ones come first."""
     found: list[Priced] = []
     seen: set[Any] = set()
-    specs: dict[Any, Spec] = {}
+    kept: dict[Any, Any] = {}
     for candidate in candidates:
         operands = {**candidate.operands, **candidate.weights}
         same = (tuple(candidate.attributes.items()), tuple(operands.items()), candidate.result)
@@ -59,7 +59,7 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
             continue
         seen.add(same)
         try:
-            answer = ask(op, machine.card, candidate.attributes, operands, candidate.result, l1_small_bytes, specs=specs)
+            answer = ask(op, machine.card, candidate.attributes, operands, candidate.result, l1_small_bytes, kept=kept)
         except NotAskable:
             return []
         except ShimError as error:  # the simulator has no such path: not a candidate

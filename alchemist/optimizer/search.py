@@ -86,9 +86,10 @@ def search(
     states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
+        ways = _ways(number, step, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred)
         for state, path in states.items():
             held = dict(state)
-            for taken, ns in _ways(number, step, held, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred):
+            for taken, ns in ways(held):
                 if number in wanted and (taken is None or not wanted[number].issubset(index for index, _ in taken.moves)):
                     continue
                 after = dict(held)
@@ -170,41 +171,40 @@ def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float |
 
 
 def _ways(
-    number: int,
-    step: Step,
-    held: Mapping[int, Memory],
-    choices: Sequence[Choice],
-    moves: Moves,
-    room: float,
-    sizes: _Sizes,
-    barred: frozenset[int],
-) -> list[tuple[Any, float]]:
-    if not choices:  # nothing is known of it: it reads DRAM
-        return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
+    number: int, step: Step, choices: Sequence[Choice], moves: Moves, room: float, sizes: _Sizes, barred: frozenset[int]
+) -> Callable[[Mapping[int, Memory]], list[tuple[Any, float]]]:
+    """A function of a state: what a step may take there, each with its time."""
     operands = {place for _, place in step.operands}
     dying = {place for place in operands if sizes.ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
-    others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
-    found: list[tuple[Any, float]] = []
-    for choice in choices:
-        if others + choice.own_bytes > room or (choice.leaves != DRAM and barred.intersection(step.results)):
-            continue
-        ns, moved, extra, most = choice.ns, [], 0, choice.own_bytes
-        for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
-            if held[place] == wanted:
+    offers = [(choice, choice.ns) for choice in choices if choice.leaves == DRAM or not barred.intersection(step.results)]
+
+    def ways(held: Mapping[int, Memory]) -> list[tuple[Any, float]]:
+        if not choices:  # nothing is known of it: it reads DRAM
+            return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
+        others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
+        found: list[tuple[Any, float]] = []
+        for choice, ns in offers:
+            if others + choice.own_bytes > room:
                 continue
-            cost = sizes.move(place, held[place], wanted, moves)
-            if cost is None:
-                break
-            ns += cost + RESHARD_NS
-            if place in dying:  # both are there while it is moved, then only the copy
-                most = max(most, sum(sizes.of(each, held[each]) for each in operands) + sizes.of(place, wanted))
+            moved, extra, most = [], 0, choice.own_bytes
+            for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
+                if held[place] == wanted:
+                    continue
+                cost = sizes.move(place, held[place], wanted, moves)
+                if cost is None:
+                    break
+                ns += cost + RESHARD_NS
+                if place in dying:  # both are there while it is moved, then only the copy
+                    most = max(most, sum(sizes.of(each, held[each]) for each in operands) + sizes.of(place, wanted))
+                else:
+                    extra += sizes.of(place, held[place])
+                moved.append((index, wanted))
             else:
-                extra += sizes.of(place, held[place])
-            moved.append((index, wanted))
-        else:
-            if others + most + extra <= room:
-                found.append((Taken(choice, tuple(moved)), ns))
-    return found
+                if others + most + extra <= room:
+                    found.append((Taken(choice, tuple(moved)), ns))
+        return found
+
+    return ways
 
 
 Run = Callable[[Mapping[int, Choice], Mapping[int, Memory]], Plan | None]

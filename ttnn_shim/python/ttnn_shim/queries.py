@@ -49,6 +49,23 @@ class Memory:
     buffer: str = "DRAM"
     layout: str = "INTERLEAVED"
     shard: Shard | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.buffer, self.layout, self.shard)))
+
+    def __hash__(self) -> int:  # the optimizer's search looks memories up a million times
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:  # texts have other hashes in another process
+        return Memory, (self.buffer, self.layout, self.shard)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Memory):
+            return NotImplemented
+        return self._hash == other._hash and (self.buffer, self.layout, self.shard) == (other.buffer, other.layout, other.shard)
 
     def _encode(self) -> bytes:
         return _encoded(self)
