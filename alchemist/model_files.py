@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any, get_args
 
 from alchemist.errors import OptionError, checked_path, printable, quoted
 from alchemist.export.arrays import values_in
-from alchemist.frontends.base import FrontendResult
-from alchemist.options import CompilerOptions, Init, Language, choice
+from alchemist.frontends.base import FrontendResult, Mesh
+from alchemist.mesh.plan import mesh_of, options_on
+from alchemist.mesh.text import each_chip, has_collectives
+from alchemist.options import ONE_CHIP, CompilerOptions, Init, Language, choice
 from alchemist.pipeline import check_options
 from alchemist.toolchain.ttnn_file import read_module_text
 
@@ -47,6 +50,9 @@ class FileCall:
         options = CompilerOptions.for_module(compiler_options, text)
         language = choice("language", language, get_args(Language))
         check_options(options, language, is_text=path.suffix != ".onnx")
+        if options.mesh_shape != ONE_CHIP:
+            with contextlib.suppress(OptionError):  # raised where a function needs the mesh
+                options = options_on(_mesh(options), options)
         init = choice("init", init, get_args(Init))
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
             raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
@@ -64,6 +70,19 @@ def onnx_loader(call: FileCall, dims: Mapping[str, int] | None) -> Callable[[], 
         return {"": load(call.source, dims=dims, values=call.values(), init=call.init, seed=call.seed)}
 
     return load_file
+
+
+def on_its_mesh(captured: FrontendResult, call: FileCall) -> FrontendResult:
+    """A function of text with collectives as the program of each chip of the option's mesh."""
+    if call.options.mesh_shape == ONE_CHIP or not has_collectives(captured):
+        return captured
+    if call.language == "cpp":
+        raise OptionError("C++ and a mesh of several chips do not go together yet", expected="one of the two")
+    return each_chip(captured, _mesh(call.options))
+
+
+def _mesh(options: CompilerOptions) -> Mesh:
+    return mesh_of([int(size) for size in options.mesh_shape.split(",")], options)
 
 
 def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
@@ -87,7 +106,7 @@ def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
             prefix = f"{number}_" if len(sections) > 1 else ""
             options: LoadOptions = {"mesh": call.options.mesh_shape, "entry": entry, "init": call.init, "seed": call.seed, "values": values}
             for name, program in load_each(section, printable(str(call.source)), **options):
-                programs[prefix + name] = program
+                programs[prefix + name] = on_its_mesh(program, call)
         return programs
 
     return load_functions

@@ -114,7 +114,7 @@ class CompilerOptions:
     )
     mesh_shape: str = option(
         ONE_CHIP,
-        "rows,columns of the mesh that MLIR text is for: an op between the chips of an axis of one does nothing, others are refused",
+        "rows,columns of the mesh that MLIR text is for; Python programs run on several chips (docs/several_chips.md)",
         bad=lambda text: "" if _MESH.fullmatch(text) else "ROWS,COLUMNS",
         upstream=("mesh-shape",),
     )
