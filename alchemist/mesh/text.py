@@ -16,7 +16,7 @@ from alchemist.ir.edit import functions
 from alchemist.ir.location import place_of
 from alchemist.mesh import lockstep
 from alchemist.mesh.placements import Array
-from alchemist.ops.expand import COLLECTIVES
+from alchemist.ops.expand import COLLECTIVES, MESHES, sizes_of_meshes
 from alchemist.ops.spec import MESH
 
 WHOLE: Placement = (None, None)
@@ -25,6 +25,13 @@ _LOWERED = {"ttir.all_gather", "ttir.all_reduce", "ttir.reduce_scatter"}
 
 def has_collectives(captured: FrontendResult) -> bool:
     return any(op.name.removeprefix("ttir.") in COLLECTIVES for op in captured.module.walk())
+
+
+def stated_mesh(captured: FrontendResult) -> str:
+    """Rows and columns of the only mesh that the module states, as the option has them; "" without one of two axes."""
+    stated = captured.module.attributes.get(MESHES)
+    sizes = sizes_of_meshes(stated) if stated is not None else []
+    return ",".join(map(str, sizes[0])) if len(sizes) == 1 and len(sizes[0]) == 2 else ""
 
 
 def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:
@@ -80,7 +87,9 @@ def _direction(op: Operation) -> str:
 def _placement(op: Operation, mesh: Mesh, whole: tuple[int, ...], part: tuple[int, ...]) -> Placement:
     """Of the whole tensor. Raises: LoweringError where the parts are not those of the mesh."""
     kind, rank = str(access.attr(op, "shard_type")), len(whole)
-    given = [int(dim) for dim in access.attr(op, "shard_dims")] if kind == "devices" else []
+    given = (
+        [int(dim) for dim in access.attr(op, "shard_dims")] if kind == "devices" or part != whole else []
+    )  # a tensor that lies on the chips already moves nothing
     given = [-1] * (2 - len(given)) + given  # fewer than the mesh has axes: of the last ones
     first, second = (dim if 0 <= dim < rank and chips > 1 else None for dim, chips in zip(given, mesh.extents, strict=True))
     expected = list(whole)

@@ -46,7 +46,20 @@ _SCATTER = f"""func.func @scattered(%x: {_F32("64x128")}, %b: {_F32("32x64")}) -
 """
 
 
-@pytest.mark.parametrize(("text", "mesh", "calls"), [(_SUM, "1,2", ["all_reduce"]), (_SCATTER, "2,2", ["reduce_scatter", "all_gather"])])
+_STATED = f'module attributes {{ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x2>]>}} {{\n{_SUM}}}\n'
+_THERE = _SUM.replace("#ttcore.shard_type<devices>", "#ttcore.shard_type<identity>")
+
+
+@pytest.mark.parametrize(
+    ("text", "mesh", "calls"),
+    [
+        (_SUM, "1,2", ["all_reduce"]),
+        (_STATED, "1,1", ["all_reduce"]),
+        (_THERE, "1,2", ["all_reduce"]),
+        (_SCATTER, "2,2", ["reduce_scatter", "all_gather"]),
+    ],
+    ids=["cut by the host", "the module's mesh", "on the chips already", "scattered"],
+)
 def test_a_program_of_each_chip_passes_its_check(text: str, mesh: str, calls: list[str], tmp_path: Path) -> None:
     path = tmp_path / "x.mlir"
     path.write_text(text, encoding="utf-8")
