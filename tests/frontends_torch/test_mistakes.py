@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import warnings
 from pathlib import Path
 from typing import Any
@@ -64,3 +65,11 @@ def test_values_of_another_type(tmp_path: Path) -> None:
         np.save(tmp_path / "values" / "input.npy", np.ones((4, 64), dtype=dtype))
         done = run(tmp_path / "out", "--inputs", str(tmp_path / "values"))
         assert done.returncode == 0 and re.sub("run: input input: ", "", done.stderr).strip() == said
+
+
+@pytest.mark.parametrize("words", ["--what-if", "--compare out"])
+def test_a_reader_that_leaves(words: str, tmp_path: Path) -> None:
+    """`./run --what-if | head -1`"""
+    codegen_py(MODEL, X, export_path=tmp_path / "out", export_golden="none")
+    done = subprocess.run(f"./out/run {words} | head -0", shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import ttnn_shim
@@ -40,7 +41,13 @@ def main(arguments: list[str]) -> int:
             print(f"ttnn_shim: no program or file can have the argument {ascii(argument)[:300]}", file=sys.stderr)
             return 2
     if arguments and arguments[0] in _COMMANDS and (len(arguments) == 1 or arguments[0] not in ("worker", "price-calls")):
-        return int(importlib.import_module(_COMMANDS[arguments[0]]).main(arguments[1:]))
+        try:
+            code = int(importlib.import_module(_COMMANDS[arguments[0]]).main(arguments[1:]))
+            sys.stdout.flush()
+        except BrokenPipeError:  # `| head`: the rest goes nowhere, also what Python flushes at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        return code
     if arguments == ["--cmake-dir"]:
         print(ttnn_shim.cmake_dir())
     elif arguments == ["--python-path"]:

@@ -241,6 +241,8 @@ def main(arguments: list[str]) -> int:
             options.html.parent.mkdir(parents=True, exist_ok=True)
             write_compare(before, after, options.html)
             print(f"\npage: {options.html}")
+    except BrokenPipeError:  # the reader has left: `__main__` ends it
+        raise
     except (OSError, ValueError, json.JSONDecodeError) as error:
         complain("compare", error)
         return 2
