@@ -42,7 +42,7 @@ def mesh_of(given: Any, options: CompilerOptions) -> Mesh:
     rows, columns = given
     if rows * columns == 1:
         return Mesh(1, 1)
-    for name in ("enable_trace", "target_module", "target_dylib", "tensor_load_directory", "optimization_level"):
+    for name in ("enable_trace", "target_module", "target_dylib", "tensor_load_directory"):
         if getattr(options, name):
             raise OptionError(f"{name} is for programs on one chip", expected="mesh without it", got=f"{name}={getattr(options, name)}")
     wanted = f"{rows}x{columns}"

@@ -75,7 +75,7 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
         ({"mesh": (1, 2), "shardings": {"up.weight": 0}}, "no placement of up.weight"),
         ({"mesh": (8, 1), "shardings": "data", "size": 12}, "do not divide the batch"),
         ({"mesh": (2, 2), "shardings": {"up.weight": (0, 0)}}, "both axes of the mesh cut one dimension"),
-        ({"mesh": (1, 2), "shardings": PLAN, "compiler_options": {"optimization_level": 2}}, "optimization_level is for programs on one chip"),
+        ({"mesh": (1, 2), "shardings": PLAN, "compiler_options": {"enable_trace": True}}, "enable_trace is for programs on one chip"),
         ({"mesh": "1x2"}, "mesh is not the rows and columns of chips"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -113,14 +113,39 @@ def test_a_model_without_a_plan_gets_one_that_can_be_fed_back(tmp_path: Path, ca
     assert (again.path / "main.py").read_text() == (chosen.path / "main.py").read_text()
 
 
+def test_a_jax_function_takes_a_dictionary(tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+
+    def forward(weights, x):
+        heads = (jax.nn.relu(x @ weights["up"] + weights["bias"]) @ weights["down"]).reshape(8, 4, 16)
+        chances = jax.nn.softmax(jax.numpy.einsum("bhd,bkd->bhk", heads, heads), -1)
+        return jax.numpy.einsum("bhk,bkd->bhd", chances, heads)
+
+    keys = jax.random.split(jax.random.PRNGKey(0), 3)
+    weights = {"up": jax.random.normal(keys[0], (64, 128)) * 0.1, "bias": jax.numpy.ones(128), "down": jax.random.normal(keys[1], (128, 64)) * 0.1}
+    shardings = {"*up": (None, 1), "*down": (None, 0), "x": (0, None)}
+    made = codegen_py(forward, weights, jax.random.normal(keys[2], (8, 64)), mesh=(2, 2), shardings=shardings, export_path=tmp_path / "made")
+    assert (made.path / "main.py").read_text().count("ttnn.all_reduce(") == 1
+    done = running.run(made.path, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("mesh", [(1, 2), (2, 2), (2, 4)], ids=str)
-def test_a_llama_follows_its_own_plan(mesh: tuple[int, int], tmp_path: Path) -> None:
+def test_a_llama_follows_its_own_plan(mesh: tuple[int, int], level: int, tmp_path: Path) -> None:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
     config = LlamaConfig(hidden_size=128, num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=4, intermediate_size=256, vocab_size=512)
-    made = codegen_py(LlamaForCausalLM(config).eval(), torch.randint(0, 512, (2, 32)), use_cache=False, mesh=mesh, export_path=tmp_path / "made")
+    made = codegen_py(
+        LlamaForCausalLM(config).eval(),
+        torch.randint(0, 512, (2, 32)),
+        use_cache=False,
+        mesh=mesh,
+        export_path=tmp_path / "made",
+        compiler_options={"optimization_level": level},
+    )
     assert (made.path / "main.py").read_text().count("ttnn.all_reduce(") == 3  # in a loop: 1 + 2 a layer
     done = running.run(made.path, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
