@@ -18,9 +18,9 @@ from alchemist.mesh import lockstep
 from alchemist.mesh.placements import Array
 from alchemist.ops.expand import COLLECTIVES, MESHES, sizes_of_meshes
 from alchemist.ops.spec import MESH
+from alchemist.passes.lower import RULES
 
 WHOLE: Placement = (None, None)
-_LOWERED = {"ttir.all_gather", "ttir.all_reduce", "ttir.reduce_scatter"}
 
 
 def has_collectives(captured: FrontendResult) -> bool:
@@ -110,6 +110,6 @@ def _check(func: FuncOp) -> None:
     for op in func.body.block.ops:
         if op.name.removeprefix("ttir.") not in COLLECTIVES:
             continue
-        if op.name not in _LOWERED or access.attr(op, "reduce_type") not in (None, "sum"):
-            what = f"{op.name.removeprefix('ttir.')} of {access.attr(op, 'reduce_type')}" if op.name in _LOWERED else "a collective of several chips"
+        if op.name not in RULES or access.attr(op, "reduce_type") not in (None, "sum"):
+            what = f"{op.name.removeprefix('ttir.')} of {access.attr(op, 'reduce_type')}" if op.name in RULES else "a collective of several chips"
             raise LoweringError(f"{what} is not written yet", op=op.name, location=place_of(op), hint="sums, gathers and cuts of arguments and results are")
