@@ -120,3 +120,20 @@ def test_conversions_are_steps(have: str, want: str) -> None:
     given, wanted = (f"tensor<64x32x{key.split()[0]}, {LAYOUTS[key]}>" for key in (have, want))
     made = completed(f"%a: {given}", wanted, f'%0 = "ttnn.to_tensor_spec"(%a) : ({given}) -> {wanted}\nreturn %0 : {wanted}')
     assert [step.removeprefix("ttnn.") for step in made[1:]] == STEPS[have, want]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_what_level_2_makes_of_an_image_verifies(dtype: str) -> None:
+    """Its weights are padded in const-eval where rows of the image become channels."""
+    import torch
+
+    from alchemist.ir.verify import verify_module
+    from alchemist.options import CompilerOptions
+    from alchemist.passes import lower_to_ttnn
+    from alchemist.pipeline import capture
+
+    model = torch.nn.Conv2d(3, 16, 7, 2, 3).eval().to(getattr(torch, dtype))
+    captured = capture(model, (torch.ones(1, 3, 64, 64, dtype=getattr(torch, dtype)),), {}, "torch")
+    module = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=2)).module
+    assert any(op.name == "ttnn.pad" for op in module.walk())
+    verify_module(module)

@@ -164,7 +164,7 @@ class _Conv:
         weight = weight if weight is not None else c.get(self.weight, ROW_MAJOR, dtype)
         dims = list(shape(weight))
         dims[1] = shape(made)[-1]
-        weight = c.emit("pad", [weight], {"padding": [0, 0, 0, dims[1] - planes, 0, 0, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
+        weight = c.emit("pad", [weight], {"padding": [0, 0, 0, dims[1] - planes, 0, 0, 0, 0], "value": 0.0, "use_multicore": True}, dims, dtype, ROW_MAJOR)
         self.prepared_from = weight
         g["in_channels"] = dims[1]
         result = call(made, ROW_MAJOR)
@@ -209,7 +209,7 @@ class _Conv:
         rest = taps * step - zeros - kernel_h
         if zeros or rest:
             dims = (self.out_channels, channels, taps * step, kernel_w)
-            weight = c.emit("pad", [weight], {"padding": [0, 0, 0, 0, zeros, rest, 0, 0], "value": 0.0}, dims, dtype, ROW_MAJOR)
+            weight = c.emit("pad", [weight], {"padding": [0, 0, 0, 0, zeros, rest, 0, 0], "value": 0.0, "use_multicore": True}, dims, dtype, ROW_MAJOR)
         weight = c.permute(c.reshape(weight, (self.out_channels, channels, taps, step, kernel_w)), (0, 1, 3, 2, 4))
         weight = c.reshape(weight, (self.out_channels, channels * step, taps, kernel_w))
         before, after = f"{kernel_h}x{kernel_w} window of stride {step}", f"{taps}x{kernel_w}, stride 1 along the height"
