@@ -54,7 +54,7 @@ def test_the_stage_of_a_pass_finds_nothing_more_behind_it(case: str) -> None:
             check_settled(stage, made, CompilerOptions())
 
 
-NIGHTLY = (("torch_attention", 0), ("torch_attention", 2), ("jax_transformer_block", 0))  # by day: attention at level 2, the others at both
+NIGHTLY = (("torch_attention", 0), ("torch_attention", 2), ("jax_transformer_block", 0))  # by day attention is in jax_transformer_block at level 2
 
 
 @pytest.mark.parametrize(("name", "level"), [pytest.param(*case, marks=pytest.mark.slow if case in NIGHTLY else ()) for case in product(EXPORTS, (0, 2))])
