@@ -125,7 +125,7 @@ def test_a_second_pass_of_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(
     ("name", "annotation", "details"),
-    [("extra", "bool", {"upstream": ("split-files",)}), ("mesh_shape", "str", {}), ("extra", "complex", {})],
+    [("extra", "bool", {"upstream": ("split-files",)}), ("argument_types", "str", {}), ("extra", "complex", {})],
 )
 def test_an_option_of_a_taken_name_or_unknown_kind_is_refused(name: str, annotation: str, details: dict[str, Any]) -> None:
     wider = make_dataclass("Wider", [(name, annotation, options.option(None, "new", **details))], bases=(options.CompilerOptions,), frozen=True)
