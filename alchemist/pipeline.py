@@ -116,7 +116,12 @@ def check_options(options: CompilerOptions, language: Language, *, is_text: bool
 
     options.check_language(language)
     if options.mesh_shape != ONE_CHIP and not is_text:
-        raise OptionError("mesh_shape is for MLIR text", expected=f"mesh_shape={ONE_CHIP}", got=options.mesh_shape, hint="programs are for one chip")
+        raise OptionError(
+            "mesh_shape is for MLIR text",
+            expected=f"mesh_shape={ONE_CHIP}",
+            got=options.mesh_shape,
+            hint="codegen_py and codegen_cpp take mesh=(rows, columns)",
+        )
     known = {name for name, entry in PASSES.items() if entry.fusing}
     for name in options.disable:
         choice("compiler option 'disable'", name, sorted(known))

@@ -28,7 +28,6 @@ from alchemist.ops.library_names import DTYPES
 from alchemist.options import CARDS, CompilerOptions, about, choice
 from alchemist.pipeline import capture, compile_captured, detect_framework
 from alchemist.progress import Progress
-from alchemist.tools.clock_run import profile_of
 
 LEVELS = (0, 1, 2)
 COUNTS_AS_ACCURATE = 0.01
@@ -296,13 +295,18 @@ def _timed(row: Tuned, captured: FrontendResult, others: Mapping[str, Any]) -> T
             raise
         except AlchemistError as error:
             return replace(row, failure=str(error).splitlines()[0])
-        done, profile = profile_of(program / "main.py", Path(scratch), row.card)
-    if profile is None:
-        return replace(row, failure=(done["report"] or f"exit code {done['code']}").splitlines()[0])
+        summary = Path(scratch) / "profile" / "summary.json"
+        command = [sys.executable, "-m", "ttnn_shim", "run", "--arch", row.card, "--estimate", "--profile", str(summary.parent)]
+        done = subprocess.run(
+            [*command, str(program / "main.py"), "--estimate"], capture_output=True, text=True, check=False
+        )  # the caller's device may be open
+        if done.returncode:
+            return replace(row, failure=(done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1])
+        totals = json.loads(summary.read_text())
     forward = next(func for func in functions(compiled.ttnn) if not is_const_eval(func))
     weights = [value for op in forward.body.block.ops if op.name == "ttcore.load_cached" for value in op.results]
-    l1_peak_bytes = max((each.l1_peak_bytes for each in profile.programs), default=0)
-    return replace(row, device_ms=profile.device_ns / 1e6, l1_peak_bytes=l1_peak_bytes, weight_bytes=sum(map(_tensor_bytes, weights)))
+    weight_bytes = sum(map(_tensor_bytes, weights))
+    return replace(row, device_ms=totals["device_ns"] / 1e6, l1_peak_bytes=totals["l1_peak_bytes"], weight_bytes=weight_bytes)
 
 
 def _tensor_bytes(value: Any) -> int:

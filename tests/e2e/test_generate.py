@@ -98,4 +98,4 @@ def test_other_programs_do_not_generate(tmp_path: Path) -> None:
     codegen_py(nn.Linear(4, 4).eval(), torch.ones(2, 4), export_path=tmp_path / "out")
     done = run(tmp_path / "out", "--generate", "3", "--prompt-ids", "1")
     assert done.returncode == 1
-    assert "one step of decoding" in done.stderr
+    assert "needs the export of a step of decoding" in done.stderr

@@ -16,7 +16,6 @@ import pytest
 from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import ExportDirectoryError
 from alchemist.export.writer import _run_script
-from alchemist.options import CompilerOptions
 from alchemist.resources import render, template_text
 from tests import running
 from tests.e2e.models import torch_mlp
@@ -36,7 +35,7 @@ def write_program(folder: Path, language: str, model: str = "original") -> Path:
         for suffix in ("hpp", "cpp"):
             (folder / f"{name}.{suffix}").write_text(template_text(f"cpp/{name}.{suffix}"))
     (folder / "CMakeLists.txt").write_text(render("cpp/CMakeLists.txt.j2", consteval=False, module=False, generation=False, trace=False))
-    (folder / "run").write_text(_run_script("python" if language == "py" else "cpp", CompilerOptions(), standalone=False))
+    (folder / "run").write_text(_run_script("python" if language == "py" else "cpp", "wormhole_b0", standalone=False))
     (folder / ".interpreter").write_text(f"{sys.executable}\n")
     (folder / "run").chmod(0o755)
     return folder

@@ -47,7 +47,7 @@ def test_false(value: object) -> None:
         ({3: True}, "unknown compiler option '3'"),
         ({"x" * 5000: True}, "unknown compiler option"),
         ({"arch": "x" * 5000}, "one of wormhole_b0"),
-        ({"mesh-shape": "2,4"}, "expected mesh-shape=1,1"),
+        ({"mesh-shape": "2"}, "ROWS,COLUMNS"),
         ({"recover_structure": True, "codegen_try_recover_structure": "no"}, "given twice"),
         ({"load_input_tensors_from_disk": False, "tensor_load_directory": "/tmp"}, "contradicts load_input_tensors_from_disk=false"),
         (3, "is not a dictionary"),
@@ -193,7 +193,7 @@ _TUNE = {"cards": ("n150",), "levels": (0, 1, 2), "precisions": ("model", "bfloa
         (load_codegen_py, {"load_path": "codegen_result"}),
         (text_generation, {"prompt_tokens": 128, "total_tokens": 1024, "users": 1}),
         (tune, _TUNE),
-        (tuning.tune_source, _TUNE),
+        (tuning.tune_source, _TUNE | {"arguments": ()}),
     ],
 )
 def test_what_need_not_be_given(function: Any, defaults: dict[str, Any]) -> None:

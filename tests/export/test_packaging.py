@@ -60,7 +60,7 @@ def test_the_core_is_compiled_with_what_stays_installed() -> None:
 def test_users_dependencies_are_bounded_and_locked() -> None:
     """Also that what the tests run with is what pyproject allows users; the viewers of `reports` are no part of it (tests/reports installs them)."""
     extras = PROJECT["project"]["optional-dependencies"]
-    assert {"torch", "jax", "onnx", "verify", "reports"} == set(extras)
+    assert {"torch", "jax", "onnx", "mesh", "verify", "reports"} == set(extras)
     viewers = [Requirement(row) for row in extras["reports"]]
     assert all({item.operator for item in need.specifier} & {"<"} for need in viewers)
     groups = [rows for name, rows in extras.items() if name != "reports"]

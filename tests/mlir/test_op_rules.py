@@ -28,7 +28,7 @@ SPOILT = [
     ("ttir.linear", "tensor<128xbf16>", "tensor<bf16>", "at least one dimension"),
     ("ttir.rms_norm", "array<i64: 128>", "array<i64>", "cannot be empty"),
     ("ttir.sparse_matmul", "is_input_b_sparse = true", "is_input_b_sparse = false", "must be sparse"),
-    ("ttnn.sparse_matmul", "is_input_b_sparse = true", "is_input_b_sparse = true, nnz = 0 : i64", "nnz"),
+    ("ttnn.sparse_matmul", "is_input_b_sparse = true", "is_input_b_sparse = true, nnz = -1 : i64", "nnz"),
     ("ttir.quantize", "<i8:f32, 0.1>", "<i8:f32:4, {0.1}>", "axis 4 is out of range"),
     ("ttir.quantize", "<i8:f32, 0.1>", "<i8:f32:1, {0.1, 0.2}>", "2 scales for the 3 elements"),
     ("ttir.requantize", "<i8:f32, 0.2:3>", "<i8:f32, 0.2:300>", "zero point 300"),

@@ -127,9 +127,10 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
 def _refuse_arrays(args: tuple[Any, ...], kwargs: dict[str, Any], function: Callable[..., Any]) -> None:
     """Raises InputError for numpy arrays, which torch.export calls an unsupported type."""
     flat = pytree.tree_flatten((args, kwargs))
-    names = [leaf.name for leaf, value in zip(call_leaves(flat, function), flat[0], strict=True) if isinstance(value, np.ndarray)]
-    if names:
-        first = next(value for value in flat[0] if isinstance(value, np.ndarray))
+    arrays = [value for value in flat[0] if isinstance(value, np.ndarray)]
+    if arrays:
+        first = arrays[0]
+        names = [leaf.name for leaf, value in zip(call_leaves(flat, function), flat[0], strict=True) if isinstance(value, np.ndarray)]
         got = f"numpy {first.dtype} {list(first.shape)} for {', '.join(names)}"
         raise InputError("a numpy array for a torch model", expected="torch tensors", got=got, hint=f"torch.from_numpy({names[0]})")
 

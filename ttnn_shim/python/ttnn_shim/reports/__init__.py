@@ -97,6 +97,7 @@ def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -
             "eager": {"ns": round(profile.eager_wall_ns), "error": round(profile.eager_wall_ns_error, 3)},
         },
         "ops": len(profile.programs),
+        "l1_peak_bytes": max((program.l1_peak_bytes for program in profile.programs), default=0),
         "card": profile.card,
         "unmodelled": sum(not program.modelled for program in profile.programs),
         "unmeasured": profile.unmeasured,
