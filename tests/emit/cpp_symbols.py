@@ -72,6 +72,8 @@ class Symbol:
             return "a template's instance: the list holds none"
         if not self.is_ttnn:
             return "of libtt_metal, not of libttnn, whose exports the list holds"
+        if _implicit(self):
+            return "the compiler makes it from the real headers"
         return next((reason for name, reason in UNEXPORTED.items() if self.demangled.startswith(name + "(")), "")
 
     @property
@@ -351,7 +353,7 @@ def _summary(what: str, found: Sequence[Symbol], real: frozenset[str]) -> list[s
 
 
 def _implicit(one: Symbol) -> bool:
-    """Constructors and destructors that the compiler makes: inline here, and in the real headers."""
+    """Constructors, assignments and destructors that the compiler makes in the real headers; ours are in the library."""
     head = one.demangled.partition("(")[0]
     owner, _, last = head.rpartition("::")
     return last.startswith("~") or last in ("operator=", owner.partition("<")[0].rpartition("::")[2])
