@@ -15,7 +15,6 @@ import math
 import os
 import runpy
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -30,6 +29,7 @@ from alchemist.errors import AccuracyWarning, InternalError, warn_user
 from alchemist.export.directory import MANIFEST
 from alchemist.export.stored import to_stored
 from alchemist.export.tensorbin import WrittenTensor, read_tensor, write_tensor
+from alchemist.line_process import LineProcess
 from alchemist.resources import template_text, templates_dir
 
 FOLDER = "golden/unedited"
@@ -199,9 +199,8 @@ class _Workers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
+        self._process: LineProcess | None = None
         self._folder = ""
-        self._owner = 0
         self._is_spent = False
         """Whether the last run failed or left too much memory: the next one gets another process."""
 
@@ -220,52 +219,29 @@ class _Workers:
 
     def run(self, program: Path, arguments: list[str], card: str) -> str:
         """Runs the program to its end; returns what went wrong, "" if it ended by itself. Within a turn."""
-        process = self._process
-        if process is None or process.stdin is None or process.stdout is None:
-            raise InternalError("no process to run the program, or one without its pipes")
-        answer: dict[str, Any] = {}
+        if self._process is None:
+            raise InternalError("no process to run the program")
         self._is_spent = True  # also where this is interrupted: the answer would be the next run's
-        try:
-            process.stdin.write(json.dumps({"program": str(program), "arguments": arguments, "card": card}) + "\n")
-            process.stdin.flush()
-            answer = json.loads(process.stdout.readline() or "{}")
-        except (OSError, ValueError):
-            pass  # it ended: no answer
+        answer = self._process.ask({"program": str(program), "arguments": arguments, "card": card})
         if not answer:
-            process.kill()
-            return f"the simulator's process ended with {process.wait()}"
+            return f"the simulator's process ended with {self._process.close()}"
         self._is_spent = answer["code"] != 0 or answer["rss_bytes"] > _KEPT_BYTES
         return str(answer["error"])
 
     def _start(self) -> None:
-        if self._process is not None and self._owner == os.getpid():
-            if self._process.poll() is None:
-                return
-            self._stop()
+        if self._process is not None and self._process.is_usable:
+            return
+        self._stop()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("TTNN_SHIM_") or name == "TTNN_SHIM_LIBRARY"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "ttnn_shim", "worker"],  # -P: not what anybody has put into the folder that it starts in
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=environment | {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
-            cwd=tempfile.gettempdir(),
-        )
-        self._owner = os.getpid()
-        self._folder = self._process.stdout.readline().rstrip("\n") if self._process.stdout is not None else ""
+        self._process = LineProcess(["-m", "ttnn_shim", "worker"], environment, tempfile.gettempdir())
+        self._folder = self._process.read_line()
 
     def _stop(self) -> None:
-        """The process is killed where it is, so its folder is left to this one."""
+        """The process is killed where it is, so its folder is left to this one; a fork leaves both to its owner."""
         process, self._process, self._is_spent = self._process, None, False
-        if process is None or self._owner != os.getpid():
+        if process is None or not process.is_own:
             return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        process.close()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 

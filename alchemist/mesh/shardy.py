@@ -9,8 +9,6 @@ import atexit
 import importlib.util
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from xdsl.ir import SSAValue
 
 from alchemist.errors import InternalError, OptionError
 from alchemist.ir import access
+from alchemist.line_process import LineProcess
 from alchemist.ops.sharding import Axes, Factor, Rule, whole
 from alchemist.ops.spec import TTIR_OPS
 
@@ -159,60 +158,35 @@ class _Shardy:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        self._owner = 0
+        self._process: LineProcess | None = None
 
     def ask(self, text: str) -> dict[str, Any]:
         with self._lock:
-            self._start()
-            answer = self._exchange(text)
-        if "error" in answer:
-            raise InternalError("Shardy does not take the module", got=answer["error"])
+            answer = self._started().ask(text)
+        if not answer or "error" in answer:
+            raise InternalError("Shardy does not take the module", got=answer.get("error", "its process ended"))
         return answer
 
-    def _start(self) -> None:
-        if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
-            return
+    def _started(self) -> LineProcess:
+        if self._process is not None and self._process.is_usable:
+            return self._process
+        self.close()
         hint = "pip install 'alchemist-ttnn[mesh]'"
         if importlib.util.find_spec("jaxlib") is None:
             raise OptionError("a mesh of several chips needs Shardy, which is part of jaxlib", expected="jaxlib >=0.10,<0.11", got="none", hint=hint)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("worker.py"))],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(place) for place in sys.path)},
-        )  # fmt: skip
-        self._owner = os.getpid()
-        version = self._read().get("jaxlib", "one that cannot be imported")
-        found = self._exchange(_TEST) if version.startswith("0.") else {}
+        self._process = process = LineProcess([str(Path(__file__).with_name("worker.py"))], os.environ)
+        version = json.loads(process.read_line() or "{}").get("jaxlib", "one that cannot be imported")
+        found = process.ask(_TEST) if version.startswith("0.") else {}
         steps = found.get("steps", [])
         if [step["summed"] for step in steps] != [[], ["columns"]] or found["arguments"][1] != [["columns"], []]:
             self.close()
             raise OptionError("Shardy of this jaxlib does not partition a product as expected", expected="jaxlib >=0.10,<0.11", got=version, hint=hint)
-
-    def _exchange(self, text: str) -> dict[str, Any]:
-        if self._process is None or self._process.stdin is None:
-            raise InternalError("no process to run Shardy in")
-        try:
-            self._process.stdin.write(json.dumps(text) + "\n")
-            self._process.stdin.flush()
-        except OSError:
-            pass  # it ended: no answer
-        return self._read()
-
-    def _read(self) -> dict[str, Any]:
-        line = self._process.stdout.readline() if self._process is not None and self._process.stdout is not None else ""
-        answer: dict[str, Any] = json.loads(line) if line else {"error": "its process ended"}
-        return answer
+        return process
 
     def close(self) -> None:
         process, self._process = self._process, None
-        if process is None or self._owner != os.getpid():
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                stream.close()
+        if process is not None:
+            process.close()
 
 
 _SHARDY = _Shardy()

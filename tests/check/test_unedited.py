@@ -181,11 +181,11 @@ def test_the_process_is_kept_and_replaced(tmp_path: Path) -> None:
         assert process is not None
         processes.append(process)
         if number == 1:
-            process.kill()
-            process.wait()
+            os.kill(process.pid, signal.SIGKILL)
+            assert process.read_line() == "", "it has ended"
     assert processes[0].pid == processes[1].pid != processes[2].pid
     unedited.shutdown_worker()
-    assert processes[2].poll() is not None
+    assert not processes[2].is_usable
 
 
 def test_a_process_that_grew_ends_after_its_results_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
