@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 PATIENCE_S = 2.0
-"""After so long without a word even a log or a notebook is told what goes on."""
+"""Seconds of silence after which a log or a notebook gets a progress line too."""
 
 
 class Progress:

@@ -81,7 +81,7 @@ def permutes(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims,
 
 
 def along(name: str) -> Axes:
-    """Along the dim that the attribute says, the same for all other places."""
+    """Works along the dimension that the attribute names, and alike at every place of the others."""
 
     def axes(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
         dim = attributes[name] % len(dims)

@@ -174,7 +174,7 @@ def _reduced(dims: Dims, attributes: Mapping[str, Any], kind: Kind) -> Rule:
 
 
 def along(name: str) -> Sharding:
-    """Along the dim that the attribute says, which is whole; operands and results are alike in the others."""
+    """The dimension that the attribute names stays whole; each other dimension of all operands and results is cut the same way."""
 
     def sharding(inputs: Sequence[Dims], attributes: Mapping[str, Any], results: Sequence[Dims]) -> Rule:
         dim = attributes[name] % len(inputs[0])

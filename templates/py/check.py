@@ -15,7 +15,7 @@ An error is relative to the size of the framework's output, so that a verdict do
 import ast
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,24 +54,24 @@ def compare(
     if actual.shape != expected.shape:
         row["why"] = f"shape {list(actual.shape)} instead of {list(expected.shape)}"
         return row
-    if expected.dtype.kind in "iub":
-        row["why"] = _whole_numbers(row, actual, expected, limits, unedited, tolerance, on_card, same_ops)
-    else:
-        row["why"] = _floats(row, actual, expected, limits, unedited, tolerance, on_card, same_ops)
+    judge = _whole_numbers if expected.dtype.kind in "iub" else _floats
+    row["why"] = judge(row, actual, expected, _Terms(limits, unedited, tolerance, on_card, same_ops))
     row["passed"] = not row["why"]
     return row
 
 
-def _whole_numbers(
-    row: dict[str, Any],
-    actual: np.ndarray,
-    expected: np.ndarray,
-    limits: Mapping[str, Any],
-    unedited: np.ndarray | None,
-    tolerance: float,
-    on_card: bool,
-    same_ops: bool,
-) -> str:
+class _Terms(NamedTuple):
+    """What an output is judged by: the arguments of `compare`."""
+
+    limits: Mapping[str, Any]
+    unedited: np.ndarray | None
+    tolerance: float
+    on_card: bool
+    same_ops: bool
+
+
+def _whole_numbers(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms: _Terms) -> str:
+    limits, unedited, tolerance, on_card, same_ops = terms
     difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64)).ravel()
     wrong = int(np.count_nonzero(~(difference == 0)))  # a NaN is wrong too
     if np.isfinite(difference).all():
@@ -90,16 +90,8 @@ def _whole_numbers(
     return ""
 
 
-def _floats(
-    row: dict[str, Any],
-    actual: np.ndarray,
-    expected: np.ndarray,
-    limits: Mapping[str, Any],
-    unedited: np.ndarray | None,
-    tolerance: float,
-    on_card: bool,
-    same_ops: bool,
-) -> str:
+def _floats(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms: _Terms) -> str:
+    limits, unedited, tolerance, on_card, same_ops = terms
     a, e = actual.astype(np.float64).ravel(), expected.astype(np.float64).ravel()
     finite = np.isfinite(e)
     wrong = int(np.count_nonzero(~finite & ~((a == e) | (np.isnan(a) & np.isnan(e))))) + int(np.count_nonzero(finite & ~np.isfinite(a)))

@@ -298,7 +298,7 @@ def test_rows_and_passes(sim: Simulator) -> None:
     copied, added = (ns("matmul", [a, b], [out], program, packer_l1_acc=here) for here in (False, True))
     assert copied == pytest.approx(347_900, rel=0.12)
     assert added < 0.9 * copied
-    # A row of two tiles on a shard is turned in four passes that are set up anew each (79.6 us for 32 rows).
+    # The kernel rotates a shard row of two tiles in four passes and sets up each of them again (79.6 us for 32 rows).
     x = sharded([1, 1, 65536, 64], (1024, 64), 64, (8, 8), "height_sharded")
     assert ns("rotary", [x, x, x], [x], {"llama": False}) == pytest.approx(79_600, rel=0.12)
 
@@ -309,7 +309,7 @@ def test_what_is_left_out_of_a_shape(sim: Simulator) -> None:
     def ns(op: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], attrs: dict[str, Any]) -> float:
         return price(sim, {"op": op, "inputs": inputs, "outputs": outputs, "attrs": attrs, "compute": {"fidelity": "HiFi4"}}, "n150").ns
 
-    # The reader of A zeroes what lies behind 19 columns of each batch, element by element (20 heads of CLIP on an n150: 55.2 us).
+    # K is 19 of a tile of 32: the reader of A writes zeros to the other columns one element at a time (20 heads of CLIP, n150: 55.2 us).
     def heads(k: int, dtype: str = "bfloat16") -> float:
         a, b = tensor([1, 20, 32, 32], dtype), tensor([1, 20, 32, 64], dtype)
         return ns("matmul", [{**a, "logical": [1, 20, 32, k]}, {**b, "logical": [1, 20, k, 64]}], [tensor([1, 20, 32, 64], dtype)], {})

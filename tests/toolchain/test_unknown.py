@@ -1,4 +1,4 @@
-"""Attributes of MLIR text that an op does not have: typing errors stop, others are told."""
+"""Attributes that an op does not have: a misspelt name is an error, any other unknown name gives a warning."""
 
 from __future__ import annotations
 
