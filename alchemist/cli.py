@@ -18,7 +18,7 @@ from ttnn_shim.command_line import CommandParser, can_be_passed
 
 import alchemist
 from alchemist.errors import AlchemistError, InternalError, OptionError, ParseError, ToolchainError, VerifyError, as_our_error, check_writable
-from alchemist.options import CompilerOptions, Init, described, pairs, table, values_of
+from alchemist.options import CompilerOptions, Init, choice, described, pairs, table, values_of
 from alchemist.progress import Progress
 from alchemist.toolchain import NO_NATIVE
 
@@ -83,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
 
     verify = commands.add_parser("verify", help="run emitted Python programs on the real ttnn wheel (mock device)")
     verify.add_argument("directories", type=Path, nargs="*", metavar="DIR", help="none: only install the wheel")
-    verify.add_argument("--arch", choices=("wormhole_b0", "blackhole"), help="chip to check for (default: the one that DIR was emitted for)")
+    verify.add_argument("--arch", metavar="NAME", help="chip or system to check for, as blackhole or t3000 (default: what DIR was emitted for)")
     verify.add_argument("--json", type=Path, metavar="FILE")
     verify.set_defaults(run=_verify)
 
@@ -284,11 +284,12 @@ def _model_to(args: argparse.Namespace) -> int:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from alchemist.verify import verify_directories
+    from alchemist.verify import MACHINES, verify_directories
 
+    arch = choice("--arch", args.arch, MACHINES) if args.arch is not None else None
     if args.json is not None:
         check_writable(args.json, "--json")
-    return verify_directories(args.directories, arch=args.arch, json_path=args.json)
+    return verify_directories(args.directories, arch=arch, json_path=args.json)
 
 
 def _estimate(args: argparse.Namespace) -> int:

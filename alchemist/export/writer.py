@@ -100,7 +100,13 @@ def write_export(
         "alchemist": VERSION,
         "source": {"framework": captured.framework, "versions": dict(captured.made_from)},
         "options": options.changed(),
-        "device": {"arch": options.architecture, "card": options.card, "mesh_shape": list(captured.mesh.extents), "l1_small_size": compiled.l1_small_bytes},
+        "device": {
+            "arch": options.architecture,
+            "card": options.card,
+            **({"system": captured.mesh.system} if captured.mesh.system else {}),
+            "mesh_shape": list(captured.mesh.extents),
+            "l1_small_size": compiled.l1_small_bytes,
+        },
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
         "call": [
             {"name": leaf.name, "shape": list(leaf.shape), "dtype": leaf.dtype} if leaf.dtype else {"name": leaf.name, "value": leaf.value}

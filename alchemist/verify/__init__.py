@@ -19,11 +19,13 @@ from typing import Any
 from alchemist.errors import UserError
 from alchemist.progress import Progress
 from alchemist.verify.environment import MockRuntime
+from alchemist.verify.mock_systems import descriptions
 
 _RECORDER = Path(__file__).with_name("recorder.py")
 _TIMEOUT_S = 3600
-CHIPS = ("wormhole_b0", "blackhole")
-DEFAULT_CHIP = CHIPS[0]
+MACHINES = tuple(descriptions())
+"""What a program may be run on: an architecture, or a system of several chips."""
+DEFAULT_MACHINE = MACHINES[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class RealTtnn:
         ToolchainError: no suitable Python, or the wheel cannot be installed.
     """
 
-    def __init__(self, arch: str = DEFAULT_CHIP) -> None:
+    def __init__(self, arch: str = DEFAULT_MACHINE) -> None:
         runtime = MockRuntime.prepare()
         self.arch = arch
         self._scratch = tempfile.TemporaryDirectory()
@@ -106,14 +108,14 @@ class RealTtnn:
         self._scratch.cleanup()
 
 
-def chip_of(directory: Path) -> str:
-    """The chip that a program was emitted for, as its manifest says; a program without one may be for any."""
+def machine_of(directory: Path) -> str:
+    """The chip or system that a program was emitted for, as its manifest says; a program without one may be for any."""
     try:
         device = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))["device"]
-        found = device["arch"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return DEFAULT_CHIP
-    return found if found in CHIPS else DEFAULT_CHIP
+        found = device.get("system") or device["arch"]
+    except (AttributeError, OSError, ValueError, KeyError, TypeError):
+        return DEFAULT_MACHINE
+    return found if found in MACHINES else DEFAULT_MACHINE
 
 
 def _verdict(report: Path, arch: str) -> Verdict:
@@ -133,23 +135,23 @@ def _verdict(report: Path, arch: str) -> Verdict:
 def verify_directories(directories: Sequence[Path], *, arch: str | None = None, json_path: Path | None = None) -> int:
     """The command: prints rejections and a summary; returns 0 when the real package accepts every call.
 
-    Without directories it only makes the environment. arch: of the chip; each directory is run on the one that it was emitted for where None.
+    Without directories it only makes the environment. arch: chip or system; each directory is run on the one that it was emitted for where None.
     """
     results: list[dict[str, Any]] = []
     with contextlib.ExitStack() as open_packages:
         packages: dict[str, RealTtnn] = {}
 
-        def package(chip: str) -> RealTtnn:
-            return packages.get(chip) or packages.setdefault(chip, open_packages.enter_context(RealTtnn(chip)))
+        def package(machine: str) -> RealTtnn:
+            return packages.get(machine) or packages.setdefault(machine, open_packages.enter_context(RealTtnn(machine)))
 
         if not directories:
-            package(arch or DEFAULT_CHIP)
+            package(arch or DEFAULT_MACHINE)
         for directory in directories:
-            chip = arch or chip_of(directory)
-            with Progress().stage("verify", f"{directory} on the real ttnn, {chip}"):
-                verdict = package(chip).run(directory)
+            machine = arch or machine_of(directory)
+            with Progress().stage("verify", f"{directory} on the real ttnn, {machine}"):
+                verdict = package(machine).run(directory)
             print("\n".join(verdict.lines(str(directory))), flush=True)
-            results.append({"directory": str(directory), "arch": chip, "accepted": verdict.accepted, "calls": list(verdict.calls)})
+            results.append({"directory": str(directory), "arch": machine, "accepted": verdict.accepted, "calls": list(verdict.calls)})
     if json_path is not None and results:
         json_path.write_text(json.dumps(results if len(results) > 1 else results[0], indent=1))
     return 0 if all(result["accepted"] for result in results) else 1

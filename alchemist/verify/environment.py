@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alchemist.errors import ToolchainError
+from alchemist.verify.mock_systems import descriptions
 
 TTNN_WHEEL = "ttnn==0.81.1"
 # The wheel and all it needs, exact versions with hashes (`make lock`): what is downloaded here is run.
@@ -20,29 +21,6 @@ LOCK = Path(__file__).with_name("ttnn.lock")
 PYTHON_VERSIONS = ("3.12", "3.10")  # those that the wheel is built for
 _KERNEL_ADDRESS = 0x5000  # any address in a core's L1 that the loader accepts as kernel text
 _RISCV_RETURN = 0x00008067
-
-# One chip each; harvesting as on the cards that the project models (n150: one row, p150: none).
-_MOCK_CHIPS = {
-    "wormhole_b0": """\
-arch: {0: wormhole_b0}
-chips: {0: [0, 0, 0, 0]}
-ethernet_connections: []
-chips_with_mmio: [0: 0]
-harvesting: {0: {noc_translation: true, harvest_mask: 32}}
-boards: [[board_id: 72059269369839682, board_type: n150, chips: [0]]]
-""",
-    "blackhole": """\
-arch: {0: blackhole}
-chips: {}
-chip_unique_ids: {0: 4476187513037}
-ethernet_connections: []
-ethernet_connections_to_remote_devices: []
-chips_with_mmio: [0: 0]
-harvesting: {0: {noc_translation: true, harvest_mask: 0, dram_harvesting_mask: 0, eth_harvesting_mask: 288,
-  pcie_harvesting_mask: 2, l2cpu_harvesting_mask: 0}}
-boards: [[board_id: 4476187513037, board_type: p150, chips: [0]]]
-""",
-}
 
 # Accepts every compile, and "links" by copying a stand-in executable for the core that is asked for.
 _COMPILER = """\
@@ -92,18 +70,18 @@ class MockRuntime:
         python = _python_with_wheel(state)
         root = state / "root"
         _link_runtime(python, root)
-        for arch, text in _MOCK_CHIPS.items():
-            (state / f"{arch}.yaml").write_text(text)
+        for machine, text in descriptions().items():
+            (state / f"{machine}.yaml").write_text(text)
         return MockRuntime(python, root)
 
-    def environment(self, arch: str) -> dict[str, str]:
-        """Variables for the child process."""
+    def environment(self, machine: str) -> dict[str, str]:
+        """Variables for the child process. machine: one of `mock_systems.descriptions`."""
         state = self.root.parent
         return {
             "TT_METAL_RUNTIME_ROOT": str(self.root),
             "TT_METAL_CACHE": str(state / "cache"),
             "TT_METAL_LOGS_PATH": str(state / "cache"),
-            "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(state / f"{arch}.yaml"),
+            "TT_METAL_MOCK_CLUSTER_DESC_PATH": str(state / f"{machine}.yaml"),
             "TT_METAL_DISABLE_BACKTRACE": "1",
             "TT_METAL_INSPECTOR": "0",
             "TT_LOGGER_LEVEL": "off",

@@ -50,6 +50,8 @@ class Recorder:
         self.ttnn, self.program, self.report = ttnn, program, report
         self.count, self.inside = 0, False
         self.devices: list[Any] = []
+        self.needs_worker_dispatch = str(ttnn.cluster.get_cluster_type()).rpartition(".")[2] in ("N300", "T3K")
+        """Whether the mock checks kernels against the grid without the cores that this machine does not use for dispatch."""
 
     def write(self, record: dict[str, Any]) -> None:
         self.report.write(json.dumps(record, default=str) + "\n")
@@ -70,6 +72,8 @@ class Recorder:
             self.write(record | {"status": "dependent", "depends_on": blocker._index})
             return blocker
         self.write(record | {"status": "started"})
+        if name in ("ttnn.open_device", "ttnn.open_mesh_device") and self.needs_worker_dispatch:
+            kwargs.setdefault("dispatch_core_config", self.ttnn.DispatchCoreConfig(self.ttnn.DispatchCoreType.WORKER))
         self.inside = True
         graph = self.ttnn._ttnn.graph
         capturing = bool(self.devices) and not graph.is_graph_capture_active()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from alchemist.cli import main
-from alchemist.verify import chip_of
+from alchemist.verify import MACHINES, machine_of
 from alchemist.verify.environment import is_ready
 
 ROOT = Path(__file__).parents[2]
@@ -48,17 +48,18 @@ MANIFESTS = {
     '{"device": {"arch": "blackhole", "card": "p150"}}': "blackhole",
     '{"device": {"arch": "wormhole_b0"}}': "wormhole_b0",
     '{"device": {"arch": "grayskull"}}': "wormhole_b0",
+    '{"device": {"arch": "wormhole_b0", "system": "t3000"}}': "t3000",
     '{"device": 3}': "wormhole_b0",
     "[": "wormhole_b0",
     "": "wormhole_b0",
 }
 
 
-@pytest.mark.parametrize(("manifest", "chip"), MANIFESTS.items())
-def test_a_program_is_judged_on_the_chip_it_was_emitted_for(manifest: str, chip: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("manifest", "machine"), MANIFESTS.items())
+def test_a_program_is_judged_on_the_machine_it_was_emitted_for(manifest: str, machine: str, tmp_path: Path) -> None:
     if manifest:
         (tmp_path / "manifest.json").write_text(manifest)
-    assert chip_of(tmp_path) == chip
+    assert machine_of(tmp_path) == machine
 
 
 @needs_wheel
@@ -71,6 +72,30 @@ def test_exports_for_both_chips_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["verify", *(str(tmp_path / chip) for chip in chips)]) == 0
     said = capsys.readouterr().out
     assert all(f"{tmp_path / chip}: 3 calls, 1 device programs, 0 rejected by the real ttnn on {chip}" in said for chip in chips)
+
+
+MESH_PROGRAM = """import ttnn
+ttnn.set_fabric_config(ttnn.FabricConfig.FABRIC_1D)
+device = ttnn.open_mesh_device(ttnn.MeshShape({rows}, {columns}))
+x = ttnn.ones([64, 32], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
+y = ttnn.all_reduce(x, cluster_axis=1)
+"""
+
+
+@needs_wheel
+def test_programs_for_meshes_open_their_systems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, rows, columns in (("n300", 1, 2), ("t3000", 2, 4)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "main.py").write_text(MESH_PROGRAM.format(rows=rows, columns=columns))
+        (tmp_path / name / "manifest.json").write_text(json.dumps({"device": {"arch": "wormhole_b0", "system": name}}))
+    assert main(["verify", *(str(tmp_path / name) for name in ("n300", "t3000"))]) == 0
+    assert "4 calls, 3 device programs, 0 rejected by the real ttnn on t3000" in capsys.readouterr().out
+
+
+def test_an_unknown_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "--arch", "n301"]) == 1
+    said = capsys.readouterr().err
+    assert all(machine in said for machine in MACHINES)
 
 
 @needs_wheel

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from alchemist.errors import ToolchainError
-from alchemist.verify import environment
+from alchemist.verify import MACHINES, environment
 from alchemist.verify.environment import MockRuntime
 
 CORES = {"blackhole": ("brisc", "drisc"), "wormhole": ("brisc", "erisc")}
@@ -109,9 +109,12 @@ def test_child_environment_and_mock_chips(python: Path, tmp_path: Path, monkeypa
     assert not environment.is_ready()
     runtime = MockRuntime.prepare()
     state = tmp_path / "cache" / "alchemist" / "verify"
-    for arch in ("wormhole_b0", "blackhole"):
+    for arch in MACHINES:
         variables = runtime.environment(arch)
-        assert Path(variables["TT_METAL_MOCK_CLUSTER_DESC_PATH"]).read_text().startswith(f"arch: {{0: {arch}}}")
+        text = Path(variables["TT_METAL_MOCK_CLUSTER_DESC_PATH"]).read_text()
+        chips = {"n300": 2, "t3000": 8, "p300": 2, "p150_x4": 4, "p150_x8": 8, "galaxy": 32}.get(arch, 1)
+        assert text.splitlines()[0].count("_b0" if "wormhole" in text else "blackhole") == chips
+        assert all(0 <= int(chip) < chips for chip in re.findall(r"chip: (\d+)", text))
         assert Path(variables["TT_METAL_RUNTIME_ROOT"]) == state / "root"
         assert variables == {
             "TT_METAL_RUNTIME_ROOT": str(state / "root"), "TT_METAL_CACHE": str(state / "cache"), "TT_METAL_LOGS_PATH": str(state / "cache"),
