@@ -33,7 +33,9 @@ _STANDARD = (
     ("vector", r"std::vector\b"),
 )
 """Standard headers and what in the text needs them."""
-SUPPORT = ("utils.hpp", "utils.cpp", "check.hpp", "check.cpp", "files.hpp", "files.cpp", "show.hpp", "show.cpp", "gdb_printers.py")
+COMMON = ("check.cpp", "files.cpp", "mesh.cpp", "report.cpp", "show.cpp", "utils.cpp")
+"""Equal in all programs: the core's build compiles them into a library."""
+SUPPORT = (*COMMON, "check.hpp", "files.hpp", "mesh.hpp", "show.hpp", "utils.hpp", "gdb_printers.py")
 """Files that are the same in every program, besides main.cpp."""
 
 GENERATION = ("generate.hpp", "generate.cpp")

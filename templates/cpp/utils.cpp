@@ -1,34 +1,25 @@
 #include "utils.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
-#include <iomanip>
+#include <filesystem>
 #include <iostream>
 #include <limits>
-#include <map>
-#include <new>
-#include <optional>
 #include <span>
 #include <sstream>
-#include <tt-metalium/experimental/fabric/fabric.hpp>
 #include <type_traits>
 
 #include "check.hpp"
 #include "files.hpp"
+#include "mesh.hpp"
 #include "show.hpp"
-#include "ttnn/distributed/api.hpp"
-#include "ttnn/distributed/distributed_tensor.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/tensor/serialization.hpp"
 
-// The simulator's clock; absent on a Tenstorrent card.
 #if __has_include(<ttnn_shim/profile.hpp>)
 #include <ttnn_shim/profile.hpp>
-#include <ttnn_shim/stack.hpp>
 #define ON_SIMULATOR 1
 #else
 #define ON_SIMULATOR 0
@@ -37,10 +28,9 @@
 namespace utils {
 namespace {
 
+using ttnn::DataType;
 using ttnn::Tensor;
 namespace fs = std::filesystem;
-
-using ttnn::DataType;
 
 template <typename T>
 std::vector<T> narrowed(const Array& array, const std::string& name) {
@@ -61,7 +51,6 @@ std::vector<T> narrowed(const Array& array, const std::string& name) {
     return out;
 }
 
-// The array as a host tensor of the manifest's dtype and layout.
 DataType known_type(const Json& entry, const std::string& field, const std::string& name) {
     const std::optional<DataType> known = data_type(entry.word(field));
     if (!known) {
@@ -75,6 +64,7 @@ Tensor in_block_format(const Tensor& host, const Json& entry, const std::string&
     return entry.has("device_dtype") ? ttnn::to_dtype(host, known_type(entry, "device_dtype", name)) : host;
 }
 
+// The array as a host tensor of the manifest's dtype and layout.
 Tensor to_tensor(const Array& array, const Json& entry, const std::string& name) {
     std::vector<uint32_t> extents(array.shape.begin(), array.shape.end());
     const DataType dtype = known_type(entry, "dtype", name);
@@ -91,91 +81,9 @@ Tensor to_tensor(const Array& array, const Json& entry, const std::string& name)
     }
 }
 
-// --- the report ---
-
-struct Row {
-    std::string name;
-    std::vector<std::size_t> shape;
-    std::optional<Verdict> verdict;
-    std::optional<double> unedited_rel_l2;
-};
-
-struct Measured {
-    std::optional<double> host_s;
-    std::optional<long long> device_ns, cycles, ops;
-    std::string arch, card;
-};
-
-Measured& measured() {
-    static Measured value;
-    return value;
-}
-
-// The same of each entry point, in a program with several.
-std::vector<std::pair<std::string, Measured>>& by_entry() {
-    static std::vector<std::pair<std::string, Measured>> value;
-    return value;
-}
-
 fs::path& inputs_directory() {
     static fs::path value;
     return value;
-}
-
-void print_row(const Row& row) {
-    std::ostringstream out;
-    out << std::left << std::setw(24) << row.name << ' ' << std::setw(18) << spelled(row.shape);
-    if (row.verdict) {
-        const Verdict& found = *row.verdict;
-        if (found.pcc) out << " pcc " << std::fixed << std::setprecision(6) << *found.pcc;
-        if (found.rel_l2) out << "  relative error " << std::scientific << std::setprecision(2) << *found.rel_l2;
-        if (found.max_abs_err) out << "  max error " << std::defaultfloat << std::setprecision(3) << *found.max_abs_err;
-        out << (found.passed ? "  ok" : "  FAILED: " + found.why);
-    }
-    std::cout << out.str() << '\n';
-}
-
-template <typename T>
-std::string json_value(const std::optional<T>& value) {
-    if (!value) {
-        return "null";
-    }
-    std::ostringstream out;
-    out << std::setprecision(std::numeric_limits<double>::max_digits10) << std::boolalpha << *value;
-    return out.str();
-}
-
-void write_json(const fs::path& path, const std::vector<Row>& rows) {
-    std::ofstream file(path);
-    file << "{\n  \"outputs\": [";
-    for (std::size_t index = 0; index < rows.size(); ++index) {
-        const Row& row = rows[index];
-        const Verdict found = row.verdict.value_or(Verdict{});
-        const std::optional<bool> passed = row.verdict ? std::optional(found.passed) : std::nullopt;
-        file << (index != 0 ? "," : "") << "\n    {\"name\": " << escaped(row.name)
-             << ", \"shape\": " << spelled(row.shape) << ", \"pcc\": " << json_value(found.pcc)
-             << ", \"rel_l2\": " << json_value(found.rel_l2) << ", \"max_abs_err\": " << json_value(found.max_abs_err)
-             << ", \"passed\": " << json_value(passed) << ", \"why\": " << escaped(found.why)
-             << ", \"unedited_rel_l2\": " << json_value(row.unedited_rel_l2) << "}";
-    }
-    const Measured& times = measured();
-    file << "\n  ],\n  \"device_ns\": " << json_value(times.device_ns)
-         << ",\n  \"cycles\": " << json_value(times.cycles) << ",\n  \"ops\": " << json_value(times.ops)
-         << ",\n  \"host_s\": " << json_value(times.host_s) << ",\n  \"arch\": " << escaped(times.arch)
-         << ",\n  \"card\": " << (times.card.empty() ? "null" : escaped(times.card)) << "\n}\n";
-    if (!file) {
-        throw std::runtime_error("cannot write " + path.string());
-    }
-}
-
-std::string timing(const Measured& times) {
-    std::ostringstream out;
-    out << std::fixed << std::setprecision(3);
-    if (times.device_ns) {
-        out << "device " << static_cast<double>(*times.device_ns) / 1e6 << " ms, " << times.ops.value_or(0) << " ops, ";
-    }
-    out << "host " << times.host_s.value_or(0.0) << " s";
-    return out.str();
 }
 
 // The file name of input `name` without its suffix.
@@ -204,67 +112,6 @@ Tensor placed(Tensor tensor, const Json& entry, const std::string& name, ttnn::M
 bool traced_program() {
     const Json& all = manifest();
     return all.has("options") && all.at("options").has("enable_trace") && all.at("options").at("enable_trace").boolean;
-}
-
-// Rows and columns of chips.
-std::vector<std::size_t> mesh_extents() {
-    const Json& device = manifest().at("device");
-    const auto chips = device.has("mesh_shape") ? device.extents("mesh_shape") : std::vector<std::size_t>{1, 1};
-    if (chips.size() != 2 || chips[0] == 0 || chips[1] == 0 || chips[0] > 64 || chips[1] > 64) {
-        throw std::runtime_error("manifest.json: 'mesh_shape' is no mesh of chips");
-    }
-    return chips;
-}
-
-bool several_chips() {
-    const auto chips = mesh_extents();
-    return chips[0] * chips[1] > 1;
-}
-
-// The dimension of a tensor that each axis of the mesh cuts, none where all chips along it have the same.
-std::vector<std::optional<int>> placement(const Json& entry) {
-    std::vector<std::optional<int>> dims(2);
-    if (entry.has("placement")) {
-        const std::vector<Json>& items = entry.at("placement").items;
-        for (std::size_t axis = 0; axis < std::min<std::size_t>(items.size(), 2); ++axis) {
-            if (items[axis].kind == Json::Kind::Number && items[axis].number >= 0.0 && items[axis].number < 32.0) {
-                dims[axis] = static_cast<int>(items[axis].number);
-            }
-        }
-    }
-    return dims;
-}
-
-// The parts of the chips joined on the host; along an axis that only repeats, the first speaks for all.
-Tensor whole(const Tensor& tensor, const Json& entry) {
-    if (!several_chips()) {
-        return tensor;
-    }
-    const auto cut = placement(entry);
-    auto chips = mesh_extents();
-    std::vector<int> dims;
-    int spare = 0;  // a composer wants a dimension for each axis
-    for (std::size_t axis = 0; axis < 2; ++axis) {
-        while (spare == cut[0] || spare == cut[1]) ++spare;
-        dims.push_back(cut[axis] ? *cut[axis] : spare++);
-        chips[axis] = cut[axis] ? chips[axis] : 1;
-    }
-    const ttnn::MeshShape extents(static_cast<uint32_t>(chips[0]), static_cast<uint32_t>(chips[1]));
-    const auto composer = ttnn::distributed::create_mesh_composer(*tensor.device(), {dims, extents});
-    return ttnn::distributed::aggregate_tensor(tensor.cpu(), *composer);
-}
-
-// A whole host tensor as the parts of the chips.
-Tensor distributed(const Tensor& tensor, const Json& entry, ttnn::MeshDevice& device) {
-    ttnn::distributed::MeshMapperConfig config;
-    for (const auto& dim : placement(entry)) {
-        if (dim) {
-            config.placements.push_back(ttnn::distributed::MeshMapperConfig::Shard{*dim});
-        } else {
-            config.placements.push_back(ttnn::distributed::MeshMapperConfig::Replicate{});
-        }
-    }
-    return ttnn::distributed::distribute_tensor(tensor, *ttnn::distributed::create_mesh_mapper(device, config));
 }
 
 // Own input from --inputs, whole, on the host.
@@ -399,41 +246,6 @@ Args parse_args(int argc, char** argv) {
     ttnn_shim::check_abi();
 #endif
     return args;
-}
-
-// Errors name their line from now on.
-static void watch_errors() {
-#if ON_SIMULATOR
-    ttnn_shim::keep_stacks(true);
-#endif
-}
-
-Device::Device() {
-    const auto chips = mesh_extents();
-    if (several_chips()) {  // before the mesh: opening it starts the routers of the links between chips
-        tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::FABRIC_1D);
-    }
-    mesh_ = ttnn::distributed::open_mesh_device(
-        ttnn::MeshShape(static_cast<uint32_t>(chips[0]), static_cast<uint32_t>(chips[1])),
-        manifest().at("device").count("l1_small_size"),
-        /*trace_region_size=*/0,
-        /*num_command_queues=*/1,
-        tt::tt_metal::DispatchCoreConfig{});
-    watch_errors();
-    measured().arch = mesh_->arch() == tt::ARCH::BLACKHOLE ? "blackhole" : "wormhole_b0";
-}
-
-Device::Device(ttnn::MeshDevice* borrowed) : mesh_(borrowed, [](ttnn::MeshDevice*) {}), owned_(false) {
-    watch_errors();
-}
-
-Device::~Device() {
-    if (owned_) {
-        ttnn::distributed::close_mesh_device(mesh_);
-        if (several_chips()) {
-            tt::tt_fabric::SetFabricConfig(tt::tt_fabric::FabricConfig::DISABLED);
-        }
-    }
 }
 
 Tensor Weights::operator[](const Name& name) const {
@@ -580,48 +392,6 @@ Weights stored_weights(const Device& device, bool keep) {
     return Weights([mesh](const Name& name) { return load(name, mesh); }, mesh, keep);
 }
 
-namespace {
-std::chrono::steady_clock::time_point forward_start;
-}
-
-bool Loops::begin_forward() {
-    if (done_ >= count_) {
-        return false;
-    }
-#if ON_SIMULATOR
-    ttnn_shim::clock_reset(*device_.get());
-    ttnn_shim::record_events(*device_.get(), std::getenv("TTNN_SHIM_EVENTS") != nullptr);
-#endif
-    forward_start = std::chrono::steady_clock::now();
-    return true;
-}
-
-void Loops::end_forward() {
-    measured().host_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - forward_start).count();
-#if ON_SIMULATOR
-    const auto clock = ttnn_shim::clock_read(*device_.get());
-    measured().device_ns = std::llround(clock.device_ns);
-    measured().cycles = clock.cycles;
-    measured().ops = static_cast<long long>(clock.ops);
-    measured().card = clock.card;
-    if (const char* events = std::getenv("TTNN_SHIM_EVENTS")) {  // ./run --profile makes reports of it
-        std::ofstream(events) << ttnn_shim::recorded_events_json(*device_.get()) << '\n';
-    }
-#else
-    (void)device_;
-#endif
-    ++done_;
-    if (!entry_.empty() && done_ == count_) {
-        by_entry().emplace_back(entry_, measured());
-    }
-}
-
-Loops loops(const Args& args, const Device& device, const std::string& entry) {
-    return Loops(args.loops, device, entry);
-}
-
-long long device_ns() { return measured().device_ns.value_or(0); }
-
 bool chosen(const Args& args, const std::string& entry) { return args.entry.empty() || args.entry == entry; }
 
 std::vector<Tensor> caches(const Weights& weights) {
@@ -645,121 +415,6 @@ void restore(const Weights& weights, const Device& device) {
 void append(
     std::vector<std::pair<std::string, Tensor>>& results, const std::vector<std::pair<std::string, Tensor>>& more) {
     results.insert(results.end(), more.begin(), more.end());
-}
-
-namespace {
-
-Array golden_array(const std::string& file) {
-    return to_array(ttnn::load_tensor_flatbuffer(program_file(file).string()));
-}
-
-// Whether the numbers are to be those of the export: on the simulator, in its default numerics.
-bool same_numbers() {
-    const char* numerics = std::getenv("TTNN_SHIM_NUMERICS");
-    return ON_SIMULATOR != 0 && (numerics == nullptr || *numerics == '\0' || std::string(numerics) == "fast");
-}
-
-// The verdict of check.cpp with what the export measured about the unedited program.
-Verdict judged(const Array& actual, const Json& entry, double tolerance) {
-    std::optional<Array> unedited;
-    if (entry.has("unedited") && same_numbers()) {
-        unedited = golden_array(entry.word("unedited"));
-    }
-    const Array golden = golden_array(entry.word("golden"));
-    // Whether what was edited are operands and numbers alone, and this processor rounds as that of the export.
-    static const bool same_ops = manifest().has("unedited") && manifest().at("unedited").has("instructions") &&
-                                 manifest().at("unedited").word("instructions") == instructions() &&
-                                 !changed_functions().empty() && only_values_changed();
-    return compare(actual, golden, {entry, unedited ? &*unedited : nullptr, tolerance, !same_numbers(), same_ops});
-}
-
-// What else a user has to know about the verdict: the functions that were edited, bounds that are missing.
-void explain(bool own_inputs) {
-    const std::vector<std::string> changed = changed_functions();
-    if (!changed.empty()) {
-        const std::vector<std::string> first(
-            changed.begin(), changed.begin() + std::min<long>(12, std::ssize(changed)));
-        std::cout << "changed since export: " << joined(first) << (changed.size() > 12 ? " ...\n" : "\n");
-    }
-    for (const auto& [name, entry] : manifest().at("outputs").fields) {
-        if (entry.has("moved_by_rounding") && !own_inputs) {
-            std::cout << "check: " << name << ": rounding alone moves the framework's own values by "
-                      << std::lround(100.0 * entry.at("moved_by_rounding").number)
-                      << "%: the unedited program is the only measure\n";
-        }
-    }
-    if (manifest().has("unedited") && manifest().at("unedited").has("unknown") && !own_inputs) {
-        std::cout << "check: the unedited program's own error is unknown (" << manifest().at("unedited").word("unknown")
-                  << "): wide bounds alone\n";
-    }
-}
-
-}  // namespace
-
-int report(const Args& args, const std::vector<std::pair<std::string, Tensor>>& outputs) {
-    std::vector<Row> rows;
-    std::vector<std::string> failed, unchecked;
-    for (const auto& [name, tensor] : outputs) {
-        const Json& entry = manifest().at("outputs").at(name);
-        Row row;
-        row.name = name;
-        for (const uint32_t extent : tensor.logical_shape().view()) {
-            row.shape.push_back(extent);
-        }
-        if (entry.has("unedited_rel_l2") && entry.at("unedited_rel_l2").kind == Json::Kind::Number) {
-            row.unedited_rel_l2 = entry.at("unedited_rel_l2").number;
-        }
-        if (!args.estimate) {
-            const Array actual = to_array(whole(tensor, entry));
-            row.shape.assign(actual.shape.begin(), actual.shape.end());
-            if (!args.outputs.empty()) {
-                fs::create_directories(args.outputs);
-                write_npy(fs::path(args.outputs) / (entry.word("stem") + ".npy"), actual);
-            }
-            if (entry.has("golden") && args.inputs.empty()) {  // golden/ belongs to the exported inputs
-                row.verdict = judged(actual, entry, args.tolerance);
-            }
-        }
-        if (!row.verdict) {
-            unchecked.push_back(name);
-        } else if (!row.verdict->passed) {
-            failed.push_back(name);
-        }
-        print_row(row);
-        rows.push_back(std::move(row));
-    }
-    Measured& times = measured();
-    if (!by_entry().empty()) {
-        times.device_ns = times.cycles = times.ops = std::nullopt;
-        times.host_s = 0.0;
-    }
-    for (const auto& [entry, of_entry] : by_entry()) {
-        std::cout << entry << ": " << timing(of_entry) << '\n';
-        times.host_s = *times.host_s + of_entry.host_s.value_or(0.0);
-        if (of_entry.device_ns) {
-            times.device_ns = times.device_ns.value_or(0) + *of_entry.device_ns;
-            times.cycles = times.cycles.value_or(0) + *of_entry.cycles;
-            times.ops = times.ops.value_or(0) + *of_entry.ops;
-        }
-    }
-    std::cout << manifest().word("model") << " on " << times.arch << " ("
-              << (times.card.empty() ? "device" : "simulated " + times.card) << "): " << timing(times) << '\n';
-    if (!args.json.empty()) {
-        write_json(args.json, rows);
-    }
-    if (!args.check) {
-        return 0;
-    }
-    const bool passed = failed.empty() && unchecked.empty();
-    if (passed) {
-        std::cout << "check: passed, " << rows.size() << (rows.size() == 1 ? " output\n" : " outputs\n");
-    } else {
-        const bool nothing = !unchecked.empty();
-        failed.insert(failed.end(), unchecked.begin(), unchecked.end());
-        std::cout << "check: FAILED: " << joined(failed) << (nothing ? " (nothing to compare with)\n" : "\n");
-    }
-    explain(!args.inputs.empty());
-    return passed ? 0 : 1;
 }
 
 }  // namespace utils

@@ -17,6 +17,7 @@ from alchemist import codegen_cpp, codegen_py
 from alchemist.errors import ExportDirectoryError
 from alchemist.export.writer import _run_script
 from alchemist.resources import render, template_text
+from emit_cpp import COMMON, SUPPORT
 from tests import running
 from tests.e2e.models import torch_mlp
 from tests.running import run
@@ -31,9 +32,8 @@ def write_program(folder: Path, language: str, model: str = "original") -> Path:
     (folder / "main.py").write_text("import json\nprint(json.load(open('manifest.json'))['model'])\n")
     (folder / "main.cpp").write_text(PROGRAM)
     (folder / "model.cpp").write_text("")
-    for name in ("utils", "check", "files", "show"):
-        for suffix in ("hpp", "cpp"):
-            (folder / f"{name}.{suffix}").write_text(template_text(f"cpp/{name}.{suffix}"))
+    for name in SUPPORT:
+        (folder / name).write_text(template_text(f"cpp/{name}"))
     (folder / "CMakeLists.txt").write_text(render("cpp/CMakeLists.txt.j2", consteval=False, module=False, generation=False, trace=False))
     (folder / "run").write_text(_run_script("python" if language == "py" else "cpp", "wormhole_b0", standalone=False))
     (folder / ".interpreter").write_text(f"{sys.executable}\n")
@@ -141,7 +141,7 @@ def test_a_card_needs_the_real_cmake_package(tmp_path: Path) -> None:
     assert "simulator's does not count" in done.stderr
     real = tmp_path / "real" / "lib" / "cmake" / "TT-NN"
     real.mkdir(parents=True)
-    for name in ("utils.cpp", "show.cpp", "check.cpp", "files.cpp"):  # there is no library to link
+    for name in COMMON:  # there is no library to link
         (folder / name).write_text("")
     (folder / "main.cpp").write_text("int main() {}\n")
     (real / "tt-nn-config.cmake").write_text("add_library(TTNN::TTNN INTERFACE IMPORTED)\nmessage(STATUS REAL)\n")
@@ -176,7 +176,7 @@ def test_edited_support_files_are_built_with_the_program(tmp_path: Path) -> None
     edited = files.read_text().replace('"manifest.json"', '"other.json"')
     assert edited != files.read_text()
     files.write_text(edited)
-    for name in ("utils.cpp", "show.cpp", "check.cpp"):
+    for name in set(COMMON) - {files.name}:
         (folder / name).write_text("")
     (folder / "other.json").write_text(json.dumps({"model": "other"}))
     assert start(folder).stdout.splitlines()[-1] == "other"

@@ -268,7 +268,7 @@ def needed_symbols() -> list[Symbol]:
     for part in range(FILES):
         files = program(functions[part::FILES])
         if part:  # the run-time library is the same in each
-            files = {name: text for name, text in files.items() if name not in ("utils.cpp", "show.cpp", "check.cpp", "files.cpp")}
+            files = {name: text for name, text in files.items() if name not in emit_cpp.COMMON}
         with tempfile.TemporaryDirectory() as scratch:
             needed |= compiled(files, Path(scratch))
     return symbols(needed)

@@ -15,6 +15,7 @@ from alchemist.ops.spec import TTNN_OPS, Arg, Kind
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.walk import bound_by
+from emit_cpp import COMMON
 from emit_cpp.printer import function_text
 from emit_cpp.text import quoted
 from emit_cpp.values import render
@@ -30,8 +31,6 @@ COMPILER = shutil.which("g++")
 STAMPS = Path(__file__).parents[2] / "build" / "tests" / "compiled"
 INCLUDED = re.compile(r'#include (<|"(ttnn/|utils\.hpp|consteval\.hpp))')  # what all programs share: within a namespace it is there already
 GENERATED = ("model.hpp", "model.cpp", "consteval.cpp")
-COMMON = ("check.cpp", "files.cpp", "show.cpp", "utils.cpp")
-"""Equal in all programs: the core's build compiles them into a library."""
 
 
 def _stamp(unit: tuple[str, tuple[str, ...], bool]) -> Path:

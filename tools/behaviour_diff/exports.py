@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,7 @@ NAMES = (
     *("lenet@0:cpp", "bert_bf16@0:cpp", "jax_sgd_step@0:cpp", "llama_bf16@2:cpp"),
 )  # fmt: skip
 """`--models N` takes N of them, spread over the list."""
-_OF_EVERY_PROGRAM = frozenset(
-    (".clang-format", "CMakeLists.txt", "gdb_printers.py", "check.cpp", "check.hpp", "files.cpp", "files.hpp", "show.cpp", "show.hpp", "utils.cpp", "utils.hpp")
-)
+_OF_EVERY_PROGRAM = re.compile(r"(check|files|mesh|report|show|utils)\.[ch]pp|gdb_printers\.py")
 _SOURCES = (".py", ".cpp", ".hpp")
 
 
@@ -79,7 +78,7 @@ def export_all(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sources(program: Path) -> dict[str, str]:
-    paths = [path for path in sorted(program.rglob("*")) if path.suffix in _SOURCES and path.name not in _OF_EVERY_PROGRAM]
+    paths = [path for path in sorted(program.rglob("*")) if path.suffix in _SOURCES and not _OF_EVERY_PROGRAM.fullmatch(path.name)]
     return {path.relative_to(program).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 

@@ -105,7 +105,7 @@ def python_clock_share(program: Path, loops: int = 15) -> tuple[float, float]:
 
 def cpp_clock_share(program: Path, loops: int = 15) -> tuple[float, float]:
     """The same of an emitted C++ program, edited to print the clock's own time after every call."""
-    source = program / "utils.cpp"
+    source = program / "report.cpp"
     line = "    measured().card = clock.card;\n"
     text = source.read_text()
     assert text.count(line) == 1

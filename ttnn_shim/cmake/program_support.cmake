@@ -1,15 +1,17 @@
-# utils, show, check and files of emitted programs, which are the same text in each of them: built here once, so that the first build of a program
+# The files of emitted programs that are the same text in each of them: built here once, so that the first build of a program
 # takes seconds. A program links them when its own texts are these (templates/cpp/CMakeLists.txt.j2), with a place.cpp that says where it lies.
 set(_texts ${CMAKE_CURRENT_SOURCE_DIR}/../templates/cpp)
+set(_sources check.cpp files.cpp mesh.cpp report.cpp show.cpp utils.cpp)
 set(TT-NN_PROGRAM_TEXTS "")
 if(EXISTS ${_texts}/utils.cpp)
-  add_library(program_support STATIC ${_texts}/check.cpp ${_texts}/files.cpp ${_texts}/show.cpp ${_texts}/utils.cpp)
+  add_library(program_support STATIC)
   set_target_properties(program_support PROPERTIES OUTPUT_NAME ttnn_program)
   target_compile_options(program_support PRIVATE -O1 -g0)
   target_link_libraries(program_support PRIVATE TTNN::TTNN)
-  foreach(_name check.cpp files.cpp show.cpp utils.cpp check.hpp files.hpp show.hpp utils.hpp)
+  foreach(_name ${_sources} check.hpp files.hpp mesh.hpp show.hpp utils.hpp)
     file(SHA256 ${_texts}/${_name} _hash)
     string(APPEND TT-NN_PROGRAM_TEXTS ${_hash})
+    target_sources(program_support PRIVATE ${_texts}/${_name})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${_texts}/${_name})
   endforeach()
   install(TARGETS program_support ARCHIVE DESTINATION ${SHIM_ROOT}lib)
