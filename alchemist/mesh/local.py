@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.errors import InternalError, LoweringError
-from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
+from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement, distinct
 from alchemist.ir import access, infer
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import tensor
@@ -288,6 +288,7 @@ class Localizer:
         table = op.operands[1]
         scope = self.names[table.index].rpartition(".")[0] if isinstance(table, BlockArgument) else ""
         name = f"{scope}.first_row" if scope else "first_row"
+        (name,) = distinct([name], [*self.names, *(argument.name for argument in self.added)])
         block = self.func.body.block
         value = block.insert_arg(tensor((1,), "i32"), len(block.args))
         value.location = table.location if isinstance(table, BlockArgument) else value.location

@@ -40,6 +40,7 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
     made = codegen_py(model, ids, mesh=(2, 2), shardings=shardings, export_path=tmp_path / "made")
     text = (made.path / "main.py").read_text()
     assert text.count("ttnn.all_reduce(") == 2
+    assert "CHIP_COLUMNS = 1" in text
     assert "Exchange  2 all_reduce of " in text or "1 all_reduce of" in text
     manifest = json.loads((made.path / "manifest.json").read_text())
     assert manifest["device"]["mesh_shape"] == [2, 2]
@@ -59,7 +60,7 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
 
     # a forgotten sum is warned about, and fails
     line = next(line for line in text.splitlines() if "ttnn.all_reduce(down" in line)
-    (made.path / "main.py").write_text(text.replace(line, line.replace("ttnn.all_reduce(down, cluster_axis=1, memory_config=DRAM)", "down")))
+    (made.path / "main.py").write_text(text.replace(line, line.replace("ttnn.all_reduce(down, cluster_axis=CHIP_COLUMNS, memory_config=DRAM)", "down")))
     done = running.run(made.path, "--check")
     assert done.returncode == 1
     assert "PlacementWarning" in done.stderr

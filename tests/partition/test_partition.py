@@ -159,3 +159,17 @@ def test_heads_that_chips_do_not_divide_stay_whole() -> None:
     assert access.shape(attention.results[0]) == (1, 2, 4, 4)
     (want,), (got,) = evaluate.run(captured.module, list(values.values())), lockstep.run(made)
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_tables_of_two_lengths_have_first_rows_of_their_own() -> None:
+    kinds = [(name, tensor(shape, kind), "input", None) for name, shape, kind in (("ids", (4,), "i32"), ("a", (8, 2), "f32"), ("b", (16, 2), "f32"))]
+    b = Builder.module("forward", kinds)
+    ids, first, second = b.args
+    found = [b.value("ttir.embedding", [ids, table], {}, [tensor((4, 2), "f32")]) for table in (first, second)]
+    b.ret([b.value("ttir.add", found, {}, [tensor((4, 2), "f32")])])
+    values = {"ids": np.array([0, 3, 5, 7], np.int32), "a": np.arange(16, dtype=np.float32).reshape(8, 2), "b": np.arange(32, dtype=np.float32).reshape(16, 2)}
+    arguments = [Argument(name, "input", value.shape, str(value.dtype), partial(values.__getitem__, name)) for name, value in values.items()]
+    made = partition(FrontendResult(b.module_op, "mlir", "tables", arguments, [Output("y", (4, 2), "float32")], None), Mesh(1, 2), [None, *[(None, 0)] * 2])
+    added = {argument.name: argument.value().tolist() for argument in made.arguments[3:]}  # a file is named by its argument
+    assert added == {"first_row": [-1, 3], "first_row_2": [-1, 7]}
+    assert np.array_equal(lockstep.run(made)[0], values["a"][values["ids"]] + values["b"][values["ids"]])
