@@ -14,6 +14,11 @@ from alchemist.program.walk import mapped, read_by
 
 _NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
 """Arguments whose integers are numbers of the model."""
+_MESH_AXES = {
+    "CHIP_ROWS": "Axis of the mesh: along it, the chips of a column exchange, one of each row.",
+    "CHIP_COLUMNS": "Axis of the mesh: along it, the chips of a row exchange, one of each column.",
+}
+"""Names of the values 0 and 1 of `cluster_axis`, also of those that are used once, and their comments."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
 _COMPUTE_COMMENT = "TT-NN's defaults, written out: passing program_config without compute_kernel_config would switch to LoFi."
 _DRAM = model.MemoryConfig()
@@ -67,7 +72,7 @@ def name_constants(
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
-        if entry.count >= 2 or (tuned and (sharded or entry.kind in _PLACEMENT)):
+        if entry.count >= 2 or entry.base in _MESH_AXES or (tuned and (sharded or entry.kind in _PLACEMENT)):
             named[key] = entry
     names = _told_apart(named, taken)
 
@@ -142,7 +147,7 @@ def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
         return _shards(entry.value.shard)
     if tuned and entry.kind is Kind.COMPUTE_CONFIG:
         return f"The fidelity that {asked[1]} asks for." if asked and _fidelity(entry.value) == asked[0] else _COMPUTE_COMMENT
-    return _GRID_COMMENT if entry.base == "GRID" else ""
+    return _GRID_COMMENT if entry.base == "GRID" else _MESH_AXES.get(entry.base, "")
 
 
 def _fidelity(config: model.Value) -> str:
@@ -210,6 +215,8 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
             return _NUMBERS[arg.name]
+        if arg.name == "cluster_axis" and value.value in (0, 1):
+            return tuple(_MESH_AXES)[int(value.value)]
         if arg.name in ("epsilon", "eps"):
             return f"{snake_case(op.rpartition('.')[2]).upper()}_EPS"
     return ""
