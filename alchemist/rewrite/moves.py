@@ -1,8 +1,8 @@
-"""The law of moves: what rearranges dims commutes with an op that does not look at the dims it moves, as `axes` of the op table says.
+"""Commutes ops with reshapes and permutes. An op that does not work on the moved dims (`axes` in the op table) commutes with the move.
 
-    op(x)  ->  back(op(there(x)))
+    op(x)  ->  inverse(op(move(x)))
 
-`regroup` asks whether, `regions` how far; `commute` writes it, and what meets its inverse vanishes. Whether it pays is for the caller to say.
+`regroup` tests whether an op commutes, `regions` finds connected ops that do, `commute` rewrites one. A move that meets its inverse cancels out.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
 from alchemist.ops.spec import TTIR_OPS
 
 Known = dict[tuple[SSAValue, Groups], SSAValue]
-"""Values in groups of their dims that are there already."""
+"""Values that are already regrouped, by the original value and the groups of its dims."""
 
 
 def worked_dims(op: Operation) -> Dims:
-    """The dims that groups for `op` are of: the result's, or the first operand's where the op reduces or permutes that."""
+    """The dims that the groups of `op` refer to: the first operand's if the op reduces or rearranges, else the result's."""
     return shape(op.operands[0] if has_trait(op, "reduction") or has_trait(op, "rearrangement") else op.results[0])
 
 
 def regroup(op: Operation, groups: Groups) -> Regrouped | None:
-    """The op with its dims in these groups; None where it does not work on them."""
+    """How `op` changes if its dims form these groups; None if it does not commute with that."""
     spec = TTIR_OPS.get(op.name)
     if spec is None or spec.axes is None or len(op.results) != 1:
         return None
     return spec.axes([shape(value) for value in op.operands], access.attrs(op), shape(op.results[0]), groups)
 
 
-def regions(func: FuncOp, moved: Callable[[Operation], Regrouped | None]) -> list[dict[Operation, Regrouped]]:
-    """The ops that `moved` gives new groups, by regions that hang together by values that both sides have in the same groups; in program order."""
-    possible = {op: to for op in func.body.block.ops if (to := moved(op)) is not None}
+def regions(func: FuncOp, regroup_op: Callable[[Operation], Regrouped | None]) -> list[dict[Operation, Regrouped]]:
+    """The ops for which `regroup_op` returns groups, as connected regions: maker and reader regroup the value between them equally. In program order."""
+    possible = {op: to for op in func.body.block.ops if (to := regroup_op(op)) is not None}
     links = [
         (op, maker)
         for op, to in possible.items()
@@ -52,18 +52,18 @@ def regions(func: FuncOp, moved: Callable[[Operation], Regrouped | None]) -> lis
 
 
 def is_reshape(dims: Dims, groups: Groups) -> bool:
-    """Whether no dim passes another one that is greater than 1, too."""
+    """Whether the groups keep the order of all dims greater than 1, so that a reshape is enough."""
     moving = [dim for group in groups for dim in group if dims[dim] != 1]
     return moving == sorted(moving)
 
 
-def commute(op: Operation, to: Regrouped, known: Known | None = None, *, outside: bool = False) -> None:
-    """The op in new groups of dims, in front of it what groups its operands so, and behind it what brings the result's own dims back.
+def commute(op: Operation, to: Regrouped, shared: Known | None = None, *, outside: bool = False) -> None:
+    """Regroups the dims of an op: op(x) -> inverse(op(move(x))).
 
-    known: what ops that are rewritten in program order share. outside: the ways there and back belong to what makes and reads the values, or those of the
-    first and the last of several equal layers would be part of these.
+    shared: regrouped values, shared by ops that are rewritten in program order. outside: the moves get the source locations of the ops that make and read
+    the values. Otherwise the moves at the first and the last of several equal layers would make these layers differ.
     """
-    known = {} if known is None else known
+    shared = {} if shared is None else shared
     b = Builder.in_place_of(op)
     operands: dict[int, SSAValue] = {}
     for place, (value, groups) in enumerate(zip(op.operands, to.operands, strict=True)):
@@ -71,14 +71,14 @@ def commute(op: Operation, to: Regrouped, known: Known | None = None, *, outside
             key, maker = (value, groups), _behind_reshape(value).owner
             if outside:
                 b.source = (sources_of(maker) if isinstance(maker, Operation) else ()) or sources_of(op) or None
-            if key not in known:
-                known[key] = _there(b, value, groups)
-            operands[place] = known[key]
+            if key not in shared:
+                shared[key] = _there(b, value, groups)
+            operands[place] = shared[key]
     b.source = sources_of(op) or None
     dims, result = shape(op.results[0]), b.like(op, operands, **to.attributes)
     b.source = _of_reader(op) if outside else sources_of(op) or None
     back = _back(Value(b, result), to.result, dims)
-    known[back, to.result] = result
+    shared[back, to.result] = result
     replace(op, [back])
     for reader in [use.operation for use in back.uses] if is_reshape(dims, to.result) else ():
         if reader.name == "ttir.reshape" and shape(reader.results[0]) == shape(result):
@@ -102,7 +102,7 @@ def _back(value: Value, groups: Groups, dims: Dims) -> SSAValue:
 
 
 def _order(groups: Groups, rank: int) -> Sequence[int]:
-    """The dims as the groups have them, behind those that they leave out."""
+    """The permutation that the groups describe; dims in no group come first."""
     there = [dim for group in groups for dim in group]
     return [*(dim for dim in range(rank) if dim not in there), *there]
 
@@ -113,7 +113,7 @@ def _behind_reshape(value: SSAValue) -> SSAValue:
 
 
 def _of_reader(op: Operation) -> tuple[SourceInfo, ...] | None:
-    """The sources of the first reader; None where the value is returned, so that no reader's function has to hand it back."""
+    """The source locations of the first reader; None if the function returns the value, so that no reader's function has to return it."""
     readers = [use.operation for use in op.results[0].uses]
     if any(isinstance(reader, ReturnOp) for reader in readers):
         return None

@@ -1,4 +1,4 @@
-"""TTIR: what attention takes as it is."""
+"""TTIR: removes ops on the operands of attention that attention does itself."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from alchemist.rewrite.match import Exact, Maybe, Pattern, V
 
 
 def repeated(name: str) -> Pattern:
-    """Heads [B, KV, S, D] of which each is repeated in place: by one op, or by a dim of its own."""
-    apart = Exact("broadcast|repeat", Exact("reshape", V(name), name=f"{name} apart"), name=f"{name} spread")
-    return Exact("repeat_interleave", V(name), name=f"{name} repeat") | Exact("reshape", apart)
+    """Matches heads [B, KV, S, D] that are repeated per group: by repeat_interleave, or by a broadcast of an inserted dim."""
+    split = Exact("broadcast|repeat", Exact("reshape", V(name), name=f"{name} split"), name=f"{name} spread")
+    return Exact("repeat_interleave", V(name), name=f"{name} repeat") | Exact("reshape", split)
 
 
-def _is_repeated(at: Mapping[str, Any], name: str) -> bool:
-    dims = shape(at[name])
-    if len(dims) != 4 or f"{name} repeat" in at:
-        return len(dims) == 4 and attr(at[f"{name} repeat"], "dim") % 4 == 1
-    times = shape(at["attention"].operands[1])[1] // dims[1]
+def _is_repeated(bound: Mapping[str, Any], name: str) -> bool:
+    dims = shape(bound[name])
+    if len(dims) != 4 or f"{name} repeat" in bound:
+        return len(dims) == 4 and attr(bound[f"{name} repeat"], "dim") % 4 == 1
+    times = shape(bound["attention"].operands[1])[1] // dims[1]
     wide = (dims[0], dims[1] * times, *dims[2:])
-    spread, apart = (shape(at[f"{name} {which}"].results[0]) for which in ("spread", "apart"))
-    return apart == (*dims[:2], 1, *dims[2:]) and spread == (*dims[:2], times, *dims[2:]) and shape(at["attention"].operands["qkv".index(name)]) == wide
+    spread, split = (shape(bound[f"{name} {view}"].results[0]) for view in ("spread", "split"))
+    return split == (*dims[:2], 1, *dims[2:]) and spread == (*dims[:2], times, *dims[2:]) and shape(bound["attention"].operands["qkv".index(name)]) == wide
 
 
-def _are_groups(at: Mapping[str, Any]) -> bool:
-    return _is_repeated(at, "k") and _is_repeated(at, "v") and shape(at["k"])[1] == shape(at["v"])[1]
+def _are_groups(bound: Mapping[str, Any]) -> bool:
+    return _is_repeated(bound, "k") and _is_repeated(bound, "v") and shape(bound["k"])[1] == shape(bound["v"])[1]
 
 
-def _of_groups(b: Builder, at: Mapping[str, Any]) -> SSAValue:
-    return b.like(at["attention"], {1: at["k"], 2: at["v"]})
+def _of_groups(b: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    return b.like(bound["attention"], {1: bound["k"], 2: bound["v"]})
 
 
 GROUPED_HEADS = Rules(

@@ -28,47 +28,47 @@ def _flat(builder: Builder, value: SSAValue) -> Value:
     return Value(builder, inner if math.prod(shape(inner)) == count else value).reshape(count)
 
 
-def _is_per_channel(at: Mapping[str, Any]) -> bool:
-    """Whether all that is computed with a convolution's result has a number per channel."""
-    dims, channel = shape(at["conv"].results[0]), access.attr(at["conv"], "channel_dim")
-    numbers = [shape(at[name]) for name in ("scale", "mean", "variance", "b") if name in at]
-    return all(len(one) == len(dims) and math.prod(one) == one[channel] for one in numbers)
+def _is_per_channel(bound: Mapping[str, Any]) -> bool:
+    """Whether scale, mean, variance and bias each have one number per channel of the convolution."""
+    dims, channel = shape(bound["conv"].results[0]), access.attr(bound["conv"], "channel_dim")
+    numbers = [shape(bound[name]) for name in ("scale", "mean", "variance", "b") if name in bound]
+    return all(len(sizes) == len(dims) and math.prod(sizes) == sizes[channel] for sizes in numbers)
 
 
-def _with_bias(builder: Builder, at: Mapping[str, Any]) -> SSAValue:
-    dims = shape(at["b"])
-    row = _flat(builder, at["b"]).reshape(*(1 for _ in dims[1:]), math.prod(dims))
-    return builder.value(at["conv"].name, [at["x"], at["w"], row.ssa], access.attrs(at["conv"]), [at["conv"].results[0].type])
+def _with_bias(builder: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    dims = shape(bound["b"])
+    row = _flat(builder, bound["b"]).reshape(*(1 for _ in dims[1:]), math.prod(dims))
+    return builder.value(bound["conv"].name, [bound["x"], bound["w"], row.ssa], access.attrs(bound["conv"]), [bound["conv"].results[0].type])
 
 
-def _batch_norm(builder: Builder, at: Mapping[str, Any]) -> SSAValue:
-    numbers = [_flat(builder, at[name]).ssa for name in ("scale", "b", "mean", "variance")]
-    attributes = {"epsilon": at["epsilon"], "dimension": access.attr(at["conv"], "channel_dim")}
-    return builder.value("ttir.batch_norm_inference", [at["conv"].results[0], *numbers], attributes, [at["conv"].results[0].type])
+def _batch_norm(builder: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    numbers = [_flat(builder, bound[name]).ssa for name in ("scale", "b", "mean", "variance")]
+    attributes = {"epsilon": bound["epsilon"], "dimension": access.attr(bound["conv"], "channel_dim")}
+    return builder.value("ttir.batch_norm_inference", [bound["conv"].results[0], *numbers], attributes, [bound["conv"].results[0].type])
 
 
-def _is_bias_of_heads(at: Mapping[str, Any]) -> bool:
-    before, after, sizes = (shape(at[name].results[0]) if name != "b" else shape(at["b"]) for name in ("product", "split", "b"))
-    kept = len(before) - 1
-    return after[:kept] == before[:kept] and len(sizes) == len(after) and math.prod(sizes[:kept]) == 1 and sizes[kept:] == after[kept:]
+def _is_bias_of_heads(bound: Mapping[str, Any]) -> bool:
+    before, after, sizes = (shape(bound[name].results[0]) if name != "b" else shape(bound["b"]) for name in ("product", "split", "b"))
+    rank = len(before) - 1
+    return after[:rank] == before[:rank] and len(sizes) == len(after) and math.prod(sizes[:rank]) == 1 and sizes[rank:] == after[rank:]
 
 
-def _heads_with_bias(builder: Builder, at: Mapping[str, Any]) -> SSAValue:
-    flags = {key: access.attr(at["product"], key) for key in ("transpose_a", "transpose_b")}
-    made = builder.value("ttir.linear", [at["x"], at["w"], _flat(builder, at["b"]).ssa], flags, [at["product"].results[0].type])
-    return Value(builder, made).reshape(*shape(at["split"].results[0])).ssa
+def _heads_with_bias(builder: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    flags = {key: access.attr(bound["product"], key) for key in ("transpose_a", "transpose_b")}
+    linear = builder.value("ttir.linear", [bound["x"], bound["w"], _flat(builder, bound["b"]).ssa], flags, [bound["product"].results[0].type])
+    return Value(builder, linear).reshape(*shape(bound["split"].results[0])).ssa
 
 
-def _padded(builder: Builder, at: Mapping[str, Any]) -> SSAValue | None:
+def _padded(builder: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
     """None for another padding than zeros around the image, or a negative one."""
-    flat, conv = access.attr(at["pad"], "padding"), at["conv"]
+    flat, conv = access.attr(bound["pad"], "padding"), bound["conv"]
     pairs = list(zip(flat[::2], flat[1::2], strict=True))
     rows, columns = access.attr(conv, "height_dim"), access.attr(conv, "width_dim")
-    if access.attr(at["pad"], "value") != 0 or any(any(pair) for dim, pair in enumerate(pairs) if dim not in (rows, columns)) or min(flat) < 0:
+    if access.attr(bound["pad"], "value") != 0 or any(any(pair) for dim, pair in enumerate(pairs) if dim not in (rows, columns)) or min(flat) < 0:
         return None
     (top, bottom), (left, right) = padding_pairs(access.attr(conv, "padding"), 2)
     sides = [top + pairs[rows][0], left + pairs[columns][0], bottom + pairs[rows][1], right + pairs[columns][1]]
-    return builder.like(conv, {0: at["x"]}, padding=sides)
+    return builder.like(conv, {0: bound["x"]}, padding=sides)
 
 
 PADDING = Rules(

@@ -1,4 +1,4 @@
-"""TTIR: softmax and normalisations that a model writes out."""
+"""TTIR: recognizes softmax and normalizations that a model writes as elementwise ops and reductions."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ x, w, b, epsilon = V("x"), Vector("w"), Vector("b"), Num("epsilon")
 
 
 def last_mean(p: Pattern) -> Pattern:
-    return Reduce("mean", p, LAST) | (Reduce("sum", p, LAST) * Num("share")).where(lambda at: math.isclose(at["share"] * shape(at["x"])[-1], 1, rel_tol=NEAR))
+    return Reduce("mean", p, LAST) | (Reduce("sum", p, LAST) * Num("share")).where(lambda m: math.isclose(m["share"] * width(m)[-1], 1, rel_tol=NEAR))
 
 
 def variance(p: Pattern, mean: Mean) -> Pattern:
-    """mean((p - mean(p))^2) or max(0, mean(p^2) - mean(p)^2)"""
+    """Matches mean((p - mean(p))^2) or max(0, mean(p^2) - mean(p)^2)."""
     powers = mean(p * p) - mean(p) * mean(p)
     return mean((p - mean(p)) * (p - mean(p))) | powers | Op("relu", powers) | Op("maximum", powers, 0.0)
 
 
 def over_root(p: Pattern, power: Pattern) -> Pattern:
-    """p / sqrt(power), perhaps with a weight, which flax joins to the root."""
+    """Matches p / sqrt(power), optionally times a weight, which flax multiplies with the root."""
     root = Op("sqrt", power + epsilon)
     inverse = Op("rsqrt", power + epsilon) | 1.0 / root
     return p * inverse | p * inverse * w | p / root | Once(p * w) / root
 
 
-def fits(at: Mapping[str, Any]) -> bool:
+def fits(bound: Mapping[str, Any]) -> bool:
     """Whether weight and bias are as wide as the last dim."""
-    return all(shape(at[name]) == shape(at["x"])[-1:] for name in ("w", "b") if name in at)
+    return all(shape(bound[name]) == shape(bound["x"])[-1:] for name in ("w", "b") if name in bound)
 
 
-def width(at: Mapping[str, Any]) -> tuple[int, ...]:
-    return shape(at["x"])[-1:]
+def width(bound: Mapping[str, Any]) -> tuple[int, ...]:
+    return shape(bound["x"])[-1:]
 
 
-# Group norm as flax writes it: x is seen in groups of the last dim's channels for the statistics alone, which are then spread over the channels.
+# Group norm as flax writes it: x is reshaped to groups of channels only for the statistics, which are then broadcast to the channels.
 groups = Op("reshape", x, name="groups")
 
 
@@ -59,7 +59,7 @@ def spread(p: Pattern) -> Pattern:
 
 
 def _is_spread(value: SSAValue) -> bool:
-    """Whether each channel gets the number of its group: [N, G, 1] as [N, G, C / G] as [N, 1, ..., 1, C]."""
+    """Whether each channel gets the statistic of its group: [N, G, 1] -> [N, G, C / G] -> [N, 1, ..., 1, C]."""
     regrouped = defining(value, "ttir.reshape")
     by_group = defining(regrouped.operands[0], "ttir.broadcast") if regrouped is not None else None
     dims = shape(by_group.results[0]) if by_group is not None else ()
@@ -68,9 +68,9 @@ def _is_spread(value: SSAValue) -> bool:
     return shape(value) == (dims[0], *(1 for _ in shape(value)[2:]), dims[1] * dims[2])
 
 
-def _is_grouped(at: Mapping[str, Any]) -> bool:
-    dims = shape(at["groups"].results[0])
-    return fits(at) and len(dims) > 3 and at["over"] == tuple(dim for dim in range(1 - len(dims), 0) if dim != -2) and dims[:-2] == shape(at["x"])[:-1]
+def _is_grouped(bound: Mapping[str, Any]) -> bool:
+    dims = shape(bound["groups"].results[0])
+    return fits(bound) and len(dims) > 3 and bound["over"] == tuple(dim for dim in range(1 - len(dims), 0) if dim != -2) and dims[:-2] == shape(bound["x"])[:-1]
 
 
 peak = Reduce("max", x, "dims")
@@ -82,17 +82,17 @@ def wide(p: Pattern) -> Pattern:
     return Op("typecast", p)
 
 
-def _is_narrow(at: Mapping[str, Any]) -> bool:
-    """Whether float32 is only what a bfloat16 model computes the norm in; the kernel takes weights of either type."""
-    return element_type(at["norm"].results[0]) == "f32" and all(element_type(value) == "bf16" for value in (at["cast"].results[0], at["x"]))
+def _is_narrow(bound: Mapping[str, Any]) -> bool:
+    """Whether a bfloat16 model uses float32 only to compute the norm; the kernel takes weights of either type."""
+    return element_type(bound["norm"].results[0]) == "f32" and all(element_type(value) == "bf16" for value in (bound["cast"].results[0], bound["x"]))
 
 
 NUMBERS = {"epsilon": 1e-3, "share": 1 / 64}
 SOFTMAX = Rule(
     "softmax",
     exponent / total,
-    Op("softmax", x, dimension=lambda at: at["dims"][0] % len(shape(at["x"])), numericStable=True),
-    guard=lambda at: len(at["dims"]) == 1,
+    Op("softmax", x, dimension=lambda bound: bound["dims"][0] % len(shape(bound["x"])), numericStable=True),
+    guard=lambda bound: len(bound["dims"]) == 1,
 )
 NORMS = Rules(
     "ttir",
@@ -113,9 +113,9 @@ NORMS = Rules(
             x,
             None,
             Maybe(w),
-            num_groups=lambda at: shape(at["groups"].results[0])[-2],
+            num_groups=lambda bound: shape(bound["groups"].results[0])[-2],
             epsilon=epsilon,
-            channel_dim=lambda at: len(shape(at["x"])) - 1,
+            channel_dim=lambda bound: len(shape(bound["x"])) - 1,
         ),
         guard=_is_grouped,
         dead=True,

@@ -1,4 +1,4 @@
-"""TTNN: functions of several ops that the library has in one device program."""
+"""TTNN: fuses several ops into one op of the library, which runs as one device program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import Exact, Maybe, Num, Once, Op, V
 
 STABLE_THRESHOLD = 20.0
-"""From here on softplus is its argument in every format: log(1 + exp(-20)) is 2e-9. torch's and the library's default."""
+"""softplus(x) = x for x above this in every format, as log(1 + exp(-20)) is 2e-9. Default of torch and the library."""
 
 x, alpha, threshold = V("x"), Num("alpha"), Num("threshold")
 scaled = x * Num("beta")
@@ -30,7 +30,7 @@ PIECEWISE = Rules(
         "elu",
         Op("where", Op("gt", x, 0.0), x, low * alpha) | Op("relu", x) + low * alpha,
         Op("elu", x, alpha=alpha),
-        guard=lambda at: at["alpha"] > 0,
+        guard=lambda bound: bound["alpha"] > 0,
         dead=True,
         samples=None,
     ),
@@ -38,7 +38,7 @@ PIECEWISE = Rules(
         "softplus",
         Op("where", Op("gt", scaled, threshold), x, soft * Num("inverse")),
         Op("softplus", x, beta=Num("beta"), threshold=threshold),
-        guard=lambda at: abs(at["beta"] * at["inverse"] - 1) < 1e-6,
+        guard=lambda bound: abs(bound["beta"] * bound["inverse"] - 1) < 1e-6,
         dead=True,
         samples=None,
     ),
@@ -53,23 +53,23 @@ PIECEWISE = Rules(
 
 
 def _module(op: Operation) -> str:
-    """Path of the innermost module of the model (not of the framework) that made the op."""
-    scopes = [one for info in sources_of(op)[:1] for one in info.scopes if not one.class_name.startswith("torch.nn.")]
+    """Returns the path of the innermost module of the model (not of the framework) that created the op."""
+    scopes = [scope for info in sources_of(op)[:1] for scope in info.scopes if not scope.class_name.startswith("torch.nn.")]
     return scopes[-1].path if scopes else ""
 
 
-def _is_residual(at: Mapping[str, Any]) -> bool:
-    """Whether a norm takes a sum of whole tensors, both of one module: else neither module's function would be whole."""
-    total = at["sum"].results[0]
-    if "alchemist.activations" in at["sum"].attributes or _module(at["sum"]) != _module(at["norm"]):
+def _is_residual(bound: Mapping[str, Any]) -> bool:
+    """Whether the norm's input is a sum of equally typed tensors and both ops are of one module: else an op would leave its module's function."""
+    total = bound["sum"].results[0]
+    if "alchemist.activations" in bound["sum"].attributes or _module(bound["sum"]) != _module(bound["norm"]):
         return False
-    return all(inline_scalar(value) is None and value.type == total.type for value in at["sum"].operands)
+    return all(inline_scalar(value) is None and value.type == total.type for value in bound["sum"].operands)
 
 
-def _residual_norm(b: Builder, at: Mapping[str, Any]) -> SSAValue:
-    norm = at["norm"]
+def _residual_norm(b: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    norm = bound["norm"]
     attributes = {"epsilon": attr(norm, "epsilon"), "compute_config": norm.properties.get("compute_config")}
-    operands = [*at["sum"].operands, operand(norm, "weight"), operand(norm, "bias")]
+    operands = [*bound["sum"].operands, operand(norm, "weight"), operand(norm, "bias")]
     return b.value(norm.name.replace(".", ".add_"), operands, attributes, [norm.results[0].type])
 
 
@@ -85,7 +85,7 @@ RESIDUAL_NORM = Rules(
 
 
 def _is_plain(op: Operation) -> bool:
-    """Whether the op takes and makes tensors in interleaved tiles of one dtype that addcmul has, and does nothing else with them."""
+    """Whether operands and result are interleaved tiles in DRAM of one dtype that addcmul supports, and the op has no fused activation."""
     layouts = [layout_of(value.type) for value in (*op.operands, op.results[0])]
     if any(of is None or inline_scalar(value) is not None for of, value in zip(layouts, op.operands, strict=False)) or not shape(op.results[0]):
         return False
@@ -93,8 +93,8 @@ def _is_plain(op: Operation) -> bool:
     return kinds in ({("tile", "dram", False, "bf16")}, {("tile", "dram", False, "f32")}) and not any(name.endswith("activations") for name in op.attributes)
 
 
-def _addcmul(value: float, b: Builder, at: Mapping[str, Any]) -> SSAValue:
-    return b.value("ttnn.addcmul", [at["x"], at["y"], at["z"]], {"value": value}, [at["sum"].results[0].type])
+def _addcmul(value: float, b: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    return b.value("ttnn.addcmul", [bound["x"], bound["y"], bound["z"]], {"value": value}, [bound["sum"].results[0].type])
 
 
 ADDCMUL = Rules(
@@ -104,7 +104,7 @@ ADDCMUL = Rules(
             f"{name} of a product",  # x + y * z -> addcmul(x, y, z, value=1); x - y * z with value=-1
             Exact(name, x, Once(Exact("multiply", V("y"), V("z"), name="product")), name="sum"),
             partial(_addcmul, value),
-            guard=lambda at: _is_plain(at["sum"]) and _is_plain(at["product"]),
+            guard=lambda bound: _is_plain(bound["sum"]) and _is_plain(bound["product"]),
             when_faster=True,
         )
         for name, value in (("add", 1.0), ("subtract", -1.0))
@@ -112,22 +112,22 @@ ADDCMUL = Rules(
 )
 
 
-def _rolled(b: Builder, at: Mapping[str, Any]) -> SSAValue | None:
-    """None where the parts are not the end of the whole in front of its beginning."""
-    dims, joined = shape(at["x"]), at["joined"]
-    (first, last, steps), (start, stop, others) = ([attr(at[part], name) for name in ("begins", "ends", "step")] for part in ("end", "beginning"))
+def _rolled(b: Builder, bound: Mapping[str, Any]) -> SSAValue | None:
+    """concat(x[k:], x[:k]) -> roll(x, -k); None if the slices are not such a pair."""
+    dims, joined = shape(bound["x"]), bound["joined"]
+    (first, last, steps), (start, stop, others) = ([attr(bound[part], name) for name in ("begins", "ends", "step")] for part in ("end", "beginning"))
     dim, length = next(((dim, size) for dim, size in enumerate(dims) if (first[dim], last[dim]) != (0, size)), (0, 0))
     cut = first[dim]
     parts = [[cut if place == dim else 0 for place in range(len(dims))], list(dims), [cut if place == dim else size for place, size in enumerate(dims)]]
     if [list(first), list(last), list(stop)] != parts or any(start) or {*steps, *others} != {1} or attr(joined, "dim") % len(dims) != dim or not cut:
         return None
     shift = -cut if 2 * cut <= length else length - cut
-    return _roll(b, at["x"], [shift], [dim], at["end"], at["beginning"], joined)
+    return _roll(b, bound["x"], [shift], [dim], bound["end"], bound["beginning"], joined)
 
 
-def _rolls(b: Builder, at: Mapping[str, Any]) -> SSAValue:
-    shifts, dims = ([*attr(at["first"], name), *attr(at["second"], name)] for name in ("shifts", "dim"))
-    return _roll(b, at["x"], shifts, dims, at["first"], at["second"])
+def _rolls(b: Builder, bound: Mapping[str, Any]) -> SSAValue:
+    shifts, dims = ([*attr(bound["first"], name), *attr(bound["second"], name)] for name in ("shifts", "dim"))
+    return _roll(b, bound["x"], shifts, dims, bound["first"], bound["second"])
 
 
 def _roll(b: Builder, value: SSAValue, shifts: list[int], dims: list[int], *replaced: Operation) -> SSAValue:
@@ -141,7 +141,7 @@ ROLLS = Rules(
         "roll",  # concat(x[k:], x[:k]) -> roll(x, -k)
         Exact("concat", Once(Exact("slice_static", x, name="end")), Once(Exact("slice_static", x, name="beginning")), name="joined"),
         _rolled,
-        guard=lambda at: at["x"].type == at["joined"].results[0].type,
+        guard=lambda bound: bound["x"].type == bound["joined"].results[0].type,
     ),
     Rule("rolls", Exact("roll", Once(Exact("roll", x, name="first")), name="second"), _rolls),  # of several dims
 )

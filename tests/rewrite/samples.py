@@ -40,7 +40,7 @@ class _Writer:
             case V():
                 return self.values[pattern.name]
             case Num():
-                value = self.numbers[pattern.wanted] if isinstance(pattern.wanted, str) else pattern.wanted
+                value = self.numbers[pattern.value] if isinstance(pattern.value, str) else pattern.value
                 return self.op("full", [], {"shape": (1, 1, 1), "fill_value": float(value)}, (1, 1, 1))
             case Maybe():
                 return None
