@@ -37,7 +37,7 @@ NAVIGATION: list[dict[str, object]] = [
             {"Several chips": "docs/several_chips.md"},
         ]
     },
-    {"Look up": [{"Options": "docs/options.md"}, {"Errors": "docs/errors.md"}, {"Ops": "docs/ops.md"}, {"ONNX ops": "docs/onnx.md"}]},
+    {"Look up": [{name: f"docs/{name.lower()}.md"} for name in ("Glossary", "Options", "Errors", "Ops", "ONNX")]},
     {"Understand": [{"What --check accepts": "docs/check.md"}, {"Numerics": "docs/numerics.md"}]},
     {"Design": [{name: f"docs/design/{name.lower()}.md"} for name in ("Architecture", "Tensix")]},
 ]

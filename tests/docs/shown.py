@@ -99,11 +99,11 @@ def accuracy() -> str:
     seen = cells("ops (kernel time)")
     within = [cells(f"all, {chip}")[1] for chip in ("wormhole_b0", "blackhole")]
     return (
-        f"On {every[0]} published measurements from sources that were left out while the clock was made, the median error is {every[1]} % and "
+        f"On {every[0]} published measurements from sources that were not used to fit the clock, the median error is {every[1]} % and "
         f"nine of ten rows are within {every[2]} %\n(Wormhole, the default chip: {wormhole[0]} rows, {wormhole[1]} and {wormhole[2]} %; "
-        f"Blackhole: {blackhole[0]} rows, {blackhole[1]} and {blackhole[2]} %).\nOf all left-out rows {within[0]} % on Wormhole "
-        f"and {within[1]} % on Blackhole are within their error bands, which are made for 80 %.\n"
-        f"On {seen[0]} measured ops that were in view the median is {seen[1]} %, and nine of ten are within {seen[2]} %.\n"
+        f"Blackhole: {blackhole[0]} rows, {blackhole[1]} and {blackhole[2]} %).\nOf these rows, {within[0]} % on Wormhole "
+        f"and {within[1]} % on Blackhole are within their error bands, which should contain 80 %.\n"
+        f"On the {seen[0]} measurements used for the fit, the median error is {seen[1]} %, and nine of ten are within {seen[2]} %.\n"
     )
 
 
@@ -125,16 +125,16 @@ def six_numbers() -> str:
     times = [[cell.strip() for cell in line.split("|")] for line in levels.splitlines() if re.match(r"\| .* \| n150 \|", line)]
     gains = [float(cells[3]) / float(cells[5]) for cells in times]
     table = [
-        ("exported models whose outputs agree with the framework's", f"{passed} of {runs}", "make test-all", "lab/models.md"),
-        ("their programs whose calls the real TT-NN package all accepts", f"{accepted} of {programs}", "alchemist verify DIR", "lab/models.md"),
+        ("exported models whose outputs agree with the framework's outputs", f"{passed} of {runs}", "make test-all", "lab/models.md"),
+        ("exported programs of which the real TT-NN package accepts every call", f"{accepted} of {programs}", "alchemist verify DIR", "lab/models.md"),
         (
-            f"calls of {ops} ops that the simulator and the real package judge equally",
+            f"calls of {ops} ops that the simulator and the real package both accept or both reject",
             f"{int(agree):,} of {int(probes):,}",
             "make conformance",
             "lab/conformance.md",
         ),
         (
-            f"error of the predicted time, {rows} measurements of sources left out: median, nine of ten",
+            f"error of the predicted time on {rows} measurements not used for the fit: median, 90th percentile",
             f"{median} %, {tenth} %",
             "python -m tools.calibration.unseen --docs docs/lab/accuracy.md",
             "lab/accuracy.md",
@@ -146,7 +146,7 @@ def six_numbers() -> str:
             "lab/check.md",
         ),
         (
-            f"gain of `optimization_level` 2 over 0, {len(gains)} models on an n150: least, median, greatest",
+            f"speed-up of `optimization_level` 2 over 0, {len(gains)} models on an n150: least, median, greatest",
             f"{min(gains):.2f}x, {statistics.median(gains):.2f}x, {max(gains):.2f}x",
             "python -m tools.levels.table --write",
             "lab/optimizer.md",

@@ -40,7 +40,7 @@ def reordered(depth: int, permuted: bool) -> npt.NDArray[np.int64]:
 
 
 def results(permuted: bool) -> dict[str, Floats]:
-    """Each op's result as float32, by the op's name in docs/numerics.md."""
+    """Each op's result as float32, by the op's name in docs/lab/numerics.md."""
     import torch
     import ttnn
 

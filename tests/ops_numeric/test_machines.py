@@ -1,4 +1,4 @@
-"""Values depend neither on the number of threads nor, by more than the bound of docs/numerics.md, on the processor's instruction set."""
+"""Values depend neither on the number of threads nor, by more than the bound of docs/lab/numerics.md, on the processor's instruction set."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ROW = re.compile(r"^\| (?P<op>[^|]+) \| (?P<difference>[\d.e-]+) \| (?P<relative
 
 
 def bounds() -> dict[str, tuple[float, float]]:
-    """Op -> largest difference over largest magnitude, relative L2 error: the table of docs/numerics.md."""
-    _, _, section = (ROOT / "docs/numerics.md").read_text().partition("\n## On another machine\n")
+    """Op -> largest difference over largest magnitude, relative L2 error: the table of docs/lab/numerics.md."""
+    _, _, section = (ROOT / "docs/lab/numerics.md").read_text().partition("\n## Bounds for one op\n")
     return {found["op"]: (float(found["difference"]), float(found["relative"])) for found in ROW.finditer(section.partition("\n## ")[0])}
 
 
