@@ -21,6 +21,8 @@ GARBAGE = (20_000, 20, 20)
 
 # JAX compiles hundreds of small programs for values to compare with: most of its optimisation passes take longer than what they save here.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# XLA's newer code generator takes twice as long for such programs.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 # On a loaded machine every export would take long enough to say what it does.
 os.environ.setdefault("ALCHEMIST_PROGRESS", "0")

@@ -50,9 +50,9 @@ def _near(line: str, first: re.Match[str], second: re.Match[str]) -> bool:
     return abs(have - want) <= max(0.02 * abs(want), 1.01 * last_digit if "." in first[0] else 0.0)
 
 
-def printed(command: str, folder: Path) -> str:
-    """What a command prints, standard error last. Exports run in this process, which has loaded torch; `./DIR/run` as in other tests."""
-    words = shlex.split(command)
+def ended(command: str, folder: Path) -> tuple[int, str]:
+    """The exit code of a command and what it prints, standard error last. Exports run in this process, which has loaded torch; `./DIR/run` as in other tests."""
+    words = shlex.split(command, comments=True)
     if words[0] == "python":
         before, path, there = sys.argv, list(sys.path), Path.cwd()
         sys.argv = words[1:]
@@ -64,13 +64,13 @@ def printed(command: str, folder: Path) -> str:
         finally:
             os.chdir(there)
             sys.argv, sys.path[:] = before, path
-        return said.getvalue()
+        return 0, said.getvalue()
     if words[0].startswith("./") and words[0].endswith("/run"):
-        options = [str(folder / word) if (folder / word).exists() else word for word in words[1:]]
+        options = [str(folder / word) if (folder / word).exists() or before == "--profile" else word for before, word in zip(words, words[1:], strict=False)]
         done = running.run(folder / words[0].removesuffix("/run"), *options)
-        return (done.stdout + done.stderr).replace(f"{folder}/", "")
-    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
+    else:
+        done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).replace(f"{folder}/", "")
 
 
 def replayed(text: str, folder: Path) -> Iterator[tuple[re.Match[str], str]]:
@@ -82,7 +82,7 @@ def replayed(text: str, folder: Path) -> Iterator[tuple[re.Match[str], str]]:
             continue
         now = ""
         for command in re.findall(r"^\$ (.*)$", block[2], re.MULTILINE):
-            now += f"$ {command}\n" + "".join(f"{line.rstrip()}\n" for line in printed(command, folder).splitlines())
+            now += f"$ {command}\n" + "".join(f"{line.rstrip()}\n" for line in ended(command, folder)[1].splitlines())
         yield block, now
 
 

@@ -10,9 +10,9 @@ import difflib
 import io
 import re
 import runpy
+import shlex
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ from alchemist import verify
 from alchemist.options import table, without_effect_table
 from alchemist.verify.environment import is_ready
 from tests.docs.picture import picture
+from tests.docs.sessions import ended
 
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "docs" / "lab"
@@ -72,10 +73,11 @@ def _export(*arguments: str) -> None:
 
 def _run(program: Path, *options: str) -> str:
     """A command and what it prints."""
-    done = subprocess.run([str(program / "run"), *options], cwd=program.parent, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stdout + done.stderr)
-    return f"$ {' '.join([f'./{program.name}/run', *options])}\n{re.sub(r' +$', '', done.stdout, flags=re.MULTILINE)}"
+    command = shlex.join([f"./{program.name}/run", *options])
+    code, said = ended(command, program.parent)
+    if code:
+        raise RuntimeError(said)
+    return f"$ {command}\n{re.sub(r' +$', '', said, flags=re.MULTILINE)}"
 
 
 def _profile(program: Path, report: Path) -> str:

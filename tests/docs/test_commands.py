@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from alchemist.options import WITHOUT_EFFECT, CompilerOptions
 from tests.docs.commands import FENCE, FILE_OF_BLOCK, ROOT, Command, commands, complaint
+from tests.docs.sessions import ended
 from tests.tables import table
 
 INVENTED = ('alchemist opt FILE --drop-double-floor="most=2"',)  # the pass that alchemist/passes/README.md adds as an example
@@ -83,18 +82,15 @@ def test_a_misspelt_command_is_found(text: str, said: str) -> None:
 
 
 def test_the_readmes_commands_run(tmp_path: Path) -> None:
-    """All of "Use it": the file that it shows is written, its commands run in this environment."""
+    """All of "Use it": the file that it shows is written, its commands run (in a shell and a fresh environment: test_pages.py)."""
     text = (ROOT / "README.md").read_text()
     _, _, use_it = text.partition("\n## Use it\n")
-    blocks = FENCE.findall(use_it.partition("\n## ")[0])
-    assert [language for language, _ in blocks] == ["python", "sh"]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1"}
-    for language, body in blocks:
-        if language == "python":
-            found = FILE_OF_BLOCK.match(body)
-            assert found is not None
-            (tmp_path / found[1]).write_text(body)
-            continue
-        done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", body], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    (python, source), (shell, lines) = FENCE.findall(use_it.partition("\n## ")[0])
+    assert (python, shell) == ("python", "sh")
+    found = FILE_OF_BLOCK.match(source)
+    assert found is not None
+    (tmp_path / found[1]).write_text(source)
+    for line in lines.splitlines():
+        code, said = ended(line, tmp_path)
+        assert code == 0, f"{line}\n{said}"
     assert (tmp_path / "report" / "report.html").is_file()
