@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from tests import running
@@ -66,7 +67,7 @@ def ended(command: str, folder: Path) -> tuple[int, str]:
             sys.argv, sys.path[:] = before, path
         return 0, said.getvalue()
     if words[0].startswith("./") and words[0].endswith("/run"):
-        options = [str(folder / word) if (folder / word).exists() or before == "--profile" else word for before, word in zip(words, words[1:], strict=False)]
+        options = [str(folder / word) if (folder / word).exists() or before == "--profile" else word for before, word in pairwise(words)]
         done = running.run(folder / words[0].removesuffix("/run"), *options)
     else:
         done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
