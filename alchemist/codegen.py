@@ -18,7 +18,7 @@ from alchemist.export.precision import export_within_limits
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import ONE_CHIP, FrontendResult
-from alchemist.mesh.plan import Shardings, mesh_of, on_mesh, options_on
+from alchemist.mesh.plan import Shardings, mesh_of, mesh_of_model, on_mesh, options_on, refuse_on_meshes
 from alchemist.model_files import FileCall, Programs, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions, Init, Language, boolean, choice
 from alchemist.pipeline import capture, check_options, compile_captured, detect_framework
@@ -70,7 +70,8 @@ def codegen_py(
         entry_points: several functions in one program instead of args and kwargs, by name: `{"prefill": (prompt,), "decode": (token, position)}`.
             A tuple or dict is what the model is called with, an `EntryPoint` says what is called too; `text_generation` makes them for models
             of transformers. Weights are stored and prepared once, and what one function writes (caches) another reads.
-        mesh, shardings: rows and columns of chips, and how the model is spread over them (docs/several_chips.md). Needs the extra `mesh`.
+        mesh, shardings: rows and columns of chips, and how the model is spread over them (docs/several_chips.md); a JAX function may say both itself,
+            by shardings of its arguments and values. Needs the extra `mesh`.
 
     Raises:
         UserError: anything about the model, options or directory that prevents the export; nothing is left behind.
@@ -135,12 +136,7 @@ def _codegen(
     _refuse_options_as_keywords(model, kwargs)
     options = CompilerOptions.parse(compiler_options)
     check_options(options, language)
-    mesh = mesh_of(spread[0], options)
-    if mesh != ONE_CHIP:
-        options = options_on(mesh, options)
-        refused = {"entry_points": entry_points, 'export_golden="ops"': export_golden == "ops"}
-        for what in (what for what, holds in refused.items() if holds):
-            raise OptionError(f"{what} and a mesh of several chips do not go together yet", expected="one of the two")
+    given = mesh_of(spread[0], options)
     calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)
     if calls and (args or kwargs):
         raise OptionError("entry_points have the arguments of their calls", expected="no arguments beside them", got=f"{len(args) + len(kwargs)} more")
@@ -151,13 +147,18 @@ def _codegen(
     if export_golden == "ops":
         _check_values_are_known(export_tensors, options)
     progress = Progress()
+    refused = {"entry_points": bool(calls), 'export_golden="ops"': export_golden == "ops"}
+    if given != ONE_CHIP:
+        refuse_on_meshes(refused)
 
     def captured(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entry: str = "") -> FrontendResult:
         framework = detect_framework(function, args, kwargs)
         what = str(function) if framework == "onnx" else f"{framework} model {type(function).__name__}"
         with progress.stage("capture", entry or what):
             found = capture(function, args, kwargs, framework, golden_ops=export_golden == "ops")
+        mesh = mesh_of_model(found, given, spread[1], options)
         if mesh != ONE_CHIP:
+            refuse_on_meshes(refused)
             with progress.stage("partition", f"{mesh.rows}x{mesh.columns} chips of {mesh.system}"):
                 found = on_mesh(found, function, mesh, spread[1])
         return replace(found, model_name=entry) if entry else found
@@ -301,7 +302,8 @@ def _export_file(
 
 def _file_sources(call: FileCall, load: Callable[[], Programs]) -> dict[str, str]:
     options = replace(call.options, dump_irs=False)
-    return merge({name: compile_captured(program, call.language, options, Progress(verbose=False)).sources for name, program in load().items()})
+    programs = load().items()
+    return merge({name: compile_captured(one, call.language, options_on(one.mesh, options), Progress(verbose=False)).sources for name, one in programs})
 
 
 def _empty(folder: Path) -> Path:
@@ -356,6 +358,7 @@ def _export(
         folders = [stems.stem(name) if len(programs) > 1 else "" for name in programs]
         arguments: list[ExportedArgument] = []
         for folder, captured in zip(folders, programs.values(), strict=True):
+            own = options_on(captured.mesh, options) if isinstance(captured, FrontendResult) else options
             written = export_within_limits(
                 lambda chosen, folder=folder, captured=captured: write_export(  # type: ignore[misc]
                     _empty(staging / folder),
@@ -370,7 +373,7 @@ def _export(
                     standalone=standalone,
                     place=path / folder,
                 ),
-                options,
+                own,
                 is_float32=isinstance(captured, FrontendResult)
                 and options.precision == "model"
                 and any(output.dtype == "float32" for output in captured.outputs),

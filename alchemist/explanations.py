@@ -79,8 +79,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "ALC-0300": Explanation(
         "no TTNN form",
-        "A TTIR op, a type or a combination of them has no form in the TTNN dialect: collectives of several chips, 64-bit floats, ...",
-        "error[ALC-0300] ttir.all_reduce: a collective of several chips\n  at model.mlir:7:3\n  hint: programs are for one chip",
+        "A TTIR op, a type or a combination of them has no form in the TTNN dialect: a collective without a mesh, 64-bit floats, ...",
+        "error[ALC-0300] ttir.all_reduce of max is not written yet\n  at model.mlir:7:3\n  hint: sums, gathers and cuts of arguments and results are",
         "Replace the op, cast to a type that the device holds, or leave the pass out that made it (`disable`).",
     ),
     "ALC-0400": Explanation(

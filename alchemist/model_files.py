@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,12 @@ from typing import Any, get_args
 
 from alchemist.errors import OptionError, checked_path, printable, quoted
 from alchemist.export.arrays import values_in
-from alchemist.frontends.base import FrontendResult, Mesh
-from alchemist.mesh.plan import mesh_of, options_on
-from alchemist.mesh.text import each_chip, has_collectives, stated_mesh
-from alchemist.options import ONE_CHIP, CompilerOptions, Init, Language, choice
+from alchemist.frontends.base import FrontendResult
+from alchemist.mesh import partition
+from alchemist.mesh.plan import mesh_of
+from alchemist.mesh.stated import stated_mesh, states_shardings
+from alchemist.mesh.text import each_chip, has_collectives, with_golden
+from alchemist.options import CompilerOptions, Init, Language, choice
 from alchemist.pipeline import check_options
 from alchemist.toolchain.ttnn_file import read_module_text
 
@@ -50,9 +51,6 @@ class FileCall:
         options = CompilerOptions.for_module(compiler_options, text)
         language = choice("language", language, get_args(Language))
         check_options(options, language, is_text=path.suffix != ".onnx")
-        if options.mesh_shape != ONE_CHIP:
-            with contextlib.suppress(OptionError):  # raised where a function needs the mesh
-                options = options_on(_mesh(options.mesh_shape, options), options)
         init = choice("init", init, get_args(Init))
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < MOST_SEED:
             raise OptionError("bad seed", expected="a whole number from 0, below 2**63", got=quoted(seed))
@@ -73,17 +71,16 @@ def onnx_loader(call: FileCall, dims: Mapping[str, int] | None) -> Callable[[], 
 
 
 def on_its_mesh(captured: FrontendResult, call: FileCall) -> FrontendResult:
-    """A function of text with collectives as the program of each chip of the mesh that the option or the module says."""
-    shape = stated_mesh(captured) if call.options.mesh_shape == ONE_CHIP else call.options.mesh_shape
-    if shape in ("", ONE_CHIP) or not has_collectives(captured):
+    """A function of text with shardings or collectives as the program of each chip of the mesh that the option or the module says."""
+    shape = stated_mesh(captured) or (1, 1)
+    states = states_shardings(captured)
+    if shape == (1, 1) or not (states or has_collectives(captured)):
         return captured
-    if call.language == "cpp":
-        raise OptionError("C++ and a mesh of several chips do not go together yet", expected="one of the two")
-    return each_chip(captured, _mesh(shape, call.options))
-
-
-def _mesh(shape: str, options: CompilerOptions) -> Mesh:
-    return mesh_of([int(size) for size in shape.split(",")], options)
+    mesh = mesh_of(shape, call.options)
+    if not states:
+        return each_chip(captured, mesh)
+    made = partition(captured, mesh, [None] * len(captured.arguments))
+    return made if made.golden is not None else with_golden(made)
 
 
 def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:

@@ -41,6 +41,8 @@ class Mesh:
 
 
 ONE_CHIP = Mesh(1, 1)
+AXES = ("rows", "columns")
+"""Names of the axes of a mesh."""
 Placement = tuple[int | None, int | None]
 """The dimension that each axis of a mesh (rows, columns) cuts; None: all chips along it have the same."""
 

@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from alchemist.errors import InternalError, LoweringError
-from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement, distinct
+from alchemist.frontends.base import AXES, Argument, FrontendResult, Mesh, Placement, distinct
 from alchemist.ir import access, infer
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import tensor
@@ -24,8 +24,9 @@ from alchemist.ir.location import clone_with_places, place_of, sources_of
 from alchemist.ir.value import Value
 from alchemist.mesh import shardy
 from alchemist.mesh.fused import split_fused
-from alchemist.mesh.placements import cut_of, placement_of
-from alchemist.mesh.shardy import AXES, Answer, Cut, Step
+from alchemist.mesh.placements import cut_of, outer, placement_of
+from alchemist.mesh.shardy import Answer, Cut, Step
+from alchemist.mesh.stated import BOUNDARIES, arguments_as_stated, computing_ops, forget_statements, local_places, states_shardings
 from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.sharding import Factor, Rule
 from alchemist.ops.spec import MESH
@@ -37,7 +38,8 @@ Shape = tuple[int, ...]
 def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placement | None]) -> FrontendResult:
     """The model as each chip runs it. The given module is left as it is; arguments and outputs say how they lie on the mesh.
 
-    placements: of the arguments; an input with None is whole, a weight with None lies as the ops around it want it.
+    placements: of the arguments. None: as the module says; else an input is whole, and a weight lies as the ops around it want it (an input too where
+    the module says something of any value).
 
     Raises:
         UserError: no Shardy; a placement that does not divide a dimension, or that some op cannot be run with.
@@ -46,19 +48,19 @@ def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placeme
     TTIR_STAGES[0].run(module, _options())
     (func,) = functions(module)
     _refuse(captured, func)
-    given = split_fused(func, list(zip(captured.arguments, placements, strict=True)))
+    given = split_fused(func, list(zip(captured.arguments, arguments_as_stated(func, placements), strict=True)))
     _biases_apart(func)
+    are_whole = () if states_shardings(captured) else ("input",)
     cuts = [
-        cut_of(placement or (None, None), len(argument.shape), mesh) if placement is not None or argument.kind == "input" else None
+        cut_of(placement or (None, None), len(argument.shape), mesh) if placement is not None or argument.kind in are_whole else None
         for argument, placement in given
     ]
     localizer = _divided(func, mesh, cuts, [argument.name for argument, _ in given])
     answer = localizer.answer
     outputs = localizer.run()
-    arguments = [
-        replace(argument, placement=placement_of(cut, mesh, argument.name)) for argument, cut in zip((one for one, _ in given), answer.arguments, strict=True)
-    ]
-    made = [replace(one, placement=placement_of(cut, mesh, one.name)) for one, cut in zip(captured.outputs, outputs, strict=True)]
+    forget_statements(func)
+    arguments = [replace(argument, placement=placement_of(outer(cut))) for argument, cut in zip((one for one, _ in given), answer.arguments, strict=True)]
+    made = [replace(one, placement=placement_of(cut)) for one, cut in zip(captured.outputs, outputs, strict=True)]
     module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
     return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None)
 
@@ -70,12 +72,10 @@ def _options() -> Any:
 
 
 def _refuse(captured: FrontendResult, func: FuncOp) -> None:
-    """Raises: LoweringError for what is written in place, and for a model that has collectives of its own."""
+    """Raises: LoweringError for what is written in place."""
     for op in func.body.block.ops:
         if not isinstance(op, ReturnOp) and not op.results:
             raise LoweringError("a tensor that the model writes in place is not spread over chips", op=op.name, location=place_of(op))
-        if op.name.removeprefix("ttir.") in COLLECTIVES:
-            raise LoweringError("the model has collectives of its own", op=op.name, location=place_of(op), hint="pass the plain model and its plan")
     written = [output.name for output in captured.outputs if output.mutates]
     if written:
         raise LoweringError("a tensor that the model writes in place is not spread over chips", got=", ".join(written[:4]))
@@ -93,7 +93,7 @@ def _biases_apart(func: FuncOp) -> None:
 
 def _divided(func: FuncOp, mesh: Mesh, cuts: Sequence[Cut | None], names: Sequence[str]) -> Localizer:
     """Shardy's answer. Shardy cuts what does not divide (four chips, two key-value heads): such ops run on whole tensors, and it is asked again."""
-    uncut: set[int] = set()
+    uncut = local_places(func)
     while True:
         rules = shardy.rules_of(func, uncut)
         localizer = Localizer(func, mesh, shardy.partition(func, mesh.extents, cuts, rules), names, rules)
@@ -111,7 +111,7 @@ class Localizer:
     def __init__(self, func: FuncOp, mesh: Mesh, answer: Answer, names: Sequence[str], rules: Sequence[Rule]) -> None:
         self.func, self.mesh, self.answer = func, mesh, answer
         self.extents = dict(zip(AXES, mesh.extents, strict=True))
-        self.ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+        self.ops = computing_ops(func)
         self.returns = next(op for op in func.body.block.ops if isinstance(op, ReturnOp))
         self.names = list(names)
         self.cuts: list[Cut] = list(answer.arguments)
@@ -203,9 +203,10 @@ class Localizer:
         """Changes the function; returns the cuts of its results."""
         values: list[SSAValue] = []
         whole = [access.shape(arg) for arg in self.func.args]
+        first = Builder.before(self.func.body.block.first_op or self.returns)
         for arg, cut in zip(self.func.args, self.answer.arguments, strict=True):
-            self._retype(arg, cut)
-            values.append(arg)
+            self._retype(arg, outer(cut))
+            values.append(self._cut_further(first, arg, cut))
         behind: list[Operation] = []  # the op of the function before which each step stands
         place: Operation = self.returns
         for step in reversed(self.answer.steps):
@@ -220,10 +221,25 @@ class Localizer:
                 dims = [whole[number] for number in step.operands]
                 whole += [access.shape(result) for result in op.results]
                 values += self._localized(op, step, [values[number] for number in step.operands], dims)
-        self.returns.operands = [values[number] for number in self.answer.returned]
+        last = Builder.before(self.returns)
+        self.returns.operands = [self._joined(last, values[number], self.cuts[number]) for number in self.answer.returned]
         types = FunctionType.from_lists([arg.type for arg in self.func.args], [value.type for value in self.returns.operands])
         self.func.properties["function_type"] = types
-        return [self.cuts[number] for number in self.answer.returned]
+        return [outer(self.cuts[number]) for number in self.answer.returned]
+
+    def _cut_further(self, b: Builder, arg: SSAValue, cut: Cut) -> SSAValue:
+        """An argument of which both axes cut a dimension: it is stored in the parts of the outer one."""
+        for dim, axes in enumerate(cut):
+            for axis in axes[1:]:
+                arg = self._made(b, "mesh_partition", arg, axis, -1, dim, dim=dim)
+        return arg
+
+    def _joined(self, b: Builder, value: SSAValue, cut: Cut) -> SSAValue:
+        """The same of a result."""
+        for dim, axes in enumerate(cut):
+            for axis in reversed(axes[1:]):
+                value = self._made(b, "all_gather", value, axis, 2, dim, all_gather_dim=dim)
+        return value
 
     def _parts(self, dims: Shape, cut: Cut) -> Shape:
         return tuple(size // math.prod(self.extents[axis] for axis in axes) for size, axes in zip(dims, cut, strict=True))
@@ -239,6 +255,11 @@ class Localizer:
         op.operands = operands
         for result, cut in zip(op.results, step.cuts, strict=True):
             self._retype(result, cut)
+        if op.name in BOUNDARIES:
+            if operands[0].type != op.results[0].type:
+                raise InternalError("a value is cut otherwise than its statement says", op=op.name, location=place_of(op))
+            replace_op(op, operands)
+            return operands
         if op.name == "ttir.embedding" and summed:
             return [self._own_rows(op, summed, whole[1][0])]
         if op.name == "ttir.mean" and summed:

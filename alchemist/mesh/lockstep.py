@@ -7,11 +7,10 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import InternalError
-from alchemist.frontends.base import FrontendResult, Mesh
+from alchemist.frontends.base import AXES, FrontendResult, Mesh
 from alchemist.ir import access
 from alchemist.ir.edit import functions
 from alchemist.mesh.placements import Array, groups, joined, parts
-from alchemist.mesh.shardy import AXES
 from alchemist.ops.evaluate import evaluate, hold
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from alchemist.errors import InputError
-from alchemist.frontends.base import Mesh, Placement
-from alchemist.mesh.shardy import AXES, Cut
+from alchemist.frontends.base import AXES, Mesh, Placement
+from alchemist.mesh.shardy import Cut
 
 Array = np.ndarray[Any, Any]
 
@@ -20,13 +19,13 @@ def cut_of(placement: Placement, rank: int, mesh: Mesh) -> Cut:
     return tuple(tuple(axis for axis, dim in axes if dim == place) for place in range(rank))
 
 
-def placement_of(cut: Cut, mesh: Mesh, what: str) -> Placement:
-    """The dimension of each axis. Raises: InputError for a dimension that both axes cut, which the library's mappers do not have."""
-    if any(len(axes) > 1 for axes in cut):
-        raise InputError(
-            f"{what}: both axes of the mesh cut one dimension", expected="a dimension for each axis", got=f"a mesh of {mesh.rows}x{mesh.columns}",
-            hint=f"mesh=(1, {mesh.rows * mesh.columns}) cuts it into as many parts",
-        )  # fmt: skip
+def outer(cut: Cut) -> Cut:
+    """The cut of a tensor at the ends of a program: the library's mappers cut a dimension over one axis."""
+    return tuple(axes[:1] for axes in cut)
+
+
+def placement_of(cut: Cut) -> Placement:
+    """The dimension of each axis."""
     first, second = (next((dim for dim, axes in enumerate(cut) if axis in axes), None) for axis in AXES)
     return first, second
 

@@ -16,6 +16,7 @@ from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
 from alchemist.ir.access import entry_function
 from alchemist.mesh.local import partition
 from alchemist.mesh.own_plan import fewer_heads, own_plan, patterns
+from alchemist.mesh.stated import stated_mesh, states_shardings
 from alchemist.options import CARDS, CompilerOptions
 
 Shardings = str | Mapping[str, Any] | Callable[[str, tuple[int, ...]], Placement | None]
@@ -57,7 +58,31 @@ def mesh_of(given: Any, options: CompilerOptions) -> Mesh:
 
 def options_on(mesh: Mesh, options: CompilerOptions) -> CompilerOptions:
     """The options with the card that each chip is."""
+    if mesh.extents == (1, 1):
+        return options
     return replace(options, arch=next(name for name, (_, card) in CARDS.items() if card == card_of(mesh.system).name))
+
+
+def refuse_on_meshes(given: Mapping[str, bool]) -> None:
+    """Raises: OptionError for the first of what does not go together with several chips, if it is given."""
+    for what in (what for what, holds in given.items() if holds):
+        raise OptionError(f"{what} and a mesh of several chips do not go together yet", expected="one of the two")
+
+
+def mesh_of_model(captured: FrontendResult, given: Mesh, shardings: Shardings, options: CompilerOptions) -> Mesh:
+    """The given mesh, or without one that of the model's own shardings or of the `NamedSharding`s in a plan.
+
+    Raises: OptionError where they are over another mesh than the given one.
+    """
+    stated = [extents for extents in [stated_mesh(captured)] if extents is not None and states_shardings(captured)]
+    stated += [_named(value)[0] for value in shardings.values() if _is_named(value)] if isinstance(shardings, Mapping) else []
+    for extents in stated:
+        if extents != stated[0] or given.extents not in ((1, 1), extents):
+            other = stated[0] if extents != stated[0] else given.extents
+            raise OptionError(
+                "shardings over another mesh", expected=f"mesh={other}", got=f"{extents[0]}x{extents[1]}", hint="leave mesh out: the shardings say it"
+            )
+    return mesh_of(stated[0], options) if stated and given.extents == (1, 1) else given
 
 
 def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> FrontendResult:
@@ -72,6 +97,8 @@ def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardin
 def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> list[Placement | None]:
     """Of each argument; None where the caller says nothing."""
     arguments = captured.arguments
+    if shardings == "auto" and states_shardings(captured):
+        return [None] * len(arguments)
     if callable(shardings):
         chosen = [(argument, shardings(argument.name, argument.shape)) for argument in arguments]
         return [None if placement is None else _checked(argument, placement) for argument, placement in chosen]
@@ -99,6 +126,7 @@ def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shar
 def _checked(argument: Argument, value: Any) -> Placement:
     """Raises: OptionError for what is no placement of the argument."""
     rank = len(argument.shape)
+    value = _named(value)[1] if _is_named(value) else value
     if not (isinstance(value, Sequence) and len(value) == 2 and all(dim is None or (type(dim) is int and -rank <= dim < rank) for dim in value)):
         raise OptionError(
             f"shardings: no placement of {argument.name}", expected=f"a dimension of {list(argument.shape)} or None for each axis of the mesh, as (None, 0)",
@@ -106,6 +134,26 @@ def _checked(argument: Argument, value: Any) -> Placement:
         )  # fmt: skip
     first, second = (dim if dim is None else dim % rank for dim in value)
     return first, second
+
+
+def _is_named(value: Any) -> bool:
+    """Whether it is a `jax.sharding.NamedSharding`, which is not imported here."""
+    return type(value).__name__ == "NamedSharding"
+
+
+def _named(value: Any) -> tuple[tuple[int, int], Placement]:
+    """Rows and columns of a NamedSharding's mesh, and the dimension that each of them cuts.
+
+    Raises: OptionError for a mesh of more than two axes, or a dimension that both cut.
+    """
+    large = [axis for axis, size in value.mesh.shape.items() if size > 1]
+    cuts = {axis: dim for dim, entry in enumerate(value.spec) for axis in (entry if isinstance(entry, tuple) else (entry,))}
+    sizes, dims = [value.mesh.shape[axis] for axis in large], [cuts.get(axis) for axis in large]
+    if len(large) > 2 or (len(large) == 2 and dims[0] == dims[1] is not None):
+        raise OptionError(f"shardings: {value.spec} over {dict(value.mesh.shape)}", expected="a mesh of two axes, each of which cuts another dimension")
+    rows, columns = [1] * (2 - len(sizes)) + sizes
+    first, second = [None] * (2 - len(dims)) + dims
+    return (rows, columns), (first, second)
 
 
 def _said(arguments: Sequence[Argument], model: Any, pattern: str, value: Any, axis: int) -> dict[str, Placement]:

@@ -19,14 +19,16 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from alchemist.errors import InternalError, OptionError
+from alchemist.frontends.base import AXES
+from alchemist.frontends.stablehlo.shardings import CONSTRAINT, TO_WHOLE
 from alchemist.ir import access
 from alchemist.line_process import LineProcess
+from alchemist.mesh.stated import BOUNDARIES, computing_ops, crosses, stated
 from alchemist.ops.sharding import Axes, Factor, Rule, whole
 from alchemist.ops.spec import TTIR_OPS
 
 Cut = tuple[tuple[str, ...], ...]
 """The axes of the mesh that cut each dimension, the outermost first."""
-AXES = ("rows", "columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,11 @@ class Answer:
 def rules_of(func: FuncOp, uncut: Collection[int] = ()) -> list[Rule]:
     """How each op may be cut. uncut: places of ops that are to run on whole tensors."""
     rules = []
-    for place, op in enumerate(op for op in func.body.block.ops if not isinstance(op, ReturnOp)):
+    for place, op in enumerate(computing_ops(func)):
         inputs, results = [access.shape(value) for value in op.operands], [access.shape(value) for value in op.results]
+        if op.name in BOUNDARIES:
+            rules.append(crosses(op.name, inputs, results))
+            continue
         sharding = whole if place in uncut else TTIR_OPS[op.name].sharding
         rules.append(sharding(inputs, access.attrs(op), results))
     return rules
@@ -70,7 +75,7 @@ def partition(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None]
     """
     answer = _SHARDY.ask(_text(func, extents, cuts, rules))
     ranks = [len(access.shape(arg)) for arg in func.args]
-    ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
+    ops = computing_ops(func)
     arguments = tuple(_cut(given, rank) for given, rank in zip(answer["arguments"], ranks, strict=True))
     steps = []
     for step in answer["steps"]:
@@ -95,16 +100,22 @@ def _text(func: FuncOp, extents: tuple[int, int], cuts: Sequence[Cut | None], ru
     head = ", ".join(f"{names[arg]}: {_type(arg)}{more}" for arg, more in zip(func.args, sharded, strict=True))
     lines = []
     outputs: Sequence[SSAValue] = ()
-    for place, op in enumerate(func.body.block.ops):
+    places = {op: place for place, op in enumerate(computing_ops(func))}
+    for op in func.body.block.ops:
         if isinstance(op, ReturnOp):
             outputs = op.operands
             break
         for result in op.results:
             names[result] = f"%{len(names)}"
+        if op.name == CONSTRAINT:
+            lines.append(f"    {names[op.results[0]]} = {CONSTRAINT} {names[op.operands[0]]} {stated(op)} : {_type(op.results[0])}")
+            continue
+        place = places[op]
         made = ", ".join(names[result] for result in op.results)
         types = f"({', '.join(map(_type, op.operands))}) -> ({', '.join(map(_type, op.results))})"
         rule = f", sdy.sharding_rule = {_rule(rules[place])}" if op.operands else ""  # without operands there is none: the result stays whole
-        lines.append(f'    {made} = "{op.name}"({", ".join(names[value] for value in op.operands)}) {{op = {place} : i64{rule}}} : {types}')
+        fixed = f", sdy.sharding = #sdy.sharding_per_value<[{stated(op)}]>" if op.name == TO_WHOLE else ""
+        lines.append(f'    {made} = "{op.name}"({", ".join(names[value] for value in op.operands)}) {{op = {place} : i64{rule}{fixed}}} : {types}')
     mesh = ", ".join(f'"{name}"={extent}' for name, extent in zip(AXES, extents, strict=True))
     types = ", ".join(map(_type, outputs))
     lines.append(f"    return {', '.join(names[value] for value in outputs)} : {types}" if outputs else "    return")

@@ -16,7 +16,7 @@ from alchemist.ir.edit import functions
 from alchemist.ir.location import place_of
 from alchemist.mesh import lockstep
 from alchemist.mesh.placements import Array
-from alchemist.ops.expand import COLLECTIVES, MESHES, sizes_of_meshes
+from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import MESH
 from alchemist.passes.lower import RULES
 
@@ -25,13 +25,6 @@ WHOLE: Placement = (None, None)
 
 def has_collectives(captured: FrontendResult) -> bool:
     return any(op.name.removeprefix("ttir.") in COLLECTIVES for op in captured.module.walk())
-
-
-def stated_mesh(captured: FrontendResult) -> str:
-    """Rows and columns of the only mesh that the module states, as the option has them; "" without one of two axes."""
-    stated = captured.module.attributes.get(MESHES)
-    sizes = sizes_of_meshes(stated) if stated is not None else []
-    return ",".join(map(str, sizes[0])) if len(sizes) == 1 and len(sizes[0]) == 2 else ""
 
 
 def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:
@@ -60,6 +53,11 @@ def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:
     func.properties["function_type"] = FunctionType.from_lists([arg.type for arg in func.args], [value.type for value in returned.operands])
     captured.module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
     made = replace(captured, mesh=mesh, arguments=arguments, outputs=outputs)
+    return with_golden(made)
+
+
+def with_golden(made: FrontendResult) -> FrontendResult:
+    """With the values of all chips step by step, where a module has no meaning on one chip."""
     return replace(made, golden=lambda: _in_lockstep(made))
 
 

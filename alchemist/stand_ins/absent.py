@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from alchemist.errors import UserError
 
-SEVERAL_CHIPS = "programs are for one chip"
+SEVERAL_CHIPS = "give the plain model, and codegen_py its mesh and shardings"
 _NO_CACHE = "there is no cache of torch_xla; codegen_py writes irs/, and `alchemist translate --ttnn-to-flatbuffer` a .ttnn"
 _REASONS = {
     "mark_sharding": SEVERAL_CHIPS, "use_spmd": SEVERAL_CHIPS, "Mesh": SEVERAL_CHIPS, "sharding_constraint_hook": SEVERAL_CHIPS,

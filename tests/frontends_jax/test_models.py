@@ -251,7 +251,7 @@ def test_refused(function: Any, error: type[Exception], text: str) -> None:
     if error is FrontendError and callable(function):
         assert "test_models.py:" in str(found.value)
     with pytest.raises(InputError, match="arguments need values"):
-        capture(lambda x: x, (jax.ShapeDtypeStruct((2,), jnp.float32),), {})
+        capture(lambda x: x, (jax.ShapeDtypeStruct((2,), jax.random.key(0).dtype),), {})
 
 
 def test_does_not_import_torch() -> None:

@@ -127,7 +127,7 @@ def test_stablehlo_functions_keep_their_names() -> None:
         (
             "(%a: tensor<8x4xf32>) -> tensor<2x4xf32>",
             '%0 = "stablehlo.custom_call"(%a) {call_target_name = "SPMDFullToShardShape"} : (tensor<8x4xf32>) -> tensor<2x4xf32>\nreturn %0 : tensor<2x4xf32>',
-            "one chip",
+            "SPMDFullToShardShape over several chips",
             2,
         ),
         (
@@ -406,7 +406,7 @@ def test_collectives_of_several_chips_are_refused(dialect: str) -> None:
     text = "\n".join(line for line in text.split("\n") if "shard" not in line).replace("(%0)", "(%x)").replace("ttir.", f"{dialect}.")
     with pytest.raises(UserError, match="collective of several chips") as error:
         translate(mlir_files.Chunk(text, "x.mlir"), "python")
-    assert "one chip" in str(error.value)
+    assert "mesh" in str(error.value)
     assert "x.mlir:4:" in str(error.value)
 
 

@@ -238,11 +238,9 @@ def one_line(op: str, result: str = PLAIN) -> str:
     return function(f"%0 = {op}", result, PLAIN)
 
 
-def over(groups: str) -> str:
+def over(groups: str, result: str = PLAIN) -> str:
     """A collective of groups of chips."""
-    return one_line(
-        f'"stablehlo.all_gather"(%arg0) {{all_gather_dim = 0 : i64, replica_groups = {groups}}} : ({PLAIN}) -> {PLAIN}',
-    )
+    return one_line(f'"stablehlo.all_gather"(%arg0) {{all_gather_dim = 0 : i64, replica_groups = {groups}}} : ({PLAIN}) -> {result}', result)
 
 
 COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
@@ -315,6 +313,8 @@ COMPUTED: dict[str, tuple[str, tuple[Array, ...], Callable[..., Array]]] = {
     ),
     "a norm by name without its attributes": (named_composite("tenstorrent.rms_norm", "epsilon = 1.0e-5 : f32", PLAIN), (X,), lambda x: x),
     "a sharding": (RESHARD, (X,), lambda x: x),
+    "a sharding over two chips": (RESHARD.replace('"x"=1', '"x"=2').replace("[{}, {}]", '[{"x"}, {}]'), (X,), lambda x: x),
+    "a sum over chips, of whole tensors": (REDUCED, (X,), lambda x: x),
     "a computation of one chip": (SHARDY.format(chips=1, body=MANUAL.format(inner='"x"', outer='"x"', given=4, made=4, whole=4, op="abs %a")), (X,), np.abs),
     "norm": (
         function('%0 = "stablehlo.batch_norm_inference"(%arg0, %arg1, %arg2, %arg3, %arg4) <{epsilon = 1.0e-3 : f32, feature_index = 1 : i64}> : '
@@ -412,15 +412,7 @@ REFUSED = {
     "results at computed places": (
         function(LOOP.format(place="%arg1"), "tensor<5x6xf32>", PLAIN, "tensor<i32>"), "a loop that writes its results at computed places",
     ),
-    "a sum over chips": (REDUCED, "a sum over several chips"),
-    "parts on chips": (
-        SHARDY.format(chips=2, body=MANUAL.format(inner='"x"', outer='"x"', given=2, made=2, whole=4, op="abs %a")), "a computation in parts on 2 chips",
-    ),
-    "parts put together": (
-        SHARDY.format(chips=2, body=MANUAL.format(inner="", outer='"x"', given=4, made=2, whole=4, op="slice %a [0:2, 0:6] : (tensor<4x6xf32>) -> tensor<2x6xf32>")
-                      .replace("tensor<2x6xf32> : tensor<2x6xf32>", "tensor<2x6xf32>")),
-        "whose parts are put together",
-    ),
+    "groups that are no axis": (over("dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>", "tensor<8x6xf32>"), "no axis of 2x2"),
     "an indexer of two batches": (
         called("tt.indexer_score_dsa", "tensor<2x4x4xf32>", "tensor<2x2x4x8xf32>", "tensor<2x1x4x8xf32>", "tensor<2x2x4x1xf32>"), "an indexer of several batches",
     ),
@@ -435,10 +427,10 @@ REFUSED = {
         scattered("tensor<2x1xi32>", "tensor<2x6xi1>", ROWS, "%s = stablehlo.add %a, %b : tensor<i1>\n  stablehlo.return %s : tensor<i1>", "i1"),
         "scatter that adds booleans",
     ),
-    "shards": (called("Sharding", "tensor<2x6xf32>", PLAIN), "one chip"),
+    "shards": (called("Sharding", "tensor<2x6xf32>", PLAIN), "Sharding over several chips"),
     "a factorisation": (called("lapack_sgeqrf_ffi", PLAIN, PLAIN), "factorisation"),
     "an unknown name": (called("somebodys.kernel", PLAIN, PLAIN), "somebodys.kernel"),
-    "groups of two chips": (over("dense<[[0, 1]]> : tensor<1x2xi64>"), "one chip"),
+    "groups of two chips": (over("dense<[[0, 1]]> : tensor<1x2xi64>"), "result's type does not follow"),
     "half precision": (
         one_line(f'"stablehlo.reduce_precision"(%arg0) {{exponent_bits = 5 : i32, mantissa_bits = 10 : i32}} : ({PLAIN}) -> {PLAIN}'), "bfloat16",
     ),

@@ -75,7 +75,6 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
         ({"mesh": (1, 2), "shardings": {"up.weight": (None, 2)}}, "no placement of up.weight"),
         ({"mesh": (1, 2), "shardings": {"up.weight": 0}}, "no placement of up.weight"),
         ({"mesh": (8, 1), "shardings": "data", "size": 12}, "do not divide the batch"),
-        ({"mesh": (2, 2), "shardings": {"up.weight": (0, 0)}}, "both axes of the mesh cut one dimension"),
         ({"mesh": (1, 2), "shardings": PLAN, "compiler_options": {"enable_trace": True}}, "enable_trace is for programs on one chip"),
         ({"mesh": "1x2"}, "mesh is not the rows and columns of chips"),
     ],

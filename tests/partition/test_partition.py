@@ -98,11 +98,17 @@ def test_a_sum_along_the_other_axis_is_seen() -> None:
         _error(made)
 
 
+def test_a_dimension_that_both_axes_cut_is_stored_over_one() -> None:
+    made = _partitioned(Mesh(2, 2), {"up": (0, 0)})
+    assert {argument.name: argument.placement for argument in made.arguments}["up"] == (0, None)
+    assert access.shape(_ops(made, "mesh_partition")[0].results[0]) == (4, 8)
+    assert _error(made) < 1e-5
+
+
 @pytest.mark.parametrize(
     ("mesh", "plan", "message"),
     [
         (Mesh(1, 3), {"up": (None, 0)}, "dimension 0 of up cannot be cut over the mesh"),
-        (Mesh(2, 2), {"up": (0, 0)}, "both axes of the mesh cut one dimension"),
     ],
 )
 def test_refusals(mesh: Mesh, plan, message: str) -> None:

@@ -86,9 +86,6 @@ def test_what_is_not_written_is_refused(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(UserError, match=words):
             mlir_sources(path, compiler_options={"mesh_shape": mesh})
-    path.write_text(_SUM, encoding="utf-8")
-    with pytest.raises(UserError, match=r"C\+\+ and a mesh"):
-        mlir_sources(path, language="cpp", compiler_options={"mesh_shape": "1,2"})
 
 
 def test_values_that_chips_do_not_share_are_no_replicas(tmp_path: Path) -> None:

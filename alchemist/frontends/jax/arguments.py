@@ -13,6 +13,7 @@ import numpy as np
 
 from alchemist.errors import InputError
 from alchemist.frontends.base import CallLeaf, distinct, python_value
+from alchemist.frontends.mlir.values import make_value
 
 Kind = Literal["input", "parameter"]
 _PARAMETER_NAMES = frozenset({"params", "variables", "weights", "state", "parameters", "theta", "model"})
@@ -22,11 +23,12 @@ _COLLECTIONS = ("params", "batch_stats", "cache", "constants", "buffers")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A traced array: its exported name, kind and value (as jit takes it)."""
+    """A traced array: its exported name, kind and value. given: what jit is traced with, the value or a `jax.ShapeDtypeStruct`."""
 
     name: str
     kind: Kind
     value: Any
+    given: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
     """Leaves of all arguments with their names.
 
     Raises:
-        InputError: the arguments do not fit the function, or hold abstract shapes without values.
+        InputError: the arguments do not fit the function.
     """
     labels = _parameter_names(function, args, kwargs)
     values = [*args, *kwargs.values()]
@@ -115,10 +117,8 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         if not is_array(leaf):
             call.append(CallLeaf(".".join([labels[index], *path]), value=python_value(leaf)))
             continue
-        if isinstance(leaf, jax.ShapeDtypeStruct):
-            raise InputError("arguments need values", got="jax.ShapeDtypeStruct", hint="pass arrays")
         name = names[len(leaves)]
-        leaves.append(Leaf(name, kinds[index], leaf))
+        leaves.append(Leaf(name, kinds[index], _made(leaf, len(leaves)) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf, leaf))
         call.append(CallLeaf(name, tuple(leaf.shape), dtype_name(leaf)))
         places.append(place)
 
@@ -130,6 +130,13 @@ def flatten(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[s
         return given
 
     return Flat(tuple(leaves), tuple(call), tuple(jax.tree_util.keystr(path) for path, _ in found), rebuild, tuple(places))
+
+
+def _made(given: jax.ShapeDtypeStruct, seed: int) -> np.ndarray[Any, Any]:
+    """Values of an argument that has only a shape. Raises: InputError for random keys."""
+    if jax.dtypes.issubdtype(given.dtype, jax.dtypes.extended):
+        raise InputError("arguments need values", got=f"jax.ShapeDtypeStruct of {given.dtype}", hint="pass arrays")
+    return make_value(given.shape, np.dtype(given.dtype), "randn", seed, None, "weight" if len(given.shape) > 1 else "normal")
 
 
 def _parameter_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:

@@ -18,11 +18,12 @@ import jax
 import jax.extend
 import numpy as np
 
-from alchemist.errors import FrontendError
+from alchemist.errors import FrontendError, OptionError
 from alchemist.frontends.base import FRAMEWORK_LOCK, Argument, FrontendResult, Output, distinct
 from alchemist.frontends.jax.arguments import Flat, flatten, is_key, key_text
 from alchemist.frontends.jax.complex_numbers import real_program
 from alchemist.frontends.jax.golden import Labelled
+from alchemist.frontends.jax.one_device import is_spread, on_one_device
 from alchemist.frontends.jax.scopes import function_scopes, module_scopes, plain_name
 from alchemist.frontends.jax.structure import structure_of
 from alchemist.frontends.stablehlo import Input, Sources, convert, scope_mark
@@ -69,8 +70,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     arguments = _arguments(converted.module, arrays)
 
     def golden() -> list[Array]:
-        results = reference().compile()([leaf.value for leaf in flat.leaves])
-        return [_plain(leaf) for leaf in jax.tree_util.tree_leaves(results)]
+        return [_plain(leaf) for leaf in reference([leaf.value for leaf in flat.leaves])]
 
     return FrontendResult(
         module=converted.module,
@@ -155,8 +155,8 @@ def _lower(
     codes: dict[str, CodeType],
     entry: tuple[str, CodeType] | None,
     golden_ops: bool,
-) -> tuple[Any, Callable[[], Any], Any, dict[str, Any], Labelled | None]:
-    """(lowered, the function as JAX lowers it, pytree of result shapes, leaf name -> type of what the function wrote, the program with labels).
+) -> tuple[Any, Callable[[list[Any]], list[Any]], Any, dict[str, Any], Labelled | None]:
+    """(lowered, the function as JAX runs it, pytree of result shapes, leaf name -> type of what the function wrote, the program with labels).
 
     lowered has no complex values, labels if asked for, and the locations of the model.
 
@@ -182,24 +182,37 @@ def _lower(
 
     try:
         with _full_tracebacks(), module_scopes(classes), jax.named_scope(""):
-            values = [leaf.value for leaf in flat.leaves]
+            values = [leaf.given for leaf in flat.leaves]
             traced = jax.jit(alchemist_traced_entry, keep_unused=True).trace(values)
     except Exception as error:  # tracing runs the user's code: whatever it raises is reported with its place
         raise tracing_error(error) from error
     with _full_tracebacks(), jax.named_scope(""):
         program = real_program(traced.jaxpr)
+        spread = is_spread(traced.jaxpr)
+        platforms = ("cpu",) if spread else None  # without one, JAX asks for as many devices as the mesh has
+        if spread and golden_ops:
+            raise OptionError('export_golden="ops" and a mesh of several chips do not go together yet', expected="one of the two")
+
+        def reference(values: list[Any]) -> list[Any]:
+            return on_one_device(traced.jaxpr, values) if spread else jax.tree_util.tree_leaves(traced.lower().compile()(values))
+
         if program is traced.jaxpr and not golden_ops:
-            lowered = traced.lower()
-            return lowered, lambda: lowered, shapes[-1], changes[-1], None
+            return traced.lower(lowering_platforms=platforms), reference, shapes[-1], changes[-1], None
         labelled = Labelled(program) if golden_ops else None
         again = jax.extend.core.jaxpr_as_fun(labelled.program if labelled else program)
-        rewritten = jax.jit(lambda arrays: again(*arrays), keep_unused=True).lower(values)
-        return rewritten, traced.lower, shapes[-1], changes[-1], labelled
+        rewritten = jax.jit(lambda arrays: again(*arrays), keep_unused=True).trace(values).lower(lowering_platforms=platforms)
+        return rewritten, reference, shapes[-1], changes[-1], labelled
 
 
 def tracing_error(error: Exception) -> FrontendError:
     """What JAX or the model's own code raised while it was traced, with the model's line."""
     where, message = _user_line(error), _first_line(error)
+    if message.startswith("cannot select an axis to squeeze out"):  # the part of each device is longer than one
+        hint = 'jax.config.update("jax_num_cpu_devices", 8) before JAX is first used, or jax.shard_map over a jax.sharding.AbstractMesh'
+        return FrontendError(
+            "the function fails while traced: jax.pmap needs as many devices as its axis is long", location=where, got=f"{jax.device_count()}: {message[:200]}",
+            hint=hint,
+        )  # fmt: skip
     if isinstance(error, jax.errors.ConcretizationTypeError):
         hint = "use jnp.where or lax.select, or pass the value as a Python number"
         return FrontendError(f"control flow depends on data: {message}", location=where, hint=hint)

@@ -21,11 +21,12 @@ from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
 from alchemist.frontends.mlir.values import Array, LoadOptions, ValueOptions, Values, index_bound, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
+from alchemist.frontends.stablehlo.shardings import CONSTRAINT, without_constraints
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
-from alchemist.ir.location import from_location, place_of, set_place
+from alchemist.ir.location import clone_with_places, from_location, place_of, set_place
 from alchemist.ops.expand import expand
 from alchemist.ops.spec import MESH
 from alchemist.options import ONE_CHIP, Init
@@ -137,7 +138,9 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, host: 
 def _is_stablehlo(module: ModuleOp) -> bool:
     """Constants of arith alone are StableHLO too."""
     dialects = {op.name.partition(".")[0] for op in module.walk()}
-    return bool(dialects & {"stablehlo", "chlo", "sdy"}) or ("arith" in dialects and not dialects & {"ttir", "ttnn"})
+    if dialects & {"ttir", "ttnn"}:
+        return bool(dialects & {"stablehlo", "chlo"})
+    return bool(dialects & {"stablehlo", "chlo", "sdy", "arith"})
 
 
 def stablehlo_to_ttir(module: ModuleOp) -> ModuleOp:
@@ -300,6 +303,9 @@ def _golden(module: ModuleOp, arguments: Sequence[Argument]) -> Callable[[], lis
     import alchemist.ops  # noqa: F401 (registers the references)
     from alchemist.ops import evaluate, evaluate_ttnn
 
+    if any(op.name == CONSTRAINT for op in entry_function(module).body.block.ops):
+        module = clone_with_places(module)
+        without_constraints(entry_function(module))
     body = entry_function(module).body.block
     if all(evaluate.can_evaluate(op) or isinstance(op, ReturnOp) for op in body.ops):
         run = partial(evaluate.run, module)

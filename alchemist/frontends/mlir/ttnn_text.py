@@ -125,7 +125,12 @@ def _constant_on_device(op: Operation) -> None:
 
 def _collective(op: Operation) -> None:
     if not on_one_chip(op):
-        raise LoweringError("a collective of several chips", op=op.name, location=place_of(op), hint="programs are for one chip")
+        raise LoweringError(
+            "a collective of several chips",
+            op=op.name,
+            location=place_of(op),
+            hint="give TTIR or StableHLO: they become programs for a mesh",
+        )
     replace(op, [op.operands[0]])
 
 

@@ -15,14 +15,16 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from alchemist.errors import FrontendError, InternalError, UnsupportedOpError
 from alchemist.frontends.base import initial_name
 from alchemist.frontends.stablehlo.jax_locations import Sources, nested
+from alchemist.frontends.stablehlo.shardings import Meshes, Sharding, annotated, constrained, facts_of, on_arguments
 from alchemist.frontends.stablehlo.stacked_weights import Loop, Slab, split_stacked
 from alchemist.frontends.stablehlo.values import Array, Emitter, Unsupported, Val
 from alchemist.ir import access
 from alchemist.ir.attribute_classes import enum
-from alchemist.ir.attributes import tensor, to_python
+from alchemist.ir.attributes import OpaqueAttr, tensor, to_python
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.location import Frame, Scope, SourceInfo, place_of
+from alchemist.ops.expand import MESHES
 
 UNROLL_LIMIT = 200_000
 """Largest number of ops that loops may unroll to."""
@@ -132,6 +134,9 @@ class Converter:
         self.loops: list[Loop] = []  # outermost ones
         self.starts: list[tuple[str, Array]] = []  # arguments added for the first values of loops
         self.may_add_arguments = False
+        self.meshes = Meshes(module)
+        self.is_local = False  # whether values are a chip's parts
+        self.shardings: dict[SSAValue, Sharding] = {}  # of StableHLO's values, as custom calls say
         self._calls: dict[str, int] = {}
         for op in module.walk():
             if op.name == "func.call":
@@ -192,6 +197,8 @@ class Converter:
             empty = self._empty(op)
             made = empty or found(self, op, operands)
             results = [made] if isinstance(made, Val) else list(made)
+            if "sdy.sharding" in op.attributes or "mhlo.sharding" in op.attributes:
+                results = self._placed(op, results)
         except Unsupported as error:
             where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
             self.refused.append(Refused(op.name, where, error.message, error.hint))
@@ -214,6 +221,15 @@ class Converter:
             if (val.shape, val.of) != (shape, of):
                 raise InternalError("conversion made another type", op=op.name, expected=f"{shape} {of}", got=f"{val.shape} {val.of}")
         return results
+
+    def _placed(self, op: Operation, results: list[Val]) -> list[Val]:
+        """The results of an op whose attributes say how they lie on the chips; custom calls do that by themselves."""
+        if op.name == "stablehlo.custom_call" or self.is_local or self.meshes.chips == 1:
+            return results
+        given = self.meshes.shardings(op.attributes.get("sdy.sharding"), len(results))
+        if not given:
+            return annotated(self, results, [op.attributes]) if len(results) == 1 else results
+        return [constrained(self, val, one) for val, one in zip(results, given, strict=True)]
 
     def _empty(self, op: Operation) -> list[Val]:
         """The results of an op all of which have no elements, if it computes nothing else."""
@@ -355,7 +371,11 @@ def convert(
     converter.may_add_arguments = may_add_arguments
     converter.inputs.update(value for given, value in zip(inputs, builder.args, strict=True) if given.kind == "input")
     vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]
-    results = converter.block(main.body.blocks[0], vals)
+    try:
+        vals = annotated(converter, vals, facts_of(main, "arg_attrs"))
+        results = annotated(converter, converter.block(main.body.blocks[0], vals), facts_of(main, "res_attrs"))
+    except Unsupported as error:  # what attributes of the function say
+        raise FrontendError(error.message, op="func.func", location=place_of(main), hint=error.hint) from None
     _raise_refused(converter.refused)
     emitter.source = None
     values = [emitter.full(val) for val in results]
@@ -365,6 +385,10 @@ def convert(
     if may_add_arguments:
         slabs = split_stacked(builder, [given.name for given in inputs], [given.kind for given in inputs], converter.loops)
         added += [(slab.name, "parameter") for slab in slabs]
+    if converter.meshes.chips > 1 and builder.func is not None:
+        on_arguments(builder.func)
+        rows, columns = converter.meshes.extents
+        builder.module_op.attributes[MESHES] = OpaqueAttr(("#ttcore.meshes", f'<[<"mesh" = {rows}x{columns}>]>'))
     Rules("ttir", *JAX_FUNCTIONS.rules, *LAYERS.rules, SOFTMAX).apply(builder.module_op)
     _erase_dead(builder.block)
     _describe(builder, added)

@@ -1,8 +1,7 @@
-"""Custom calls of tt-xla and JAX, and ops of several chips: one chip is what programs here run on."""
+"""Custom calls of tt-xla and JAX."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,17 +13,14 @@ from xdsl.ir import Operation
 from alchemist.frontends.stablehlo.attention_calls import WRITTEN_OUT
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import UNARY, unary
+from alchemist.frontends.stablehlo.rules_mesh import sharding_call
 from alchemist.frontends.stablehlo.rules_reduce import top_values
 from alchemist.frontends.stablehlo.values import Unsupported, Val
-from alchemist.ir.attributes import DenseElements, tensor
+from alchemist.ir.attributes import tensor
 from alchemist.ir.dialects import op_classes
 from alchemist.ir.parser import foreign_class
 
-_SAME = {
-    "Sharding", "annotate_device_placement", "tt.mark_argument", "tt.sharding_constraint", "xla.sdy.FuncResultSharding",
-    "SPMDFullToShardShape", "SPMDShardToFullShape",
-}  # fmt: skip
-_ONE_CHIP = "programs are for one chip"
+_SHARDINGS = {"Sharding", "tt.sharding_constraint", "xla.sdy.FuncResultSharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}
 
 
 def _smallest_first(c: Converter, op: Operation) -> bool:
@@ -46,10 +42,10 @@ def _smallest_first(c: Converter, op: Operation) -> bool:
 @rule("stablehlo.custom_call")
 def custom_call(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     target = str(prop(op, "call_target_name", ""))
-    if target in _SAME and [(val.shape, val.of) for val in vals] == [type_of(result) for result in op.results]:
+    if target in ("annotate_device_placement", "tt.mark_argument"):
         return vals
-    if target in _SAME:
-        raise Unsupported(f"{target} over several chips", hint=_ONE_CHIP)
+    if target in _SHARDINGS:
+        return [sharding_call(c, op, vals[0])]
     if target in WRITTEN_OUT:
         return WRITTEN_OUT[target](c, op, vals)
     if target.startswith("tt.") and (name := f"ttir.{target[3:]}") in op_classes():  # with the same operands in the same order
@@ -118,43 +114,6 @@ def _named(c: Converter, op: Operation, vals: list[Val], name: str) -> Val:
 
 def _flag(text: Any) -> bool | None:
     return None if text is None else str(text).lower() in ("true", "1")
-
-
-@rule(
-    "stablehlo.all_reduce", "stablehlo.all_gather", "stablehlo.reduce_scatter", "stablehlo.all_to_all", "stablehlo.collective_permute",
-    "stablehlo.collective_broadcast",
-)  # fmt: skip
-def collective(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """Of groups of one chip: nothing."""
-    groups = op.properties.get("replica_groups")
-    size = groups.array.shape[-1] if isinstance(groups, DenseElements) and groups.array.ndim == 2 else 0
-    if size == 1 and [(val.shape, val.of) for val in vals] == [type_of(result) for result in op.results]:
-        return vals
-    raise Unsupported("a collective of several chips", hint=_ONE_CHIP)
-
-
-@rule(
-    "sdy.reshard", "sdy.propagation_barrier", "sdy.all_slice", "sdy.all_gather", "sdy.all_reduce", "sdy.reduce_scatter",
-    "sdy.all_to_all", "sdy.collective_permute", "sdy.sharded_to_unreduced", "sdy.replicated_to_unreduced", "sdy.data_flow_edge",
-)  # fmt: skip
-def annotation(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """Shardy's ops say where values lie, in whole tensors: on one chip nothing happens."""
-    if "_reduce" in op.name or "unreduced" in op.name or op.name == "sdy.reduce_scatter":
-        raise Unsupported("a sum over several chips", hint=_ONE_CHIP)
-    return vals
-
-
-@rule("sdy.manual_computation", "sdy.named_computation")
-def manual(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """Its body, where every chip's part is the whole tensor."""
-    inner = op.regions[0].blocks[0]
-    if [(val.shape, val.of) for val in vals] != [type_of(arg) for arg in inner.args]:
-        parts = [math.prod(val.shape) // max(math.prod(type_of(arg)[0]), 1) for val, arg in zip(vals, inner.args, strict=True)]
-        raise Unsupported(f"a computation in parts on {max(parts)} chips", hint=_ONE_CHIP)
-    made = c.region(op, 0, vals)
-    if [(val.shape, val.of) for val in made] != [type_of(result) for result in op.results]:
-        raise Unsupported("a computation whose parts are put together from several chips", hint=_ONE_CHIP)
-    return made
 
 
 @rule("stablehlo.get_dimension_size")

@@ -201,7 +201,7 @@ def case(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return results
 
 
-@rule("stablehlo.optimization_barrier", "sdy.sharding_constraint")
+@rule("stablehlo.optimization_barrier")
 def barrier(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     return vals
 

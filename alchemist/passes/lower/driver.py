@@ -7,6 +7,7 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 
 from alchemist.errors import LoweringError, UnsupportedOpError, UserError
+from alchemist.frontends.stablehlo.shardings import STATEMENTS
 from alchemist.ir.location import place_of, sources_of
 from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import MESH, TTIR_OPS
@@ -72,7 +73,9 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
 
 def _reason(name: str) -> str:
     if name.startswith("ttir."):
-        return "a collective of several chips; programs are for one chip" if name[5:] in COLLECTIVES else "no TTNN form"
+        return "a collective of several chips, in a module for one; codegen_mlir has mesh_shape" if name[5:] in COLLECTIVES else "no TTNN form"
+    if name in STATEMENTS:
+        return "a statement of several chips, in a module for one; codegen_py and codegen_mlir make programs for a mesh"
     return "programs are made from StableHLO, TOSA, TTIR or TTNN"
 
 

@@ -1,0 +1,289 @@
+"""Several chips: how values lie on them stays an op of the module, collectives become TTIR's along an axis of the mesh.
+
+Where a module is for one chip, both do nothing. What a chip computes on its own parts (`shard_map`, GSPMD's manual regions) stands between
+`spmd.full_to_shard_shape` and `spmd.shard_to_full_shape`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.shardings import (
+    CONSTRAINT,
+    TO_PART,
+    TO_WHOLE,
+    Array,
+    Sharding,
+    axes_of_groups,
+    constrained,
+    extents_of_groups,
+    placed,
+)
+from alchemist.frontends.stablehlo.values import Unsupported, Val
+from alchemist.ir.attributes import DenseElements, tensor
+from alchemist.ir.printer import attribute_text
+
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "and": "reduce_and", "or": "reduce_or"}
+"""The op in a collective's body -> what it computes; the last five are TTIR's names of reductions on one chip."""
+
+
+@rule(
+    CONSTRAINT, "sdy.reshard", "sdy.propagation_barrier", "sdy.all_slice", "sdy.all_gather", "sdy.all_reduce", "sdy.reduce_scatter", "sdy.all_to_all",
+    "sdy.collective_permute", "sdy.sharded_to_unreduced", "sdy.replicated_to_unreduced", "sdy.data_flow_edge",
+)  # fmt: skip
+def annotation(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Shardy's ops say where values lie, in whole tensors; the partitioner finds the exchanges again."""
+    if "unreduced" in op.name:
+        raise Unsupported("a value that is a summand on each chip", hint="sum it first: jax.lax.psum, or out_sharding without unreduced")
+    given = op.properties.get("sharding") or op.properties.get("out_sharding")
+    wanted = c.meshes.shardings(given, 1) if op.name not in ("sdy.propagation_barrier", "sdy.data_flow_edge") else []
+    return [constrained(c, vals[0], wanted[0] if wanted else None)]
+
+
+@rule("sdy.named_computation")
+def named(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    given = c.meshes.shardings(op.properties.get("in_shardings"), len(vals))
+    made = c.region(op, 0, [constrained(c, val, one) for val, one in zip(vals, given, strict=True)] if given else vals)
+    wanted = c.meshes.shardings(op.properties.get("out_shardings"), len(made))
+    return [constrained(c, val, one) for val, one in zip(made, wanted, strict=True)] if wanted else made
+
+
+@rule("sdy.manual_computation")
+def manual(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Its body, on each chip's parts. Along axes that are not manual all chips do the same."""
+    inner = op.regions[0].blocks[0]
+    if c.is_local or c.meshes.chips == 1:
+        _same_types([(val.shape, val.of) for val in vals], [type_of(arg) for arg in inner.args], "inside of another one")
+        return c.region(op, 0, vals)
+    names = set(re.findall(r'"([^"]+)"', attribute_text(op.properties["manual_axes"])))
+    given, wanted = (c.meshes.manual(op.properties.get(key), names, count) for key, count in (("in_shardings", len(vals)), ("out_shardings", len(op.results))))
+    parts = [to_part(c, val, sharding) for val, sharding in zip(vals, given, strict=True)]
+    _same_types([(val.shape, val.of) for val in parts], [type_of(arg) for arg in inner.args], "whose parts are not those of its shardings")
+    c.is_local = True
+    try:
+        made = c.region(op, 0, parts)
+    finally:
+        c.is_local = False
+    return [to_whole(c, val, sharding, type_of(result)[0]) for val, sharding, result in zip(made, wanted, op.results, strict=True)]
+
+
+def _same_types(have: Sequence[tuple[tuple[int, ...], str]], want: Sequence[tuple[tuple[int, ...], str]], which: str) -> None:
+    for one, other in zip(have, want, strict=True):
+        if one != other:
+            raise Unsupported(f"a computation in parts {which}: {[*other[0]]} for {[*one[0]]}")
+
+
+def to_part(c: Converter, val: Val, sharding: Sharding) -> Val:
+    part = sharding.part(val.shape, c.meshes.sizes)
+    return placed(c, TO_PART, placed(c, CONSTRAINT, val, sharding, val.shape), sharding, part)
+
+
+def to_whole(c: Converter, val: Val, sharding: Sharding, shape: tuple[int, ...]) -> Val:
+    if sharding.part(shape, c.meshes.sizes) != val.shape:
+        raise Unsupported(f"parts of {[*val.shape]} for a result of {[*shape]}")
+    return placed(c, TO_WHOLE, val, sharding, shape)
+
+
+def sharding_call(c: Converter, op: Operation, val: Val) -> Val:
+    """`@Sharding` and its relatives, which keep values; GSPMD's pair around what each chip does by itself."""
+    target, shape = str(prop(op, "call_target_name")), type_of(op.results[0])[0]
+    text = op.attributes.get("mhlo.sharding")
+    given = c.meshes.shardings(op.attributes.get("sdy.sharding") or op.properties.get("sdy.sharding"), 1)
+    sharding = given[0] if given else c.meshes.gspmd(text.data, len(shape)) if isinstance(text, StringAttr) and c.meshes.chips > 1 else None
+    if c.meshes.chips == 1:
+        if shape != val.shape:
+            raise Unsupported(f"{target} over several chips", hint="the module states no mesh: give mesh_shape")
+        return val
+    if target == "SPMDFullToShardShape":  # the @Sharding before it says how the operand lies
+        before = c.shardings.get(op.operands[0])
+        if before is None or before.part(val.shape, c.meshes.sizes) != shape:
+            raise Unsupported(f"{target} without @Sharding of its operand: {[*shape]} of {[*val.shape]}")
+        c.is_local = True
+        return to_part(c, val, before)
+    if target == "SPMDShardToFullShape":
+        c.is_local = False
+        if sharding is None:
+            raise Unsupported(f"{target} without mhlo.sharding")
+        return to_whole(c, val, sharding, shape)
+    if sharding is not None:
+        c.shardings[op.results[0]] = sharding
+    return constrained(c, val, sharding)
+
+
+# --- collectives --------------------------------------------------------------------------------------------------------------
+
+
+def _groups(op: Operation) -> Array:
+    groups = op.properties.get("replica_groups")
+    if not isinstance(groups, DenseElements) or groups.array.ndim != 2:
+        raise Unsupported("a collective without groups of chips")
+    return groups.array
+
+
+def _axes(c: Converter, groups: Array) -> tuple[int, ...]:
+    """Axes of chips along which a collective is, the outer one first."""
+    if groups.shape[1] == 1:
+        return ()
+    c.meshes.take(extents_of_groups(groups))
+    axes = axes_of_groups(groups, c.meshes.extents)
+    if axes is None:
+        raise Unsupported(
+            f"groups of chips that are no axis of {c.meshes.extents[0]}x{c.meshes.extents[1]}: {groups.tolist()}"[:200],
+            hint="collectives go along rows or columns of the mesh, or over all of it",
+        )
+    return axes
+
+
+def _emit(c: Converter, name: str, val: Val, axis: int, place: int | None, change: int, **attributes: object) -> Val:
+    """A collective of TTIR. change: 1 where dimension `place` grows by the chips of the axis, -1 where it shrinks."""
+    shape, chips = list(val.shape), c.meshes.extents[axis]
+    if place is not None:
+        if change < 0 and shape[place] % chips:
+            raise Unsupported(f"dimension {place} of {shape} in {chips} parts", hint="give it a size that the chips divide")
+        shape[place] = shape[place] * chips if change > 0 else shape[place] // chips
+    made = c.e.b.value(f"ttir.{name}", [c.e.full(val)], {**attributes, "cluster_axis": axis}, [tensor(tuple(shape), val.of)])
+    return Val(tuple(shape), val.of, made)
+
+
+def gathered(c: Converter, val: Val, axes: Sequence[int], dim: int) -> Val:
+    for axis in reversed(axes):
+        val = _emit(c, "all_gather", val, axis, dim, 1, all_gather_dim=dim)
+    return val
+
+
+def parted(c: Converter, val: Val, axes: Sequence[int], dim: int) -> Val:
+    """Each chip's part of what all chips have."""
+    for axis in axes:
+        val = _emit(c, "mesh_partition", val, axis, dim, -1, dim=dim)
+    return val
+
+
+def _stacked(c: Converter, val: Val, axes: Sequence[int]) -> Val:
+    """The values of all chips along the axes, in a new first dimension."""
+    return gathered(c, c.e.reshape(val, (1, *val.shape)), axes, 0)
+
+
+def _slices(c: Converter, val: Val, count: int) -> list[Val]:
+    """`count` parts of the first dimension."""
+    step = val.shape[0] // count
+    rest = [0] * (len(val.shape) - 1)
+    return [
+        c.e.make("ttir.slice_static", [c.e.full(val)], {"begins": [n * step, *rest], "ends": [(n + 1) * step, *val.shape[1:]], "step": [1] * len(val.shape)})
+        for n in range(count)
+    ]
+
+
+def _reduced(c: Converter, val: Val, axes: Sequence[int], kind: str) -> Val:
+    if kind == "sum":
+        for axis in axes:
+            val = _emit(c, "all_reduce", val, axis, None, 0, reduce_type="sum")
+        return val
+    return c.e.make(f"ttir.{kind}", [c.e.full(_stacked(c, val, axes))], {"dim_arg": [0], "keep_dim": False}, val.of) if axes else val
+
+
+def _kind(op: Operation) -> str:
+    """What the body of a reduction computes."""
+    ops = [one.name.partition(".")[2] for one in op.regions[0].blocks[0].ops]
+    if len(ops) != 2 or ops[0] not in _REDUCTIONS:
+        raise Unsupported(f"a collective that reduces by {ops[0]}", hint=f"there are {', '.join(_REDUCTIONS)}")
+    return _REDUCTIONS[ops[0]]
+
+
+@rule("stablehlo.all_reduce")
+def all_reduce(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """Sums are TT-NN's; of other reductions each chip gathers the operands."""
+    axes, kind = _axes(c, _groups(op)), _kind(op)
+    return [_reduced(c, val, axes, kind) for val in vals]
+
+
+@rule("stablehlo.all_gather")
+def all_gather(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    axes, dim = _axes(c, _groups(op)), int(prop(op, "all_gather_dim"))
+    return [gathered(c, val, axes, dim) for val in vals]
+
+
+@rule("stablehlo.reduce_scatter")
+def reduce_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    axes, kind, dim, val = _axes(c, _groups(op)), _kind(op), int(prop(op, "scatter_dimension")), vals[0]
+    if kind != "sum":
+        return parted(c, _reduced(c, val, axes, kind), axes, dim)
+    for axis in axes:
+        val = _emit(c, "reduce_scatter", val, axis, dim, -1, reduce_type="sum", scatter_dim=dim)
+    return val
+
+
+@rule("stablehlo.all_to_all")
+def all_to_all(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
+    """TT-NN has no such call without semaphores: everything is gathered, and each chip keeps its part."""
+    axes = _axes(c, _groups(op))
+    split, joined = int(prop(op, "split_dimension")), int(prop(op, "concat_dimension"))
+    return [parted(c, gathered(c, val, axes, joined), axes, split) for val in vals]
+
+
+@rule("stablehlo.collective_broadcast")
+def collective_broadcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """From the first chip of each group."""
+    axes = _axes(c, _groups(op))
+    if not axes:
+        return vals[0]
+    count = math.prod(c.meshes.extents[axis] for axis in axes)
+    return c.e.reshape(_slices(c, _stacked(c, vals[0], axes), count)[0], vals[0].shape)
+
+
+@rule("stablehlo.collective_permute")
+def collective_permute(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Everything is gathered and put into the order of the receivers, of which each keeps its part. A chip that receives nothing has zeros."""
+    pairs, val = op.properties["source_target_pairs"], vals[0]
+    senders = {int(target): int(source) for source, target in np.reshape(pairs.array, (-1, 2))}  # type: ignore[attr-defined]
+    if senders == {0: 0} and c.meshes.chips == 1:
+        return val
+    c.meshes.take((1, max([*senders, *senders.values()], default=0) + 1))
+    return exchanged(c, val, senders)
+
+
+def exchanged(c: Converter, val: Val, senders: dict[int, int]) -> Val:
+    """senders: chip -> the chip whose value it gets."""
+    rows, columns = c.meshes.extents
+    axes: tuple[int, ...] = tuple(axis for axis in (0, 1) if c.meshes.extents[axis] > 1)
+    order = senders
+    for axis, place, group in (1, lambda chip: chip % columns, lambda chip: chip // columns), (0, lambda chip: chip // columns, lambda chip: chip % columns):
+        along = _along(senders, rows * columns, place, group)
+        if c.meshes.extents[axis] > 1 and along is not None:
+            axes, order = (axis,), along
+            break
+    count = math.prod(c.meshes.extents[axis] for axis in axes)
+    slices = _slices(c, _stacked(c, val, axes), count)
+    nothing = c.e.scalar(0, slices[0].shape, val.of)
+    chosen = [c.e.full(slices[order[chip]] if chip in order else nothing) for chip in range(count)]
+    return c.e.reshape(parted(c, c.e.make("ttir.concat", [chosen], {"dim": 0}), axes, 0), val.shape)
+
+
+def _along(senders: dict[int, int], chips: int, place: Callable[[int], int], group: Callable[[int], int]) -> dict[int, int] | None:
+    """Receiver -> sender by place in a group, where all groups do the same and none gets something from another."""
+    if any(group(target) != group(source) for target, source in senders.items()):
+        return None
+    known: dict[int, dict[int, int]] = {group(chip): {} for chip in range(chips)}
+    for target, source in senders.items():
+        known[group(target)][place(target)] = place(source)
+    first = next(iter(known.values()))
+    return first if all(one == first for one in known.values()) else None
+
+
+@rule("stablehlo.partition_id", "stablehlo.replica_id")
+def number_of_chip(c: Converter, op: Operation, vals: list[Val]) -> Val:
+    """Each chip's part of a constant with the numbers of all chips."""
+    shape, of = type_of(op.results[0])
+    if c.meshes.chips == 1:
+        return c.e.const(np.zeros(shape), shape, of)
+    rows, columns = c.meshes.extents
+    numbers = c.e.const(np.arange(rows * columns).reshape(rows, columns, 1, 1), (rows, columns, 1, 1), of)
+    for axis in (axis for axis in (0, 1) if c.meshes.extents[axis] > 1):
+        numbers = parted(c, numbers, (axis,), axis)
+    return c.e.reshape(numbers, shape)
