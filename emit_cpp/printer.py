@@ -9,7 +9,7 @@ from alchemist.ops.spec import REQUIRED, Arg, Kind
 from alchemist.program import model
 from alchemist.program.extract import to_value
 from alchemist.program.text import WIDTH, comment, lines_of_text
-from alchemist.program.walk import bound_by
+from alchemist.program.walk import bound_in
 from emit_cpp import layout
 from emit_cpp.text import quoted
 from emit_cpp.values import render, render_float, render_key, unary_list
@@ -41,7 +41,7 @@ def function_text(function: model.Function, lists: Mapping[str, tuple[int, ...]]
     creates = [parameter.kind for parameter in function.parameters] == ["stored"]
     returned = "Weights" if creates or returns_names(function) else _returned(function)
     out = [f"// {line}" for line in _wrap(function.doc)] if function.doc else []
-    rebound = {name for statement in model.statements(function.body) for name in bound_by(statement)}
+    rebound = bound_in(function.body)
     parameters = [_parameter(parameter, rebound) for parameter in function.parameters]
     out += layout.lines(layout.Call(f"{returned} {function.name}", parameters, " {"), "")
     printer = _Printer({parameter.name for parameter in function.parameters}, lists or {})

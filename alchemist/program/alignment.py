@@ -12,7 +12,7 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.constants import role_words
 from alchemist.program.extract import to_value
 from alchemist.program.names import RESERVED, identifier, snake_case, unique
-from alchemist.program.walk import bound_by, mapped, with_arguments
+from alchemist.program.walk import bound_in, mapped, with_values
 
 MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
@@ -43,9 +43,7 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     first = members[0]
     aligner = _Aligner(first.name)
     body = aligner.block([function.body for function in members])
-    used = {parameter.name for parameter in first.parameters} | taken | RESERVED
-    for statement in model.statements(first.body):
-        used |= bound_by(statement)
+    used = {parameter.name for parameter in first.parameters} | taken | RESERVED | bound_in(first.body)
     numbers, texts = aligner.names(used)
     constants = aligner.constant_names(used | set(numbers.values()))
     names = {f"#{index}": texts[key] for index, key in enumerate(aligner.uses)}
@@ -83,7 +81,7 @@ def unread(bodies: Sequence[tuple[model.Statement, ...]], numbers: frozenset[str
         if isinstance(one, model.Call):
             given = tuple((arg, model.Unused() if arg.name in numbers and constant_kind(old) == "number" else old) for arg, old in one.arguments)
             one = replace(one, arguments=given)
-        return with_arguments(one, value)
+        return with_values(one, value)
 
     return mapped(_Aligner().block(bodies), change)
 
@@ -396,4 +394,4 @@ def _named(body: Sequence[model.Statement], names: Mapping[str, str]) -> tuple[m
     def number(value: model.Value) -> model.Value:
         return replace(value, name=names.get(value.name, value.name)) if isinstance(value, model.NumberRef | model.ParameterRef) else value
 
-    return mapped(body, lambda statement: with_arguments(statement, number))
+    return mapped(body, lambda statement: with_values(statement, number))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from alchemist.program import model
-from alchemist.program.walk import arguments_of, names_of, tensors, with_arguments
+from alchemist.program.walk import arguments_of, names_of, tensors, with_values
 
 
 class Mismatch(Exception):
@@ -77,7 +77,7 @@ class Renaming:
         if isinstance(one, model.If):
             raise Mismatch
         self._pair(arguments_of(one), arguments_of(two))
-        made = with_arguments(one, self._value)
+        made = with_values(one, self._value)
         if isinstance(made, model.Call | model.CallFunction) and isinstance(two, model.Call | model.CallFunction):
             return replace(made, results=self._results(made.results, two.results))
         if isinstance(made, model.Assign | model.NewList) and isinstance(two, model.Assign | model.NewList):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from alchemist.program import model
 from alchemist.program.names import RESERVED
-from alchemist.program.walk import bound_by, with_variables
+from alchemist.program.walk import bound_in, calls_in, with_variables
 
 _NUMBERED = re.compile(r"(\w+?)_\d+")
 
@@ -17,16 +17,14 @@ def named_as_called(functions: Sequence[model.Function]) -> list[model.Function]
     """`f(embedding_2)`, called as `f(embedding)` alone, becomes `f(embedding)`: results get their final names after the functions that take them."""
     given: dict[tuple[str, int], set[str]] = {}
     for function in functions:
-        for call in (one for one in model.statements(function.body) if isinstance(one, model.CallFunction)):
+        for call in calls_in(function.body):
             for place, argument in enumerate(call.arguments):
                 given.setdefault((call.function, place), set()).add(argument.name if isinstance(argument, model.TensorRef) else "")
     return [_renamed(function, dict(_names(function, given))) for function in functions]
 
 
 def _names(function: model.Function, given: dict[tuple[str, int], set[str]]) -> Iterator[tuple[str, str]]:
-    taken = {parameter.name for parameter in function.parameters} | RESERVED
-    for statement in model.statements(function.body):
-        taken |= bound_by(statement)
+    taken = {parameter.name for parameter in function.parameters} | RESERVED | bound_in(function.body)
     for place, parameter in enumerate(function.parameters):
         match = _NUMBERED.fullmatch(parameter.name)
         if match and parameter.kind == "tensor" and given.get((function.name, place)) == {match[1]} and match[1] not in taken:

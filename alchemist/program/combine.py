@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
+from alchemist.program.merge import renamed_function
 from alchemist.program.names import RESERVED, unique
 from alchemist.program.prepare import OUTPUT, STORED
-from alchemist.program.walk import bound_by, mapped, with_arguments
+from alchemist.program.walk import bound_in, mapped, with_values
 
 _PREPARE = "prepare"
 
@@ -101,7 +102,7 @@ def _functions(
     names: dict[str, str] = {}
     made = []
     for function in functions:
-        changed = replace(function, body=_rewritten(function.body, names, constants))
+        changed = renamed_function(replace(function, body=_rewritten(function.body, constants)), names)
         if known.get(function.name) == changed:
             continue
         if function.name in known:
@@ -110,15 +111,11 @@ def _functions(
     return tuple(made), names
 
 
-def _rewritten(body: tuple[model.Statement, ...], names: Mapping[str, str], constants: Mapping[str, str]) -> tuple[model.Statement, ...]:
+def _rewritten(body: tuple[model.Statement, ...], constants: Mapping[str, str]) -> tuple[model.Statement, ...]:
     def value(old: model.Value) -> model.Value:
         return model.ConstantRef(constants[old.name]) if isinstance(old, model.ConstantRef) and old.name in constants else old
 
-    def change(statement: model.Statement) -> model.Statement:
-        statement = with_arguments(statement, value)
-        return replace(statement, function=names.get(statement.function, statement.function)) if isinstance(statement, model.CallFunction) else statement
-
-    return mapped(body, change)
+    return mapped(body, lambda statement: with_values(statement, value))
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -134,8 +131,7 @@ def _names(program: model.Program) -> set[str]:
 
 
 def _names_in(function: model.Function) -> set[str]:
-    found = {function.name, *(parameter.name for parameter in function.parameters)}
-    return found.union(*(bound_by(statement) for statement in model.statements(function.body)))
+    return {function.name, *(parameter.name for parameter in function.parameters), *bound_in(function.body)}
 
 
 def _with(before: model.Program, name: str, program: model.Program) -> model.Program:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from alchemist.program import model
-from alchemist.program.walk import mapped
+from alchemist.program.walk import calls_in, mapped
 from alchemist.program.weights import PART
 
 _SAID = frozenset({"dtype", "activation", "in_channels", "out_channels", "hidden_channels", "channels", "input_size", PART})
@@ -20,12 +20,11 @@ def with_defaults(functions: Sequence[model.Function], *, by_name: bool) -> tupl
     """by_name: calls may leave out any constant (Python); else the last ones alone, so that the most usual ones are put there (C++)."""
     given: dict[str, dict[str, list[model.Value]]] = {}
     for function in functions:
-        for statement in model.statements(function.body):
-            if isinstance(statement, model.CallFunction):
-                values = given.setdefault(statement.function, {})
-                for argument in statement.arguments:
-                    if isinstance(argument, model.NumberArgument):
-                        values.setdefault(argument.name, []).append(argument.value)
+        for call in calls_in(function.body):
+            values = given.setdefault(call.function, {})
+            for argument in call.arguments:
+                if isinstance(argument, model.NumberArgument):
+                    values.setdefault(argument.name, []).append(argument.value)
     changed = {function.name: _with_defaults(function, given.get(function.name, {})) for function in functions}
 
     def called(statement: model.Statement) -> model.Statement:

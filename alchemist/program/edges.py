@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from alchemist.program import model
 from alchemist.program.names import unique
-from alchemist.program.walk import arguments_of, bound_by, names_of, tensors, with_arguments
+from alchemist.program.walk import arguments_of, bound_in, names_of, tensors, with_values
 
 _FORMS = {"ttnn.permute": "permuted", "ttnn.transpose": "transposed", "ttnn.reshape": "reshaped", "ttnn.typecast": "converted"}
 """What a tensor is after a call that gives it another form: behind its name where the caller has a tensor of that name."""
@@ -105,7 +105,7 @@ def _without_beginning(function: model.Function, count: int) -> tuple[model.Func
         if isinstance(one, model.Free) and held:
             kept = tuple(each for each in one.names if each != name)
             one = model.Free(kept) if kept else model.Blank()
-        bound = {each for inner in model.statements((one,)) for each in bound_by(inner)}
+        bound = bound_in((one,))
         held, alive = held and name not in bound, alive and given not in bound
         made.append(one)
     parameters = tuple(replace(parameter, name=name, note="") if parameter.name == given else parameter for parameter in function.parameters)
@@ -130,7 +130,7 @@ def _without_end(function: model.Function, count: int) -> tuple[model.Function, 
             if not _moves(one, name):
                 return None
             name = str(one.results[0]) if one.results else name
-            moved = with_arguments(one, lambda old: model.TensorRef(result) if isinstance(old, model.TensorRef) else old)
+            moved = with_values(one, lambda old: model.TensorRef(result) if isinstance(old, model.TensorRef) else old)
             assert isinstance(moved, model.Call)
             behind.append(replace(moved, results=(result,), returned=False))
         elif isinstance(one, model.Comment | model.Blank):
@@ -161,7 +161,7 @@ def _bound_to(one: model.Statement, name: str) -> model.Statement:
 def around(call: model.CallFunction, edges: Edges, caller: model.Function) -> list[model.Statement]:
     """The call with what stands at the edges of the function now."""
     taken = {parameter.name for parameter in caller.parameters}
-    bound = {name for one in model.statements(caller.body) for name in bound_by(one)}
+    bound = bound_in(caller.body)
     out: list[model.Statement] = []
     freed: tuple[model.Statement, ...] = ()
     if edges.before:
@@ -170,7 +170,7 @@ def around(call: model.CallFunction, edges: Edges, caller: model.Function) -> li
         name = unique([edges.name, f"{edges.name}_{form}"], lambda name: name not in taken | bound)
         source = given
         for one in edges.before:
-            made = with_arguments(one, lambda old, now=source: now if isinstance(old, model.TensorRef) else old)  # type: ignore[misc]
+            made = with_values(one, lambda old, now=source: now if isinstance(old, model.TensorRef) else old)  # type: ignore[misc]
             out.append(_bound_to(made, name))
             source = model.TensorRef(name)
         call = replace(call, arguments=(*call.arguments[: edges.place], source, *call.arguments[edges.place + 1 :]))
@@ -182,7 +182,7 @@ def around(call: model.CallFunction, edges: Edges, caller: model.Function) -> li
         result = unique([f"{edges.result}_out"], lambda name: name not in taken | bound)
     behind: list[model.Statement] = []
     for each in edges.behind:
-        moved = with_arguments(each, lambda old: model.TensorRef(str(result)) if isinstance(old, model.TensorRef) else old)
+        moved = with_values(each, lambda old: model.TensorRef(str(result)) if isinstance(old, model.TensorRef) else old)
         behind.append(_bound_to(moved, str(result)))
     if call.returned:
         final = behind[-1]

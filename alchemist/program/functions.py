@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, layers_in, weight_path
 from alchemist.program import weights as weight_names
-from alchemist.program.graph import Graph, Node, Value, ValueList, skeleton
+from alchemist.program.graph import Graph, Node, Value, ValueList
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.result_order import in_source_order
@@ -407,10 +407,9 @@ class Recovery:
         for item in definition.items:
             inputs = tuple(encode(value) for value in reads(item))
             if isinstance(item, Node):
-                arguments = tuple((arg.name, skeleton(raw)) for arg, raw in item.arguments)
                 types = tuple(value.type for value in item.results)
                 frames = () if definition.is_container else tuple(info.frames[-1] for info in item.sources if info.frames)
-                parts.append((item.spec.name, arguments, inputs, types, item.note, frames))
+                parts.append((item.code, inputs, types, item.note, frames))
             elif isinstance(item, CallItem):
                 scope = definition.relative(item.path) if item.path != definition.path else ""
                 parts.append((id(item.function), scope, inputs))

@@ -16,7 +16,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 def is_gradient(value: Value) -> bool:
     """Whether a backward pass makes the value."""
-    return value.node is not None and bool(value.node.sources) and value.node.sources[-1].is_gradient
+    return value.is_gradient
 
 
 def of_backward(node: Node) -> bool:

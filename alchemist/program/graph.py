@@ -59,6 +59,11 @@ class Value:
     part: tuple[str, str] | None = None
     collection: str = "weights"
 
+    @property
+    def is_gradient(self) -> bool:
+        """Whether a backward pass makes the value."""
+        return self.node is not None and self.node.is_gradient
+
     def __repr__(self) -> str:
         return f"Value({self.key or self.name or '%'}, {self.type.shape})"
 
@@ -124,6 +129,16 @@ class Node:
         for _, raw in self.arguments:
             found.extend(values_of(raw))
         return found
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the op is one of a backward pass."""
+        return bool(self.sources) and self.sources[-1].is_gradient
+
+    @property
+    def code(self) -> tuple[str, tuple[tuple[str, object], ...]]:
+        """Equal for ops that are the same call, tensors apart."""
+        return (self.spec.name, tuple((arg.name, skeleton(raw)) for arg, raw in self.arguments))
 
     def __repr__(self) -> str:
         return f"Node({self.spec.name}, {self.position})"

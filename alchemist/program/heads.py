@@ -12,6 +12,7 @@ from dataclasses import replace
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind
 from alchemist.program import model
 from alchemist.program.graph import Graph, Node, Raw, Use, Value
+from alchemist.program.walk import calls_in
 
 SPLIT, JOIN = "split_heads", "join_heads"
 COUNT = "num_heads"
@@ -96,7 +97,7 @@ def _joined(parts: Sequence[Node], helper: str, heads: int) -> Node:
 
 def helper_functions(functions: Sequence[model.Function]) -> list[model.Function]:
     """The functions that the others call to split and join heads."""
-    called = {one.function for function in functions for one in model.statements(function.body) if isinstance(one, model.CallFunction)}
+    called = {call.function for function in functions for call in calls_in(function.body)}
     return [made for made in (_split(), _join()) if made.name in called]
 
 

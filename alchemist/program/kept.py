@@ -12,8 +12,8 @@ from dataclasses import replace
 from alchemist.ir.scopes import Chain, Group, common_prefix, group, weight_path
 from alchemist.program import model
 from alchemist.program.graph import GRADIENTS, SAVED, Graph, Kept, Node, Raw, Use, Value
-from alchemist.program.updates import is_gradient, parts_of, updates_of
-from alchemist.program.walk import mapped, with_arguments
+from alchemist.program.updates import parts_of, updates_of
+from alchemist.program.walk import mapped, with_values
 
 COLLECTIONS = (SAVED, GRADIENTS)
 MIN_KEPT = 8
@@ -56,10 +56,10 @@ class _Passes:
 
     def __init__(self, graph: Graph, chains: Mapping[Node, Chain]) -> None:
         self._chains = chains
-        last = max((node.position for node in graph.nodes if is_gradient(node)), default=-1)
+        last = max((node.position for node in graph.nodes if node.is_gradient), default=-1)
         self.backward: set[Node] = set()
         for node in graph.nodes[: last + 1]:
-            if is_gradient(node) or any(value.node in self.backward for value in node.inputs()):
+            if node.is_gradient or any(value.node in self.backward for value in node.inputs()):
                 self.backward.add(node)
         self._ends: dict[Node, int] = {}  # of the run of its module that a node is in
         pending = [group(graph.nodes, chains)]
@@ -124,21 +124,10 @@ def _replaced(raw: Raw, old: Value, new: Value) -> Raw:
 def with_names(function: model.Function, names: Mapping[str, str]) -> model.Function:
     """The function with the names that activations have got. names: what the functions that make them call them."""
 
-    def named(place: model.WeightRef) -> model.WeightRef:
-        return replace(place, key=tuple(_named(piece, names) for piece in place.key))
+    def named(value: model.Value) -> model.Value:
+        return replace(value, key=tuple(_named(piece, names) for piece in value.key)) if isinstance(value, model.WeightRef) else value
 
-    def change(one: model.Statement) -> model.Statement:
-        one = with_arguments(one, lambda value: named(value) if isinstance(value, model.WeightRef) else value)
-        match one:
-            case model.Call():
-                return replace(one, results=tuple(result if isinstance(result, str) else named(result) for result in one.results))
-            case model.Store():
-                return replace(one, target=named(one.target))
-            case model.Drop():
-                return replace(one, place=named(one.place))
-        return one
-
-    return replace(function, body=mapped(function.body, change))
+    return replace(function, body=mapped(function.body, lambda one: with_values(one, named)))
 
 
 def _named(piece: str | model.Index, names: Mapping[str, str]) -> str | model.Index:

@@ -18,7 +18,7 @@ from alchemist.program.edges import Edges, around, without_edges
 from alchemist.program.lengths import lines_of_functions
 from alchemist.program.names import unique
 from alchemist.program.variants import Places, joined
-from alchemist.program.walk import mapped
+from alchemist.program.walk import calls_in, mapped
 
 MAX_COMPARED = 12
 """Functions of a group that one more is compared with."""
@@ -83,7 +83,7 @@ def _called_once(others: Sequence[model.Function], entry: model.Function) -> fro
     """Functions with one call in the program's text, outside of loops."""
     counts: Counter[str] = Counter()
     for function in (*others, entry):
-        counts.update(one.function for one in model.statements(function.body) if isinstance(one, model.CallFunction))
+        counts.update(call.function for call in calls_in(function.body))
     straight = {one.function for function in (*others, entry) for one in function.body if isinstance(one, model.CallFunction)}
     return frozenset(name for name in straight if counts[name] == 1)
 
@@ -195,9 +195,8 @@ def _callees_first(functions: Sequence[model.Function]) -> list[model.Function]:
         function = pending.pop(name, None)
         if function is None:
             return
-        for one in model.statements(function.body):
-            if isinstance(one, model.CallFunction):
-                add(one.function)
+        for call in calls_in(function.body):
+            add(call.function)
         ordered.append(function)
 
     for function in functions:
@@ -209,18 +208,14 @@ def _depths(functions: Sequence[model.Function]) -> dict[str, int]:
     """Longest chain of calls below each function; callees come first."""
     depths: dict[str, int] = {}
     for function in functions:
-        called = [statement.function for statement in model.statements(function.body) if isinstance(statement, model.CallFunction)]
-        depths[function.name] = max((depths[name] + 1 for name in called if name in depths), default=0)
+        depths[function.name] = max((depths[call.function] + 1 for call in calls_in(function.body) if call.function in depths), default=0)
     return depths
 
 
 def _by_class(functions: Sequence[model.Function], depths: Mapping[str, int]) -> dict[str, int]:
     """The depths with all functions of a class as deep as the deepest, so that they meet; as they are where classes are nested in themselves."""
     found = dict(depths)
-    callees = {
-        function.name: [one.function for one in model.statements(function.body) if isinstance(one, model.CallFunction) and one.function in depths]
-        for function in functions
-    }
+    callees = {function.name: [call.function for call in calls_in(function.body) if call.function in depths] for function in functions}
     for _ in range(max(depths.values(), default=0) + 2):
         deepest: dict[str, int] = {}
         for function in functions:

@@ -17,8 +17,7 @@ from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import MAIN_RESERVED, RESERVED, unique
 from alchemist.program.recipes import module_of
-from alchemist.program.tail_merging import reads_device
-from alchemist.program.walk import mapped
+from alchemist.program.walk import mapped, reads_device, without_unread_device
 from alchemist.program.weights import PART, is_part
 
 MIN_CALLS = 3
@@ -110,20 +109,13 @@ def share_module_calls(functions: Sequence[model.Function], taken: set[str]) -> 
         call = calls.get(repr(candidate.function.body)) if candidate is not None else None
         return _called(candidate, *call) if candidate is not None and call is not None else statement
 
-    return [*made, *(_without_device(function, replace(function, body=mapped(function.body, change))) for function in functions)]
+    return [*made, *(replace(function, body=without_unread_device(mapped(function.body, change))) for function in functions)]
 
 
 def _called(candidate: _Candidate, name: str, constants: Sequence[model.NumberArgument]) -> model.CallFunction:
     call = candidate.call
     arguments = (*candidate.tensors, model.ScopeArgument("weights", candidate.module), *candidate.said, *constants)
     return model.CallFunction(name, arguments, call.results, call.note, call.returned)
-
-
-def _without_device(before: model.Function, after: model.Function) -> model.Function:
-    """The function without asking for the device where no call is left that needs it."""
-    if reads_device(after.body) or not reads_device(before.body):
-        return after
-    return replace(after, body=tuple(one for one in after.body if not isinstance(one, model.GetDevice)))
 
 
 def _place(candidate: _Candidate, clusters: list[_Cluster]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.ops.spec import MOVING
-from alchemist.program.graph import Node, Value, skeleton
+from alchemist.program.graph import Node, Value
 from alchemist.program.model import Key
 
 
@@ -167,8 +167,7 @@ def _parts_of_both(first: Parts | None, second: Parts | None) -> Parts | None:
 
 def _step(node: Node, twins: Mapping[int, Value]) -> Hashable:
     """Equal for ops that make the same of the same values."""
-    arguments = tuple((arg.name, skeleton(raw)) for arg, raw in node.arguments)
-    return (node.spec.name, arguments, tuple(id(twins.get(id(value), value)) for value in node.inputs()))
+    return (node.code, tuple(id(twins.get(id(value), value)) for value in node.inputs()))
 
 
 def _signature(made: Recipe) -> Hashable:
@@ -182,8 +181,7 @@ def _signature(made: Recipe) -> Hashable:
     numbers: dict[int, object] = {id(leaf): ("in", *place(file)) for file, leaf in zip(made.files, made.leaves, strict=True)}
     steps: list[object] = []
     for node in made.nodes:
-        arguments = tuple((arg.name, skeleton(raw)) for arg, raw in node.arguments)
-        steps.append((node.spec.name, arguments, tuple(numbers[id(value)] for value in made.inputs(node))))
+        steps.append((node.code, tuple(numbers[id(value)] for value in made.inputs(node))))
         for index, value in enumerate(node.results):
             numbers[id(value)] = (len(steps), index)
     outputs = tuple((numbers[value], place(key)) for value, key in made.outputs.items())

@@ -18,7 +18,7 @@ def in_source_order(
 
     source: of the module's forward. statement_of: the statement of it that made a value.
     """
-    if len(returns) < 2 or any(map(_is_gradient, returns)):
+    if len(returns) < 2 or any(value.is_gradient for value in returns):
         return list(returns)
     if class_name.rpartition(".")[2] == _ATTENTION:
         return sorted(returns, key=lambda value: not _is_projected(value))
@@ -41,10 +41,6 @@ def in_source_order(
     return [value for value in ordered if value is not None] if None not in ordered else None
 
 
-def _is_gradient(value: Value) -> bool:
-    return value.node is not None and any(info.is_gradient for info in value.node.sources)
-
-
 def _is_projected(value: Value) -> bool:
     """Whether the value is made with the weights of the output projection."""
     seen: set[int] = set()
@@ -57,6 +53,3 @@ def _is_projected(value: Value) -> bool:
             seen.add(id(one.node))
             stack += one.node.inputs()
     return False
-
-
-__all__ = ["in_source_order"]

@@ -15,7 +15,7 @@ from alchemist.program.alignment import align
 from alchemist.program.alpha_renaming import Mismatch
 from alchemist.program.names import RESERVED, unique
 from alchemist.program.prepare import FOLDS, LAYERS
-from alchemist.program.walk import calls_of, mapped, text_of, with_arguments
+from alchemist.program.walk import calls_of, mapped, text_of, with_values
 
 MIN_ROWS = 8
 """Rows that make a table."""
@@ -116,15 +116,7 @@ def _with_names(body: tuple[model.Statement, ...], tails: Mapping[str, str]) -> 
     def value(old: model.Value) -> model.Value:
         return replace(old, key=key(old.key)) if isinstance(old, model.WeightRef | model.KeyText) else old
 
-    def change(one: model.Statement) -> model.Statement:
-        one = with_arguments(one, value)
-        if isinstance(one, model.Call):
-            return replace(
-                one, results=tuple(replace(result, key=key(result.key)) if isinstance(result, model.WeightRef) else result for result in one.results)
-            )
-        return one
-
-    return mapped(body, change)
+    return mapped(body, lambda one: with_values(one, value))
 
 
 def _extents(added: Mapping[str, tuple[model.Value, ...]], files: Sequence[Mapping[model.Key, tuple[int, ...]]]) -> list[tuple[tuple[str, ...], model.Key]]:

@@ -16,7 +16,7 @@ from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
 from alchemist.program.names import unique
 from alchemist.program.text import WIDTH
-from alchemist.program.walk import bound_by, code_of, filled_by, read_by
+from alchemist.program.walk import bound_by, bound_in, code_of, filled_by, read_by, reads_device, without_unread_device
 
 MIN_LINES = 14
 """Lines that an end must have to be worth a function of its own."""
@@ -158,8 +158,7 @@ def _parameter(one: model.Parameter) -> model.Value:
 
 def _extract(tail: _Tail, shared: Shared, taken: set[str]) -> None:
     first = tail.members[0]
-    variables = {name for one in model.statements(first.body) for name in bound_by(one)}
-    aligned = align(tail.bodies, variables | {parameter.name for parameter in first.parameters})
+    aligned = align(tail.bodies, bound_in(first.body) | {parameter.name for parameter in first.parameters})
     body = (*_quoted(first.body[: tail.starts[0] + 1]), *aligned.function.body)
     shortest = min((function.name for function in tail.members), key=len)
     name = unique([f"{shortest}_tail", f"{shortest}_end"], lambda name: name not in taken)
@@ -188,9 +187,7 @@ def _extract(tail: _Tail, shared: Shared, taken: set[str]) -> None:
         arguments += [model.NumberArgument(one.name, _parameter(one)) for one in constants]
         arguments += [model.NumberArgument(name, values[place_of]) for name, values in aligned.added.items()]
         call = model.CallFunction(name, tuple(arguments), (), returned=True)
-        head = _without_comments_behind(member.body[:start])
-        if not reads_device(head):
-            head = tuple(statement for statement in head if not isinstance(statement, model.GetDevice))
+        head = without_unread_device(_without_comments_behind(member.body[:start]))
         index = next(i for i, one in enumerate(shared.functions) if one.name == member.name)
         shared.functions[index] = replace(member, body=(*head, model.Blank(), call))
         shared.tails[member.name] = name
@@ -232,15 +229,6 @@ def _collections(body: Sequence[model.Statement]) -> set[str]:
     """Names of the collections that the statements read or fill."""
     found = {value.collection for value in read_by(body) if isinstance(value, model.WeightRef | model.ScopeArgument | model.HasWeight)}
     return found | {target.collection for one in model.statements(tuple(body)) for target in filled_by(one)}
-
-
-def reads_device(body: Sequence[model.Statement]) -> bool:
-    return any(
-        isinstance(value, model.DeviceRef)
-        for statement in model.statements(tuple(body))
-        if isinstance(statement, model.Call)
-        for _, value in statement.arguments
-    )
 
 
 def with_tails(rows: Sequence[model.OutlineRow], tails: Mapping[str, str]) -> tuple[model.OutlineRow, ...]:

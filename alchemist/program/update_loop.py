@@ -13,7 +13,7 @@ from dataclasses import replace
 from alchemist.program import model
 from alchemist.program.graph import GRADIENTS
 from alchemist.program.names import unique
-from alchemist.program.walk import bound_by, names_of, with_arguments
+from alchemist.program.walk import bound_by, bound_in, names_of, with_values
 
 OUTPUTS = "outputs"
 MIN_TURNS = 3
@@ -110,7 +110,7 @@ def _form(call: model.CallFunction, key: str, returned: Mapping[str, str]) -> ob
 
 
 def _arguments(call: model.CallFunction, key: str) -> model.CallFunction:
-    made = with_arguments(call, lambda value: replace(value, key=_keyed(value.key, key)) if isinstance(value, model.WeightRef) else value)
+    made = with_values(call, lambda value: replace(value, key=_keyed(value.key, key)) if isinstance(value, model.WeightRef) else value)
     assert isinstance(made, model.CallFunction)
     return made
 
@@ -128,7 +128,7 @@ def _keyed(key: model.Key, name: str) -> model.Key:
 def _loop(
     names: Sequence[str], first: model.CallFunction, function: model.Function, returned: Mapping[str, str], made: Sequence[str], entry: model.Function
 ) -> model.NameLoop:
-    taken = {name for one in model.statements(entry.body) for name in (bound_by(one) | names_of(one))} - set(first.results)
+    taken = bound_in(entry.body).union(*map(names_of, model.statements(entry.body))) - set(first.results)
     taken |= {parameter.name for parameter in entry.parameters} | {OUTPUTS}
     results: list[str] = []
     stores: list[model.Statement] = []

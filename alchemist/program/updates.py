@@ -20,7 +20,7 @@ _Item = TypeVar("_Item")
 
 def updates_in(items: Sequence[_Item]) -> list[range]:
     """Places of the runs behind the last other item, each of at least MIN_OPS ops, or of one with a rate fused, that MIN_UPDATES runs have alike."""
-    start = next((index + 1 for index in range(len(items) - 1, -1, -1) if not isinstance(items[index], Node) or is_gradient(items[index])), 0)
+    start = next((index for index in range(len(items), 0, -1) if not isinstance(item := items[index - 1], Node) or item.is_gradient), 0)
     begins: list[int] = []  # of the runs; an op belongs to the run of the first op whose value it reads
     made: dict[int, int] = {}  # a value's identity -> the place of the op that makes it
     for index in range(start, len(items)):
@@ -164,11 +164,7 @@ def _inputs(nodes: Sequence[Node]) -> list[Value]:
 
 def takes_gradients(graph: Graph) -> bool:
     """Whether there is something to update parameters by: alike branches of any other program are no optimizer."""
-    return any(map(is_gradient, graph.nodes))
-
-
-def is_gradient(item: object) -> bool:
-    return isinstance(item, Node) and bool(item.sources) and item.sources[-1].is_gradient
+    return any(node.is_gradient for node in graph.nodes)
 
 
 def _shape(items: Sequence[object], run: range) -> Hashable:

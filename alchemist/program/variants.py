@@ -13,7 +13,7 @@ from alchemist.program import model
 from alchemist.program.alignment import unread, varying
 from alchemist.program.alpha_renaming import Mismatch, Renaming
 from alchemist.program.lengths import lines_of
-from alchemist.program.walk import arguments_of, bound_by, calls_of, code_of, leaves, names_of, text_of, with_variables
+from alchemist.program.walk import bound_in, calls_of, code_of, names_of, read_by, text_of, with_variables
 
 Paragraph = tuple[model.Statement, ...]
 
@@ -153,12 +153,8 @@ def _telling(one: Sequence[model.Function], two: Sequence[model.Function], parts
 
 def _weights(body: Sequence[model.Statement]) -> list[str]:
     """Names of weights that the statements read, within the function's scope."""
-    found: list[str] = []
-    for statement in model.statements(tuple(body)):
-        for value in leaves(arguments_of(statement)):
-            if isinstance(value, model.WeightRef) and value.collection == "weights" and len(value.key) == 1 and isinstance(value.key[0], str):
-                found.append(value.key[0])
-    return found
+    keys = [value.key for value in read_by(body) if isinstance(value, model.WeightRef) and value.collection == "weights"]
+    return [key[0] for key in keys if len(key) == 1 and isinstance(key[0], str)]
 
 
 def _renaming(first: model.Function, second: model.Function, own: _Parts, other: _Parts) -> tuple[tuple[str, ...], Callable[[_Parts], _Parts]]:
@@ -177,7 +173,7 @@ def _renaming(first: model.Function, second: model.Function, own: _Parts, other:
     known = names.names
     behind = Renaming(open_=True)
     behind.block(other.behind, own.behind)
-    bound_here, bound_there = ({name for one in model.statements(part.middle) for name in bound_by(one)} for part in (own, other))
+    bound_here, bound_there = (bound_in(part.middle) for part in (own, other))
     dropped_here, dropped_there = (
         {name for one in model.statements(part.middle) if isinstance(one, model.Free) for name in one.names} for part in (own, other)
     )

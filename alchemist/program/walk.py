@@ -82,8 +82,8 @@ def arguments_of(statement: model.Statement) -> tuple[model.Argument, ...]:
             return ()
 
 
-def with_arguments(statement: model.Statement, convert: Callable[[model.Value], model.Value]) -> model.Statement:
-    """The statement with every value that it reads converted, those in lists and number arguments too; scopes stay."""
+def with_values(statement: model.Statement, convert: Callable[[model.Value], model.Value]) -> model.Statement:
+    """The statement with every value that it reads converted, those in lists and number arguments too, and every place that it fills; scopes stay."""
 
     def value(old: model.Value) -> model.Value:
         return model.Items(tuple(value(item) for item in old.items)) if isinstance(old, model.Items) else convert(old)
@@ -93,13 +93,25 @@ def with_arguments(statement: model.Statement, convert: Callable[[model.Value], 
             return old
         return replace(old, value=value(old.value)) if isinstance(old, model.NumberArgument) else value(old)
 
+    def place(old: model.WeightRef) -> model.WeightRef:
+        made = convert(old)
+        assert isinstance(made, model.WeightRef)
+        return made
+
+    def targets(old: Sequence[model.Target]) -> tuple[model.Target, ...]:
+        return tuple(result if isinstance(result, str) else place(result) for result in old)
+
     match statement:
         case model.Call():
-            return replace(statement, arguments=tuple((arg, value(old)) for arg, old in statement.arguments))
+            return replace(statement, arguments=tuple((arg, value(old)) for arg, old in statement.arguments), results=targets(statement.results))
         case model.CallFunction():
-            return replace(statement, arguments=tuple(argument(old) for old in statement.arguments))
-        case model.Assign() | model.Append() | model.Store():
+            return replace(statement, arguments=tuple(argument(old) for old in statement.arguments), results=targets(statement.results))
+        case model.Assign() | model.Append():
             return replace(statement, value=value(statement.value))
+        case model.Store():
+            return replace(statement, target=place(statement.target), value=value(statement.value))
+        case model.Drop():
+            return replace(statement, place=place(statement.place))
         case model.Return() | model.NewList():
             return replace(statement, values=tuple(value(old) for old in statement.values))
         case model.GetDevice() | model.Extents():
@@ -145,6 +157,25 @@ def bound_by(statement: model.Statement) -> set[str]:
             return set()
 
 
+def bound_in(body: Sequence[model.Statement]) -> set[str]:
+    """All that the statements set, those in loops included."""
+    return {name for one in model.statements(tuple(body)) for name in bound_by(one)}
+
+
+def calls_in(body: Sequence[model.Statement]) -> list[model.CallFunction]:
+    """Calls of the program's own functions as they are written, those in loops included."""
+    return [one for one in model.statements(tuple(body)) if isinstance(one, model.CallFunction)]
+
+
+def without_unread_device(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+    """The statements; without asking for the device where no call needs it."""
+    return tuple(body) if reads_device(body) else tuple(one for one in body if not isinstance(one, model.GetDevice))
+
+
+def reads_device(body: Sequence[model.Statement]) -> bool:
+    return any(isinstance(value, model.DeviceRef) for one in model.statements(tuple(body)) if isinstance(one, model.Call) for _, value in one.arguments)
+
+
 def filled_by(statement: model.Statement) -> list[model.WeightRef]:
     """Places in collections that a statement sets or empties."""
     match statement:
@@ -174,7 +205,7 @@ def with_variables(body: Iterable[model.Statement], names: Mapping[str, str]) ->
         return replace(old, name=name(old.name)) if isinstance(old, model.TensorRef | model.Element) else old
 
     def change(one: model.Statement) -> model.Statement:
-        made = with_arguments(one, value)
+        made = with_values(one, value)
         match made:
             case model.Call() | model.CallFunction():
                 return replace(made, results=tuple(name(result) if isinstance(result, str) else result for result in made.results))

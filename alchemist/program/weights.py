@@ -17,7 +17,7 @@ from alchemist.ir.op_class import named
 from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
 from alchemist.ops.spec import MOVING
 from alchemist.program import model
-from alchemist.program.graph import ConstEval, Graph, Node, Value, skeleton, values_of
+from alchemist.program.graph import ConstEval, Graph, Node, Value, values_of
 from alchemist.program.model_source import Sources
 from alchemist.program.names import result_name
 from alchemist.program.roles import argument_role
@@ -161,7 +161,7 @@ def recipe(const_eval: ConstEval, output: int) -> tuple[object, ...]:
     steps: list[object] = []
     for node in in_order(const_eval, nodes):
         reads = tuple(numbers[id(value)] for value in node.inputs())
-        steps.append((node.spec.name, tuple((arg.name, skeleton(raw)) for arg, raw in node.arguments), reads))
+        steps.append((node.code, reads))
         for index, value in enumerate(node.results):
             numbers[id(value)] = (len(steps), index)
     return (tuple(steps), numbers[id(const_eval.outputs[output])])
@@ -170,18 +170,18 @@ def recipe(const_eval: ConstEval, output: int) -> tuple[object, ...]:
 def without_cuts(made: Hashable) -> tuple[Hashable, tuple[int, ...]]:
     """A weight's recipe without the places where slices are cut out, and those places."""
     steps = made[0] if isinstance(made, tuple) and made and isinstance(made[0], tuple) else ()
-    if not any(step[0] in COUNTING for step in steps):
+    if not any(name in COUNTING for (name, _), _ in steps):
         return made, ()
     assert isinstance(made, tuple)
     cuts: list[int] = []
     plain: list[Hashable] = []
-    for name, arguments, reads in steps:
+    for (name, arguments), reads in steps:
         kept: list[Hashable] = []
         for argument, value in arguments:
             numbers = literal_numbers(value) if argument in COUNTING.get(name, ()) else None
             cuts += numbers or ()
             kept.append((argument, value if numbers is None else len(numbers)))
-        plain.append((name, tuple(kept), reads))
+        plain.append(((name, tuple(kept)), reads))
     return (tuple(plain), *made[1:]), tuple(cuts)
 
 
