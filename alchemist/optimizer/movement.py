@@ -67,34 +67,6 @@ def gather_is_faster_than_parts(rows: int, width: int, count: int, constant: boo
 
 
 @unless_refused
-def steps_go_in_front(dims: Sequence[int], dim: int, count: int, read: Sequence[int], dtype: str, card: str) -> bool:
-    """Whether moving a dim in front of all others takes less time than slicing `count` single steps of it out of tiles.
-
-    A step within a tile is cut out of rows: the library takes the whole tensor out of its tiles for each.
-
-    Args:
-        read: the shape in which a step is read.
-    """
-    if count < 2:
-        return False
-    whole, name = tuple(dims), DTYPES[dtype]
-    order = [dim, *(each for each in range(len(whole)) if each != dim)]
-    front = tuple(whole[each] for each in order)
-    within = _step_ns(whole, dim, read, name, card) * count
-    moved = query("ttnn.permute", [Spec(whole, name, "tile"), order], card=card).device_ns
-    return 0 < moved and moved + _step_ns(front, 0, read, name, card) * count < within
-
-
-def _step_ns(dims: tuple[int, ...], dim: int, read: Sequence[int], dtype: str, card: str) -> float:
-    """A step in the middle of a dim, in the shape in which it is read."""
-    begins, ends = [0] * len(dims), list(dims)
-    begins[dim], ends[dim] = dims[dim] // 2, dims[dim] // 2 + 1
-    step = Spec(tuple(end - begin for begin, end in zip(begins, ends, strict=True)), dtype, "tile")
-    cut = query("ttnn.slice", [Spec(dims, dtype, "tile"), begins, ends, [1] * len(dims)], card=card).device_ns
-    return cut + query("ttnn.reshape", [step, tuple(read)], card=card).device_ns
-
-
-@unless_refused
 def resize_is_faster_by_product(rows: int, columns: int, channels: int, dtype: str, replaced: Sequence[Operation]) -> bool:
     """Whether a constant [rows, columns] times the pixels [columns, channels] takes less time than TTIR ops that resize an image, on both cards.
 

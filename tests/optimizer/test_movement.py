@@ -9,7 +9,6 @@ import torch
 
 from alchemist import codegen_py
 from alchemist.frontends.torch import capture
-from alchemist.optimizer.movement import steps_go_in_front
 from alchemist.options import CompilerOptions
 from alchemist.passes.pipeline import lower_to_ttnn
 from tests import running
@@ -122,15 +121,3 @@ def test_ones_that_collect_rows_are_few(images: int, size: int, taken: bool) -> 
     captured = capture(model, (torch.randn(images, 32, size, size, dtype=torch.bfloat16),))
     lowered = lower_to_ttnn(captured.module, CompilerOptions(optimization_level=1)).module
     assert any(op.name == "ttnn.matmul" for op in lowered.walk()) == taken
-
-
-@pytest.mark.parametrize(
-    ("dims", "dim", "count", "read", "taken"),
-    [
-        ((4, 64, 64), 1, 8, (4, 64), True), ((4, 64, 64), 1, 2, (4, 64), True), ((4, 64, 64), 1, 1, (4, 64), False), ((2, 8, 32, 64), 2, 32, (2, 8, 64), True),
-        ((2, 8, 32, 64), 1, 8, (2, 32, 64), False), ((4, 64, 64), 1, 8, (3, 3), False),
-    ],
-)  # fmt: skip
-def test_steps_out_of_tiles(dims: tuple[int, ...], dim: int, count: int, read: tuple[int, ...], taken: bool) -> None:
-    """From two steps within tiles on; not where they are whole tiles, nor in a shape that the library refuses."""
-    assert steps_go_in_front(dims, dim, count, read, "bf16", "n150") == taken

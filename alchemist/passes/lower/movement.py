@@ -14,7 +14,7 @@ from alchemist.ir.op_class import short_names
 from alchemist.ops import POINTWISE
 from alchemist.ops.constants import constant_of, uniform
 from alchemist.ops.spec import NOTE
-from alchemist.optimizer.movement import steps_go_in_front
+from alchemist.optimizer.movement import price_of
 from alchemist.passes.lower.context import INTEGERS, ROW_MAJOR, TILE, Lowering, Tensor, layout, rule, user_per_core
 from alchemist.passes.lower.eltwise import broadcast_to, within_width
 
@@ -219,38 +219,44 @@ def slice_static(c: Lowering, op: Operation) -> None:
     if dims == shape(result):
         c.set(result, value)
         return
-    attributes = {"begins": begins, "ends": ends, "step": steps}
     dim = _step_of(c, op, value)
-    if dim is not None:
-        c.set(result, c.reshape(_step_in_front(c, value, dim, begins[dim]), shape(result)))
+    front = value if dim is None else _steps_in_front(c, op, value, dim)
+    if dim is not None and front is not value:
+        c.set(result, Tensor(c, front).cut(0, begins[dim], begins[dim] + 1).reshape(*shape(result)).ssa)
         return
-    c.set(result, c.emit("slice_static", [value], attributes))
+    c.set(result, c.emit("slice_static", [value], {"begins": begins, "ends": ends, "step": steps}))
 
 
 def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
-    """The dim that the op takes one step of, where its steps are better in front of all others (rows and columns of tiles); None for any other slice."""
+    """The dim behind another one that the op takes one step of out of tiles, from level 1 on; None for any other slice."""
     dims, left = shape(op.operands[0]), shape(op.results[0])
     cut = [dim for dim, (whole, part) in enumerate(zip(dims, left, strict=True)) if whole != part]
-    if not c.options.optimization_level or layout(value).page != TILE or len(cut) != 1 or left[cut[0]] != 1:
-        return None
-    steps = [use.operation.results[0] for use in op.operands[0].uses if use.operation.name == op.name]
-    count = sum(shape(each) == left for each in steps)
+    single = len(cut) == 1 and cut[0] > 0 and left[cut[0]] == 1
+    return cut[0] if c.options.optimization_level and layout(value).page == TILE and single else None
+
+
+def _steps_in_front(c: Lowering, op: Operation, value: SSAValue, dim: int) -> SSAValue:
+    """The value with the dim in front of all others (rows and columns of tiles) where that and the cuts take less time; else the value as it is.
+
+    A step within a tile is cut out of rows: the library takes the whole tensor out of its tiles for each.
+    """
+    left = shape(op.results[0])
     reader = next(iter(op.results[0].uses)).operation if op.results[0].has_one_use() else None
     read = shape(reader.results[0]) if reader is not None and reader.name == "ttir.reshape" else left
-    return cut[0] if steps_go_in_front(dims, cut[0], count, read, layout(value).dtype, c.options.card) else None
+    count = sum(use.operation.name == op.name and shape(use.operation.results[0]) == left for use in op.operands[0].uses)
+    key = (value, f"{count} steps of dim {dim} read as {read}")
+    if count > 1 and key not in c._converted:
+        whole, middle = Tensor(c, value), shape(value)[dim] // 2
+        front = whole.permute(dim, *(each for each in range(len(left)) if each != dim))
 
+        def cut_ns(of: Tensor, dim: int) -> float:
+            step = of.cut(dim, middle, middle + 1)
+            return sum(price_of(made.ssa.owner, c.options).ns for made in (step, step.reshape(*read)) if isinstance(made.ssa.owner, Operation))
 
-def _step_in_front(c: Lowering, value: SSAValue, dim: int, at: int) -> SSAValue:
-    """One step of a value whose steps are moved in front once for all of them."""
-    dims = shape(value)
-    order = (dim, *(each for each in range(len(dims)) if each != dim))
-    moved = next(
-        (use.operation for use in value.uses if use.operation.name == "ttnn.permute" and tuple(access.attr(use.operation, "permutation")) == order), None
-    )
-    steps = moved.results[0] if moved is not None else c.permute(value, order)
-    out = (1, *shape(steps)[1:])
-    attributes = {"begins": [at] + [0] * (len(dims) - 1), "ends": [at + 1, *out[1:]], "step": [1] * len(dims)}
-    return c.emit("slice_static", [steps], attributes)
+        assert isinstance(front.ssa.owner, Operation)
+        moved_ns = price_of(front.ssa.owner, c.options).ns + count * cut_ns(front, 0)
+        c._converted[key] = front.ssa if moved_ns < count * cut_ns(whole, dim) < math.inf else value
+    return c._converted.get(key, value)
 
 
 @rule("index", "index_select")
