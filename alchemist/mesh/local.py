@@ -22,7 +22,7 @@ from alchemist.ir.edit import functions
 from alchemist.ir.edit import replace as replace_op
 from alchemist.ir.location import clone_with_places, place_of, sources_of
 from alchemist.ir.value import Value
-from alchemist.mesh import shardy
+from alchemist.mesh import lockstep, shardy
 from alchemist.mesh.fused import split_fused
 from alchemist.mesh.placements import cut_of, outer, placement_of
 from alchemist.mesh.shardy import Answer, Cut, Step
@@ -35,14 +35,16 @@ from alchemist.passes.stages import TTIR_STAGES
 Shape = tuple[int, ...]
 
 
-def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placement | None]) -> FrontendResult:
+def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placement | None], *, is_compared: bool = True) -> FrontendResult:
     """The model as each chip runs it. The given module is left as it is; arguments and outputs say how they lie on the mesh.
 
     placements: of the arguments. None: as the module says; else an input is whole, and a weight lies as the ops around it want it (an input too where
     the module says something of any value).
+    is_compared: a model of few operations is run whole and in parts on its arguments' values; each op has to compute the same.
 
     Raises:
         UserError: no Shardy; a placement that does not divide a dimension, or that some op cannot be run with.
+        InternalError: an op of the parts computes something else.
     """
     module = clone_with_places(captured.module)
     TTIR_STAGES[0].run(module, _options())
@@ -57,9 +59,13 @@ def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placeme
     ]
     localizer = _divided(func, mesh, cuts, [argument.name for argument, _ in given])
     answer = localizer.answer
+    compared = is_compared and lockstep.is_cheap(func, [argument for argument, _ in given])
+    (before,) = functions(clone_with_places(module)) if compared else (func,)
     outputs = localizer.run()
     forget_statements(func)
     arguments = [replace(argument, placement=placement_of(outer(cut))) for argument, cut in zip((one for one, _ in given), answer.arguments, strict=True)]
+    if compared:
+        lockstep.compare(before, func, localizer.lies(before), [*arguments, *localizer.added], mesh)
     made = [replace(one, placement=placement_of(cut)) for one, cut in zip(captured.outputs, outputs, strict=True)]
     module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
     return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None)
@@ -106,7 +112,7 @@ def _divided(func: FuncOp, mesh: Mesh, cuts: Sequence[Cut | None], names: Sequen
 
 
 class Localizer:
-    """added: arguments that the function has got, with other values on each chip."""
+    """added: arguments that the function has got, with other values on each chip. values: of the chip's function, by number."""
 
     def __init__(self, func: FuncOp, mesh: Mesh, answer: Answer, names: Sequence[str], rules: Sequence[Rule]) -> None:
         self.func, self.mesh, self.answer = func, mesh, answer
@@ -121,6 +127,9 @@ class Localizer:
             self.cuts += step.cuts
         self.rules = rules
         self.added: list[Argument] = []
+        self.values: list[SSAValue] = []
+        self._summands: set[int | None] = set()
+        """Places of ops whose results are summands."""
         self._first_rows: dict[tuple[int, str], SSAValue] = {}
 
     # --- what Shardy does not check -------------------------------------------------------------------------------------
@@ -221,6 +230,7 @@ class Localizer:
                 dims = [whole[number] for number in step.operands]
                 whole += [access.shape(result) for result in op.results]
                 values += self._localized(op, step, [values[number] for number in step.operands], dims)
+        self.values = values
         last = Builder.before(self.returns)
         self.returns.operands = [self._joined(last, values[number], self.cuts[number]) for number in self.answer.returned]
         types = FunctionType.from_lists([arg.type for arg in self.func.args], [value.type for value in self.returns.operands])
@@ -241,6 +251,17 @@ class Localizer:
                 value = self._made(b, "all_gather", value, axis, 2, dim, all_gather_dim=dim)
         return value
 
+    def lies(self, before: FuncOp) -> dict[SSAValue, lockstep.Lies]:
+        """Of the values that `run` made, without those of its own. before: the function as it was."""
+        ops = computing_ops(before)
+        wholes: list[SSAValue] = list(before.body.block.args)
+        partial = [False] * len(wholes)
+        for step in self.answer.steps:
+            results = [wholes[step.operands[0]]] if step.op is None else list(ops[step.op].results)
+            wholes += results
+            partial += [step.op in self._summands] * len(results)
+        return {value: lockstep.Lies(whole, cut, summed) for value, whole, cut, summed in zip(self.values, wholes, self.cuts, partial, strict=True)}
+
     def _parts(self, dims: Shape, cut: Cut) -> Shape:
         return tuple(size // math.prod(self.extents[axis] for axis in axes) for size, axes in zip(dims, cut, strict=True))
 
@@ -251,6 +272,8 @@ class Localizer:
     def _localized(self, op: Operation, step: Step, operands: list[SSAValue], whole: list[Shape]) -> list[SSAValue]:
         """The op on the parts of a chip."""
         summed = [axis for factor, axes in self._cut_factors(step).items() if factor.kind == "sum" for axis in axes]
+        if summed:
+            self._summands.add(step.op)
         dims = [access.shape(result) for result in op.results]
         op.operands = operands
         for result, cut in zip(op.results, step.cuts, strict=True):
@@ -285,7 +308,7 @@ class Localizer:
         """The sum of a chip's part by the count of all."""
         b = Builder.in_place_of(op)
         total = Value(b, b.value("ttir.sum", [op.operands[0]], access.declared(op), [op.results[0].type]))
-        made = (total * (1.0 / count)).ssa
+        made = (total * (1.0 / count)).reshape(*total.shape).ssa  # a number has rank 1
         replace_op(op, [made])
         return made
 

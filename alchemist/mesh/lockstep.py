@@ -1,17 +1,33 @@
-"""A partitioned TTIR module on numpy, all chips step by step: what programs for a mesh are checked against."""
+"""A partitioned TTIR function on numpy, all chips step by step: what programs for a mesh are checked against."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
 import numpy as np
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import InternalError
-from alchemist.frontends.base import AXES, FrontendResult, Mesh
+from alchemist.frontends.base import AXES, Argument, FrontendResult, Mesh
+from alchemist.frontends.stablehlo.shardings import CONSTRAINT
 from alchemist.ir import access
 from alchemist.ir.edit import functions
-from alchemist.mesh.placements import Array, groups, joined, parts
-from alchemist.ops.evaluate import evaluate, hold
+from alchemist.ir.location import place_of
+from alchemist.ir.op_class import named
+from alchemist.mesh.placements import Array, groups, joined, parts, parts_of_cut
+from alchemist.mesh.shardy import Cut
+from alchemist.mesh.stated import computing_ops
+from alchemist.ops.evaluate import can_evaluate, evaluate, hold
+
+MOST_PRODUCTS, MOST_ARGUMENT_BYTES = 3e9, 2**28
+"""Multiplications of a call, and bytes of its arguments, up to which `compare` runs: about a second."""
+_PRODUCTS_PER_ELEMENT = 20
+"""Multiplications of a matrix product that take the time of one element of any other op."""
+_TOLERANCE = 1e-4
+"""Of the largest value of operands and result: how far sums in another order may be off. Faults of a partition are off by a whole summand."""
 
 
 def run(captured: FrontendResult) -> list[Array]:
@@ -38,6 +54,75 @@ def run(captured: FrontendResult) -> list[Array]:
                 raise InternalError(f"chip {chip} has other values of {output.name} than the chips that should have the same")
         outputs.append(whole)
     return outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Lies:
+    """whole: the value of the function before it was partitioned. cut: how a value of the partitioned one lies on the mesh. is_partial: chips have
+    summands."""
+
+    whole: SSAValue
+    cut: Cut
+    is_partial: bool
+
+
+def is_cheap(whole: FuncOp, arguments: Sequence[Argument]) -> bool:
+    """Whether `compare` takes about a second at most, and knows every op."""
+    ops = computing_ops(whole)
+    argument_bytes = sum(math.prod(argument.shape) * 4 for argument in arguments)
+    return argument_bytes <= MOST_ARGUMENT_BYTES and all(map(can_evaluate, ops)) and sum(map(_products, ops)) <= MOST_PRODUCTS
+
+
+def _products(op: Operation) -> float:
+    sizes = [math.prod(access.shape(value)) for value in (*op.operands[:2], *op.results[:1])]
+    return math.sqrt(math.prod(sizes)) if op.name in named("ttir", "product") else _PRODUCTS_PER_ELEMENT * sum(sizes)
+
+
+def compare(whole: FuncOp, local: FuncOp, lies: Mapping[SSAValue, Lies], arguments: Sequence[Argument], mesh: Mesh) -> None:
+    """Runs a function and its partitioned form side by side on the arguments' values.
+
+    Each op of the partitioned form gets the parts of the whole function's values, so that no op's rounding reaches another op's choice.
+
+    Raises: InternalError that names the first op whose chips have other values than the parts of the whole.
+    """
+    wholes: dict[SSAValue, Array] = {}
+    for arg, argument in zip(whole.body.block.args, arguments, strict=False):  # the partitioned function may have more
+        wholes[arg] = hold(argument.value(), arg)
+    for op in whole.body.block.ops:
+        if op.name == CONSTRAINT:
+            wholes[op.results[0]] = wholes[op.operands[0]]
+        elif not isinstance(op, ReturnOp):
+            wholes.update(zip(op.results, evaluate(op, wholes), strict=True))
+    values: dict[SSAValue, list[Array]] = {}
+    for arg, argument in zip(local.body.block.args, arguments, strict=True):
+        values[arg] = [hold(part, arg) for part in parts(argument.value(), argument.placement, mesh)]
+    for op in local.body.block.ops:
+        if isinstance(op, ReturnOp):
+            return
+        made = [_collective(op, values[op.operands[0]], mesh)] if access.attr(op, "cluster_axis") is not None else _on_each(op, values, mesh)
+        for result, chips in zip(op.results, made, strict=True):
+            if result not in lies or lies[result].is_partial:
+                values[result] = chips
+                continue
+            values[result] = parts_of_cut(wholes[lies[result].whole], lies[result].cut, mesh)
+            scales = [_largest([want, *(values[value][chip] for value in op.operands)]) for chip, want in enumerate(values[result])]
+            wrong = next((chip for chip, scale in enumerate(scales) if not _agree(chips[chip], values[result][chip], scale)), None)
+            if wrong is not None:
+                raise InternalError(
+                    "a partitioned op computes other values than the whole model's", op=op.name, location=place_of(op),
+                    expected=f"the values of its part, {list(values[result][wrong].shape)}", got=f"others on chip {wrong} of {mesh.rows}x{mesh.columns}",
+                )  # fmt: skip
+
+
+def _largest(tensors: Sequence[Array]) -> float:
+    """The largest finite number among tensors of floats."""
+    return max(float(np.abs(one[np.isfinite(one)]).max(initial=0.0)) if one.dtype.kind == "f" else 0.0 for one in tensors)
+
+
+def _agree(got: Array, want: Array, scale: float) -> bool:
+    if got.shape != want.shape or got.dtype.kind != "f":
+        return np.array_equal(got, want)
+    return np.allclose(got, want, rtol=_TOLERANCE, atol=_TOLERANCE * scale, equal_nan=True)
 
 
 def _on_each(op: Operation, values: dict[SSAValue, list[Array]], mesh: Mesh) -> list[list[Array]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,30 @@ def parts(value: Array, placement: Placement, mesh: Mesh) -> list[Array]:
     rows = [value] if first is None else np.split(value, mesh.rows, first)
     made = [[row] * mesh.columns if second is None else np.split(row, mesh.columns, second) for row in rows]
     return [part for row in (made * mesh.rows if first is None else made) for part in row]
+
+
+def parts_of_cut(value: Array, cut: Cut, mesh: Mesh) -> list[Array]:
+    """The same of a value that is no argument or result, a dimension of which both axes may cut."""
+    known: dict[tuple[int, ...], Array] = {}
+    made = []
+    for chip in range(mesh.rows * mesh.columns):
+        place = dict(zip(AXES, divmod(chip, mesh.columns), strict=True))
+        extents = dict(zip(AXES, mesh.extents, strict=True))
+        index = tuple(_number([(place[axis], extents[axis]) for axis in axes]) for axes in cut)
+        if index not in known:
+            counts = [math.prod(extents[axis] for axis in axes) for axes in cut]
+            sizes = [size // count for size, count in zip(value.shape, counts, strict=True)]
+            known[index] = np.asarray(value[tuple(slice(number * size, (number + 1) * size) for number, size in zip(index, sizes, strict=True))])
+        made.append(known[index])
+    return made
+
+
+def _number(digits: Iterable[tuple[int, int]]) -> int:
+    """digits: (digit, base), the most significant one first."""
+    number = 0
+    for digit, base in digits:
+        number = number * base + digit
+    return number
 
 
 def joined(values: Sequence[Array], placement: Placement, mesh: Mesh) -> Array:

@@ -15,7 +15,7 @@ from alchemist.ir.attributes import tensor
 from alchemist.ir.builder import Builder
 from alchemist.ir.edit import all_ops, replace
 from alchemist.ir.value import Value
-from alchemist.mesh import lockstep, partition, shardy
+from alchemist.mesh import local, lockstep, partition, shardy
 from alchemist.ops import evaluate
 
 SHAPES = {"x": (4, 8), "up": (16, 8), "up_bias": (16,), "down": (8, 16), "down_bias": (8,)}
@@ -59,6 +59,23 @@ def test_one_sum_is_all_that_a_perceptron_needs(mesh: Mesh) -> None:
     assert access.shape(made.module.body.block.first_op.body.block.args[1]) == (16 // mesh.columns, 8)
     assert {argument.name: argument.placement for argument in made.arguments}["up_bias"] == (None, 0 if mesh.columns > 1 else None)
     assert _error(made) < 1e-5
+
+
+def test_a_wrong_op_is_named_at_export(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chip's mean that divides its sum by the count of its own part."""
+    b = Builder.module("forward", [("x", tensor((4, 8), "f32"), "input", None)])
+    (x,) = b.args
+    b.ret([b.value("ttir.mean", [x], {"dim_arg": [1], "keep_dim": True}, [tensor((4, 1), "f32")])])
+    values = np.arange(32, dtype=np.float32).reshape(4, 8)
+    captured = FrontendResult(b.module_op, "mlir", "mean", [Argument("x", "input", (4, 8), "float32", lambda: values)], [Output("y", (4, 1), "float32")], None)
+    made = partition(captured, Mesh(2, 4), [(0, 1)])
+    assert np.array_equal(lockstep.run(made)[0], values.mean(1, keepdims=True))
+    right = local.Localizer._mean
+    monkeypatch.setattr(local.Localizer, "_mean", lambda self, op, count: right(self, op, count // 4))
+    with pytest.raises(InternalError, match="computes other values than the whole model's") as caught:
+        partition(captured, Mesh(2, 4), [(0, 1)])
+    assert caught.value.op == "ttir.all_reduce"
+    assert partition(captured, Mesh(2, 4), [(0, 1)], is_compared=False)
 
 
 def test_the_bias_is_added_behind_the_sum() -> None:
