@@ -29,6 +29,7 @@ examples:
   alchemist model-to-cpp model.mlir               the C++ source on stdout
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
   alchemist show model.mlir
+  alchemist estimate out --mesh 1x2,2x4           how a model scales: time, exchanges and memory on several chips
   alchemist estimate --csv ops.csv --out times.csv
   alchemist tune script.py --max-pcc-loss 0.001   time, memory and PCC of every optimization level and precision
   alchemist verify out ...                        run out/main.py against the real ttnn wheel, without a card
@@ -87,11 +88,16 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--json", type=Path, metavar="FILE")
     verify.set_defaults(run=_verify)
 
-    estimate = commands.add_parser("estimate", help="device time of op configurations in a CSV file")
+    estimate = commands.add_parser("estimate", help="device time of a model on several chips, or of op configurations in a CSV file")
     tables = "ops, gemm, eltwise_exp, matmul_height_sharded (device programs) or singles, layers, pairs (calls of ttnn), recognised by its columns"
-    estimate.add_argument("--csv", type=Path, required=True, metavar="IN.csv", help=tables)
+    estimate.add_argument("source", type=Path, nargs="?", metavar="SOURCE", help="an .mlir or .onnx file, or an export, for --mesh")
+    estimate.add_argument("--mesh", metavar="RxC,RxC", help="meshes (1x2,2x4) or numbers of chips (2,8): time, exchanges, speed-up, memory on each")
+    estimate.add_argument("--shardings", choices=("auto", "data", "tensor"), help="how the model is spread (the export's plan, or the faster of both)")
+    estimate.add_argument("--pipeline-options", metavar='"k=v k=v"', help="compiler options, for --mesh (the export's)")
+    estimate.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON, for --mesh")
+    estimate.add_argument("--csv", type=Path, metavar="IN.csv", help=tables)
     answer = "id,predicted_ns,predicted_wall_ns; of calls id,predicted_ns, with a pair's sides as <id>a and <id>b"
-    estimate.add_argument("--out", type=Path, required=True, metavar="OUT.csv", help=answer)
+    estimate.add_argument("--out", type=Path, metavar="OUT.csv", help=answer)
     estimate.set_defaults(run=_estimate)
 
     tune = commands.add_parser("tune", help="simulated time, memory and PCC over optimization levels, precisions and cards")
@@ -293,6 +299,28 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _estimate(args: argparse.Namespace) -> int:
+    of_model, of_table = (args.source, args.mesh), (args.csv, args.out)
+    if any(of_model) == any(of_table) or not (all(of_model) or all(of_table)):
+        raise OptionError(
+            "estimate needs a model and meshes, or two tables", expected="SOURCE --mesh 1x2,2x4, or --csv IN.csv --out OUT.csv", got="other options"
+        )
+    return _estimate_meshes(args) if all(of_model) else _estimate_table(args)
+
+
+def _estimate_meshes(args: argparse.Namespace) -> int:
+    from alchemist.spreading import scale_source
+
+    if args.json is not None:
+        check_writable(args.json, "--json")
+    options = None if args.pipeline_options is None else pairs(args.pipeline_options)
+    found = scale_source(args.source, args.mesh, shardings=args.shardings, compiler_options=options)
+    if args.json is not None:
+        args.json.write_text(found.as_json() + "\n", encoding="utf-8")
+    print(found)
+    return int(all(row.failure for row in found.rows))
+
+
+def _estimate_table(args: argparse.Namespace) -> int:
     try:
         from ttnn_shim.estimate import price_csv
     except ImportError as error:

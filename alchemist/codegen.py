@@ -159,6 +159,12 @@ def _codegen(
         mesh = mesh_of_model(found, given, spread[1], options)
         if mesh != ONE_CHIP:
             refuse_on_meshes(refused)
+        if mesh != ONE_CHIP and spread[1] == "tune":
+            from alchemist.spreading import tuned
+
+            found, table = tuned(found, function, mesh, options, progress)
+            print(table, file=sys.stderr)
+        elif mesh != ONE_CHIP:
             with progress.stage("partition", f"{mesh.rows}x{mesh.columns} chips of {mesh.system}"):
                 found = on_mesh(found, function, mesh, spread[1])
         return replace(found, model_name=entry) if entry else found

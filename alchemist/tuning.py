@@ -19,15 +19,15 @@ from ttnn_shim.dtypes import tile_bytes
 import alchemist
 from alchemist.codegen import export_captured
 from alchemist.errors import AlchemistError, FileError, InputError, OptionError, UserError, explained
-from alchemist.export.writer import write_export
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir import access
 from alchemist.ir.layout import layout_of
 from alchemist.model_files import FileCall, mlir_loader
 from alchemist.ops.library_names import DTYPES
 from alchemist.options import CARDS, CompilerOptions, about, choice
-from alchemist.pipeline import capture, compile_captured, detect_framework
+from alchemist.pipeline import capture, detect_framework
 from alchemist.progress import Progress
+from alchemist.spreading import timed
 
 LEVELS = (0, 1, 2)
 COUNTS_AS_ACCURATE = 0.01
@@ -284,29 +284,13 @@ def _timed(row: Tuned, captured: FrontendResult, others: Mapping[str, Any]) -> T
     """Time and memory as `./run --estimate` reports them: the emitted program, run with the clock alone."""
     from alchemist.ir.edit import functions, is_const_eval
 
-    options, quiet = CompilerOptions.parse({**others, **row.options}), Progress(verbose=False)
-    with tempfile.TemporaryDirectory(prefix="alchemist-tune-") as scratch:
-        program = Path(scratch) / "program"
-        program.mkdir()
-        try:
-            compiled = compile_captured(captured, "python", options, quiet)
-            write_export(program, compiled, language="python", options=options, export_tensors=False, export_golden="none", progress=quiet)
-        except OptionError:
-            raise
-        except AlchemistError as error:
-            return replace(row, failure=str(error).splitlines()[0])
-        summary = Path(scratch) / "profile" / "summary.json"
-        command = [sys.executable, "-m", "ttnn_shim", "run", "--arch", row.card, "--estimate", "--profile", str(summary.parent)]
-        done = subprocess.run(
-            [*command, str(program / "main.py"), "--estimate"], capture_output=True, text=True, check=False
-        )  # the caller's device may be open
-        if done.returncode:
-            return replace(row, failure=(done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1])
-        totals = json.loads(summary.read_text())
+    totals, compiled = timed(captured, CompilerOptions.parse({**others, **row.options}))
+    if totals.failure or compiled is None:
+        return replace(row, failure=totals.failure)
     forward = next(func for func in functions(compiled.ttnn) if not is_const_eval(func))
     weights = [value for op in forward.body.block.ops if op.name == "ttcore.load_cached" for value in op.results]
     weight_bytes = sum(map(_tensor_bytes, weights))
-    return replace(row, device_ms=totals["device_ns"] / 1e6, l1_peak_bytes=totals["l1_peak_bytes"], weight_bytes=weight_bytes)
+    return replace(row, device_ms=totals.device_ns / 1e6, l1_peak_bytes=totals.l1_peak_bytes, weight_bytes=weight_bytes)
 
 
 def _tensor_bytes(value: Any) -> int:

@@ -22,7 +22,7 @@ from alchemist.export.standalone import bundle
 from alchemist.export.stored import LIMITS, to_stored
 from alchemist.export.tensorbin import WrittenTensor, write_tensor
 from alchemist.export.unedited import Measured, measure_unedited
-from alchemist.frontends.base import ONE_CHIP, Argument, Output
+from alchemist.frontends.base import ONE_CHIP, Argument, Mesh, Output
 from alchemist.ops.library_names import DTYPES
 from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled
@@ -85,7 +85,7 @@ def write_export(
     write_irs(directory / "irs", compiled.irs)
     _write_text(directory / "README.md", _readme(compiled, language, options, arguments, outputs))
     run = directory / "run"
-    _write_text(run, _run_script(language, compiled.captured.mesh.system or options.arch, standalone))
+    _write_text(run, _run_script(language, compiled.captured.mesh.system or options.arch, standalone, compiled.captured.mesh))
     os.chmod(run, run.stat().st_mode | 0o111)
     _write_text(directory / INTERPRETER, interpreter_from(place) + "\n")
     if standalone:
@@ -106,6 +106,7 @@ def write_export(
             **({"system": captured.mesh.system} if captured.mesh.system else {}),
             "mesh_shape": list(captured.mesh.extents),
             "l1_small_size": compiled.l1_small_bytes,
+            **({"plan": {name: list(placement) for name, placement in captured.plan.items()}} if captured.plan else {}),
         },
         "inputs": [argument.name for argument in arguments if argument.kind == "input"],
         "call": [
@@ -291,9 +292,9 @@ INTERPRETER = ".interpreter"
 """The Python that made the export, for `run`: a file of its own, so that the script is the same on every machine."""
 
 
-def _run_script(language: Language, arch: str, standalone: bool) -> str:
+def _run_script(language: Language, arch: str, standalone: bool, mesh: Mesh = ONE_CHIP) -> str:
     template = "project/run_py.j2" if language == "python" else "project/run_cpp.j2"
-    return render(template, arch=arch, bundled=standalone, cpp=language == "cpp")
+    return render(template, arch=arch, mesh=f"{mesh.rows}x{mesh.columns}", bundled=standalone, cpp=language == "cpp")
 
 
 def interpreter_from(place: Path | None) -> str:

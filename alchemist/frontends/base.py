@@ -39,6 +39,11 @@ class Mesh:
     def extents(self) -> tuple[int, int]:
         return self.rows, self.columns
 
+    @property
+    def name(self) -> str:
+        """ "t3000@2x4", as `ttnn_shim.query` takes it for a card; "2x4" without a system."""
+        return f"{self.system}@{self.rows}x{self.columns}".removeprefix("@")
+
 
 ONE_CHIP = Mesh(1, 1)
 AXES = ("rows", "columns")
@@ -144,6 +149,7 @@ class FrontendResult:
     class_sources: class qualified name -> (file, first line) of its `forward`/`__call__` definition.
     model_name: class name of the model or function name. made_from: e.g. {"torch": "2.13.0", "transformers": "5.23.0"}.
     golden: runs the framework itself on the given inputs; one array per output (float32 or integer).
+    plan: what the caller's plan says of arguments, by name, where the program is for several chips: it can be made for other meshes.
     call: every leaf of the arguments, in order; empty where nobody calls the program in the model's place (MLIR files).
     golden_ops: the same with every op's value by SourceInfo.name, for export_golden="ops"; None where not offered.
     structure: what the model is made of; {} where nothing is known (MLIR and ONNX files, plain functions).
@@ -167,3 +173,4 @@ class FrontendResult:
     structure: Structure = field(default_factory=dict)
     mesh: Mesh = ONE_CHIP
     moved_by_rounding: Callable[[], list[float]] | None = None
+    plan: Mapping[str, Placement] = field(default_factory=dict)

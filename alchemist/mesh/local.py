@@ -21,6 +21,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.edit import functions
 from alchemist.ir.edit import replace as replace_op
 from alchemist.ir.location import clone_with_places, place_of, sources_of
+from alchemist.ir.text import print_module
 from alchemist.ir.value import Value
 from alchemist.mesh import lockstep, shardy
 from alchemist.mesh.fused import split_fused
@@ -67,8 +68,9 @@ def partition(captured: FrontendResult, mesh: Mesh, placements: Sequence[Placeme
     if compared:
         lockstep.compare(before, func, localizer.lies(before), [*arguments, *localizer.added], mesh)
     made = [replace(one, placement=placement_of(cut)) for one, cut in zip(captured.outputs, outputs, strict=True)]
-    module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
-    return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None)
+    module.attributes[MESH] = StringAttr(mesh.name)
+    stages = {**captured.stages, "whole_ttir": lambda: print_module(captured.module)}
+    return replace(captured, module=module, mesh=mesh, arguments=[*arguments, *localizer.added], outputs=made, golden_ops=None, stages=stages)
 
 
 def _options() -> Any:

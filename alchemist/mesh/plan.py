@@ -85,16 +85,41 @@ def mesh_of_model(captured: FrontendResult, given: Mesh, shardings: Shardings, o
     return mesh_of(stated[0], options) if stated and given.extents == (1, 1) else given
 
 
-def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> FrontendResult:
-    """The captured model as the program of each chip.
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings, say: Callable[[str], None] = _tell) -> FrontendResult:
+    """The captured model as the program of each chip. say: gets a line with the plan of a model that brings none.
 
     Raises:
         UserError: names that the model does not have, dimensions that it has not or that chips do not divide, a model that cannot be spread.
     """
-    return partition(captured, mesh, placements(captured, model, mesh, shardings))
+    found = placements(captured, model, mesh, shardings, say)
+    plan = {argument.name: placement for argument, placement in zip(captured.arguments, found, strict=True) if placement is not None}
+    return replace(partition(captured, mesh, found), plan=plan)
 
 
-def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings) -> list[Placement | None]:
+def plan_on(plan: Mapping[str, Placement], captured: FrontendResult, mesh: Mesh) -> Callable[[str, tuple[int, ...]], Placement | None]:
+    """The plan of one mesh on another, as a function of name and shape.
+
+    A plan over one axis that cuts weights goes over the columns where there are several, and the rows cut the batch; one that cuts inputs alone over the
+    first axis that there is. Of a plan over both axes the inner one stays where there is one axis.
+    """
+    used = [axis for axis in (0, 1) if any(placement[axis] is not None for placement in plan.values())]
+    there = [axis for axis, chips in enumerate(mesh.extents) if chips > 1]
+    if len(there) == 2 == len(used) or not used or not there:
+        return lambda name, shape: plan.get(name)
+    inputs = {argument.name for argument in captured.arguments if argument.kind == "input"}
+    of_weights = any(dim is not None for name, placement in plan.items() if name not in inputs for dim in placement)
+    axis = there[-1] if of_weights else there[0]
+    made = {name: _on_axis(axis, placement[used[-1]]) for name, placement in plan.items()}
+    if of_weights and len(there) == 2:
+        made |= _by_batch(captured.arguments, mesh, 0)
+    return lambda name, shape: made.get(name)
+
+
+def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings, say: Callable[[str], None] = _tell) -> list[Placement | None]:
     """Of each argument; None where the caller says nothing."""
     arguments = captured.arguments
     if shardings == "auto" and states_shardings(captured):
@@ -114,12 +139,12 @@ def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shar
             made |= found
     elif shardings in ("auto", "tensor", "data"):
         if shardings != "data":
-            made |= _by_plan(captured, model, mesh, axis)
+            made |= _by_plan(captured, model, mesh, axis, say)
         data = axis if shardings == "data" else 0
         if shardings != "tensor" and mesh.extents[data] > 1 and (shardings == "data" or data != axis):
             made |= _by_batch(arguments, mesh, data)
     else:
-        raise OptionError("shardings is no plan", expected='"auto", "data", "tensor", a dictionary or a function', got=quoted(str(shardings)))
+        raise OptionError("shardings is no plan", expected='"auto", "data", "tensor", "tune", a dictionary or a function', got=quoted(str(shardings)))
     return [made.get(argument.name) for argument in arguments]
 
 
@@ -184,7 +209,7 @@ def _on_axis(axis: int, dim: int | None) -> Placement:
     return (dim, None) if axis == 0 else (None, dim)
 
 
-def _by_plan(captured: FrontendResult, model: Any, mesh: Mesh, axis: int) -> dict[str, Placement]:
+def _by_plan(captured: FrontendResult, model: Any, mesh: Mesh, axis: int, say: Callable[[str], None]) -> dict[str, Placement]:
     """transformers' own plan of the model, whose entries are for any of its variants; without one ours, which is printed."""
     plan = getattr(model, "tp_plan", None) or {}
     made: dict[str, Placement] = {}
@@ -197,7 +222,7 @@ def _by_plan(captured: FrontendResult, model: Any, mesh: Mesh, axis: int) -> dic
         return made
     found = own_plan(entry_function(captured.module), captured.arguments, mesh.extents[axis])
     shown = {name: _on_axis(axis, dim) for name, dim in patterns(found).items()}
-    print(f"alchemist: {captured.model_name} brings no plan; chosen: shardings={shown}", file=sys.stderr)
+    say(f"alchemist: {captured.model_name} brings no plan; chosen: shardings={shown}")
     made = {name: _on_axis(axis, dim) for name, dim in found.items()}
     if not made:
         raise OptionError(

@@ -51,7 +51,7 @@ def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:
             func.body.block.erase_op(op)
     _check(func)
     func.properties["function_type"] = FunctionType.from_lists([arg.type for arg in func.args], [value.type for value in returned.operands])
-    captured.module.attributes[MESH] = StringAttr(f"{mesh.rows}x{mesh.columns}")
+    captured.module.attributes[MESH] = StringAttr(mesh.name)
     made = replace(captured, mesh=mesh, arguments=arguments, outputs=outputs)
     return with_golden(made)
 

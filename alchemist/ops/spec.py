@@ -194,7 +194,7 @@ RESHARD = "moved: "
 """Beginning of the remark of a move that the optimizer put in."""
 
 MESH = "alchemist.mesh"
-"""String attribute on a module: the rows and columns of the mesh whose chips run it ("2x4")."""
+"""String attribute on a module: the mesh whose chips run it, as `Mesh.name` ("t3000@2x4")."""
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: what it, or the argument that it becomes, is called instead of `constant`."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ttnn_shim.queries import card as facts_of
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from alchemist.ops.spec import MESH
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,9 @@ class Machine:
         return (cores, 1) if cores <= columns else (columns, -(-cores // columns))
 
 
-def machine(card: str) -> Machine:
+def machine(card: str, module: ModuleOp | None = None) -> Machine:
+    """Of the card, or of each chip of the mesh that the module is for: collectives have a price there."""
+    mesh = module.attributes.get(MESH) if module is not None else None
+    card = mesh.data if isinstance(mesh, StringAttr) and "@" in mesh.data else card
     facts = facts_of(card)
-    return Machine(facts.name, facts.architecture, facts.grid, facts.l1_bytes, facts.dram_banks)
+    return Machine(card if "@" in card else facts.name, facts.architecture, facts.grid, facts.l1_bytes, facts.dram_banks)

@@ -52,7 +52,7 @@ class Optimize(Pass):
                     hint="overrides change what the optimizer chooses; level 0 leaves everything to the library",
                 )
             return
-        card = machine(self.options.card)
+        card = machine(self.options.card, module)
         small = l1_small_bytes(module)
         for name in [func.sym_name.data for func in functions(module) if not is_const_eval(func)]:
             if report := self._best(module, name, card, small):

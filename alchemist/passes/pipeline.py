@@ -57,7 +57,7 @@ def device_ns(lowered: Lowered, options: CompilerOptions) -> float:
     from alchemist.optimizer.finalists import timed
     from alchemist.optimizer.machine import machine
 
-    times = [timed(func, machine(options.card), lowered.l1_small_bytes).ns for func in functions(lowered.module, const_eval=False)]
+    times = [timed(func, machine(options.card, lowered.module), lowered.l1_small_bytes).ns for func in functions(lowered.module, const_eval=False)]
     return sum(math.inf if ns is None else ns for ns in times)
 
 

@@ -80,7 +80,7 @@ def _refused(module: ModuleOp, options: CompilerOptions) -> Iterator[Operation]:
     from alchemist.optimizer.machine import machine
 
     small = l1_small_bytes(module)
-    return (func for func in functions(module, const_eval=False) if timed(func, machine(options.card), small).ns is None)
+    return (func for func in functions(module, const_eval=False) if timed(func, machine(options.card, module), small).ns is None)
 
 
 def _kept_tensors(module: ModuleOp, options: CompilerOptions) -> Iterator[Operation]:

@@ -51,3 +51,20 @@ def test_the_core_prices_what_was_fitted(mesh: tuple[int, int], fabric: str, ope
                 call(x)
                 found = sum(ns for _, _, ns in device.clock_by_op())
                 assert found == pytest.approx(wanted, rel=0.01), (op, width)
+
+
+def test_a_question_about_a_mesh_has_the_price_of_a_run(open_mesh: Callable[..., Any]) -> None:
+    """The optimizer's prices of collectives: also of tensors in L1."""
+    import ttnn
+    from ttnn_shim.queries import Memory, Spec, query
+
+    assert not query("ttnn.all_reduce", [Spec((32, 256))], cluster_axis=1).accepted  # a card has no links
+    for memory, name in ((ttnn.DRAM_MEMORY_CONFIG, "DRAM"), (ttnn.L1_MEMORY_CONFIG, "L1")):
+        with open_mesh("t3000", 2, 4, "FABRIC_1D") as device:
+            x = ttnn.zeros([32, 256], dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device, memory_config=memory)
+            device.clock_reset()
+            ttnn.all_reduce(x, cluster_axis=1, memory_config=memory)
+            wanted = sum(ns for _, _, ns in device.clock_by_op())
+        answer = query("ttnn.all_reduce", [Spec((32, 256), memory=Memory(name))], card="t3000@2x4", cluster_axis=1, memory_config=Memory(name))
+        assert answer.outputs[0] is not None and answer.outputs[0].memory == Memory(name)
+        assert answer.ns == pytest.approx(wanted)

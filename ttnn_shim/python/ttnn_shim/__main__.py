@@ -15,6 +15,7 @@ usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.p
        python -m ttnn_shim compare [--arch NAME] [--html FILE] A B     two exports, or directories of --profile
        python -m ttnn_shim what-if [--arch NAME] [--json FILE] PROGRAM_DIR
        python -m ttnn_shim explain [--arch NAME] PROGRAM_DIR [LINE]
+       python -m ttnn_shim scale PROGRAM_DIR MESHES         the program's model on other meshes
        python -m ttnn_shim worker           runs the programs named on stdin (used by exports)
        python -m ttnn_shim price-calls      prices the calls listed as JSON on stdin (used by `estimate`)
        python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
@@ -31,6 +32,7 @@ _COMMANDS = {
     "compare": "ttnn_shim.reports.compare",
     "what-if": "alchemist.tools.whatif",  # of emitted programs, whose `run` calls it by this name
     "explain": "alchemist.tools.explain",
+    "scale": "alchemist.tools.scale",
 }
 """Modules whose `main(arguments)` a command runs; imported on demand, because every run of a program would wait for all of them."""
 

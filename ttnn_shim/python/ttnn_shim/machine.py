@@ -93,9 +93,12 @@ def _extents(mesh: str) -> tuple[int, int]:
 
 
 def card_of(name: str) -> Card:
-    """The card of a name, or of a system's chips; it may state a grid of its own ("n150:7x10"). Raises: ValueError for an unknown one."""
+    """The card of a name, or of a system's chips; it may state a grid of its own ("n150:7x10"), or a mesh ("t3000@2x4").
+
+    Raises: ValueError for an unknown one.
+    """
     known = cards()
-    system = systems().get(name)
+    system = systems().get(name.partition("@")[0])
     found = known.get((system.chip if system else name).partition(":")[0])
     if found is None:
         raise ValueError(f"unknown card or architecture {name[:100]!r}; known: {', '.join(known)}")

@@ -189,7 +189,7 @@ def query(
     Args:
         op: "ttnn.linear", "ttnn.transformer.scaled_dot_product_attention" ...
         inputs: the call's positional arguments; a tensor is a `Spec`, or anything with shape, dtype, layout and memory_config().
-        card: n150, n300, p100, p150, or an architecture. l1_small_bytes: as at `open_device`.
+        card: n150, n300, p100, p150, an architecture, or a mesh of a system ("t3000@2x4"), which collectives need. l1_small_bytes: as at `open_device`.
         l1_taken_bytes: per core, held by tensors that are not of this call.
         configuration: the call's other arguments by name; config objects of `ttnn`, `Record`, `Memory`, or plain values.
 

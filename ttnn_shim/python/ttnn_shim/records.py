@@ -131,6 +131,17 @@ class Profile:
         return sum(program.kernel_ns + program.gap_ns for program in self.programs)
 
     @property
+    def collectives(self) -> list[ProgramRecord]:
+        """Programs of calls that wait for other chips, with what such a call does before and after it sends."""
+        calls = {program.call_id for program in self.programs if program.op == "collective"}
+        return [program for program in self.programs if program.call_id in calls]
+
+    @property
+    def ccl_ns(self) -> float:
+        """What of `device_ns` the collectives take."""
+        return sum(program.kernel_ns + program.gap_ns for program in self.collectives)
+
+    @property
     def device_ns_error(self) -> float:
         """Relative band of `device_ns` (`error_bands`)."""
         parts = [(program.kernel_ns, program.op, self.arch, program.modelled) for program in self.programs]

@@ -1,9 +1,35 @@
 #include "tensor/device.hpp"
 
+#include <charconv>
+
 #include "tensor/mesh.hpp"
 #include "tensor/packed.hpp"
 
 namespace ttnn_shim {
+
+namespace {
+
+/// Between a system and a mesh of it in a card's name: "t3000@2x4".
+constexpr char AT = '@';
+
+/// Rows and columns from the card's name, where it says a mesh.
+DeviceOptions with_named_mesh(DeviceOptions options) {
+    const size_t at = options.card.find(AT);
+    if (at == std::string::npos) return options;
+    const char *begin = options.card.data() + at + 1, *end = options.card.data() + options.card.size();
+    auto read = std::from_chars(begin, end, options.rows);
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == 'x') read = std::from_chars(read.ptr + 1, end, options.columns);
+    SHIM_CHECK(read.ec == std::errc() && read.ptr == end, "'{}' names no mesh of a system, as t3000@2x4 does", options.card);
+    return options;
+}
+
+/// The process's; a mesh that is named with its system has one in any case.
+Fabric fabric_of(const DeviceOptions& options) {
+    const bool named = options.card.find(AT) != std::string::npos && options.rows * options.columns > 1;
+    return named && fabric() == Fabric::Disabled ? Fabric::Line : fabric();
+}
+
+}  // namespace
 
 Device::Device(const DeviceOptions& options, const sim::System* system)
     : machine_(machine_memory(card_of_chips(system, options.card))),
@@ -11,10 +37,13 @@ Device::Device(const DeviceOptions& options, const sim::System* system)
       estimate_(options.estimate),
       trace_region_bytes_(options.trace_region_bytes),
       system_(system),
-      fabric_(ttnn_shim::fabric()) {}
+      fabric_(fabric_of(options)) {}
 
-std::shared_ptr<tt::tt_metal::distributed::MeshDevice> open_device(const DeviceOptions& options) {
-    const sim::System* system = system_for(options.card, options.rows, options.columns);
+std::shared_ptr<tt::tt_metal::distributed::MeshDevice> open_device(const DeviceOptions& asked) {
+    DeviceOptions options = with_named_mesh(asked);
+    const std::string name = options.card.substr(0, options.card.find(AT));
+    const sim::System* system = system_for(name, options.rows, options.columns);
+    if (system == nullptr) options.card = name;
     auto handle = std::make_shared<tt::tt_metal::distributed::MeshDevice>(
         std::make_unique<Device>(options, system), tt::tt_metal::distributed::MeshShape(options.rows, options.columns));
     handle->shim().set_handle(handle.get());
