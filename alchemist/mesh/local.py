@@ -217,7 +217,7 @@ class Localizer:
         first = Builder.before(self.func.body.block.first_op or self.returns)
         for arg, cut in zip(self.func.args, self.answer.arguments, strict=True):
             self._retype(arg, outer(cut))
-            values.append(self._cut_further(first, arg, cut))
+            values.append(self._part_of(first, arg, tuple(axes[1:] for axes in cut)))  # stored in the parts of the outer axis
         behind: list[Operation] = []  # the op of the function before which each step stands
         place: Operation = self.returns
         for step in reversed(self.answer.steps):
@@ -239,15 +239,15 @@ class Localizer:
         self.func.properties["function_type"] = types
         return [outer(self.cuts[number]) for number in self.answer.returned]
 
-    def _cut_further(self, b: Builder, arg: SSAValue, cut: Cut) -> SSAValue:
-        """An argument of which both axes cut a dimension: it is stored in the parts of the outer one."""
+    def _part_of(self, b: Builder, value: SSAValue, cut: Cut) -> SSAValue:
+        """A chip's part of what all have."""
         for dim, axes in enumerate(cut):
-            for axis in axes[1:]:
-                arg = self._made(b, "mesh_partition", arg, axis, -1, dim, dim=dim)
-        return arg
+            for axis in axes:
+                value = self._made(b, "mesh_partition", value, axis, -1, dim, dim=dim)
+        return value
 
     def _joined(self, b: Builder, value: SSAValue, cut: Cut) -> SSAValue:
-        """The same of a result."""
+        """A result of which both axes cut a dimension leaves in the parts of the outer one."""
         for dim, axes in enumerate(cut):
             for axis in reversed(axes[1:]):
                 value = self._made(b, "all_gather", value, axis, 2, dim, all_gather_dim=dim)
@@ -273,6 +273,9 @@ class Localizer:
 
     def _localized(self, op: Operation, step: Step, operands: list[SSAValue], whole: list[Shape]) -> list[SSAValue]:
         """The op on the parts of a chip."""
+        if not op.operands and any(map(any, step.cuts)):
+            b = Builder.before(op.next_op or self.returns)
+            return [self._part_of(b, result, cut) for result, cut in zip(op.results, step.cuts, strict=True)]
         summed = [axis for factor, axes in self._cut_factors(step).items() if factor.kind == "sum" for axis in axes]
         if summed:
             self._summands.add(step.op)

@@ -60,7 +60,8 @@ def rules_of(func: FuncOp, uncut: Collection[int] = ()) -> list[Rule]:
         if op.name in BOUNDARIES:
             rules.append(crosses(op.name, inputs, results))
             continue
-        sharding = whole if place in uncut else TTIR_OPS[op.name].sharding
+        spec = TTIR_OPS.get(op.name)
+        sharding = whole if place in uncut or spec is None else spec.sharding
         rules.append(sharding(inputs, access.attrs(op), results))
     return rules
 

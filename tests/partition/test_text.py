@@ -1,13 +1,20 @@
-"""TTIR text with collectives of its own: the program of each chip, against all chips step by step and as it runs."""
+"""Text with shardings or collectives of its own: the program of each chip, against the whole function, all chips step by step, and as it runs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from alchemist.codegen import codegen_mlir, mlir_sources
 from alchemist.errors import UserError
+from alchemist.frontends.base import FrontendResult
+from alchemist.ir import access
+from alchemist.ir.edit import all_ops
+from alchemist.mesh import lockstep
+from alchemist.model_files import FileCall, mlir_loader
 from tests import running
 
 _CUT = (
@@ -66,6 +73,81 @@ def test_a_program_of_each_chip_passes_its_check(text: str, mesh: str, calls: li
     made = codegen_mlir(path, export_path=tmp_path / "out", compiler_options={"mesh_shape": mesh})
     source = (tmp_path / "out" / "main.py").read_text()
     assert all(f"ttnn.{call}(" in source for call in calls)
+    assert "check: passed" in running.run_checked(Path(made.path))
+
+
+_SHARDY = """module {{
+  sdy.mesh @mesh = <["data"=2, "model"=4]>
+  func.func @main(%x: tensor<8x64xf32>{x}, %w: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"model"}}, {{}}]>}}) -> tensor<8x32xf32> {{
+    {body}
+    return %1 : tensor<8x32xf32>
+  }}
+}}"""
+_DOT = "stablehlo.dot_general {}, contracting_dims = [1] x [0] : (tensor<{}xf32>, tensor<{}xf32>) -> tensor<{}xf32>".format
+_ADDED = """({{
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %s = stablehlo.{} %a, %b : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+      }}) : (tensor<4x32xf32>) -> tensor<4x32xf32>""".format
+_OWN = f"""%1 = sdy.manual_computation(%x, %w) in_shardings=[<@mesh, [{{"data"}}, {{"model"}}]>, <@mesh, [{{"model"}}, {{}}]>]
+        out_shardings=[<@mesh, [{{"data"}}, {{}}]>] manual_axes={{"data", "model"}} (%p: tensor<4x16xf32>, %q: tensor<16x32xf32>) {{
+      %d = {_DOT("%p, %q", "4x16", "16x32", "4x32")}
+      %r = "stablehlo.all_reduce"(%d) <{{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>}}> {_ADDED("add")}
+      sdy.return %r : tensor<4x32xf32>
+    }} : (tensor<8x64xf32>, tensor<64x32xf32>) -> tensor<8x32xf32>"""
+_GSPMD = """func.func @main(%x: tensor<8x64xf32> {mhlo.sharding = "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}"}) -> tensor<8x64xf32> {
+  %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[1,2,4]<=[8] last_tile_dim_replicate}"} : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"} : (tensor<8x64xf32>) -> tensor<8x32xf32>
+  %2 = "stablehlo.collective_permute"(%1) <{source_target_pairs = dense<[[0, 4], [1, 5], [2, 6], [3, 7], [4, 0], [5, 1], [6, 2], [7, 3]]> : tensor<8x2xi64>}>
+    : (tensor<8x32xf32>) -> tensor<8x32xf32>
+  %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[1,2,4]<=[8] last_tile_dim_replicate}"} : (tensor<8x32xf32>) -> tensor<8x64xf32>
+  return %3 : tensor<8x64xf32>
+}"""
+STATED = {
+    "arguments": (
+        _SHARDY.format(x=' {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>}', body=f"%1 = {_DOT('%x, %w', '8x64', '64x32', '8x32')}"),
+        [(0, 1), (None, 0)], {"all_reduce": 1}, lambda x, w: x @ w,
+    ),
+    "a constraint": (
+        _SHARDY.format(x="", body=f'%0 = sdy.sharding_constraint %x <@mesh, [{{"data"}}, {{}}]> : tensor<8x64xf32>\n%1 = {_DOT("%0, %w", "8x64", "64x32", "8x32")}'),
+        [(0, None), (None, 0)], {"mesh_partition": 1, "all_reduce": 1}, lambda x, w: x @ w,
+    ),
+    "own parts": (_SHARDY.format(x="", body=_OWN), [(0, 1), (None, 0)], {"all_reduce": 1}, lambda x, w: x @ w),
+    "numbered devices": (_GSPMD, [(None, 0)], {"all_gather": 2, "mesh_partition": 2}, lambda x: np.roll(x, 32, 1)),
+}  # fmt: skip
+
+
+def _program(text: str, path: Path, mesh: str = "1,1") -> FrontendResult:
+    path.write_text(text, encoding="utf-8")
+    return mlir_loader(FileCall.checked(path, compiler_options={"mesh_shape": mesh}), "")()["main"]
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_shardings_in_text(name: str, tmp_path: Path) -> None:
+    text, placements, collectives, function = STATED[name]
+    made = _program(text, tmp_path / "x.mlir")
+    assert [argument.placement for argument in made.arguments] == placements
+    assert Counter(op.name[5:] for op in all_ops(made.module) if access.attr(op, "cluster_axis") is not None) == collectives
+    (got,) = lockstep.run(made)
+    np.testing.assert_allclose(got, function(*(argument.value() for argument in made.arguments)), rtol=1e-4, atol=1e-4)
+
+
+def test_shardings_that_are_refused(tmp_path: Path) -> None:
+    own = _SHARDY.format(x="", body=_OWN)
+    cases = {
+        "no axis of 2x4": own.replace("[[0, 1, 2, 3], [4, 5, 6, 7]]", "[[0, 1, 2, 4], [3, 5, 6, 7]]"),
+        "a collective that reduces by divide": own.replace("stablehlo.add %a", "stablehlo.divide %a"),
+        "a mesh of more than two axes": own.replace('"data"=2', '"data"=2, "more"=2'),
+        "no mesh of 8 chips in rows and columns has": _GSPMD.replace("[1,2,4]<=[8]", "[1,2,4]0,1,2,5,3,4,6,7"),
+    }
+    for words, text in cases.items():
+        with pytest.raises(UserError, match=words):
+            _program(text, tmp_path / "x.mlir")
+
+
+def test_a_program_of_shardings_in_text_runs(tmp_path: Path) -> None:
+    (tmp_path / "x.mlir").write_text(STATED["numbered devices"][0], encoding="utf-8")
+    made = codegen_mlir(tmp_path / "x.mlir", export_path=tmp_path / "out")
     assert "check: passed" in running.run_checked(Path(made.path))
 
 

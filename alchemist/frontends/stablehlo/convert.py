@@ -197,7 +197,9 @@ class Converter:
             empty = self._empty(op)
             made = empty or found(self, op, operands)
             results = [made] if isinstance(made, Val) else list(made)
-            if "sdy.sharding" in op.attributes or "mhlo.sharding" in op.attributes:
+            if len(results) != len(op.results):
+                raise Unsupported(f"{len(op.results)} results, where {len(results)} are known")
+            if "sdy.sharding" in op.properties or "mhlo.sharding" in op.properties:
                 results = self._placed(op, results)
         except Unsupported as error:
             where = place_of(op) or f"{info.frames[-1].file}:{info.frames[-1].line}" if place_of(op) or info.frames else info.name
@@ -226,9 +228,9 @@ class Converter:
         """The results of an op whose attributes say how they lie on the chips; custom calls do that by themselves."""
         if op.name == "stablehlo.custom_call" or self.is_local or self.meshes.chips == 1:
             return results
-        given = self.meshes.shardings(op.attributes.get("sdy.sharding"), len(results))
+        given = self.meshes.shardings(op.properties.get("sdy.sharding"), len(results))
         if not given:
-            return annotated(self, results, [op.attributes]) if len(results) == 1 else results
+            return annotated(self, results, [op.properties]) if len(results) == 1 else results
         return [constrained(self, val, one) for val, one in zip(results, given, strict=True)]
 
     def _empty(self, op: Operation) -> list[Val]:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
@@ -94,9 +93,7 @@ def to_whole(c: Converter, val: Val, sharding: Sharding, shape: tuple[int, ...])
 def sharding_call(c: Converter, op: Operation, val: Val) -> Val:
     """`@Sharding` and its relatives, which keep values; GSPMD's pair around what each chip does by itself."""
     target, shape = str(prop(op, "call_target_name")), type_of(op.results[0])[0]
-    text = op.attributes.get("mhlo.sharding")
-    given = c.meshes.shardings(op.attributes.get("sdy.sharding") or op.properties.get("sdy.sharding"), 1)
-    sharding = given[0] if given else c.meshes.gspmd(text.data, len(shape)) if isinstance(text, StringAttr) and c.meshes.chips > 1 else None
+    sharding = c.meshes.stated(op.properties, len(shape)) if c.meshes.chips > 1 else None
     if c.meshes.chips == 1:
         if shape != val.shape:
             raise Unsupported(f"{target} over several chips", hint="the module states no mesh: give mesh_shape")

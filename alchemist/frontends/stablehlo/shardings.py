@@ -249,7 +249,7 @@ def frontend_sharding(facts: Mapping[str, Attribute]) -> StringAttr | None:
 
 def _gspmd_texts(module: ModuleOp) -> Iterator[str]:
     for op in module.walk():
-        if isinstance(text := op.attributes.get("mhlo.sharding"), StringAttr):
+        if isinstance(text := op.properties.get("mhlo.sharding"), StringAttr):
             yield text.data
         for facts in (*facts_of(op, "arg_attrs"), *facts_of(op, "res_attrs")) if isinstance(op, FuncOp) else ():
             if isinstance(text := facts.get("mhlo.sharding"), StringAttr):
