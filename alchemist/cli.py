@@ -24,18 +24,18 @@ from alchemist.toolchain import NO_NATIVE
 
 EPILOG = """\
 examples:
-  alchemist generate-python model.mlir -o out     TTIR, TTNN or StableHLO text -> out/main.py, tensors, ./run
+  alchemist generate-python model.mlir -o out     TTIR, TTNN or StableHLO text -> out/main.py, tensors, out/run
   alchemist generate-python model.onnx -o out --dims batch=1
-  alchemist model-to-cpp model.mlir               the C++ source on stdout
+  alchemist model-to-cpp model.mlir               print C++ source
   alchemist opt model.mlir --ttir-to-ttnn-backend-pipeline
   alchemist show model.mlir
-  alchemist estimate out --mesh 1x2,2x4           how a model scales: time, exchanges and memory on several chips
+  alchemist estimate out --mesh 1x2,2x4           predict time, exchanges and memory on several chips
   alchemist estimate --csv ops.csv --out times.csv
-  alchemist tune script.py --max-pcc-loss 0.001   time, memory and PCC of every optimization level and precision
-  alchemist verify out ...                        run out/main.py against the real ttnn wheel, without a card
-  alchemist explain ALC-0111                      what an error code means, and what to do
-  alchemist doctor                                what is installed, what is missing, how to get it
-  source <(alchemist completion bash)             commands and options complete with Tab
+  alchemist tune script.py --max-pcc-loss 0.001   compare optimization levels and precisions
+  alchemist verify out ...                        check the calls of out/main.py with the real ttnn package
+  alchemist explain ALC-0111                      explain an error code
+  alchemist doctor                                list installed and missing parts
+  source <(alchemist completion bash)             turn on completion with Tab
 
 In Python: from alchemist import codegen_py; codegen_py(model, *inputs, export_path="out")
 """
@@ -44,37 +44,40 @@ STOPPED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
 DRIVER = {
-    "opt": "run passes or pipelines on an MLIR file, print the IR",
-    "translate": "MLIR file -> Python or C++ text (--mlir-to-python, --mlir-to-cpp)",
-    "show": "table of ops, shapes and memory per function of an MLIR file",
-    "layout": "how a tensor type with a layout is stored: physical extents, shard, tiles, padding",
-    "explore": "an export as one page (--html), or an MLIR file as a graph for Google Model Explorer",
+    "opt": "run passes or pipelines on an MLIR file and print the module",
+    "translate": "translate an MLIR file to Python or C++ source or to a .ttnn binary",
+    "show": "list ops, shapes and memory of each function of an MLIR file",
+    "layout": "print how a tensor type is stored: physical shape, shard, tiles, padding",
+    "explore": "write an export as an HTML page, or an MLIR file as a graph for Google Model Explorer",
 }
 
 
 def parser() -> argparse.ArgumentParser:
     top = CommandParser(
         prog="alchemist",
-        description="Turns models into readable source on Tenstorrent's TT-NN library.",
+        description="Turns models into readable source code that calls Tenstorrent's TT-NN library.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"alchemist {alchemist.__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
+    def command(name: str, what: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
+
     for language, name in (("python", "Python"), ("cpp", "C++")):
-        generate = commands.add_parser(f"generate-{language}", help=f"MLIR or ONNX file -> directory with {name} source and ./run")
+        generate = command(f"generate-{language}", f"export an MLIR or ONNX file to a directory with {name} source and ./run")
         generate.add_argument("input", type=Path, metavar="INPUT", help="an .mlir or .onnx file")
-        generate.add_argument("-o", "--output", required=True, metavar="DIR", help="directory to create; an unedited export is replaced")
-        generate.add_argument("--overwrite", action="store_true", help="replace DIR whatever it holds")
-        generate.add_argument("--no-golden", action="store_true", help="no values for ./run --check: evaluating a large model takes minutes")
+        generate.add_argument("-o", "--output", required=True, metavar="DIR", help="directory to write; replaces only an unedited export")
+        generate.add_argument("--overwrite", action="store_true", help="replace DIR, whatever it contains")
+        generate.add_argument("--no-golden", action="store_true", help="do not compute outputs for ./run --check; for a large model this saves minutes")
         place = generate.add_mutually_exclusive_group()
         place.add_argument("--local", action="store_true", help="run on the installed simulator (default)")
-        place.add_argument("--standalone", action="store_true", help="put the simulator into DIR: runs without alchemist")
+        place.add_argument("--standalone", action="store_true", help="copy the simulator to DIR, so that the program runs without alchemist")
         _add_mlir_options(generate)
         generate.set_defaults(run=_generate, language=language)
 
-        to_text = commands.add_parser(f"model-to-{language}", help=f"MLIR or ONNX file -> {name} source on stdout")
+        to_text = command(f"model-to-{language}", f"print {name} source for an MLIR or ONNX file")
         to_text.add_argument("input", type=Path, metavar="INPUT", help="an .mlir or .onnx file")
         _add_mlir_options(to_text)
         to_text.set_defaults(run=_model_to, language=language)
@@ -82,68 +85,66 @@ def parser() -> argparse.ArgumentParser:
     for name, what in DRIVER.items():  # read their own arguments, in the real driver's spelling
         commands.add_parser(name, help=what, add_help=False)
 
-    verify = commands.add_parser("verify", help="run emitted Python programs on the real ttnn wheel (mock device)")
-    verify.add_argument("directories", type=Path, nargs="*", metavar="DIR", help="none: only install the wheel")
-    verify.add_argument("--arch", metavar="NAME", help="chip or system to check for, as blackhole or t3000 (default: what DIR was emitted for)")
+    verify = command("verify", "check every call of exported Python programs with the real ttnn package on a mock chip")
+    verify.add_argument("directories", type=Path, nargs="*", metavar="DIR", help="exports; without one, only install the real package")
+    verify.add_argument("--arch", metavar="NAME", help="chip or system, for example blackhole or t3000; default: the export's card")
     verify.add_argument("--json", type=Path, metavar="FILE")
     verify.set_defaults(run=_verify)
 
-    estimate = commands.add_parser("estimate", help="device time of a model on several chips, or of op configurations in a CSV file")
-    tables = "ops, gemm, eltwise_exp, matmul_height_sharded (device programs) or singles, layers, pairs (calls of ttnn), recognised by its columns"
-    estimate.add_argument("source", type=Path, nargs="?", metavar="SOURCE", help="an .mlir or .onnx file, or an export, for --mesh")
-    estimate.add_argument("--mesh", metavar="RxC,RxC", help="meshes (1x2,2x4) or numbers of chips (2,8): time, exchanges, speed-up, memory on each")
-    estimate.add_argument("--shardings", choices=("auto", "data", "tensor"), help="how the model is spread (the export's plan, or the faster of both)")
-    estimate.add_argument("--pipeline-options", metavar='"k=v k=v"', help="compiler options, for --mesh (the export's)")
-    estimate.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON, for --mesh")
+    estimate = command("estimate", "predict the device time of a model on several chips, or of each row of a CSV file of op configurations")
+    tables = "table of device programs (ops, gemm, eltwise_exp, matmul_height_sharded) or of ttnn calls (singles, layers, pairs); its columns identify it"
+    estimate.add_argument("source", type=Path, nargs="?", metavar="SOURCE", help="with --mesh: an .mlir or .onnx file, or an export")
+    estimate.add_argument("--mesh", metavar="RxC,RxC", help="meshes (1x2,2x4) or numbers of chips (2,8); prints time, exchanges, speed-up and memory of each")
+    estimate.add_argument("--shardings", choices=("auto", "data", "tensor"), help="how to shard the model; default: the export's plan, or the faster of both")
+    estimate.add_argument("--pipeline-options", metavar='"k=v k=v"', help="with --mesh: compiler options; default: those of the export")
+    estimate.add_argument("--json", type=Path, metavar="FILE", help="with --mesh: write the table as JSON")
     estimate.add_argument("--csv", type=Path, metavar="IN.csv", help=tables)
-    answer = "id,predicted_ns,predicted_wall_ns; of calls id,predicted_ns, with a pair's sides as <id>a and <id>b"
+    answer = "result: id,predicted_ns,predicted_wall_ns; for calls id,predicted_ns; a pair becomes the rows <id>a and <id>b"
     estimate.add_argument("--out", type=Path, metavar="OUT.csv", help=answer)
     estimate.set_defaults(run=_estimate)
 
-    tune = commands.add_parser("tune", help="simulated time, memory and PCC over optimization levels, precisions and cards")
-    tune.add_argument(
-        "source", type=Path, metavar="SOURCE", help="an .mlir file, an export, or a script that calls codegen_py, codegen_cpp or tune (its arguments after --)"
-    )
-    tune.add_argument("--levels", default="0,1,2", metavar="N,N", help="optimization levels (0,1,2)")
-    tune.add_argument("--precisions", default="model,bfloat16,bfp8,bfp8_lofi", metavar="P,P", help="values of the option `precision` (all)")
-    tune.add_argument("--cards", default="n150", metavar="CARD,CARD", help="n150, n300, p100, p150 (n150)")
-    tune.add_argument("--max-pcc-loss", type=float, metavar="X", help="pick the fastest whose PCC is at most X below that of the model's own precision")
-    tune.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="other compiler options, for all")
+    tune = command("tune", "compare simulated time, memory and PCC of optimization levels, precisions and cards")
+    tune.add_argument("source", type=Path, metavar="SOURCE", help="an .mlir file, an export, or a script that exports (write its arguments after --)")
+    tune.add_argument("--levels", default="0,1,2", metavar="N,N", help="optimization levels; default: 0,1,2")
+    tune.add_argument("--precisions", default="model,bfloat16,bfp8,bfp8_lofi", metavar="P,P", help="values of the option `precision`; default: all")
+    tune.add_argument("--cards", default="n150", metavar="CARD,CARD", help="n150, n300, p100, p150; default: n150")
+    tune.add_argument("--max-pcc-loss", type=float, metavar="X", help="choose the fastest row whose PCC is at most X lower than with precision `model`")
+    tune.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="other compiler options, for all rows")
     tune.set_defaults(script_arguments=[])
     tune.add_argument("--json", type=Path, metavar="FILE", help="write the table as JSON")
     tune.set_defaults(run=_tune)
 
-    ops = commands.add_parser("ops", help="table of supported ops")
-    ops.add_argument("words", nargs="*", metavar="WORD", help="only ops with all of these in their names, calls or notes: `alchemist ops conv`")
-    ops.add_argument("--onnx", action="store_true", help="the ONNX ops that are lowered, instead of TTIR's and TTNN's")
-    ops.add_argument("--markdown", action="store_true", help="as in docs/ops.md and docs/onnx.md")
+    ops = command("ops", "list the supported ops")
+    ops.add_argument("words", nargs="*", metavar="WORD", help="list only ops that contain every WORD in name, call or notes: `alchemist ops conv`")
+    ops.add_argument("--onnx", action="store_true", help="list ONNX ops instead of TTIR and TTNN ops")
+    ops.add_argument("--markdown", action="store_true", help="print Markdown, as in docs/ops.md and docs/onnx.md")
     ops.set_defaults(run=_ops)
 
-    options = commands.add_parser("options", help="every compiler option with its values")
-    options.add_argument("--markdown", action="store_true", help="as in README.md")
+    options = command("options", "list every compiler option with its values")
+    options.add_argument("--markdown", action="store_true", help="print Markdown, as in docs/options.md")
     options.set_defaults(run=_options)
 
-    explain = commands.add_parser("explain", help="what an error code means, and what to do")
-    explain.add_argument("codes", nargs="*", metavar="CODE", help="ALC-0111, or 0111; none: the list of all")
-    explain.add_argument("--markdown", action="store_true", help="as in docs/errors.md")
+    explain = command("explain", "explain an error code and its remedy")
+    explain.add_argument("codes", nargs="*", metavar="CODE", help="ALC-0111 or 0111; without one, list all codes")
+    explain.add_argument("--markdown", action="store_true", help="print Markdown, as in docs/errors.md")
     explain.set_defaults(run=_explain)
 
-    completion = commands.add_parser("completion", help="completion of commands and options: source <(alchemist completion bash)")
+    completion = command("completion", "print a script that completes commands and options: source <(alchemist completion bash)")
     completion.add_argument("shell", choices=("bash", "zsh", "tcsh"))
     completion.set_defaults(run=_completion)
 
-    doctor = commands.add_parser("doctor", help="versions, compiler, devices, and what is missing for which feature")
+    doctor = command("doctor", "print versions, compiler and devices, and what each feature lacks")
     doctor.set_defaults(run=_doctor)
     return top
 
 
 def _add_mlir_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--init", choices=get_args(Init), default="randn", help="values of inputs and weights")
-    command.add_argument("--entry", default="", metavar="NAME", help="only this function; default: a program of every public one")
-    command.add_argument("--dims", default="", metavar="NAME=N,...", help="sizes of dimensions that an ONNX file leaves open: batch=1,sequence=128")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of randn: a whole number from 0")
-    command.add_argument("--inputs", type=Path, metavar="DIR", help="values by argument name, .npy or .tensorbin")
-    compiler = command.add_argument_group("compiler options", "values: default first; the same names go into `compiler_options` of codegen_py")
+    command.add_argument("--init", choices=get_args(Init), default="randn", help="how to generate inputs and weights; default: randn")
+    command.add_argument("--entry", default="", metavar="NAME", help="export only this function; default: every public function")
+    command.add_argument("--dims", default="", metavar="NAME=N,...", help="sizes of symbolic dimensions of an ONNX file: batch=1,sequence=128")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of randn, a whole number from 0")
+    command.add_argument("--inputs", type=Path, metavar="DIR", help="read arguments from DIR/NAME.npy or DIR/NAME.tensorbin")
+    compiler = command.add_argument_group("compiler options", "The first value is the default. `compiler_options` of codegen_py takes the same names.")
     for entry in fields(CompilerOptions):
         values = values_of(entry)
         compiler.add_argument(
@@ -152,7 +153,7 @@ def _add_mlir_options(command: argparse.ArgumentParser) -> None:
             metavar="{" + ",".join(values) + "}" if len(values) > 1 else values[0],
             help=described(entry).replace("%", "%%"),
         )
-    compiler.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="the same as text; also the real driver's names")
+    compiler.add_argument("--pipeline-options", default="", metavar='"k=v k=v"', help="the same options as text, also with tt-mlir's names")
 
 
 def _compiler_options(args: argparse.Namespace) -> CompilerOptions:
@@ -174,7 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for word in words:
             if not can_be_passed(word):
-                raise OptionError("no option, path or program can have this text", got=ascii(word)[:300])
+                raise OptionError("no option or path can contain this text", got=ascii(word)[:300])
             if word == "--native":
                 raise OptionError("there is no --native", hint=NO_NATIVE)
         if words and words[0] in DRIVER:
@@ -240,7 +241,7 @@ def _is_onnx(args: argparse.Namespace) -> bool:
     found = str(args.input).endswith(".onnx")
     if args.entry if found else args.dims:
         name, kind = ("--entry", "MLIR") if found else ("--dims", "ONNX")
-        raise OptionError(f"{name} is for {kind} files", got=str(args.input), hint="leave it out")
+        raise OptionError(f"{name} is for {kind} files", got=str(args.input), hint=f"remove {name}")
     return found
 
 
@@ -324,7 +325,7 @@ def _estimate_table(args: argparse.Namespace) -> int:
     try:
         from ttnn_shim.estimate import price_csv
     except ImportError as error:
-        raise ToolchainError("the simulator is not installed", hint="install the wheel, or `make` in a checkout") from error
+        raise ToolchainError("the simulator is not installed", hint="install the wheel, or run `make` in a clone") from error
     from ttnn_shim.errors import ShimError
 
     check_writable(args.out, "--out")
@@ -359,7 +360,7 @@ def _tune(args: argparse.Namespace) -> int:
         args.json.write_text(found.as_json() + "\n", encoding="utf-8")
     print(found)
     if args.max_pcc_loss is not None and found.picked is None:
-        print("no choice is within --max-pcc-loss", file=sys.stderr)
+        print("no row is within --max-pcc-loss", file=sys.stderr)
         return 1
     if found.picked is not None:
         print("compiler_options=" + repr(found.picked.options))
@@ -377,7 +378,7 @@ def _ops(args: argparse.Namespace) -> int:
         return 0
     found = support_table(args.words, markdown=args.markdown)
     if not found:
-        raise OptionError("no op has these words in its name, call or notes", got=" ".join(args.words), hint="`alchemist ops` lists all")
+        raise OptionError("no op contains these words in its name, call or notes", got=" ".join(args.words), hint="`alchemist ops` lists all")
     print(found)
     return 0
 

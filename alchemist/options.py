@@ -80,56 +80,56 @@ class CompilerOptions:
 
     optimization_level: int = option(
         0,
-        "0: the library's own choices, every tensor in interleaved DRAM; 1: each op with the program config that the clock prices best; "
-        "2: also where tensors lie, over the whole graph",
+        "0: TT-NN's default programs; 1: choose the program config of each op by simulated time; 2: also choose the memory of every tensor, "
+        "over the whole graph",
         choices=(0, 1, 2),
         upstream=("optimization-level",),
     )
-    enable_optimizer: bool | None = option(None, "upstream's switch: true is level 1, with memory_layout_analysis_enabled level 2, unless a level is given")
-    memory_layout_analysis_enabled: bool | None = option(None, "upstream's switch beside enable_optimizer")
+    enable_optimizer: bool | None = option(None, "tt-mlir's switch: level 1, or 2 with memory_layout_analysis_enabled; optimization_level overrides it")
+    memory_layout_analysis_enabled: bool | None = option(None, "tt-mlir's switch for level 2, together with enable_optimizer")
     layout_policy: str = option(
         "time",
-        "what level 2 compares by: simulated time, or tt-mlir's rule (L1 before DRAM, sharded before interleaved)",
+        "how level 2 compares plans: by simulated time, or by tt-mlir's rule (L1 before DRAM, sharded before interleaved)",
         choices=("time", "lexicographic"),
     )
     override_output_layout: str = option(
         "",
-        "NAME=GRID:BUFFER:MEMORY,NAME2=...: where results of ops lie, any of the three, as linear_3=8x8:l1:block_sharded; names are in irs/*_decisions.txt, "
-        "* stands for any part of one",
+        "NAME=GRID:BUFFER:MEMORY,NAME2=...: memory of the results of ops, for example linear_3=8x8:l1:block_sharded; each of the three parts is optional; "
+        "irs/*_decisions.txt lists the names; * matches any part of a name",
         upstream=("override-output-layout",),
     )
     override_conv2d_config: str = option(
-        "", "NAME=field#value:field#value,...: fields of convolutions' configs, as conv2d=act_block_h_override#64", upstream=("override-conv2d-config",)
+        "", "NAME=field#value:field#value,...: fields of conv2d configs, for example conv2d=act_block_h_override#64", upstream=("override-conv2d-config",)
     )
-    override_matmul_config: str = option("", "NAME=field#value:...: fields of matmuls' program configs, as linear_3=in0_block_w#4:out_subblock_h#1")
+    override_matmul_config: str = option("", "NAME=field#value:...: fields of matmul program configs, for example linear_3=in0_block_w#4:out_subblock_h#1")
     insert_memreconfig: str = option(
         "",
-        "NAME=OPERAND:OPERAND,NAME2=...: operands, by number from 0, that are moved to another memory right before the op, as linear_3=0,add_1=0:1",
+        "NAME=OPERAND:OPERAND,NAME2=...: numbers (from 0) of operands to move to another memory just before the op, for example linear_3=0,add_1=0:1",
         upstream=("insert-memreconfig",),
     )
-    tensor_l1_usage_cap: float = option(0.95, "share of a core's L1 that tensors and buffers of an op may take", smallest=0.05, largest=1.0)
-    arch: str = option("wormhole_b0", "an architecture (its smallest card), or a card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
+    tensor_l1_usage_cap: float = option(0.95, "fraction of a core's L1 that tensors and buffers of an op may use", smallest=0.05, largest=1.0)
+    arch: str = option("wormhole_b0", "target card; an architecture means its smallest card", choices=tuple(CARDS), upstream=("mock-system-desc-arch",))
     system_desc_path: str = option(
-        "", "a .ttsys file, whose card is the program's; also named by TT_COMPILE_ONLY_SYSTEM_DESC or SYSTEM_DESC_PATH", upstream=("system-desc-path",)
+        "", "a .ttsys file that describes the target card; default: TT_COMPILE_ONLY_SYSTEM_DESC or SYSTEM_DESC_PATH", upstream=("system-desc-path",)
     )
     mesh_shape: str = option(
         ONE_CHIP,
-        "rows,columns of the mesh that MLIR text is for; Python programs run on several chips (docs/several_chips.md)",
+        "rows,columns of the mesh for MLIR text; for models, see docs/several_chips.md",
         bad=lambda text: "" if _MESH.fullmatch(text) else "ROWS,COLUMNS",
         upstream=("mesh-shape",),
     )
     recover_structure: bool = option(
         True,
-        "functions, loops and names as in the model; false: one flat function",
+        "keep functions, loops and names of the model; false: write one flat function",
         upstream=("try-recover-structure", "codegen-try-recover-structure"),
     )
-    recover_loops: bool = option(True, "repeated layers become loops; false: each is written out, to be edited on its own")
-    enable_const_eval: bool = option(True, "compute what depends on weights alone once, before the first run", upstream=("enable-const-eval",))
-    split_consteval: bool = option(True, "that computation in a file of its own", upstream=("split-files", "codegen-split-files"))
+    recover_loops: bool = option(True, "write repeated layers as loops; false: write each layer out, so that you can edit each one")
+    enable_const_eval: bool = option(True, "compute values that depend only on weights once, before the first run", upstream=("enable-const-eval",))
+    split_consteval: bool = option(True, "write const-eval code to its own file", upstream=("split-files", "codegen-split-files"))
     enable_dealloc: bool = option(True, "free intermediate tensors after their last use", upstream=("enable-dealloc",))
     enable_trace: bool = option(
         False,
-        "the program captures its forward function as a trace and replays it: inputs are copied to where the trace reads them at each call",
+        "capture the forward function as a trace; each call copies the inputs to the trace's tensors and replays it",
         upstream=("enable-trace",),
     )
     experimental_weight_dtype: str = option(
@@ -137,55 +137,56 @@ class CompilerOptions:
     )
     override_weight_dtype: str = option(
         "",
-        "NAME=DTYPE,NAME2=...: dtype of single matmul weights (bfp_bf8, bfp_bf4, or bf16 for none), by parameter; wildcards as in file names",
+        "NAME=DTYPE,NAME2=...: dtype of single matmul weights by parameter name: bfp_bf8, bfp_bf4, or bf16 (no change); * and ? are wildcards",
         bad=_bad_weight_dtypes,
     )
     experimental_kv_cache_dtype: str = option(
         "none",
-        "dtype of key and value caches that attention reads; none: the model's own, bfloat8_b with precision bfp8 and bfp8_lofi",
+        "dtype of the key and value caches of attention; none: the model's dtype, or bfloat8_b with precision bfp8 and bfp8_lofi",
         choices=("none", "bfp_bf8"),
         upstream=("experimental-kv-cache-dtype",),
     )
     precision: str = option(
         "model",
-        "bfloat16: a float32 model's inputs, weights and results are bfloat16; bfp8: also weights of matrix products, values between them and caches in "
-        "bfloat8_b, at HiFi2; bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream keep bfloat16",
+        "model: the model's dtypes; bfloat16: convert inputs, weights and results of a float32 model to bfloat16; bfp8: also convert matmul weights, "
+        "the values between matmuls, and caches to bfloat8_b, at HiFi2; bfp8_lofi: the same at LoFi. Norms, softmax and the residual stream stay bfloat16",
         choices=("model", "bfloat16", "bfp8", "bfp8_lofi"),
     )
     math_fidelity: str | None = option(
         None,
-        "in every compute config; unset: the library decides",
+        "math fidelity of every compute config; unset: TT-NN's default",
         choices=("lofi", "hifi2", "hifi3", "hifi4"),
         upstream=("compute-cfg-math-fidelity",),
     )
     fp32_dest_acc_en: bool | None = option(
         None,
-        "in every compute config; unset: the library decides, but float32 operands, and bfloat16 ones in convolutions with sums of 512 terms "
-        "and more, are added in 32 bits",
+        "32-bit sums in every compute config; unset: 32-bit sums for float32 operands and for bfloat16 convolutions with sums of 512 terms and more, "
+        "else TT-NN's default",
         upstream=("compute-cfg-fp32-dest-acc-en",),
     )
     wide_sum_terms: int = option(
         0,
-        "convolutions and matrix products whose sums have this many terms or more use HiFi4 and 32-bit sums; 0: an export chooses a number only "
-        "where its program would fail its own check",
+        "use HiFi4 and 32-bit sums for convolutions and matmuls with sums of at least this many terms; 0: the export sets a number only if the program "
+        "would fail its check",
         smallest=0,
     )
     round_weights: bool = option(
         False,
-        "float32 weights of products are rounded to the 10 significant bits that the matrix engine reads, and larger by what it truncates off the "
-        "other operand (0.033 %); "
-        "an export chooses it only where its program would fail its own check",
+        "round float32 matmul weights to the 10 significant bits that the matrix engine reads, and scale them up by 0.033 % to compensate for the "
+        "truncated other operand; by default, the export does so only if the program would fail its check",
     )
-    math_approx_mode: bool | None = option(None, "in every compute config", upstream=("compute-cfg-math-approx-mode",))
-    packer_l1_acc: bool | None = option(None, "in every compute config", upstream=("compute-cfg-packer-l1-acc",))
-    enable_fusing: bool = option(True, "fusing passes", upstream=("enable-fusing-pass",))
-    disable: tuple[str, ...] = option((), "fusing passes to leave out, by name (`alchemist opt --list`)")
-    target_module: bool = option(False, "also `forward(inputs, device)` for a host program", language="python", upstream=("target-module",))
-    target_dylib: bool = option(False, "also a shared library with `setDevice` and `forward`", language="cpp", upstream=("target-dylib",))
-    load_input_tensors_from_disk: bool | None = option(None, "false: the program makes ones", upstream=("load-input-tensors-from-disk",))
-    tensor_load_directory: str = option("", "the program reads `DIRECTORY/PREFIX<n>.tensorbin`", bad=_bad_path, upstream=("tensor-load-directory",))
-    tensor_load_file_prefix: str = option("", "beginning of tensor file names", bad=_bad_stem, upstream=("tensor-load-file-prefix",))
-    dump_irs: bool = option(True, "the module behind every stage, in `irs/`")
+    math_approx_mode: bool | None = option(None, "approximate mode in every compute config; unset: TT-NN's default", upstream=("compute-cfg-math-approx-mode",))
+    packer_l1_acc: bool | None = option(None, "L1 accumulation in every compute config; unset: TT-NN's default", upstream=("compute-cfg-packer-l1-acc",))
+    enable_fusing: bool = option(True, "run the fusing passes", upstream=("enable-fusing-pass",))
+    disable: tuple[str, ...] = option((), "names of fusing passes not to run (`alchemist opt --list`)")
+    target_module: bool = option(False, "also write `forward(inputs, device)`, which a host program can call", language="python", upstream=("target-module",))
+    target_dylib: bool = option(False, "also build a shared library with `setDevice` and `forward`", language="cpp", upstream=("target-dylib",))
+    load_input_tensors_from_disk: bool | None = option(None, "false: the program fills its tensors with ones", upstream=("load-input-tensors-from-disk",))
+    tensor_load_directory: str = option(
+        "", "the program reads tensors from `DIRECTORY/PREFIX<n>.tensorbin`", bad=_bad_path, upstream=("tensor-load-directory",)
+    )
+    tensor_load_file_prefix: str = option("", "PREFIX of these files", bad=_bad_stem, upstream=("tensor-load-file-prefix",))
+    dump_irs: bool = option(True, "write the module after every compiler stage to `irs/`")
 
     @property
     def architecture(self) -> str:
@@ -212,7 +213,7 @@ class CompilerOptions:
         if given is not None and not isinstance(given, Mapping):
             raise OptionError(
                 "compiler_options is not a dictionary",
-                expected="a dictionary of option names and values",
+                expected="a dictionary from option names to values",
                 got=_short(given),
                 hint='compiler_options={"math_fidelity": "hifi4"}',
             )
@@ -223,7 +224,7 @@ class CompilerOptions:
             if plain in WITHOUT_EFFECT:
                 _check_without_effect(str(key), plain, value)
                 if warn:
-                    warnings.warn(f"compiler option {str(key)!r} has no effect here and is ignored{_DECIDES.get(plain, '')}", stacklevel=4)
+                    warnings.warn(f"compiler option {str(key)!r} has no effect{_DECIDES.get(plain, '')}", stacklevel=4)
                 continue
             described = SPELLINGS.get(plain)
             if described is None:
@@ -273,7 +274,7 @@ class CompilerOptions:
             wanted = about(entry).language
             if wanted and wanted != language and getattr(self, entry.name) != entry.default:
                 spoken = {"python": "Python", "cpp": "C++"}
-                raise OptionError(f"{entry.name} is for {spoken[wanted]}", expected=f"a {spoken[wanted]} program", got=spoken[language])
+                raise OptionError(f"option {entry.name} needs a {spoken[wanted]} program", expected=f"a {spoken[wanted]} program", got=spoken[language])
 
     def _check_conflicts(self) -> None:
         if self.load_input_tensors_from_disk is False:
@@ -281,8 +282,8 @@ class CompilerOptions:
                 if getattr(self, name):
                     raise OptionError(
                         f"{name} contradicts load_input_tensors_from_disk=false",
-                        expected="one of the two",
-                        hint="without tensors on disk the program makes ones",
+                        expected="only one of them",
+                        hint="if the program loads no tensors from disk, it fills them with ones",
                     )
 
 
@@ -336,7 +337,7 @@ WITHOUT_EFFECT: dict[str, str | None] = {
 }
 
 
-_DECIDES = {"memory_layout_analysis_policy": "; layout_policy says what level 2 compares by"}
+_DECIDES = {"memory_layout_analysis_policy": "; layout_policy sets how level 2 compares plans"}
 """What decides in the place of an option without effect."""
 
 
@@ -459,11 +460,11 @@ def _unknown(key: str) -> OptionError:
     ours = list(dict.fromkeys(SPELLINGS[name].name if name in SPELLINGS else name for name in near))
     if "-" in key:  # as the caller spells
         ours = [name.replace("_", "-") for name in ours]
-    hint = f"did you mean {' or '.join(map(repr, ours))}?" if ours else "`alchemist options` explains them"
+    hint = f"did you mean {' or '.join(map(repr, ours))}?" if ours else "`alchemist options` lists all options"
     return OptionError(
         f"unknown compiler option {key[:80]!r}",
         expected="one of " + ", ".join(sorted(entry.name for entry in fields(CompilerOptions))),
-        hint=f"{plain} is an argument of codegen_py and codegen_cpp beside compiler_options" if plain in _ARGUMENTS else hint,
+        hint=f"{plain} is an argument of codegen_py and codegen_cpp: pass it outside of compiler_options" if plain in _ARGUMENTS else hint,
     )
 
 
@@ -549,13 +550,13 @@ def table(*, markdown: bool = False) -> str:
     rows = []
     for entry in fields(CompilerOptions):
         others = [name for name in about(entry).upstream if name.replace("-", "_") != entry.name]
-        rows += [f"{entry.name} = {' | '.join(values_of(entry))}", f"    {described(entry)}" + (f" (upstream: {', '.join(others)})" if others else "")]
+        rows += [f"{entry.name} = {' | '.join(values_of(entry))}", f"    {described(entry)}" + (f" (tt-mlir: {', '.join(others)})" if others else "")]
     return "\n".join(rows)
 
 
 def without_effect_table() -> str:
     """The options of upstream that are taken and change nothing, with the values at which they are taken, as Markdown."""
-    rows = ["| option of upstream | taken at |", "|---|---|"]
+    rows = ["| option of tt-mlir or tt-xla | accepted value |", "|---|---|"]
     for name, wanted in WITHOUT_EFFECT.items():
         rows.append(f"| `{name}` | {'any value' if wanted is None else f'`{wanted}`' if wanted else 'empty only'} |")
     return "\n".join(rows)

@@ -27,14 +27,14 @@ _LONGEST = 200
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist explore", description="Graph of an MLIR file for Google Model Explorer, or a page of an export.")
-    parser.add_argument("input", metavar="INPUT", nargs="?", default=".", help="an MLIR file; with --html an export's directory; with --serve either")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="file to write; with --html by default explorer.html in the current directory")
-    parser.add_argument("--profile", type=Path, metavar="DIR", help="what `./run --profile DIR` wrote: its times (a graph gets OUT.node_data.json)")
-    parser.add_argument("--html", action="store_true", help="one page without a network: stages linked by location, modules, layouts, time, memory, errors")
-    parser.add_argument("--compare", type=Path, metavar="DIR", help="with --html: another export beside it")
-    parser.add_argument("--serve", action="store_true", help="that page on 127.0.0.1 with a form of options: emits again, prices, compares")
-    parser.add_argument("--port", type=int, default=8080, metavar="N", help="of --serve; 0 takes a free one")
+    parser = CommandParser(prog="alchemist explore", description="Write an MLIR file as a graph for Google Model Explorer, or an export as an HTML page.")
+    parser.add_argument("input", metavar="INPUT", nargs="?", default=".", help="an MLIR file; with --html an export; with --serve either")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="file to write; default with --html: explorer.html")
+    parser.add_argument("--profile", type=Path, metavar="DIR", help="add the times that `./run --profile DIR` wrote (for a graph, in OUT.node_data.json)")
+    parser.add_argument("--html", action="store_true", help="write an offline page: linked stages, modules, layouts, time, memory, errors")
+    parser.add_argument("--compare", type=Path, metavar="DIR", help="with --html: compare with another export")
+    parser.add_argument("--serve", action="store_true", help="serve the page on 127.0.0.1 with a form for compiler options, which compiles again and compares")
+    parser.add_argument("--port", type=int, default=8080, metavar="N", help="port of --serve; 0: any free port")
     args = parser.parse_args(arguments)
     if args.serve:
         from alchemist.driver import explore_serve

@@ -36,8 +36,8 @@ class _Kept(OldSpellings):
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist layout", description="How a tensor with a layout is stored: physical extents, shard of a core, tiles, padding.")
-    parser.add_argument("type", metavar="TYPE", help="'tensor<64x128xf32, #ttnn.ttnn_layout<...>>', also with #tt.layout of 2024; - reads it from stdin")
+    parser = CommandParser(prog="alchemist layout", description="Print how a tensor type is stored: physical shape, shard of a core, tiles, padding.")
+    parser.add_argument("type", metavar="TYPE", help="'tensor<64x128xf32, #ttnn.ttnn_layout<...>>', also with #tt.layout of 2024; - reads stdin")
     args = parser.parse_args(list(arguments))
     print("\n".join(describe(sys.stdin.read() if args.type == "-" else args.type)))
     return 0

@@ -25,21 +25,21 @@ from alchemist.toolchain.spellings import Applied
 USAGE = """\
 usage: alchemist opt [INPUT.mlir | -] [-o FILE] [--PASS[="key=value ..."] ...]
 
-Runs passes and pipelines in the order given and prints the module. Without a pass: parse, verify, print.
+Runs passes and pipelines in the given order and prints the module. Without a pass, it parses, verifies and prints.
 
   --stablehlo-to-ttir-pipeline, --ttir-to-ttnn-backend-pipeline, --ttir-to-emitpy-pipeline, --ttir-to-emitc-pipeline, ...
   --pass-pipeline="builtin.module(a,b{k=v})"
-  --print-stages              the stages from TTIR to TTNN: what each promises, and its passes
-  --stop-after="STAGE [key=value ...]"   the stages up to this one
-  --upgrade                   today's text of a file of any age; what was changed goes to stderr
-  --print-as=2024-09          print attributes and types as tt-mlir did on that day; ops keep today's form
-  --list                      every pass, pipeline and option
-  --show-dialects             the dialects that are read
-  --split-input-file          modules between `// -----` lines, each by itself
+  --print-stages              list the stages from TTIR to TTNN, with their postconditions and passes
+  --stop-after="STAGE [key=value ...]"   run the stages up to this one
+  --upgrade                   print an old file in today's spelling and the changes on stderr
+  --print-as=2024-09          print attributes and types in the spelling of that date; ops keep today's spelling
+  --list                      list every pass, pipeline and option
+  --show-dialects             list the dialects that the parser reads
+  --split-input-file          process the modules between `// -----` lines separately
   --verify-diagnostics        compare errors with `expected-error {{...}}` comments
-  --mlir-print-ir-after-all   the module on stderr behind every pass; also --mlir-print-ir-before-all
-  --verify-each=false         do not verify behind every pass
-  --mlir-diagnostics          before each error its line in MLIR's form, FILE:LINE:COLUMN: error: ...; `ttmlir-opt` does so by itself
+  --mlir-print-ir-after-all   print the module to stderr after every pass; also --mlir-print-ir-before-all
+  --verify-each=false         do not verify after every pass
+  --mlir-diagnostics          also print each error in MLIR's form, FILE:LINE:COLUMN: error: ...; default of `ttmlir-opt`
 """
 _ACCEPTED = {  # flags of the real driver that change nothing here
     "mlir-print-debuginfo", "mlir-print-op-generic", "mlir-print-local-scope", "mlir-disable-threading",

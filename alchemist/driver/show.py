@@ -20,7 +20,7 @@ _BFP_BITS = {"bfp_bf8": 8.5, "bfp_bf4": 4.5, "bfp_bf2": 2.5, "bfp_f8": 8.5, "bfp
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist show", description="Ops, shapes and memory per function.")
+    parser = CommandParser(prog="alchemist show", description="List ops, shapes and memory of each function.")
     parser.add_argument("input", metavar="INPUT.mlir")
     args = parser.parse_args(arguments)
     for text in tables(mlir_files.Chunk(mlir_files.read_text(args.input), args.input)):

@@ -28,15 +28,15 @@ _ACCEPTED = ("--allow-unregistered-dialect",)
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = CommandParser(prog="alchemist translate", description="Source of a TTIR, TTNN or StableHLO module, or a TTNN binary.", allow_abbrev=False)
+    parser = CommandParser(prog="alchemist translate", description="Translate an MLIR module to source code or to a TTNN binary.", allow_abbrev=False)
     parser.add_argument("input", nargs="?", default="-", metavar="INPUT", help="MLIR text or a .ttnn; default: stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: stdout")
     language = parser.add_mutually_exclusive_group(required=True)
-    language.add_argument("--mlir-to-python", dest="language", action="store_const", const="python")
-    language.add_argument("--mlir-to-cpp", dest="language", action="store_const", const="cpp")
-    language.add_argument("--ttnn-to-flatbuffer", dest="language", action="store_const", const="ttnn", help="a .ttnn of a TTNN module, which `ttrt` runs")
-    parser.add_argument("--file-id", default="", metavar="NAME", help="one file of a program of several (main, consteval)")
-    parser.add_argument("--entry", default="", metavar="NAME", help="only this function; default: every public one")
+    language.add_argument("--mlir-to-python", dest="language", action="store_const", const="python", help="print Python source")
+    language.add_argument("--mlir-to-cpp", dest="language", action="store_const", const="cpp", help="print C++ source")
+    language.add_argument("--ttnn-to-flatbuffer", dest="language", action="store_const", const="ttnn", help="write a TTNN module as a .ttnn, which `ttrt` runs")
+    parser.add_argument("--file-id", default="", metavar="NAME", help="print only this file of the program (main, consteval)")
+    parser.add_argument("--entry", default="", metavar="NAME", help="translate only this function; default: every public function")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
     args = parser.parse_args([word for given in arguments if (word := _LONG.sub(r"--\1", given)) not in _ACCEPTED])
     if args.language == "ttnn" and args.output is not None:

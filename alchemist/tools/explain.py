@@ -26,7 +26,7 @@ def place(program: Path, line: str) -> str:
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim explain`. Returns the exit code."""
     parser = CommandParser(
-        prog="python -m ttnn_shim explain", description="What the device time of a line of an emitted program is made of; without LINE, of the slowest lines."
+        prog="python -m ttnn_shim explain", description="List the parts of the device time of a line of a program; without LINE, of the slowest lines."
     )
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("line", metavar="LINE", nargs="?", help="a line of main.py, or FILE:LINE (default: an overview of the slowest lines)")

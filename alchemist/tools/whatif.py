@@ -200,11 +200,11 @@ def _band(what: str, card: str) -> float:
 
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim what-if`. Returns the exit code."""
-    parser = CommandParser(prog="python -m ttnn_shim what-if", description="Changes that would make an emitted program faster, with their gains.")
+    parser = CommandParser(prog="python -m ttnn_shim what-if", description="List changes that make a program faster, with their gains.")
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("--arch", default="n150", metavar="NAME", choices=CARDS, help="card or architecture: " + ", ".join(CARDS))
-    parser.add_argument("--json", type=Path, metavar="FILE", help="suggestions with their edits, as JSON")
-    parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"changes are tried for the N slowest lines (default {LINES})")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write suggestions and their edits as JSON")
+    parser.add_argument("--lines", type=int, default=LINES, metavar="N", help=f"try changes of the N slowest lines (default {LINES})")
     options = parser.parse_args(arguments)
     ttnn_shim.activate(explicit=True)
     try:

@@ -11,12 +11,12 @@ from alchemist.errors import OptionError, quoted
 from alchemist.options import Init
 
 COMMANDS = {
-    "read": "sections of binaries (.ttnn) and system descriptors (.ttsys)",
-    "query": "the system descriptor of a card, which need not be there",
-    "run": "programs of binaries on the simulator, with times and outputs",
-    "perf": "times of every device program, as the profiler's CSV",
-    "check": "whether binaries fit a system descriptor",
-    "emitpy": "emitted Python programs on the simulator",
+    "read": "print sections of binaries (.ttnn) and system descriptors (.ttsys)",
+    "query": "write the system descriptor of a card, which need not be installed",
+    "run": "run programs of binaries on the simulator and report times and outputs",
+    "perf": "write the times of every device program in the CSV format of the profiler",
+    "check": "check whether binaries match a system descriptor",
+    "emitpy": "run exported Python programs on the simulator",
 }
 SECTIONS = ("all", "version", "system_desc", "mlir", "cpp", "inputs", "outputs", "op_stats", "mesh_shape", "programs")
 CARDS = ("n150", "n300", "p100", "p150")
@@ -35,35 +35,35 @@ class Switch:
 
 
 _EVERY = "read query run perf check emitpy"
-_CARD_ONLY = "a switch of the card's own runtime: the simulator has nothing that it would change"
+_CARD_ONLY = "a switch of the card's runtime; it has no effect on the simulator"
 SWITCHES: dict[str, Switch] = {
     "clean-artifacts": Switch(False, _EVERY, "remove the artifacts of earlier runs first"),
-    "save-artifacts": Switch(False, _EVERY, "keep what the command makes below the artifact directory"),
+    "save-artifacts": Switch(False, _EVERY, "store tensors and programs in the artifact directory"),
     "log-file": Switch("", _EVERY, "also write the log to this file"),
-    "artifact-dir": Switch("", _EVERY, "default: ttrt-artifacts below TT_MLIR_HOME, or here"),
-    "result-file": Switch("", _EVERY, "default: <command>_results.json here"),
-    "quiet": Switch(False, _EVERY, "no log on the terminal"),
-    "section": Switch("all", "read", "what to print", SECTIONS),
-    "card": Switch("", "query run perf", "what the simulator models; default: the card of the binary", CARDS),
+    "artifact-dir": Switch("", _EVERY, "default: ttrt-artifacts in TT_MLIR_HOME or in the current directory"),
+    "result-file": Switch("", _EVERY, "default: <command>_results.json in the current directory"),
+    "quiet": Switch(False, _EVERY, "print no log"),
+    "section": Switch("all", "read", "section to print", SECTIONS),
+    "card": Switch("", "query run perf", "card to simulate; default: the card of the binary", CARDS),
     "output": Switch("", "query", "write the descriptor to this file"),
-    "like": Switch("", "query", "take schema hash, git hash and version from this descriptor of a real build"),
-    "seed": Switch(0, _RUNS, "of values of inputs"),
-    "init": Switch("randn", _RUNS, "values of inputs", get_args(Init)),
-    "identity": Switch(False, "run", "outputs must equal the inputs, within --rtol and --atol"),
+    "like": Switch("", "query", "copy schema hash, git hash and version from this descriptor of a tt-mlir build"),
+    "seed": Switch(0, _RUNS, "seed of the inputs"),
+    "init": Switch("randn", _RUNS, "how to generate inputs", get_args(Init)),
+    "identity": Switch(False, "run", "check that outputs equal the inputs, within --rtol and --atol"),
     "rtol": Switch(1e-5, "run", "relative tolerance"),
     "atol": Switch(1e-8, "run", "absolute tolerance"),
-    "pcc": Switch(0.99, "run emitpy", "lowest correlation with golden outputs"),
+    "pcc": Switch(0.99, "run emitpy", "lowest PCC with golden outputs that passes"),
     "loops": Switch(1, "run perf emitpy", "number of runs"),
     "program-index": Switch("all", "run perf emitpy", "number of a program in the file, or all"),
-    "enable-golden": Switch(False, "run", "compare outputs with the ops' own definitions, computed with numpy in float32"),
+    "enable-golden": Switch(False, "run", "compare outputs with reference results of the ops, computed with numpy in float32"),
     "disable-golden": Switch(False, "run emitpy", "do not compare (the default of run)"),
     "print-input-output-tensors": Switch(False, "run", "print values"),
-    "benchmark": Switch(False, "run", "two runs of the first program"),
-    "ignore-version": Switch(False, "run perf check", "do not compare versions; binaries of any age run in any case"),
-    "host-only": Switch(False, "perf", "host times alone, no CSV of the device"),
-    "filter": Switch("", "perf", "leave these rows out: const_eval, input_layout_conversion"),
-    "system-desc": Switch("", "check", "a .ttsys or a directory of them; default: the card of the binary as simulated"),
-    "flatbuffer": Switch("", "emitpy", "compare with the outputs that `ttrt run --save-artifacts` kept of this binary"),
+    "benchmark": Switch(False, "run", "run the first program twice"),
+    "ignore-version": Switch(False, "run perf check", "do not compare versions; old binaries run in any case"),
+    "host-only": Switch(False, "perf", "measure only host times, without the device CSV"),
+    "filter": Switch("", "perf", "omit these rows: const_eval, input_layout_conversion"),
+    "system-desc": Switch("", "check", "a .ttsys file or a directory of them; default: the simulated card of the binary"),
+    "flatbuffer": Switch("", "emitpy", "compare with the outputs that `ttrt run --save-artifacts` stored for this binary"),
     **{
         name: Switch(default, "run perf", "", (), _CARD_ONLY)
         for name, default in {

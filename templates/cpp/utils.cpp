@@ -165,7 +165,7 @@ Args parse_args(int argc, char** argv) {
         } else if (option == "--tolerance") {
             std::istringstream text(value());
             if (!(text >> args.tolerance && text.eof() && args.tolerance >= 1.0 && std::isfinite(args.tolerance))) {
-                refuse("--tolerance takes a number from 1");
+                refuse("--tolerance needs a number from 1");
             }
         } else if (option == "--partial-inputs") {
             args.partial_inputs = true;
@@ -188,16 +188,16 @@ Args parse_args(int argc, char** argv) {
             const std::string count = value();
             args.generate = std::atoi(count.c_str());
             if (!manifest().has("generation")) {
-                refuse("--generate needs the export of a step of decoding over static caches; this one has none");
+                refuse("--generate needs an export with a decode step over static caches; this export has none");
             }
             if (args.generate < 1 || std::to_string(args.generate) != count) {
-                refuse("--generate takes a count from 1");
+                refuse("--generate needs a whole number from 1");
             }
         } else if (option == "--loops") {
             const std::string count = value();
             args.loops = std::atoi(count.c_str());
             if (args.loops < 1 || std::to_string(args.loops) != count) {
-                refuse("--loops takes a whole number from 1");
+                refuse("--loops needs a whole number from 1");
             }
         } else {
             refuse(
@@ -210,10 +210,10 @@ Args parse_args(int argc, char** argv) {
         refuse("--trace needs an export with the option enable_trace");
     }
     if ((args.generate > 0) == args.prompt_ids.empty()) {
-        refuse("--generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both");
+        refuse("pass --generate N together with --prompt-ids A,B,C");
     }
     if (args.generate > 0 && args.estimate) {
-        refuse("--generate chooses tokens by their values: leave --estimate out");
+        refuse("--generate needs values: remove --estimate");
     }
     std::error_code code;
     if (!args.inputs.empty() && !fs::is_directory(args.inputs, code)) {

@@ -285,43 +285,43 @@ def open_device(args: argparse.Namespace) -> Iterator[ttnn.MeshDevice]:
 def parse_args() -> argparse.Namespace:
     """Options of ./run that the program itself handles; ./run --help lists all of them."""
     parser = argparse.ArgumentParser(prog="./run", description=f"Run {MANIFEST['model']}.")
-    parser.add_argument("--check", action="store_true", help="exit 1 unless every output agrees with golden/")
-    parser.add_argument("--check-ops", action="store_true", help="compare every op with golden/ops/, name the first bad one")
-    parser.add_argument("--tolerance", type=float, metavar="X", help="error allowed by --check, in errors of the unedited program (4)")
-    parser.add_argument("--inputs", type=Path, metavar="DIR", help="own inputs by name, .tensorbin or .npy")
-    parser.add_argument("--partial-inputs", action="store_true", help="--inputs need not have all of them")
-    parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs as .npy")
+    parser.add_argument("--check", action="store_true", help="compare every output with golden/; exit code 1 if one fails")
+    parser.add_argument("--check-ops", action="store_true", help="compare every op with golden/ops/ and print the first op that fails")
+    parser.add_argument("--tolerance", type=float, metavar="X", help="largest error that passes --check, as a multiple of the unedited program's error (4)")
+    parser.add_argument("--inputs", type=Path, metavar="DIR", help="read every input from DIR/<input>.tensorbin or .npy")
+    parser.add_argument("--partial-inputs", action="store_true", help="use the example input for each input that DIR does not contain")
+    parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs to DIR/<output>.npy")
     parser.add_argument("--loops", type=int, default=1, metavar="N", help="run the forward function N times")
-    parser.add_argument("--trace", action="store_true", help="also show the wall time of N calls replayed and launched op by op")
-    parser.add_argument("--generate", type=int, default=0, metavar="N", help="N tokens for a prompt, greedily")
-    parser.add_argument("--prompt-ids", default="", metavar="A,B,C", help="the prompt's token ids; several users' by semicolons")
-    parser.add_argument("--entry", metavar="NAME", help="only this entry point, of several")
-    parser.add_argument("--estimate", action="store_true", help="clock only: no tensor is loaded, no value computed")
+    parser.add_argument("--trace", action="store_true", help="also print the wall time of a call, replayed and launched op by op")
+    parser.add_argument("--generate", type=int, default=0, metavar="N", help="generate N tokens for a prompt, greedily")
+    parser.add_argument("--prompt-ids", default="", metavar="A,B,C", help="token ids of the prompt; prompts of several users are separated by semicolons")
+    parser.add_argument("--entry", metavar="NAME", help="run only this entry point")
+    parser.add_argument("--estimate", action="store_true", help="predict only the device time: load no tensor and compute no value")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
     # A host of main.py (a notebook, a test runner) may have options of its own; ./run checks them itself.
     parser.parse_known_args(namespace=options)
     if options.loops < 1:
-        sys.exit("run: --loops takes a whole number from 1")
+        sys.exit("run: --loops needs a whole number from 1")
     if options.trace and not MANIFEST.get("options", {}).get("enable_trace"):
         sys.exit("run: --trace needs an export with the option enable_trace")
     for option, path in (("--json", options.json), ("--outputs", options.outputs)):
         if path is not None and (why := unwritable(path, directory=option == "--outputs")):
             sys.exit(f"run: {option}: {why}")
     if options.generate and not MANIFEST.get("generation"):
-        sys.exit("run: --generate needs the export of a step of decoding over static caches; this one has none")
+        sys.exit("run: --generate needs an export with a decode step over static caches; this export has none")
     if options.generate < 0:
-        sys.exit("run: --generate takes a count from 1")
+        sys.exit("run: --generate needs a whole number from 1")
     if options.entry is not None and options.entry not in MANIFEST.get("entries", {}):
         names = ", ".join(MANIFEST.get("entries", {})) or "only one, without a name"
         sys.exit(f"run: --entry: no entry point {options.entry!r}; there is {names}")
     if options.generate and options.estimate:
-        sys.exit("run: --generate chooses tokens by their values: leave --estimate out")
+        sys.exit("run: --generate needs values: remove --estimate")
     if bool(options.generate) != bool(options.prompt_ids):
-        sys.exit("run: --generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both")
+        sys.exit("run: pass --generate N together with --prompt-ids A,B,C")
     if options.tolerance is None:
         options.tolerance = check.TOLERANCE
     if not 1.0 <= options.tolerance < float("inf"):
-        sys.exit("run: --tolerance takes a number from 1")
+        sys.exit("run: --tolerance needs a number from 1")
     if options.inputs is not None:
         if not os.path.isdir(options.inputs):
             sys.exit(f"run: --inputs: no directory {options.inputs}")

@@ -126,7 +126,7 @@ def test_tolerance(attention: Path, tmp_path: Path) -> None:
     assert run(out, "--check").returncode == 1
     assert run(out, "--check", "--tolerance", "1000").returncode == 0
     for bad in ("0.5", "nan", "inf"):
-        assert "--tolerance takes a number from 1" in run(out, "--check", "--tolerance", bad).stderr
+        assert "--tolerance needs a number from 1" in run(out, "--check", "--tolerance", bad).stderr
     assert "--tolerance" in run(out, "--help").stdout
 
 

@@ -15,7 +15,7 @@ SOURCES = ("bert_ttir", "cnn_ttir", "llama_ttir", "resnet_ttir", "mlp_stablehlo"
 LANGUAGES = ("python", "cpp")
 _MADE_BY = re.compile(r"(Made by +).*")  # names what this process has imported, with versions
 _FILE = re.compile(r'^(?://|#) File: "(.*?)"\n(?:(?!(?://|#) File: ).*\n)*', re.MULTILINE)
-_OF_EVERY_PROGRAM = re.compile(r".*CMakeLists\.txt|gdb_printers\.py|(check|files|show|utils|traced|generate|main)\.([ch]pp|py)")
+_OF_EVERY_PROGRAM = re.compile(r".*CMakeLists\.txt|gdb_printers\.py|(check|files|mesh|report|show|utils|traced|generate|main)\.([ch]pp|py)")
 
 
 def run(*words: object) -> str:

@@ -158,14 +158,14 @@ def parsed(utils: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: str, **ma
     return utils.parse_args()
 
 
-NO_STEP = "run: --generate needs the export of a step of decoding over static caches; this one has none"
-OF_PROMPT = "run: --generate N needs a prompt, and --prompt-ids A,B,C needs a count: give both"
+NO_STEP = "run: --generate needs an export with a decode step over static caches; this export has none"
+OF_PROMPT = "run: pass --generate N together with --prompt-ids A,B,C"
 
 
 @pytest.mark.parametrize(
     ("words", "manifest", "message"),
     [
-        ("--loops 0", {}, "run: --loops takes a whole number from 1"),
+        ("--loops 0", {}, "run: --loops needs a whole number from 1"),
         ("--trace", {}, "run: --trace needs an export with the option enable_trace"),
         ("--trace", {"options": {"enable_trace": False}}, "run: --trace needs an export with the option enable_trace"),
         ("--json .", {}, "run: --json: . is a directory"),
@@ -175,15 +175,15 @@ OF_PROMPT = "run: --generate N needs a prompt, and --prompt-ids A,B,C needs a co
         ("--outputs file/deep/er", {}, "run: --outputs: no directory {here}/file"),
         (f"--outputs {'x' * 300}", {}, f"run: --outputs: {'x' * 200}: File name too long"),
         ("--generate 1", {}, NO_STEP),
-        ("--generate -1", {"generation": {"step": 1}}, "run: --generate takes a count from 1"),
+        ("--generate -1", {"generation": {"step": 1}}, "run: --generate needs a whole number from 1"),
         ("--generate 1", {"generation": {"step": 1}}, OF_PROMPT),
         ("--prompt-ids 1", {"generation": {"step": 1}}, OF_PROMPT),
-        ("--generate 1 --prompt-ids 1 --estimate", {"generation": {"step": 1}}, "run: --generate chooses tokens by their values: leave --estimate out"),
+        ("--generate 1 --prompt-ids 1 --estimate", {"generation": {"step": 1}}, "run: --generate needs values: remove --estimate"),
         ("--entry x", {}, "run: --entry: no entry point 'x'; there is only one, without a name"),
         ("--entry x", {"entries": {"a": {}, "b": {}}}, "run: --entry: no entry point 'x'; there is a, b"),
-        ("--tolerance 0.99", {}, "run: --tolerance takes a number from 1"),
-        ("--tolerance inf", {}, "run: --tolerance takes a number from 1"),
-        ("--tolerance nan", {}, "run: --tolerance takes a number from 1"),
+        ("--tolerance 0.99", {}, "run: --tolerance needs a number from 1"),
+        ("--tolerance inf", {}, "run: --tolerance needs a number from 1"),
+        ("--tolerance nan", {}, "run: --tolerance needs a number from 1"),
         ("--inputs file", {}, "run: --inputs: no directory file"),
         ("--inputs empty", {}, "run: --inputs empty:\n  missing: x, given ids (--partial-inputs takes the example input for what is missing)\n  expected x, given ids (.npy or .tensorbin); found none"),
     ],

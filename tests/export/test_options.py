@@ -115,9 +115,9 @@ class Forbidden:
         (codegen_py, {"export_tensors": "maybe"}, "bad value for export_tensors"),
         (codegen_py, {"overwrite": 7}, "bad value for overwrite"),
         (codegen_py, {"compiler_options": 3}, "is not a dictionary"),
-        (codegen_py, {"compiler_options": {"target_dylib": True}}, "target_dylib is for C\\+\\+"),
+        (codegen_py, {"compiler_options": {"target_dylib": True}}, "target_dylib needs a C\\+\\+ program"),
         (codegen_py, {"compiler_options": {"disable": ["fuse-lineer"]}}, "bad value for compiler option 'disable'"),
-        (codegen_cpp, {"compiler_options": {"target_module": True}}, "target_module is for Python"),
+        (codegen_cpp, {"compiler_options": {"target_module": True}}, "option target_module needs a Python program"),
     ],
 )
 def test_refused_before_the_work(function: Any, arguments: dict[str, Any], match: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

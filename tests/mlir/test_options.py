@@ -122,7 +122,7 @@ def test_target_dylib(tmp_path: Path) -> None:
 def test_targets_belong_to_a_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _generate(tmp_path / "a", "cpp", "target-module=true") == 1
     assert _generate(tmp_path / "b", "python", "target-dylib=true") == 1
-    assert "target_module is for Python" in capsys.readouterr().err
+    assert "option target_module needs a Python program" in capsys.readouterr().err
     assert not (tmp_path / "a").exists()
 
 

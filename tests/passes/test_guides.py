@@ -62,7 +62,7 @@ COUNTS = {  # command -> floors left
 SAYS = {  # what a command must print
     ("generate-python", "--help"): "--floors {drop,keep}",
     ("opt", "--list"): "floor(floor(x)) becomes floor(x).",
-    ("options",): "floors = drop | keep\n    repeated floors (upstream: double-floors)",
+    ("options",): "floors = drop | keep\n    repeated floors (tt-mlir: double-floors)",
     ("opt", "x.mlir", "--drop-double-floor=most=-1"): "a whole number from 0",
     ("opt", "x.mlir", "--drop-double-floor=floors=maybe"): "one of drop, keep",
 }

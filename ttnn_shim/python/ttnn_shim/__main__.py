@@ -12,14 +12,14 @@ from ttnn_shim.command_line import can_be_passed
 USAGE = """\
 usage: python -m ttnn_shim run [--arch NAME] [--estimate] [--profile DIR] main.py [arguments]
        python -m ttnn_shim report [--arch NAME] EVENTS.json PROGRAM_DIR OUT_DIR
-       python -m ttnn_shim compare [--arch NAME] [--html FILE] A B     two exports, or directories of --profile
+       python -m ttnn_shim compare [--arch NAME] [--html FILE] A B     compares two exports or directories of --profile
        python -m ttnn_shim what-if [--arch NAME] [--json FILE] PROGRAM_DIR
        python -m ttnn_shim explain [--arch NAME] PROGRAM_DIR [LINE]
-       python -m ttnn_shim scale PROGRAM_DIR MESHES         the program's model on other meshes
-       python -m ttnn_shim worker           runs the programs named on stdin (used by exports)
-       python -m ttnn_shim price-calls      prices the calls listed as JSON on stdin (used by `estimate`)
-       python -m ttnn_shim --cmake-dir      directory for CMake's -DTT-NN_DIR=
-       python -m ttnn_shim --python-path    directory that holds the simulator's ttnn package
+       python -m ttnn_shim scale PROGRAM_DIR MESHES         predicts times of the model on other meshes
+       python -m ttnn_shim worker           runs the programs that stdin lists (used by exports)
+       python -m ttnn_shim price-calls      predicts times of the calls in JSON on stdin (used by `estimate`)
+       python -m ttnn_shim --cmake-dir      prints the directory for CMake's -DTT-NN_DIR=
+       python -m ttnn_shim --python-path    prints the directory of the simulator's ttnn package
        python -m ttnn_shim --version
 """
 

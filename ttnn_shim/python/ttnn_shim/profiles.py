@@ -91,11 +91,11 @@ def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim report`: all reports of an event log. Returns the exit code."""
     from ttnn_shim import reports
 
-    parser = CommandParser(prog="python -m ttnn_shim report", description="Performance reports of a C++ program's run.")
-    parser.add_argument("events", type=Path, metavar="EVENTS.json", help="written by a program that runs with TTNN_SHIM_EVENTS=EVENTS.json")
+    parser = CommandParser(prog="python -m ttnn_shim report", description="Write performance reports of a run of a C++ program.")
+    parser.add_argument("events", type=Path, metavar="EVENTS.json", help="file that a program with TTNN_SHIM_EVENTS=EVENTS.json wrote")
     parser.add_argument("program", type=Path, metavar="PROGRAM_DIR")
     parser.add_argument("directory", type=Path, metavar="OUT_DIR")
-    parser.add_argument("--arch", default=os.environ.get("TTNN_SHIM_CARD", "n150"), metavar="NAME", help="the run's card (default: $TTNN_SHIM_CARD, else n150)")
+    parser.add_argument("--arch", default=os.environ.get("TTNN_SHIM_CARD", "n150"), metavar="NAME", help="card of the run (default: $TTNN_SHIM_CARD or n150)")
     options = parser.parse_args(arguments)
     try:
         events = read_json(options.events)

@@ -25,11 +25,11 @@ CARDS = tuple(dict.fromkeys([*cards(), *systems()]))
 
 def main(arguments: list[str]) -> int:
     """Activates the shim's `ttnn`, then runs the program as `__main__`. Returns its exit code."""
-    parser = CommandParser(prog="python -m ttnn_shim run", description="Run a program that uses ttnn on the simulator: Python, or a compiled one.")
+    parser = CommandParser(prog="python -m ttnn_shim run", description="Run a Python script or a compiled program that uses TT-NN on the simulator.")
     parser.add_argument("--arch", default="n150", metavar="NAME", help="card, architecture or system of several chips: " + ", ".join(CARDS))
-    parser.add_argument("--estimate", action="store_true", help="clock only: tensors have no values, kernels do not run")
+    parser.add_argument("--estimate", action="store_true", help="predict only the device time: tensors have no values, kernels do not run")
     parser.add_argument("--profile", type=Path, metavar="DIR", help="write performance reports to DIR")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write a plain script's device_ns, kernel_ns, ops, unmodelled and host_s to FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write device_ns, kernel_ns, ops, unmodelled and host_s of a script to FILE")
     parser.add_argument("program", type=Path, metavar="main.py")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args(arguments)

@@ -228,11 +228,11 @@ def load(place: Path, card: str) -> Run:
 
 def main(arguments: list[str]) -> int:
     """`python -m ttnn_shim compare`. Returns the exit code."""
-    parser = CommandParser(prog="python -m ttnn_shim compare", description="Two runs or exports side by side.")
+    parser = CommandParser(prog="python -m ttnn_shim compare", description="Compare the times of two runs or exports.")
     parser.add_argument("before", type=Path, metavar="A")
     parser.add_argument("after", type=Path, metavar="B")
-    parser.add_argument("--arch", default="n150", metavar="NAME", help="card on which exports are run (default n150)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also as a page")
+    parser.add_argument("--arch", default="n150", metavar="NAME", help="card that runs the exports (default n150)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write an HTML page")
     options = parser.parse_args(arguments)
     try:
         before, after = (load(place, options.arch) for place in (options.before, options.after))
