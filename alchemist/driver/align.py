@@ -16,14 +16,14 @@ def in_order(left: Sequence[str], right: Sequence[str], same: Callable[[str, str
         for j in range(columns - 1, -1, -1):
             step = best[i + 1][j + 1] + 1 if same(left[i], right[j]) else 0
             best[i][j] = max(best[i + 1][j], best[i][j + 1], step)
-    found: list[int | None] = [None] * len(left)
+    partners: list[int | None] = [None] * len(left)
     i = j = 0
     while i < rows and j < columns:
         if same(left[i], right[j]) and best[i][j] == best[i + 1][j + 1] + 1:
-            found[i] = j
+            partners[i] = j
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:
             i += 1
         else:
             j += 1
-    return found
+    return partners

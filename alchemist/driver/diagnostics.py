@@ -83,11 +83,11 @@ ROWS = (
 
 def text_of(error: AlchemistError) -> str:
     """tt-mlir's text of an error, or ours."""
-    for ops, ours, theirs in ROWS:
+    for ops, ours, upstream in ROWS:
         if re.fullmatch(ops, error.op) and (match := re.fullmatch(ours, error.message, re.DOTALL)):
-            words = match.expand(theirs).replace("<op>", error.op.partition(".")[2].replace("_", " "))
-            words = re.sub(r"<to (\d+)>", lambda found: ", ".join(map(str, range(int(found[1])))), words)
-            return re.sub(r"<(\w+)>", lambda found: str(int(found[1]) - 1) if found[1].isdigit() else found[1].upper(), words)
+            words = match.expand(upstream).replace("<op>", error.op.partition(".")[2].replace("_", " "))
+            words = re.sub(r"<to (\d+)>", lambda match: ", ".join(map(str, range(int(match[1])))), words)
+            return re.sub(r"<(\w+)>", lambda match: str(int(match[1]) - 1) if match[1].isdigit() else match[1].upper(), words)
     return error.message
 
 

@@ -49,11 +49,11 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if args.compare is not None or args.output is None:
         parser.error("say what to write: -o OUT.json, --html or --serve" if args.output is None else "--compare is for --html")
-    made = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
-    mlir_files.write_text(args.output, json.dumps(made, indent=1) + "\n")
-    print(f"{args.output}: {sum(len(graph['nodes']) for graph in made['graphs'])} nodes; open it with `model-explorer {args.output}`")
+    pages = graphs(mlir_files.Chunk(mlir_files.read_text(args.input), args.input))
+    mlir_files.write_text(args.output, json.dumps(pages, indent=1) + "\n")
+    print(f"{args.output}: {sum(len(graph['nodes']) for graph in pages['graphs'])} nodes; open it with `model-explorer {args.output}`")
     if args.profile is not None:
-        overlay, used, rows = node_data(made, args.profile)
+        overlay, used, rows = node_data(pages, args.profile)
         path = args.output.with_suffix(".node_data.json")
         mlir_files.write_text(path, json.dumps(overlay, indent=1) + "\n")
         print(f"{path}: {used} of {rows} profiled device programs matched to nodes")
@@ -134,12 +134,12 @@ def namespace(infos: Sequence[SourceInfo]) -> str:
 
 def _attributes(op: Operation) -> list[dict[str, str]]:
     values: Mapping[str, Any] = attrs(op) if isinstance(op, TTOp) else {key: str(value) for key, value in (op.properties | op.attributes).items()}
-    found = [{"key": key, "value": _short(value)} for key, value in values.items()]
+    attributes = [{"key": key, "value": _short(value)} for key, value in values.items()]
     for info in sources_of(op)[:3]:
-        found += [{"key": "source", "value": f"{frame.file}:{frame.line} {frame.function}".strip()} for frame in info.frames[-1:]]
+        attributes += [{"key": "source", "value": f"{frame.file}:{frame.line} {frame.function}".strip()} for frame in info.frames[-1:]]
         if info.op:
-            found.append({"key": "from", "value": info.op})
-    return found
+            attributes.append({"key": "from", "value": info.op})
+    return attributes
 
 
 def loc_text(op: Operation) -> str:
@@ -156,7 +156,7 @@ def _short(value: object) -> str:
 # --- profiles -----------------------------------------------------------------------------------------------------------
 
 
-def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], int, int]:
+def node_data(graph_data: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], int, int]:
     """Overlay of kernel times (ns) per node; number of profile rows used, number of rows.
 
     Rows with a column LOC (`ttrt perf`) belong to a node with that location; the others are matched by the name of their op.
@@ -166,20 +166,20 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
     Raises:
         InputError: no ops_perf_results.csv in the directory.
     """
-    found = sorted(profile.rglob("ops_perf_results*.csv")) if profile.is_dir() else [profile]
-    if not found or not found[0].is_file():
+    reports = sorted(profile.rglob("ops_perf_results*.csv")) if profile.is_dir() else [profile]
+    if not reports or not reports[0].is_file():
         raise InputError("no profile", location=str(profile), expected="a directory with ops_perf_results.csv")
     try:
-        with found[0].open(newline="", encoding="utf-8", errors="replace") as file:
+        with reports[0].open(newline="", encoding="utf-8", errors="replace") as file:
             rows = list(csv.DictReader(file))
     except csv.Error as error:
-        raise InputError("not a profile table", location=str(found[0]), got=str(error)) from None
+        raise InputError("not a profile table", location=str(reports[0]), got=str(error)) from None
     column = next((name for name in (rows[0] if rows else {}) if str(name).startswith("DEVICE KERNEL DURATION [ns]")), "")
-    if not made["graphs"]:
+    if not graph_data["graphs"]:
         raise InputError("the module has no function that a profile could belong to", location=str(profile))
     if rows and not (column and "OP CODE" in rows[0]):
-        raise InputError("not a profile table", location=str(found[0]), expected="columns OP CODE and DEVICE KERNEL DURATION [ns]")
-    graph = made["graphs"][0]
+        raise InputError("not a profile table", location=str(reports[0]), expected="columns OP CODE and DEVICE KERNEL DURATION [ns]")
+    graph = graph_data["graphs"][0]
     nodes = [node for node in graph["nodes"] if node["label"].startswith("ttnn.")]
     results: dict[str, dict[str, float]] = {}
     used = 0
@@ -195,7 +195,7 @@ def node_data(made: Mapping[str, Any], profile: Path) -> tuple[dict[str, Any], i
         try:
             entry["value"] += float(row[column])
         except ValueError:
-            raise InputError("not a profile table", location=str(found[0]), expected=f"numbers in {column}", got=row[column]) from None
+            raise InputError("not a profile table", location=str(reports[0]), expected=f"numbers in {column}", got=row[column]) from None
         used += 1
     gradient = [{"stop": 0, "bgColor": "#ffffff"}, {"stop": 1, "bgColor": "#e8590c"}]
     return {graph["id"]: {"results": results, "gradient": gradient}}, used, len(rows)

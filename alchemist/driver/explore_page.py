@@ -86,10 +86,10 @@ def _fx_stage(text: str) -> list[dict[str, Any]]:
     source = ""
     made_by: dict[str, int] = {}
     for line in text.splitlines():
-        if found := _FX_FILE.match(line):
-            source = "/".join(found[1].split("/")[-3:]) + f":{found[2]} {found[3]}"
-        elif found := _FX_VALUE.match(line):
-            name, type_, op, arguments = found.groups()
+        if match := _FX_FILE.match(line):
+            source = "/".join(match[1].split("/")[-3:]) + f":{match[2]} {match[3]}"
+        elif match := _FX_VALUE.match(line):
+            name, type_, op, arguments = match.groups()
             edges = [
                 {"from": made_by[word], "label": word, "type": "", "layout": ""} for word in dict.fromkeys(re.findall(r"\w+", arguments)) if word in made_by
             ]
@@ -143,8 +143,8 @@ def _keys(info: SourceInfo) -> list[str]:
     """What an op has in common with those of other stages that came of the same statement of the same module instance."""
     path = info.scopes[-1].path if info.scopes else ""
     frame = f"{info.frames[-1].file}:{info.frames[-1].line}" if info.frames else ""
-    found = [f"{path}|{frame}|{info.op}"] if frame or info.op else []
-    return [*found, f"name|{info.name}"] if info.name else found
+    keys = [f"{path}|{frame}|{info.op}"] if frame or info.op else []
+    return [*keys, f"name|{info.name}"] if info.name else keys
 
 
 def _attributes(op: Operation) -> list[tuple[str, str]]:
@@ -171,7 +171,7 @@ def _calls(directory: Path, profile: Path | None) -> tuple[list[dict[str, Any]],
 
 
 def _calls_of(file: Path) -> list[dict[str, Any]]:
-    calls = found.get("calls") if isinstance(found := _read(file), dict) else None
+    calls = content.get("calls") if isinstance(content := _read(file), dict) else None
     if not isinstance(calls, list):
         raise InputError("not the calls of a profiled run", location=str(file), expected="calls.json of ./run --profile")
     return calls

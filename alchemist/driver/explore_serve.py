@@ -30,14 +30,14 @@ _FORM = """<form method="post" style="padding:.5em 1em"><input type="hidden" nam
 class Explorer:
     """input: an export's directory, or a file of MLIR or `.ttnn`, which is exported first. folder: where programs are written."""
 
-    def __init__(self, given: Path, folder: Path, namespace: explore_page.Namespace) -> None:
+    def __init__(self, source: Path, folder: Path, namespace: explore_page.Namespace) -> None:
         self.folder, self.namespace, self.count = folder, namespace, 0
-        self.export = given if given.is_dir() else self._emitted(given, "")
+        self.export = source if source.is_dir() else self._emitted(source, "")
         stages = sorted((self.export / "irs").glob("*_ttir.mlir")) or sorted((self.export / "irs").glob("*_ttnn.mlir"))
         if not stages:
             explore_page.contents(self.export, namespace)  # says what is missing
             raise InputError("no stage to emit again", location=str(self.export / "irs"), expected="a file NN_ttir.mlir")
-        self.source = given if given.is_file() else stages[0]
+        self.source = source if source.is_file() else stages[0]
         self.token = secrets.token_urlsafe(16)
 
     def _emitted(self, source: Path, options: str) -> Path:
@@ -47,16 +47,16 @@ class Explorer:
 
     def page(self, options: str = "") -> str:
         """The page, of two exports where `options` are given. An error of the compiler is a line of it."""
-        exports, said = [explore_page.contents(self.export, self.namespace)], ""
+        exports, message = [explore_page.contents(self.export, self.namespace)], ""
         if options:
             try:
-                made = self._emitted(self.source, options)
-                exports.append(explore_page.contents(made, self.namespace))
-                before, after = (one["device_ns"] for one in exports)
-                said = f"A {before / 1000:.1f} us, B {after / 1000:.1f} us of device time (simulated); B is {made}"
+                emitted = self._emitted(self.source, options)
+                exports.append(explore_page.contents(emitted, self.namespace))
+                before, after = (export["device_ns"] for export in exports)
+                message = f"A {before / 1000:.1f} us, B {after / 1000:.1f} us of device time (simulated); B is {emitted}"
             except AlchemistError as error:
-                said = str(error)
-        form = _FORM.format(token=self.token, options=html.escape(options), said=html.escape(said))
+                message = str(error)
+        form = _FORM.format(token=self.token, options=html.escape(options), said=html.escape(message))
         return explore_page.rendered(exports).replace("<main>", f"{form}<main>", 1)
 
 
@@ -81,8 +81,8 @@ def _handler(explorer: Explorer) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if self._is_of_this_machine():
-                known = self.path == "/"
-                self._answer(HTTPStatus.OK if known else HTTPStatus.NOT_FOUND, explorer.page() if known else "the page is /")
+                is_root = self.path == "/"
+                self._answer(HTTPStatus.OK if is_root else HTTPStatus.NOT_FOUND, explorer.page() if is_root else "the page is /")
 
         def do_POST(self) -> None:
             length = self.headers.get("Content-Length") or ""
@@ -103,20 +103,20 @@ def _handler(explorer: Explorer) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def serve(given: Path, port: int, namespace: explore_page.Namespace, started: Callable[[HTTPServer], None] | None = None) -> None:
+def serve(source: Path, port: int, namespace: explore_page.Namespace, started: Callable[[HTTPServer], None] | None = None) -> None:
     """Serves until Ctrl-C. port: 0 takes a free one. started: called with the server before it listens.
 
     Raises:
         InputError: no export and no readable file. OptionError: the port is taken.
     """
     with tempfile.TemporaryDirectory(prefix="alchemist-explorer-") as folder:
-        explorer = Explorer(given, Path(folder), namespace)
+        explorer = Explorer(source, Path(folder), namespace)
         try:
             server = HTTPServer((ADDRESS, port), _handler(explorer))
         except OSError as error:
             raise OptionError(f"port {port} cannot be used: {error.strerror}", expected="a free port, or --port 0") from None
         with server:
-            print(f"http://{ADDRESS}:{server.server_port}/ shows {given}; Ctrl-C ends it", flush=True)
+            print(f"http://{ADDRESS}:{server.server_port}/ shows {source}; Ctrl-C ends it", flush=True)
             if started is not None:
                 started(server)
             try:

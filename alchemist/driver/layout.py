@@ -49,18 +49,18 @@ def describe(text: str) -> list[str]:
     Raises:
         ParseError: not a type; a map, grid or shard that does not fit the tensor, with both numbers. UserError: not a tensor.
     """
-    kept = _Kept()
+    recorder = _Kept()
     p = AttributeParser(" ".join(text.split()), "TYPE")
-    p.older = kept
+    p.older = recorder
     type_ = p.parse_type()
     if p.skip() < len(p.source):
-        raise ParseError("something behind the type", location=p.position(p.at), got=p.source[p.at :][:60])
+        raise ParseError("something behind the type", location=p.position(p.offset), got=p.source[p.offset :][:60])
     if not isinstance(type_, TensorType):
         raise UserError("no tensor type", expected="tensor<64x128xf32, #ttnn.ttnn_layout<...>>", got=text.strip()[:80])
     if not isinstance(type_.encoding, TTNNLayout):
         return [f"tensor    {_by(tuple(type_.get_shape()))} {element_name(type_.element_type)}", "layout    none: the compiler chooses one"]
     shape, today = tuple(type_.get_shape()), type_.encoding
-    old = kept.old
+    old = recorder.old
     if old is not None:
         return _lines(shape, element_name(type_.element_type), old.physical(shape), old.grid, old.shard, old.tile, old.dtype, old.buffer, old.memory)
     last = [dim - 1 for dim in shape]

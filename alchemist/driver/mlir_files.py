@@ -83,13 +83,13 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
     """
     if isinstance(first, VerifyError):
         return list(_verify_all(chunk)) or [first]
-    found: list[AlchemistError] = [first]
+    errors: list[AlchemistError] = [first]
     lines = chunk.text.split("\n")
     lost: set[str] = set()
     seen = {place(first)}
     error: AlchemistError = first
     budget = 4_000_000  # characters read again; a large file with many errors stops early
-    while len(found) < MOST_ERRORS and budget > 0:
+    while len(errors) < MOST_ERRORS and budget > 0:
         line = place(error)[0]
         if not 0 < line <= len(lines) or not lines[line - 1].strip():
             break
@@ -105,13 +105,13 @@ def all_errors(chunk: Chunk, first: AlchemistError) -> list[AlchemistError]:
             missing = _UNDEFINED.match(error.message)
             own = place(error) not in seen and not (missing and (missing[1] or missing[2] or "") in lost)
             if own:
-                found.append(error)
+                errors.append(error)
             seen.add(place(error))
         except RecursionError:
             break
         else:
             break
-    return found
+    return errors
 
 
 def _verify_all(chunk: Chunk) -> Iterator[ParseError | VerifyError]:

@@ -65,70 +65,70 @@ class Invocation:
 
 def parse_arguments(arguments: Sequence[str]) -> Invocation:
     """Raises: OptionError for unknown flags, passes and options, before any file is read."""
-    made = Invocation()
+    invocation = Invocation()
     words = list(arguments)
     while words:
         word = words.pop(0)
         if word == "-o" or word in ("--output", "-output"):
             if not words:
                 raise OptionError(f"{word} needs a value", expected="a file name")
-            made.output = words.pop(0)
+            invocation.output = words.pop(0)
         elif word.startswith("-o="):
-            made.output = word[3:]
+            invocation.output = word[3:]
         elif word == "-" or not word.startswith("-"):
-            if made.input:
+            if invocation.input:
                 raise OptionError("more than one input", expected="one file", got=word)
-            made.input = word
+            invocation.input = word
         else:
-            _option(made, *word.lstrip("-").partition("=")[::2])
-    return made
+            _option(invocation, *word.lstrip("-").partition("=")[::2])
+    return invocation
 
 
-def _option(made: Invocation, name: str, value: str) -> None:
+def _option(invocation: Invocation, name: str, value: str) -> None:
     if name in _FLAGS:
         if value.lower() in ("false", "0"):
-            made.flags.add(f"no-{name}")
+            invocation.flags.add(f"no-{name}")
         else:
-            made.flags.add(name)
+            invocation.flags.add(name)
     elif name in _ACCEPTED:
         return
     elif name == "print-as":
         if re.fullmatch(r"20\d\d-\d\d(-\d\d)?", value) is None:
             raise OptionError("--print-as needs a day", expected="YEAR-MONTH or YEAR-MONTH-DAY", got=quoted(value))
-        made.print_as = value
+        invocation.print_as = value
     elif name == "pass-pipeline":
         for step, options in _pass_pipeline(value):
-            _add(made, step, options)
+            _add(invocation, step, options)
     elif value == "" and name not in names() and (near := difflib.get_close_matches(name, _FLAGS | _ACCEPTED, n=1, cutoff=0.8)):
         raise OptionError(f"no pass, pipeline or option {name!r}", expected=f"--{near[0]}", hint=f"did you mean --{near[0]}?")
     else:
-        _add(made, name, value)
+        _add(invocation, name, value)
 
 
-def _add(made: Invocation, name: str, options: str) -> None:
-    made.passes.append((name, steps(name, options)))
+def _add(invocation: Invocation, name: str, options: str) -> None:
+    invocation.passes.append((name, steps(name, options)))
 
 
 def _pass_pipeline(text: str) -> list[tuple[str, str]]:
     """`builtin.module(a,b{k=v},func.func(c))`: nesting is read and flattened."""
-    found: list[tuple[str, str]] = []
+    entries: list[tuple[str, str]] = []
     body = text.strip("\"' ")
     token = re.compile(r"\s*([\w.-]+)\s*(\{[^{}]*\}|\()?|\s*([,)])")
-    at = depth = 0
-    while at < len(body):
-        match = token.match(body, at)
-        if match is None or match.end() == at:
-            raise OptionError("malformed pass pipeline", expected="builtin.module(pass{k=v},...)", got=body[at : at + 40])
-        at = match.end()
+    offset = depth = 0
+    while offset < len(body):
+        match = token.match(body, offset)
+        if match is None or match.end() == offset:
+            raise OptionError("malformed pass pipeline", expected="builtin.module(pass{k=v},...)", got=body[offset : offset + 40])
+        offset = match.end()
         if match[3]:
             depth -= match[3] == ")"
         elif match[2] == "(":
             depth += 1
         elif match[1]:
-            found.append((match[1], match[2] or ""))
+            entries.append((match[1], match[2] or ""))
     if depth:
         raise OptionError("malformed pass pipeline", expected="balanced parentheses", got=body[:60])
-    return found
+    return entries
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -165,9 +165,9 @@ def main(arguments: Sequence[str]) -> int:
                 continue
         elif errors:
             failed = True
-            for found in errors:
-                line = diagnostics.line_of(found) if "mlir-diagnostics" in invocation.flags else ""
-                print(*filter(None, (line, str(found))), sep="\n", file=sys.stderr)
+            for caught in errors:
+                line = diagnostics.line_of(caught) if "mlir-diagnostics" in invocation.flags else ""
+                print(*filter(None, (line, str(caught))), sep="\n", file=sys.stderr)
         if printed:
             outputs.append(printed)
     result = "\n// -----\n\n".join(outputs)
@@ -189,8 +189,8 @@ def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[Alc
         for line in applied.report() or ["nothing: the text is today's"]:
             print(f"{chunk.filename}: {line}", file=sys.stderr)
     try:
-        for name, wanted in invocation.passes:
-            module = _run_steps(module, name, wanted, invocation.flags)
+        for name, steps in invocation.passes:
+            module = _run_steps(module, name, steps, invocation.flags)
     except AlchemistError as error:
         return "", [error]
     printed = print_module(module)
@@ -202,8 +202,8 @@ def _run(chunk: mlir_files.Chunk, invocation: Invocation) -> tuple[str, list[Alc
     return older_text(printed, day) if day else printed, []
 
 
-def _run_steps(module: ModuleOp, name: str, wanted: Sequence[Step], flags: Collection[str] = ()) -> ModuleOp:
-    for step in wanted:
+def _run_steps(module: ModuleOp, name: str, steps: Sequence[Step], flags: Collection[str] = ()) -> ModuleOp:
+    for step in steps:
         if "mlir-print-ir-before-all" in flags:
             print(f"// -----// IR Dump Before {step.label} ({name}) //----- //\n{print_module(module)}\n", file=sys.stderr)
         module = step.run(module)
@@ -216,17 +216,17 @@ def _run_steps(module: ModuleOp, name: str, wanted: Sequence[Step], flags: Colle
 
 def run_pipeline(module: ModuleOp, passes: str) -> ModuleOp:
     """Runs `"name{k=v},name"` on a module; for tests and other commands. Raises: OptionError before anything has run."""
-    wanted = [(name, steps(name, options)) for name, options in _pass_pipeline(passes)]
-    for name, found in wanted:
-        module = _run_steps(module, name, found)
+    pipeline = [(name, steps(name, options)) for name, options in _pass_pipeline(passes)]
+    for name, steps_of in pipeline:
+        module = _run_steps(module, name, steps_of)
     return module
 
 
 def listing() -> str:
     """Passes, pipelines and pipeline options, one a line."""
-    known = names()
-    width = max(map(len, known))
-    rows = ["passes and pipelines:", *(f"  --{name:<{width}}  {doc}" for name, doc in known.items())]
+    pass_names = names()
+    width = max(map(len, pass_names))
+    rows = ["passes and pipelines:", *(f"  --{name:<{width}}  {doc}" for name, doc in pass_names.items())]
     if own := own_options():
         rows += ["", "options of single passes:", *(f"  --{name}: {line}" for name, lines in own.items() for line in lines)]
     rows += ["", "options, key=value with underscores or dashes:", *(f"  {line}" for line in table().splitlines())]

@@ -63,8 +63,8 @@ def _stablehlo_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 def _arguments(function: FuncOp) -> list[dict[str, Attribute]]:
     """What the text says about each argument."""
-    held = function.properties.get("arg_attrs")
-    return [dict(part.data) for part in held.data] if isinstance(held, ArrayAttr) else [{} for _ in function.function_type.inputs]
+    attributes = function.properties.get("arg_attrs")
+    return [dict(part.data) for part in attributes.data] if isinstance(attributes, ArrayAttr) else [{} for _ in function.function_type.inputs]
 
 
 def _prepared(module: ModuleOp) -> ModuleOp:
@@ -78,7 +78,7 @@ def _prepared(module: ModuleOp) -> ModuleOp:
         if isinstance(op, FuncOp) and op.body.blocks and not any(part.name.startswith("ttnn.") for part in op.walk()):
             refuse_types(op, "")
             parameter = {"ttcore.argument_type": enum("ttcore.argument_type", "parameter")}
-            facts = [(parameter if is_prepared(value) else {}) | given for value, given in zip(op.args, _arguments(op), strict=True)]
+            facts = [(parameter if is_prepared(value) else {}) | declared for value, declared in zip(op.args, _arguments(op), strict=True)]
             if any(facts):
                 op.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(row) for row in facts])
     return module
@@ -129,9 +129,9 @@ def _same(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 def _load_descriptor(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
     """The descriptor of the card as the module's attribute, from which later steps take the card."""
     chip = system_of(options.card)["chip_descs"][0]
-    grid, known = chip["grid_size"], ("l1_size", "num_dram_channels", "dram_channel_size")
+    grid, keys = chip["grid_size"], ("l1_size", "num_dram_channels", "dram_channel_size")
     chips = len(system_of(options.card)["chip_descs"])
-    body = f"arch = <{options.architecture}>, grid = {grid[0]}x{grid[1]}, " + ", ".join(f"{name} = {chip[name]}" for name in known)
+    body = f"arch = <{options.architecture}>, grid = {grid[0]}x{grid[1]}, " + ", ".join(f"{name} = {chip[name]}" for name in keys)
     indices, coords = ", ".join(map(str, range(chips))), ", ".join([" 0x0x0x0"] * chips)
     host = '[{role = host, target_triple = "x86_64-pc-linux"}]'
     capabilities = ", ".join(["1 : i32", "0 : i32"][:chips])
@@ -179,13 +179,13 @@ def _populate(text: str, module: ModuleOp) -> ModuleOp:
         if name not in functions:
             message = f'Function: "{name[:80]}" was provided in the argument types map, however it was not found in module!'
             raise OptionError(message, expected=", ".join(list(functions)[:8]), location=place_of(next(iter(functions.values()), module)))
-        given = _arguments(functions[name])
-        if len(kinds) != len(given):
-            counts = f"Expected: {len(given)} arguments, got: {len(kinds)} arguments"
+        arguments = _arguments(functions[name])
+        if len(kinds) != len(arguments):
+            counts = f"Expected: {len(arguments)} arguments, got: {len(kinds)} arguments"
             raise OptionError(f'Did not provide the correct number of argument types for function: "{name}". {counts}', location=place_of(functions[name]))
         if unknown := [kind for kind in kinds if kind not in ("input", "parameter", "constant")]:
             raise OptionError("unknown argument type", expected="input, parameter, constant", got=unknown[0][:80])
-        described = [{**facts, "ttcore.argument_type": enum("ttcore.argument_type", kind)} for facts, kind in zip(given, kinds, strict=True)]
+        described = [{**facts, "ttcore.argument_type": enum("ttcore.argument_type", kind)} for facts, kind in zip(arguments, kinds, strict=True)]
         functions[name].properties["arg_attrs"] = ArrayAttr([DictionaryAttr(facts) for facts in described])
     return module
 
@@ -270,9 +270,9 @@ def _until(text: str) -> list[Step]:
 
 def names() -> dict[str, str]:
     """Every name that `alchemist opt` runs and what it does."""
-    found = {name: entry.doc() for name, entry in PASSES.items()}
-    found |= {name: " ".join(steps) for name, steps in PIPELINES.items()}
-    return dict(sorted((found | {name: entry.doc for name, entry in NAMES.items()}).items()))
+    docs = {name: entry.doc() for name, entry in PASSES.items()}
+    docs |= {name: " ".join(steps) for name, steps in PIPELINES.items()}
+    return dict(sorted((docs | {name: entry.doc for name, entry in NAMES.items()}).items()))
 
 
 def own_options() -> dict[str, list[str]]:
@@ -306,19 +306,19 @@ def steps(name: str, text: str = "") -> list[Step]:
             expected=", ".join(near) or "one of `alchemist opt --list`",
             hint=f"did you mean --{near[0]}?" if near else "`alchemist opt --list` shows all",
         )
-    wanted = entry.passes if entry is not None else PIPELINES.get(name, (name,))
-    own = {field for step in wanted for field in PASSES[step].own_options()}
+    pass_names = entry.passes if entry is not None else PIPELINES.get(name, (name,))
+    own = {field for step in pass_names for field in PASSES[step].own_options()}
     spelled = dict(entry.spelled) if entry is not None else {}
     written = pairs(text)
     kinds = written.pop("argument-types", "") if entry is not None and entry.takes_kinds else ""
     first = [Step("tt-populate-argument-types", partial(_populate, kinds))] if kinds else []
-    given = {key.replace("-", "_"): (key, value) for word, value in written.items() for key in [spelled.get(word, word)]}
-    words = {key: value for field, (key, value) in given.items() if field not in own}
+    by_field = {key.replace("-", "_"): (key, value) for word, value in written.items() for key in [spelled.get(word, word)]}
+    words = {key: value for field, (key, value) in by_field.items() if field not in own}
     options = CompilerOptions.parse(words, warn=False)
     if entry is not None and entry.transform is not None:
         return [*first, Step(name, partial(_whole, entry.transform, words))]
-    made = configure(wanted, options, {field: value for field, (_, value) in given.items() if field in own})
-    return [Step(step.name, partial(_in_place, step)) for step in made]
+    passes = configure(pass_names, options, {field: value for field, (_, value) in by_field.items() if field in own})
+    return [Step(step.name, partial(_in_place, step)) for step in passes]
 
 
 def _whole(transform: Transform, words: dict[str, str], module: ModuleOp) -> ModuleOp:

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--file-id", default="", metavar="NAME", help="print only this file of the program (main, consteval)")
     parser.add_argument("--entry", default="", metavar="NAME", help="translate only this function; default: every public function")
     parser.add_argument("--options", default="", metavar='"k=v k=v"', help="pipeline options")
-    args = parser.parse_args([word for given in arguments if (word := _LONG.sub(r"--\1", given)) not in _ACCEPTED])
+    args = parser.parse_args([word for argument in arguments if (word := _LONG.sub(r"--\1", argument)) not in _ACCEPTED])
     if args.language == "ttnn" and args.output is not None:
         check_writable(args.output, "-o")
     chunk = mlir_files.Chunk(mlir_files.read_text(args.input), "<stdin>" if args.input == "-" else args.input)
@@ -70,7 +70,7 @@ def translate(chunk: mlir_files.Chunk, language: Language, options: str = "", fi
         parsed = replace(parsed, split_consteval=False)
     check_options(parsed, language, is_text=True)
     captured = dict(load_each(chunk.text, chunk.filename, mesh=parsed.mesh_shape, init="ones", entry=entry))
-    sources = merge({name: compile_captured(one, language, parsed, Progress(verbose=False)).sources for name, one in captured.items()})
+    sources = merge({name: compile_captured(module, language, parsed, Progress(verbose=False)).sources for name, module in captured.items()})
     if file_id:
         chosen = {name: text for name, text in sources.items() if name.split(".")[0] == file_id}
         if not chosen:
@@ -90,8 +90,8 @@ def _one_source(sources: dict[str, str]) -> dict[str, str]:
     for name, text in own.items():
         for header in sources:
             line = f'#include "{PurePath(header).name}"\n'
-            before, found, after = text.partition(line)
-            if header.endswith(".hpp") and found:
+            before, separator, after = text.partition(line)
+            if header.endswith(".hpp") and separator:
                 text = before + sources[header].replace("#pragma once\n", "", 1) + after.replace(line, "")
         own[name] = text
     return own or sources

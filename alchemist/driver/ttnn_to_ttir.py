@@ -47,19 +47,19 @@ def _convert(op: TTOp, name: str) -> None:
         _erase(op, [b.op("ttir.to_layout", [operands[0], b.op("ttir.empty", [], {}, types)], {}, types)])
         return
     cls = op_classes().get(f"ttir.{_NAMES.get(name, name)}")
-    given = op.properties.get(SEGMENTS)
-    sizes = tuple(int(size) for size in given.get_values()) if isinstance(given, DenseArrayBase) else None
+    segments = op.properties.get(SEGMENTS)
+    sizes = tuple(int(size) for size in segments.get_values()) if isinstance(segments, DenseArrayBase) else None
     own = {key: value for key, value in op.properties.items() if key not in _CHOICES}
     if cls is None or group_sizes(cls.info.operands, len(operands), sizes) is None or not set(own) <= {*cls.info.attributes, SEGMENTS}:
         raise LoweringError("the op has no TTIR op of its own", op=op.name, location=place_of(op))
     types = [result.type for result in op.results]
     if cls.info.segmented or any(group.variadic for group in cls.info.operands):
-        made = b.insert(cls.create(operands=operands, result_types=types, properties=own, location=op.location))
+        new_op = b.insert(cls.create(operands=operands, result_types=types, properties=own, location=op.location))
     else:
-        made = b.make(cls.name, operands, {key: to_python(value) for key, value in own.items()}, types)
-    made.attributes.update(op.attributes)
-    set_place(made, place_of(op))
-    _erase(op, list(made.results))
+        new_op = b.make(cls.name, operands, {key: to_python(value) for key, value in own.items()}, types)
+    new_op.attributes.update(op.attributes)
+    set_place(new_op, place_of(op))
+    _erase(op, list(new_op.results))
 
 
 def _erase(op: Operation, values: Sequence[SSAValue]) -> None:

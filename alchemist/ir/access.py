@@ -1,4 +1,4 @@
-"""Reading and changing ops in plain Python values.
+"""Reads and changes ops as plain Python values.
 
 `from_python` turns a value into the attribute that the table declares; `attrs` is the inverse with the table's defaults.
 """
@@ -252,43 +252,43 @@ def default_value(info: AttributeInfo) -> Value:
 def attrs(op: Operation) -> dict[str, Value]:
     """All attributes as plain values, defaults of the table filled in; discardable ones are included under their name."""
     info = _info(op)
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     if info is not None:
         for name, declared in info.attributes.items():
-            given = op.properties.get(name)
-            value = to_python(given) if given is not None else default_value(declared)
+            attribute = op.properties.get(name)
+            value = to_python(attribute) if attribute is not None else default_value(declared)
             if value is not None:
-                found[name] = value
+                values[name] = value
     else:
-        found.update((name, to_python(part)) for name, part in op.properties.items())
-    found.update((name, to_python(part)) for name, part in op.attributes.items())
-    return found
+        values.update((name, to_python(part)) for name, part in op.properties.items())
+    values.update((name, to_python(part)) for name, part in op.attributes.items())
+    return values
 
 
 def order_of(op: Operation) -> list[int]:
     """The dim of the operand that each dim of the result of a permute or a transpose is."""
-    given = attrs(op)
-    if "permutation" in given:
-        return list(given["permutation"])
+    attributes = attrs(op)
+    if "permutation" in attributes:
+        return list(attributes["permutation"])
     order = list(range(len(shape(op.operands[0]))))
-    one, other = given["dim0"], given["dim1"]
-    order[one], order[other] = order[other], order[one]
+    first, second = attributes["dim0"], attributes["dim1"]
+    order[first], order[second] = order[second], order[first]
     return order
 
 
 def declared(op: Operation) -> dict[str, Value]:
-    """The attributes of the op's table that it has, as plain values: what a text has written beyond them cannot be given to another op."""
+    """The op's attributes that its table row declares, as plain values. Other attributes of a text cannot be copied to another op."""
     info = _info(op)
     return {name: to_python(part) for name, part in op.properties.items() if info is not None and name in info.attributes}
 
 
 def attr(op: Operation, name: str, default: Value = None) -> Value:
     """One attribute as a plain value; the table's default, then `default`, when absent."""
-    given = op.properties.get(name)
-    if given is None:
-        given = op.attributes.get(name)
-    if given is not None:
-        return to_python(given)
+    attribute = op.properties.get(name)
+    if attribute is None:
+        attribute = op.attributes.get(name)
+    if attribute is not None:
+        return to_python(attribute)
     info = _info(op)
     if info is not None and name in info.attributes:
         declared = default_value(info.attributes[name])
@@ -404,17 +404,17 @@ class ForwardArgument:
 
 def entry_function(module: ModuleOp) -> FuncOp:
     """The public function of a module (inside `ttcore.device_module` too); InputError unless there is exactly one."""
-    found = [
+    candidates = [
         op for op in module.walk() if isinstance(op, FuncOp) and (op.sym_visibility is None or op.sym_visibility.data == "public") and not op.is_declaration
     ]
-    if len(found) != 1:
-        names = ", ".join(f"@{op.sym_name.data}" for op in found) or "none"
+    if len(candidates) != 1:
+        names = ", ".join(f"@{op.sym_name.data}" for op in candidates) or "none"
         raise InputError("the module needs exactly one public function with a body", expected="one", got=names)
-    return found[0]
+    return candidates[0]
 
 
 def rename_arguments(module: ModuleOp, names: Mapping[str, str]) -> None:
-    """Gives arguments of the entry function other names: old -> new."""
+    """Renames arguments of the entry function: old -> new."""
     func = entry_function(module)
     declared = func.properties.get("arg_attrs")
     if names and isinstance(declared, ArrayAttr):
@@ -426,11 +426,11 @@ def rename_arguments(module: ModuleOp, names: Mapping[str, str]) -> None:
 def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
     """Arguments of the entry function in order; unnamed ones are called `arg<n>`, those without a kind are inputs."""
     func = entry_function(module)
-    found: list[ForwardArgument] = []
+    arguments: list[ForwardArgument] = []
     for index, (arg, described) in enumerate(zip(func.args, argument_attrs(func), strict=True)):
         layout = layout_of(arg.type)
         of = element_type(arg)
-        found.append(
+        arguments.append(
             ForwardArgument(
                 str(described.get("ttir.name") or f"arg{index}"),
                 str(described.get("ttcore.argument_type", "input")),
@@ -441,4 +441,4 @@ def forward_arguments(module: ModuleOp) -> list[ForwardArgument]:
                 of if of.startswith("bfp_") else "",
             )
         )
-    return found
+    return arguments

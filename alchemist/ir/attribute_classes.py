@@ -33,23 +33,23 @@ FURTHER_FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {"ttnn.conv2d_config
 @cache
 def attribute_classes() -> Mapping[str, type[TTAttr]]:
     """Full mnemonic ("ttnn.shape") -> class, for all structured attributes and types."""
-    known: dict[str, type[TTAttr]] = {
+    classes: dict[str, type[TTAttr]] = {
         cls.name: cls for cls in (ShapeAttr, CoreCoordAttr, CoreRangeAttr, CoreRangeSetAttr, ShardSpecAttr, MemoryConfigAttr, TTNNLayout)
     }
     data = table("attributes")
     for record in data["attrs"].values():
         name = record["name"]
-        if name in known:
+        if name in classes:
             continue
         if "enum" in record:
             namespace: dict[str, Any] = {"name": name, "cases": tuple(data["enums"][record["enum"]])}
-            known[name] = type(_camel(name) + "Attr", (EnumAttr,), namespace)
+            classes[name] = type(_camel(name) + "Attr", (EnumAttr,), namespace)
         elif "fields" in record:
             namespace = {"name": name, "fields": (*((field[0], field[1]) for field in record["fields"]), *FURTHER_FIELDS.get(name, ()))}
-            known[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
+            classes[name] = type(_camel(name) + "Attr", (StructAttr,), namespace)
     fields = (("op_type", "UnaryOpType"), ("params", "ArrayRef<FloatAttr>"))
-    known["ttnn.unary_with_param"] = type("TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields})
-    return known
+    classes["ttnn.unary_with_param"] = type("TtnnUnaryWithParamAttr", (StructAttr,), {"name": "ttnn.unary_with_param", "fields": fields})
+    return classes
 
 
 def enum(name: str, case: str) -> EnumAttr:

@@ -1,4 +1,4 @@
-"""Builtin attributes, types, affine maps and locations of MLIR text; dialects' own ones are in `dialect_parser.py`."""
+"""Parses builtin attributes, types, affine maps and locations of MLIR text; dialects' own ones are in `dialect_parser.py`."""
 
 from __future__ import annotations
 
@@ -80,39 +80,39 @@ class BuiltinParser(Cursor):
 
     # --- aliases ---
 
-    def alias(self, name: str, at: int) -> Attribute:
+    def alias(self, name: str, start: int) -> Attribute:
         """Value of an alias; its definition may come later in the file."""
         if name not in self._alias_at:
-            self.fail(f"undefined alias {name}", at)
+            self.fail(f"undefined alias {name}", start)
         return self._alias(name)[0]
 
     def _alias(self, name: str) -> tuple[Attribute, int]:
-        found = self._aliases.get(name)
-        if found is None:
+        alias = self._aliases.get(name)
+        if alias is None:
             if name in self._open:
                 self.fail(f"alias {name} refers to itself", self._alias_at[name])
-            back, self.at = self.at, self._alias_at[name]
+            back, self.offset = self.offset, self._alias_at[name]
             self._open.add(name)
             value: Attribute = self.location() if self.keyword("loc") else self.attribute()
             self._open.discard(name)
             if name[0] == "!" and not isinstance(value, TypeAttribute):
                 self.fail(f"alias {name} must stand for a type", self._alias_at[name])
-            found = self._aliases[name] = (value, self.at)
-            self.at = back
-        return found
+            alias = self._aliases[name] = (value, self.offset)
+            self.offset = back
+        return alias
 
     def skip_alias_definition(self) -> bool:
-        """At a line `#name = ...`: moves behind it."""
-        found = SUFFIX.match(self.source, self.skip())
-        if found is None or found[0][0] not in "#!" or found[0] not in self._alias_at:
+        """Skips a line `#name = ...`."""
+        suffix = SUFFIX.match(self.source, self.skip())
+        if suffix is None or suffix[0][0] not in "#!" or suffix[0] not in self._alias_at:
             return False
-        if not self.source[found.end() :].lstrip(" \t").startswith("="):
+        if not self.source[suffix.end() :].lstrip(" \t").startswith("="):
             return False
-        self.at = self._alias(found[0])[1]
+        self.offset = self._alias(suffix[0])[1]
         return True
 
     def expand_aliases(self, body: str) -> str:
-        """Raw attribute text with alias uses replaced by what they stand for."""
+        """Replaces alias uses in raw attribute text by their definitions."""
         if "#" not in body and "!" not in body:
             return body
 
@@ -128,45 +128,45 @@ class BuiltinParser(Cursor):
 
     def comma_list(self, parse: Callable[[], _T], closing: str) -> list[_T]:
         """Elements up to and including `closing`."""
-        found: list[_T] = []
+        items: list[_T] = []
         if self.accept(closing):
-            return found
+            return items
         while True:
-            found.append(parse())
+            items.append(parse())
             if self.accept(closing):
-                return found
+                return items
             self.expect(",")
 
     # --- types ---
 
     def is_type(self) -> bool:
-        at = self.skip()
-        if self.source.startswith(("tensor<", "!", "memref<", "tuple<", "complex<", "vector<", "("), at):
+        start = self.skip()
+        if self.source.startswith(("tensor<", "!", "memref<", "tuple<", "complex<", "vector<", "("), start):
             return True
-        return _ELEMENT.match(self.source, at) is not None
+        return _ELEMENT.match(self.source, start) is not None
 
     def parse_type(self) -> Any:
-        at = self.skip()
-        if self.source.startswith("tensor<", at):
-            seen = _TENSOR.match(self.source, at)
-            known = self._tensors.get(seen[0]) if seen else None
-            if seen is None or known is None:
-                self.at = at + len("tensor<")
-                known = self._tensor()
-                if seen is None or self.at != seen.end():
-                    return known
-                self._tensors[seen[0]] = known
-            self.at = seen.end()
-            return known
-        if word := _ELEMENT.match(self.source, at):
+        start = self.skip()
+        if self.source.startswith("tensor<", start):
+            seen = _TENSOR.match(self.source, start)
+            cached = self._tensors.get(seen[0]) if seen else None
+            if seen is None or cached is None:
+                self.offset = start + len("tensor<")
+                cached = self._tensor()
+                if seen is None or self.offset != seen.end():
+                    return cached
+                self._tensors[seen[0]] = cached
+            self.offset = seen.end()
+            return cached
+        if word := _ELEMENT.match(self.source, start):
             if len(word[0]) > 6:
-                self.fail(f"integers of {word[0].lstrip('sui')[:20]} bits are not supported", at)
-            self.at = word.end()
+                self.fail(f"integers of {word[0].lstrip('sui')[:20]} bits are not supported", start)
+            self.offset = word.end()
             return NoneType() if word[0] == "none" else element(word[0])
         if self.peek("memref<"):
             return self._memref()
         if self.peek("vector<"):
-            self.at += len("vector")
+            self.offset += len("vector")
             return OpaqueType(("vector", self.expand_aliases(self.body())))
         if self.peek("("):
             return self.function_type()
@@ -178,8 +178,8 @@ class BuiltinParser(Cursor):
             return ComplexType(inner)
         if self.peek("!"):
             return self._dialect_type()
-        if (word := BARE.match(self.source, at)) and (today := self.older.element(word[0])):
-            self.at = word.end()
+        if (word := BARE.match(self.source, start)) and (today := self.older.element(word[0])):
+            self.offset = word.end()
             return element(today)
         self.fail("expected a type", expected="a type")
 
@@ -187,33 +187,33 @@ class BuiltinParser(Cursor):
         dims: list[int] = []
         while match := _DIMENSION.match(self.source, self.skip()):
             dims.append(DYNAMIC_INDEX if match[1] == "?" else int(match[1]))  # refused where it is lowered
-            self.at = match.end()
+            self.offset = match.end()
         return tuple(dims)
 
     def _tensor(self) -> TensorType[Attribute]:
-        start = self.at - 1
+        start = self.offset - 1
         if self.peek("*"):
-            self.at = start
+            self.offset = start
             return OpaqueType(("tensor", self.expand_aliases(self.body())))  # type: ignore[return-value]
         shape = self._dimensions()
         of = self.parse_type()
-        at = self.skip()
+        offset = self.skip()
         encoding = self.attribute() if self.accept(",") else None
         self.expect(">")
         if isinstance(encoding, OpaqueAttr):
             try:
                 encoding = self.older.encoding(shape, of, encoding)
             except ValueError as error:
-                self.fail(str(error), at)
+                self.fail(str(error), offset)
         return tensor(shape, of, encoding)
 
     def _memref(self) -> Attribute:
         start = self.skip() + len("memref")
-        self.at = start
+        self.offset = start
         body = self.body()
         if _ODD_MEMREF.search(body.partition(",")[0]) or "strided" in body:
             return OpaqueType(("memref", self.expand_aliases(body)))
-        self.at = start + 1
+        self.offset = start + 1
         shape = self._dimensions()
         of = self.parse_type()
         rest: list[Attribute] = []
@@ -249,15 +249,15 @@ class BuiltinParser(Cursor):
     # --- attributes ---
 
     def attribute(self) -> Attribute:
-        at = self.skip()
-        first = self.source[at : at + 1]
+        start = self.skip()
+        first = self.source[start : start + 1]
         if first == '"':
             text = self.string()
             if self.accept(":"):
                 self.parse_type()
             return StringAttr(text)
         if first == "[":
-            self.at += 1
+            self.offset += 1
             return ArrayAttr(self.comma_list(self.attribute, "]"))
         if first == "{":
             return DictionaryAttr(self.dictionary())
@@ -271,36 +271,36 @@ class BuiltinParser(Cursor):
         if first == "(" and (map_ := self._optional_affine_map()) is not None:
             return AffineMapAttr(map_)
         if self.is_type():
-            found: Attribute = self.parse_type()
-            return found
-        word = BARE.match(self.source, at)
+            type_: Attribute = self.parse_type()
+            return type_
+        word = BARE.match(self.source, start)
         match word[0] if word else "":
             case "true" | "false" as value:
-                self.at += len(value)
+                self.offset += len(value)
                 return IntegerAttr(int(value == "true"), IntegerType(1))
             case "unit":
-                self.at += 4
+                self.offset += 4
                 return UnitAttr()
             case "array":
-                self.at += 5
+                self.offset += 5
                 return self._dense_array()
             case "dense":
-                self.at += 5
+                self.offset += 5
                 return self._dense()
             case "dense_resource":
-                self.at += len("dense_resource")
+                self.offset += len("dense_resource")
                 return self._dense_resource()
             case "sparse":
-                self.at += len("sparse")
+                self.offset += len("sparse")
                 return self._opaque_elements("sparse", self.body())
             case "affine_map":
-                self.at += len("affine_map")
+                self.offset += len("affine_map")
                 self.expect("<")
                 affine = self.affine_map()
                 self.expect(">")
                 return AffineMapAttr(affine)
             case "loc":
-                self.at += 3
+                self.offset += 3
                 return self.location()
             case _:
                 self.fail("expected an attribute", expected="an attribute")
@@ -321,17 +321,17 @@ class BuiltinParser(Cursor):
         entries: dict[str, Attribute] = {}
 
         def entry() -> None:
-            at = self.skip()
+            start = self.skip()
             key = self.string() if self.peek('"') else self.need(BARE, "an attribute name")
             if key in entries:
-                self.fail(f"{key} is given twice", at)
+                self.fail(f"{key} is given twice", start)
             entries[key] = self.attribute() if self.accept("=") else UnitAttr()
 
         self.comma_list(entry, "}")
         return entries
 
     def _number(self) -> Attribute:
-        at = self.skip()
+        start = self.skip()
         text = self.need(NUMBER, "a number")
         is_float = "x" not in text and any(c in text for c in ".eE")
         type_: Any = element("f64" if is_float else "i64")
@@ -341,11 +341,11 @@ class BuiltinParser(Cursor):
         if name in ("f16", "bf16", "f32", "f64"):
             return FloatAttr(self._float(text, name), type_)
         if is_float:
-            self.fail(f"{text} is not an integer", at)
+            self.fail(f"{text} is not an integer", start)
         try:
             return IntegerAttr(int(text, 0), type_)
         except (VerifyException, OverflowError, ValueError):
-            self.fail(f"{text} does not fit {name}", at)
+            self.fail(f"{text} does not fit {name}", start)
 
     @staticmethod
     def _float(text: str, of: str) -> float:
@@ -371,19 +371,19 @@ class BuiltinParser(Cursor):
 
     def _dense(self) -> Attribute:
         """`dense<...> : tensor<...>`: splats stay splats, hexadecimal blobs become numpy without a Python loop."""
-        at = self.skip()
+        start = self.skip()
         body = self.body()[1:-1].strip()
         self.expect(":")
         type_ = self.parse_type()
         if not isinstance(type_, TensorType):
-            self.fail("dense elements need a tensor type", at)
+            self.fail("dense elements need a tensor type", start)
         if isinstance(type_.get_element_type(), ComplexType | OpaqueType):  # kept as text
             return OpaqueAttr(("dense", f"<{body}> : {self._type_text(type_)}"))
         of = element_name(type_.get_element_type())
         dtype, shape = numpy_dtype(of), type_.get_shape()
         count = math.prod(shape)
         if body.startswith('"'):
-            return self._from_bytes(bytes.fromhex(decode_string(body[1:-1]).removeprefix("0x")), type_, at)
+            return self._from_bytes(bytes.fromhex(decode_string(body[1:-1]).removeprefix("0x")), type_, start)
         if not body:
             return DenseElements(np.zeros(shape, dtype), type_)
         words = [word.strip() for word in body.replace("[", " ").replace("]", " ").split(",")]
@@ -395,12 +395,12 @@ class BuiltinParser(Cursor):
             else:
                 values = np.array([int(word, 0) for word in words], dtype=dtype)
         except (KeyError, ValueError, OverflowError):
-            self.fail(f"malformed elements of {type_}", at)
+            self.fail(f"malformed elements of {type_}", start)
         if values.size not in (1, count) or (values.size == 1 and count != 1 and "[" in body):
-            self.fail(f"{values.size} elements do not fill {type_}", at)
+            self.fail(f"{values.size} elements do not fill {type_}", start)
         return DenseElements(values.reshape(shape) if values.size == count else values, type_)
 
-    def _from_bytes(self, raw: bytes, type_: TensorType[Attribute], at: int) -> DenseElements:
+    def _from_bytes(self, raw: bytes, type_: TensorType[Attribute], start: int) -> DenseElements:
         of, shape = element_name(type_.get_element_type()), type_.get_shape()
         dtype, count = numpy_dtype(of), math.prod(shape)
         if of == "i1":
@@ -410,25 +410,25 @@ class BuiltinParser(Cursor):
         elif len(raw) in (dtype.itemsize, count * dtype.itemsize):
             values = np.frombuffer(raw, dtype=dtype)
         else:
-            self.fail(f"{len(raw)} bytes do not fill {type_}", at)
+            self.fail(f"{len(raw)} bytes do not fill {type_}", start)
         if values.size not in (1, count):
-            self.fail(f"{len(raw)} bytes do not fill {type_}", at)
+            self.fail(f"{len(raw)} bytes do not fill {type_}", start)
         return DenseElements(values.reshape(shape) if values.size == count else values, type_)
 
     def _dense_resource(self) -> Attribute:
         """`dense_resource<key> : tensor<...>`: the values of the file's resource section, kept by name where it has none."""
-        at = self.skip()
+        start = self.skip()
         body = self.body()
-        back = self.at
+        back = self.offset
         self.expect(":")
         type_ = self.parse_type()
         key = body[1:-1].strip()
         raw = self._resource(decode_string(key[1:-1]) if key.startswith('"') else key)
-        known = isinstance(type_, TensorType) and not isinstance(type_.get_element_type(), ComplexType | OpaqueType)
-        if raw is None or not known:
-            self.at = back
+        has_bytes = isinstance(type_, TensorType) and not isinstance(type_.get_element_type(), ComplexType | OpaqueType)
+        if raw is None or not has_bytes:
+            self.offset = back
             return self._opaque_elements("dense_resource", body)
-        return self._from_bytes(raw, type_, at)
+        return self._from_bytes(raw, type_, start)
 
     def _resource(self, key: str) -> bytes | None:
         """Bytes of a blob in `{-# dialect_resources: { builtin: { key: "0x<alignment><data>" } } #-}`, None without one."""
@@ -453,17 +453,17 @@ class BuiltinParser(Cursor):
     # --- affine maps ---
 
     def _optional_affine_map(self) -> AffineMap | None:
-        return self.affine_map() if _AFFINE.match(self.source, self.at) else None
+        return self.affine_map() if _AFFINE.match(self.source, self.offset) else None
 
     def affine_map(self) -> AffineMap:
         """`(d0, d1)[s0] -> (d0 * 32 + d1, 0)`."""
         start = self.skip()
         seen = _MAP.match(self.source, start)
         if seen is not None and seen[0] in self._maps:
-            self.at = seen.end()
+            self.offset = seen.end()
             return self._maps[seen[0]]
         made = self._affine_map()
-        self._maps[self.source[start : self.at]] = made
+        self._maps[self.source[start : self.offset]] = made
         return made
 
     def _affine_map(self) -> AffineMap:
@@ -488,11 +488,11 @@ class BuiltinParser(Cursor):
                 return total
 
     def _product(self, names: dict[str, AffineExpr]) -> AffineExpr:
-        at = self.skip()
+        start = self.skip()
         try:
             return self._factors(names)
         except NotImplementedError:
-            self.fail("a product of two dimensions is not affine", at)
+            self.fail("a product of two dimensions is not affine", start)
 
     def _factors(self, names: dict[str, AffineExpr]) -> AffineExpr:
         value = self._atom(names)
@@ -513,10 +513,10 @@ class BuiltinParser(Cursor):
             value = self._sum(names)
             self.expect(")")
             return value
-        at = self.skip()
+        start = self.skip()
         if word := self.match(BARE):
             if word not in names:
-                self.fail(f"undefined affine name {word}", at)
+                self.fail(f"undefined affine name {word}", start)
             return names[word]
         return AffineExpr.constant(self.integer())
 
@@ -530,19 +530,19 @@ class BuiltinParser(Cursor):
     def location(self) -> LocationAttr:
         """After the word `loc`: `(...)`."""
         self.expect("(")
-        found = self._location_body()
+        attribute = self._location_body()
         self.expect(")")
-        return found
+        return attribute
 
     def _location_body(self) -> LocationAttr:
-        at = self.skip()
+        start = self.skip()
         if self.peek("#"):
             name = self.need(SUFFIX, "an alias")
-            value = self.alias(name, at)
+            value = self.alias(name, start)
             if not isinstance(value, UnknownLoc | FileLineColLoc | CallSiteLoc | NameLoc | FusedLoc):
-                self.fail(f"{name} is not a location", at)
+                self.fail(f"{name} is not a location", start)
             return value
-        if STRING.match(self.source, at):
+        if STRING.match(self.source, start):
             text = self.string()
             if self.accept(":"):
                 line = self.integer()
@@ -578,4 +578,4 @@ class BuiltinParser(Cursor):
             return FusedLoc(ArrayAttr(self.comma_list(self._location_body, "]")), metadata)
         if self.keyword("loc"):
             return self.location()
-        self.fail("expected a location", at)
+        self.fail("expected a location", start)

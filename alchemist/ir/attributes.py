@@ -1,6 +1,6 @@
 """Attributes and types of the tt dialects as xDSL attributes with plain Python payloads.
 
-Every class knows its MLIR text through `body()` (what follows the mnemonic); `alchemist.ir.text` prints and parses them. The
+Every class knows its MLIR text through `body()` (the text after the mnemonic); `alchemist.ir.text` prints and parses them. The
 payload (`data`) is hashable and never an xDSL object unless nesting demands it, so passes can read it without helpers.
 """
 
@@ -138,7 +138,7 @@ class TTAttr(Data[Any]):
         raise NotImplementedError
 
     def python(self) -> Any:
-        """The plain value that `access.attrs` gives."""
+        """The plain value that `access.attrs` returns."""
         return self.data
 
     @classmethod
@@ -387,12 +387,12 @@ def float_text(value: float, of: str = "f32") -> str:
         dtype = numpy_dtype(of)
         bits = np.asarray(value, dtype=dtype).view(f"u{dtype.itemsize}")
         return f"0x{int(bits):0{2 * dtype.itemsize}X}"
-    held = numpy_dtype(of).type(value)
-    six = f"{float(held):.6e}"
+    number = numpy_dtype(of).type(value)
+    six = f"{float(number):.6e}"
     with np.errstate(over="ignore"):  # the largest number may be rounded up to infinity
-        if numpy_dtype(of).type(float(six)) == held:
+        if numpy_dtype(of).type(float(six)) == number:
             return six
-    exact = held if of != "bf16" else np.float32(held)
+    exact = number if of != "bf16" else np.float32(number)
     text = np.format_float_scientific(exact, trim="0", exp_digits=2)
     return np.format_float_positional(exact, trim="0") if -5 < int(text.partition("e")[2]) < 16 else text
 
@@ -426,7 +426,7 @@ def to_python(attribute: Any) -> Any:
     kind = type(attribute)
     form = _plain_form_of.get(kind)
     if form is None:
-        form = _plain_form_of[kind] = next((one for base, one in _PLAIN_FORMS if issubclass(kind, base)), _unchanged)
+        form = _plain_form_of[kind] = next((form for base, form in _PLAIN_FORMS if issubclass(kind, base)), _unchanged)
     return form(attribute)
 
 

@@ -1,4 +1,4 @@
-"""Making ops from plain Python values."""
+"""Builds ops from plain Python values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Builder:
     """Inserts ops at one point of a block.
 
     module, func: the enclosing module and function (None when the block has none yet). source: default origin of new ops.
-    place: where the text has what they stand for, for error messages.
+    place: the position in the source text of the op that they replace, for error messages.
     """
 
     def __init__(self, block: Block, before: Operation | None = None) -> None:
@@ -90,7 +90,7 @@ class Builder:
 
     @staticmethod
     def in_place_of(op: Operation) -> Builder:
-        """Inserts before `op` what takes its place: with its sources."""
+        """Inserts before `op` the ops that replace it, with its source locations."""
         builder = Builder.before(op)
         builder.source = sources_of(op) or None
         builder.place = place_of(op)
@@ -105,7 +105,7 @@ class Builder:
 
     @staticmethod
     def behind(value: SSAValue) -> Builder:
-        """Inserts after what makes the value, with its sources; for an argument at the beginning of its block."""
+        """Inserts after the op that computes the value, with its sources; for an argument at the beginning of its block."""
         owner = value.owner
         builder = Builder.after(owner) if isinstance(owner, Operation) else Builder(owner, owner.first_op)
         builder.source = (sources_of(owner) or None) if isinstance(owner, Operation) else None
@@ -139,12 +139,12 @@ class Builder:
         if cls is None:
             raise InternalError(f"no such op: {name}", op=name)
         info = cls.info
-        given = [*operands, *[None] * (len(info.operands) - len(operands))]
-        if len(given) > len(info.operands):
-            raise InternalError(f"{len(given)} operands for {len(info.operands)} groups", op=name)
+        padded = [*operands, *[None] * (len(info.operands) - len(operands))]
+        if len(padded) > len(info.operands):
+            raise InternalError(f"{len(padded)} operands for {len(info.operands)} groups", op=name)
         flat: list[SSAValue] = []
         sizes: list[int] = []
-        for value, group in zip(given, info.operands, strict=True):
+        for value, group in zip(padded, info.operands, strict=True):
             values = [] if value is None else [value] if isinstance(value, SSAValue) else list(value)
             if not group.variadic and (len(values) > 1 or (not values and not group.optional)):
                 raise InternalError(f"operand {group.name!r} takes one value, got {len(values)}", op=name)
@@ -184,7 +184,7 @@ class Builder:
 
         operands: positional in table order; None = absent optional, a list for a variadic group; trailing ones may be left out.
         attributes: plain values, converted to the table's types; None = absent. Names with a dot are discardable attributes.
-        result_types: None = what operands and attributes say, with elements of type `of` or of the operand's (`alchemist.ir.infer`).
+        result_types: None = inferred from operands and attributes, with elements of type `of` or of the operand's (`alchemist.ir.infer`).
         """
         results: tuple[OpResult, ...] = tuple(self.make(name, operands, attributes, result_types, source, of=of).results)
         return results[0] if len(results) == 1 else results
@@ -202,7 +202,7 @@ class Builder:
         return self.make(name, operands, attributes, result_types, of=of).results[0]
 
     def like(self, op: Operation, operands: Mapping[int, SSAValue], **attributes: Any) -> OpResult:
-        """`op` with some operands, by place, and attributes exchanged; elements of the result stay, its shape is what they say."""
+        """Clones `op` with some operands (by index) and attributes replaced; the element type of the result stays, its shape is inferred."""
         clone = op.clone()
         for place, value in operands.items():
             clone.operands[place] = value

@@ -1,4 +1,4 @@
-"""What a constant is called that no source names: told by its values."""
+"""Names a constant after its values if no source names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The custom forms of ttcore, ttir and ttnn ops: name -> function(parser, name) that reads what stands behind the name."""
+"""Parses the custom forms of ttcore, ttir and ttnn ops: name -> function(parser, name) that reads the text after the name."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def parse_load_cached(p: ModuleParser, name: str) -> Operation:
     callee: Attribute = p.symbol_ref()
     p.expect(",")
     p.expect("[")
-    at = p.skip()
+    start = p.skip()
     refs = p.comma_list(p.operand_ref, "]")
     p.expect(")")
     attributes = p.dictionary() if p.peek("{") else {}
-    operands, outputs = p.typed_call(refs, at)
+    operands, outputs = p.typed_call(refs, start)
     return p.make_op(name, operands, outputs, {"callee": callee}, attributes)
 
 
@@ -61,23 +61,23 @@ def parse_get_global(p: ModuleParser, name: str) -> Operation:
 
 
 def parse_tuple(p: ModuleParser, name: str) -> Operation:
-    at = p.skip()
+    start = p.skip()
     refs = p.values()
     p.expect(":")
     type_ = p.parse_type()
     members: Sequence[Attribute] = type_.types.data
-    return p.make_op(name, p.resolve(refs, members, at), [type_])
+    return p.make_op(name, p.resolve(refs, members, start), [type_])
 
 
 def _read_entry(p: ModuleParser, name: str, entry: Callable[[], dict[str, Attribute]]) -> Operation:
     """`op %container[entry] : type -> type`"""
-    at = p.skip()
+    start = p.skip()
     refs = [p.operand_ref()]
     p.expect("[")
-    found = entry()
+    value = entry()
     p.expect("]")
-    operands, outputs = p.typed_call(refs, at)
-    return p.make_op(name, operands, outputs, found)
+    operands, outputs = p.typed_call(refs, start)
+    return p.make_op(name, operands, outputs, value)
 
 
 def parse_get_tuple_element(p: ModuleParser, name: str) -> Operation:
@@ -89,7 +89,7 @@ def parse_get_key_value(p: ModuleParser, name: str) -> Operation:
 
 
 def parse_set_key_value(p: ModuleParser, name: str) -> Operation:
-    at = p.skip()
+    start = p.skip()
     refs = [p.operand_ref()]
     p.expect("[")
     key = p.attribute()
@@ -97,20 +97,20 @@ def parse_set_key_value(p: ModuleParser, name: str) -> Operation:
     p.expect("=")
     refs += p.values()
     attributes = p.dictionary() if p.peek("{") else {}
-    return p.make_op(name, p.resolve(refs, p.types(), at), properties={"key": key}, attributes=attributes)
+    return p.make_op(name, p.resolve(refs, p.types(), start), properties={"key": key}, attributes=attributes)
 
 
 def parse_layout_cast(p: ModuleParser, name: str) -> Operation:
-    at = p.skip()
+    start = p.skip()
     refs = [p.operand_ref()]
-    given = p.dictionary() if p.peek("{") else {}
+    attributes = p.dictionary() if p.peek("{") else {}
     types = p.types()
     p.expect("->")
     declared = op_classes()[name].info.attributes
     return p.make_op(
-        name, p.resolve(refs, types, at), [p.parse_type()],
-        {key: value for key, value in given.items() if key in declared},
-        {key: value for key, value in given.items() if key not in declared},
+        name, p.resolve(refs, types, start), [p.parse_type()],
+        {key: value for key, value in attributes.items() if key in declared},
+        {key: value for key, value in attributes.items() if key not in declared},
     )  # fmt: skip
 
 
@@ -124,9 +124,9 @@ def parse_subgraph(p: ModuleParser, name: str) -> Operation:
         sizes.append(0)
         if p.keyword(word):
             p.expect("(")
-            at = p.skip()
+            start = p.skip()
             if refs := p.values():
-                operands += p.resolve(refs, p.types(), at)
+                operands += p.resolve(refs, p.types(), start)
             p.expect(")")
             sizes[-1] = len(refs)
     outputs = p.types() if p.peek(":") else []
@@ -142,7 +142,7 @@ def parse_empty(p: ModuleParser, name: str) -> Operation:
 
 
 def parse_to_layout(p: ModuleParser, name: str) -> Operation:
-    at = p.skip()
+    start = p.skip()
     refs = [p.operand_ref()]
     p.expect(",")
     refs.append(p.operand_ref())
@@ -156,7 +156,7 @@ def parse_to_layout(p: ModuleParser, name: str) -> Operation:
         p.expect("=")
         properties["layout"] = p.attribute()
     outputs = [p.parse_type()] if p.accept("->") else []
-    return p.make_op(name, p.resolve(refs, types, at), outputs, properties)
+    return p.make_op(name, p.resolve(refs, types, start), outputs, properties)
 
 
 CUSTOM_FORMS: dict[str, Callable[[ModuleParser, str], Operation]] = {

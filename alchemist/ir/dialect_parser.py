@@ -1,4 +1,4 @@
-"""Attributes and types of the tt dialects; any other dialect's are kept as text with aliases expanded."""
+"""Parses attributes and types of the tt dialects; any other dialect's are kept as text with aliases expanded."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class AttributeParser(BuiltinParser):
     """Everything below operations."""
 
     def _dialect_type(self) -> Attribute:
-        at = self.skip()
+        start = self.skip()
         name = self.need(SUFFIX, "a type")
         if "." not in name and not self.peek("<"):
-            return self.alias(name, at)
+            return self.alias(name, start)
         name = self.older.name(name)
         if name == "!ttcore.tile":
             return self._or_older(name, self._tile) or DeviceType()
@@ -73,46 +73,46 @@ class AttributeParser(BuiltinParser):
         return OpaqueType((name, _quantised(body) if name == "!quant.uniform" else body))
 
     def _tile(self) -> TileType:
-        at = self.skip()
+        start = self.skip()
         self.expect("<")
         dims = self.dimension_list()
         if len(dims) != 2:
-            self.fail("a tile has two dimensions", at)
+            self.fail("a tile has two dimensions", start)
         self.expect(",")
         dtype = self.need(BARE, "a data type")
         if dtype not in table("attributes")["enums"]["TTCore_DataType"]:
-            self.fail(f"unknown data type {dtype}", at)
+            self.fail(f"unknown data type {dtype}", start)
         self.expect(">")
         return TileType((dims[0], dims[1]), dtype)
 
     def _or_older(self, name: str, read: Callable[[], _T]) -> _T | None:
-        """What `read` makes of the text here, or of today's spelling of it; None for an older one that needs its context."""
+        """The result of `read` on the text here, or on its current spelling; None for an older spelling that needs its context."""
         start = self.skip()
         try:
             return read()
         except ParseError as failure:
-            self.at = start
+            self.offset = start
             today = self.older.body(name, self.expand_aliases(self.body())) if self.peek("<") else None
             if today is None:
                 raise
             if not today:
                 return None
-            whole, end = self.source, self.at
-            self.source, self.at = today, 0
+            whole, end = self.source, self.offset
+            self.source, self.offset = today, 0
             try:
                 return read()
             except ParseError:
                 raise failure from None
             finally:
-                self.source, self.at = whole, end
+                self.source, self.offset = whole, end
 
     # --- dialect attributes ---
 
     def _dialect_attribute(self) -> Attribute:
-        at = self.skip()
+        offset = self.skip()
         name = self.need(SUFFIX, "an attribute")
         if "." not in name and not self.peek("<"):
-            return self.alias(name, at)
+            return self.alias(name, offset)
         name = self.older.name(name)
         cls = attribute_classes().get(name[1:])
         if cls is None:
@@ -120,7 +120,7 @@ class AttributeParser(BuiltinParser):
         start = self.skip()
         value = self._or_older(name, lambda: self._structured(cls))
         if value is None:  # an older spelling: keep it as text
-            self.at = start
+            self.offset = start
             return OpaqueAttr((name, self.expand_aliases(self.body())))
         return value
 
@@ -160,10 +160,10 @@ class AttributeParser(BuiltinParser):
     def _case(self, cls: type[Any]) -> str:
         self.accept(f"#{cls.name}")
         self.expect("<")
-        at = self.skip()
+        start = self.skip()
         case = self.need(_WORD, "an enumerator")
         if case not in cls.cases:
-            self.fail(f"#{cls.name} has no case {case}", at, expected=", ".join(cls.cases[:20]))
+            self.fail(f"#{cls.name} has no case {case}", start, expected=", ".join(cls.cases[:20]))
         self.expect(">")
         return case
 
@@ -181,12 +181,12 @@ class AttributeParser(BuiltinParser):
 
     def _range(self) -> Range:
         self.expect("<")
-        at = self.skip()
+        offset = self.skip()
         start = self._pair("(", ")")
         self.expect(",")
         end = self._pair("(", ")")
         if min(*start, *end) < 0:
-            self.fail("cores of a range must be non-negative", at)
+            self.fail("cores of a range must be non-negative", offset)
         self.expect(">")
         return start, end
 
@@ -198,10 +198,10 @@ class AttributeParser(BuiltinParser):
 
         def one() -> Range:
             if self.peek("#") and not self.accept("#ttnn.core_range"):
-                found = self.attribute()
-                if not isinstance(found, CoreRangeAttr):
+                value = self.attribute()
+                if not isinstance(value, CoreRangeAttr):
                     self.fail("expected a core range")
-                cores: Range = found.data
+                cores: Range = value.data
                 return cores
             return self._range()
 
@@ -242,17 +242,17 @@ class AttributeParser(BuiltinParser):
         self.expect("<")
 
         def entry() -> tuple[str, Any]:
-            at = self.skip()
+            start = self.skip()
             key = self.need(BARE, "a field name")
             if key not in types:
-                self.fail(f"#{cls.name} has no field {key}", at, expected=", ".join(types))
+                self.fail(f"#{cls.name} has no field {key}", start, expected=", ".join(types))
             self.expect("=")
             return key, self._field(types[key])
 
         return cls(tuple(self.comma_list(entry, ">")))
 
     def _field(self, cpp: str) -> Any:
-        at = self.skip()
+        start = self.skip()
         if self.accept("["):
             return tuple(self.comma_list(lambda: self._field("element"), "]"))
         if self.peek("<"):
@@ -261,8 +261,8 @@ class AttributeParser(BuiltinParser):
                 if kind in cpp:
                     cls = attribute_classes().get(name)
                     return self._structured(cls) if cls else OpaqueAttr((f"#{name}", self.expand_aliases(self.body())))
-            self.fail("expected a field value", at)
-        if self.source[at : at + 1] in '#"@' and not self.peek('"'):
+            self.fail("expected a field value", start)
+        if self.source[start : start + 1] in '#"@' and not self.peek('"'):
             value = self.attribute()
             return value.data if isinstance(value, EnumAttr) else value
         if self.peek('"'):
@@ -299,7 +299,7 @@ class AttributeParser(BuiltinParser):
             mesh = self.string()
             self.expect(">")
             self.expect(",")
-        at = self.skip()
+        start = self.skip()
         self.expect("memref")
         self.expect("<")
         shape = self._dimensions()
@@ -326,11 +326,11 @@ class AttributeParser(BuiltinParser):
                 memory = self._enum_or_alias("ttnn.tensor_memory_layout")
         self.expect(">")
         if (buffer == "system_memory" or (buffer == "dram" and memory == "interleaved")) and set(grid) != {1}:
-            self.fail(f"the grid of a layout in {buffer} must be 1x1 unless it is sharded", at, expected="<1x1>")
+            self.fail(f"the grid of a layout in {buffer} must be 1x1 unless it is sharded", start, expected="<1x1>")
         if buffer == "dram" and memory == "block_sharded":
-            self.fail("tensors in dram cannot be block-sharded", at, expected="width_sharded, height_sharded or interleaved")
+            self.fail("tensors in dram cannot be block-sharded", start, expected="width_sharded, height_sharded or interleaved")
         tile = isinstance(of, TileType)
         dtype = of.dtype if isinstance(of, TileType) else ELEMENT_DTYPES.get(element_name(of), element_name(of))
         if not tile and dtype not in DTYPE_ELEMENTS:
-            self.fail(f"a row-major layout cannot hold {dtype}", at)
+            self.fail(f"a row-major layout cannot hold {dtype}", start)
         return TTNNLayout(LayoutData(linear, grid, shape, dtype, tile, buffer, memory, ranges, mesh, ignore))

@@ -47,8 +47,8 @@ def op_classes() -> Mapping[str, type[TTOp]]:
     classes: dict[str, type[TTOp]] = {}
     for dialect in ("ttir", "ttnn", "ttcore"):
         for name, info in op_table(dialect).items():
-            found = tuple(trait for key in sorted(info.traits) for trait in _TRAITS.get(key, ()))
-            traits = OpTraits(_constant(found))
+            trait_classes = tuple(trait for key in sorted(info.traits) for trait in _TRAITS.get(key, ()))
+            traits = OpTraits(_constant(trait_classes))
             label = "".join(part.title() for part in name.split(".")[1].split("_")) + "Op"
             members: dict[str, Any] = {"name": name, "info": info, "traits": traits, "__module__": __name__}
             classes[name] = type(label, (_CheckedOp,), members)

@@ -1,4 +1,4 @@
-"""What every transformation of a module needs: walks over its ops, replacing and erasing, and where the sources of ops go."""
+"""Helpers of transformations: walk, replace and erase ops, and keep their source locations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ops_named(module: ModuleOp, *names: str, const_eval: bool = True) -> Iterato
 
 
 def rewrite(module: ModuleOp, change: Callable[[Operation], None], *names: str) -> None:
-    """Lets `change` rewrite each op with one of `names` that is still there; ops that are without uses then are dropped."""
+    """Calls `change` on each op with one of `names` that is still in the module; then erases dead ops."""
     for func in functions(module):
         for op in [op for op in func.body.block.ops if op.name in names]:
             if op.parent is not None:
@@ -57,8 +57,8 @@ def connected(items: Sequence[T], links: Iterable[tuple[T, T]]) -> list[list[T]]
             item = parent
         return item
 
-    for one, other in links:
-        parents[root(one)] = root(other)
+    for first, second in links:
+        parents[root(first)] = root(second)
     groups: dict[T, list[T]] = {}
     for item in items:
         groups.setdefault(root(item), []).append(item)
@@ -72,13 +72,13 @@ def single_use(value: SSAValue) -> bool:
 
 
 def defining(value: SSAValue | None, *names: str) -> Operation | None:
-    """The op that makes `value` if it has one of `names`."""
+    """The op that computes `value` if it has one of `names`."""
     op = getattr(value, "op", None)
     return op if op is not None and op.name in names else None
 
 
 def made_by(value: SSAValue | None, trait: str) -> Operation | None:
-    """The op that makes `value` if it has the trait."""
+    """The op that computes `value` if it has the trait."""
     op = getattr(value, "op", None)
     return op if op is not None and has_trait(op, trait) else None
 
@@ -98,7 +98,7 @@ def erase(*ops: Operation) -> None:
 
 
 def add_sources(op: Operation, *others: Operation, before: bool = True) -> None:
-    """Adds the sources of `others` to those of `op`, in front of them by default."""
+    """Adds the sources of `others` to those of `op`, before them by default."""
     own = sources_of(op)
     more = tuple(info for other in others for info in sources_of(other))
     merged = tuple(dict.fromkeys(more + own if before else own + more))

@@ -1,4 +1,4 @@
-"""Result types of an op from its operands and attributes: shapes by the rules of `rules/`, elements and layouts of the operand that gives them."""
+"""Infers result types of an op from its operands and attributes: shapes by the rules of `rules/`, element types and layouts from an operand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def element_giver(name: str) -> int:
 def result_types(op: Operation, of: str = "") -> list[Attribute]:
     """Types of the results of an op that has none yet.
 
-    of: element type (of a TTNN op: the layout's data type), "" for that of the operand. Results of a TTNN op lie as its first operand does.
+    of: element type (of a TTNN op: the layout's data type), "" for that of the operand. Results of a TTNN op have the layout of its first operand.
 
     Raises:
         InternalError: there is no such op on these operands, or its operands and attributes do not say what it makes.
@@ -51,8 +51,8 @@ def _element(op: Operation, of: str) -> str | Attribute | None:
         return of
     value = op.properties.get("value")
     if isinstance(value, DenseElements):
-        made: Attribute = value.type.get_element_type()
-        return made
+        element: Attribute = value.type.get_element_type()
+        return element
     if op.name in BOOLEAN:
         return i1
     types = [operand.type for operand in op.operands if isinstance(operand.type, TensorType)]

@@ -1,4 +1,4 @@
-"""A call replaced by the ops of its function: `func.call`, and `ttcore.composite`, whose decomposition says what it does."""
+"""Replaces a call by the ops of its function: `func.call`, and `ttcore.composite`, whose decomposition is a function."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from alchemist.ir.location import place_of, set_place, set_source, sources_of
 
 
 def callee_of(op: Operation) -> str | None:
-    """Name of the function whose ops can stand for `op`, None for any other op."""
+    """Name of the function that defines `op`, None for any other op."""
     if isinstance(op, CallOp):
         return op.callee.root_reference.data
     if op.name == "ttcore.composite" and isinstance(symbol := op.properties.get("decomposition"), SymbolRefAttr):
@@ -23,7 +23,7 @@ def inline(call: Operation, callee: FuncOp) -> list[Operation]:
     mapping: dict[SSAValue, SSAValue] = dict(zip(callee.args, call.operands, strict=True))
     block = call.parent
     assert block is not None
-    made: list[Operation] = []
+    copies: list[Operation] = []
     for op in callee.body.block.ops:
         if isinstance(op, ReturnOp):
             for result, value in zip(call.results, op.operands, strict=True):
@@ -35,6 +35,6 @@ def inline(call: Operation, callee: FuncOp) -> list[Operation]:
             set_source(copied, *sources_of(call))
         set_place(copied, place_of(op) or place_of(call))
         block.insert_op_before(copied, call)
-        made.append(copied)
+        copies.append(copied)
     block.erase_op(call)
-    return made
+    return copies

@@ -21,7 +21,7 @@ HELD_AS = {
     "i8": "si32", "i16": "si32", "i32": "si32", "i64": "si32", "si8": "si32",
     "si16": "si32", "si32": "si32", "si64": "si32", "ui8": "u8", "ui16": "u16", "ui32": "u32", "ui64": "u32",
 }  # fmt: skip
-"""Element type of the model -> device data type. Booleans are 0.0 and 1.0, or what the op that made them writes."""
+"""Element type of the model -> device data type. Booleans are 0.0 and 1.0, or as the op that computes them writes them."""
 
 
 def tile_padded(shape: Sequence[int]) -> tuple[int, ...]:
@@ -100,7 +100,7 @@ class TTNNLayout(TTAttr):
     @property
     def orientation(self) -> str:
         """Which way shards follow each other over the cores: "col_major" where R x C blocks lie on C rows of R cores, a row of blocks on a column of
-        cores, else "row_major"; blocks of a square grid are never turned."""
+        cores, else "row_major"; square grids are row-major."""
         if self.data.memory != "block_sharded" or self.data.ranges is None or len(self.data.ranges) != 1 or self.grid[0] == self.grid[1]:
             return "row_major"
         (x0, y0), (x1, y1) = self.data.ranges[0]

@@ -10,7 +10,7 @@ from alchemist.errors import ParseError
 
 SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\n]*)+")
 BLANK = frozenset(" \t\r\n/")
-"""What white space and comments begin with."""
+"""First characters of white space and comments."""
 BARE = re.compile(r"[A-Za-z_][\w$.]*")
 SUFFIX = re.compile(r"[%^@#!](?:\d+|[A-Za-z_$.-][\w$.-]*)")
 VALUE = re.compile(r"%(?:\d+|[A-Za-z_$.-][\w$.-]*)")
@@ -29,46 +29,46 @@ class Cursor:
     def __init__(self, text: str, filename: str) -> None:
         self.source = text
         self.filename = filename
-        self.at = 0
+        self.offset = 0
         self._starts: list[int] | None = None
 
-    def position(self, at: int) -> str:
+    def position(self, offset: int) -> str:
         """`file:line:column`, both from 1."""
         if self._starts is None:
             self._starts = [0, *(match.end() for match in re.finditer("\n", self.source))]
-        line = bisect_right(self._starts, at)
-        return f"{self.filename}:{line}:{at - self._starts[line - 1] + 1}"
+        line = bisect_right(self._starts, offset)
+        return f"{self.filename}:{line}:{offset - self._starts[line - 1] + 1}"
 
-    def fail(self, message: str, at: int | None = None, *, expected: str = "", hint: str = "") -> NoReturn:
-        where = self.at if at is None else at
+    def fail(self, message: str, offset: int | None = None, *, expected: str = "", hint: str = "") -> NoReturn:
+        where = self.offset if offset is None else offset
         line = self.source[where : where + 60].split("\n")[0].strip()
         raise ParseError(message, location=self.position(where), expected=expected, got=line or "end of input", hint=hint)
 
     def skip(self) -> int:
-        if self.source[self.at : self.at + 1] in BLANK and (match := SPACE.match(self.source, self.at)):
-            self.at = match.end()
-        return self.at
+        if self.source[self.offset : self.offset + 1] in BLANK and (match := SPACE.match(self.source, self.offset)):
+            self.offset = match.end()
+        return self.offset
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
-        found = pattern.match(self.source, self.skip())
-        if found is None:
+        result = pattern.match(self.source, self.skip())
+        if result is None:
             return None
-        self.at = found.end()
-        return found[0]
+        self.offset = result.end()
+        return result[0]
 
-    def need(self, pattern: re.Pattern[str], what: str) -> str:
-        found = self.match(pattern)
-        if found is None:
-            self.fail(f"expected {what}", expected=what)
-        return found
+    def need(self, pattern: re.Pattern[str], description: str) -> str:
+        match = self.match(pattern)
+        if match is None:
+            self.fail(f"expected {description}", expected=description)
+        return match
 
     def accept(self, literal: str) -> bool:
-        """Punctuation, exactly as given."""
-        at = self.at
-        if self.source[at : at + 1] in BLANK:
-            at = self.skip()
-        if self.source.startswith(literal, at):
-            self.at = at + len(literal)
+        """Accepts this punctuation if it comes next."""
+        offset = self.offset
+        if self.source[offset : offset + 1] in BLANK:
+            offset = self.skip()
+        if self.source.startswith(literal, offset):
+            self.offset = offset + len(literal)
             return True
         return False
 
@@ -78,10 +78,10 @@ class Cursor:
 
     def keyword(self, word: str) -> bool:
         """A bare word that is not a prefix of a longer one."""
-        found = BARE.match(self.source, self.skip())
-        if found is None or found[0] != word:
+        match = BARE.match(self.source, self.skip())
+        if match is None or match[0] != word:
             return False
-        self.at = found.end()
+        self.offset = match.end()
         return True
 
     def peek(self, literal: str) -> bool:
@@ -99,36 +99,36 @@ class Cursor:
     def body(self) -> str:
         """Raw text from the `<` at the cursor to its matching `>`, brackets and strings balanced."""
         start = self.skip()
-        self.at = self.balanced(start)
-        return self.source[start : self.at]
+        self.offset = self.balanced(start)
+        return self.source[start : self.offset]
 
     def balanced(self, start: int) -> int:
-        """Behind the bracket that closes the one at `start`."""
+        """The offset after the bracket that closes the one at `start`."""
         stack: list[str] = []
-        at = start
+        offset = start
         while True:
-            token = _BODY_TOKEN.match(self.source, at)
+            token = _BODY_TOKEN.match(self.source, offset)
             if token is None:
                 self.fail("unbalanced brackets", start)
-            at = token.end()
+            offset = token.end()
             text = token[0]
             if text in _CLOSING:
                 stack.append(_CLOSING[text])
             elif text in (">", ")", "]", "}"):
                 if not stack or stack.pop() != text:
-                    self.fail("unbalanced brackets", at - 1)
+                    self.fail("unbalanced brackets", offset - 1)
                 if not stack:
-                    return at
+                    return offset
 
 
 def decode_string(raw: str) -> str:
     """Contents of an MLIR string literal: hexadecimal escapes are UTF-8 bytes."""
     simple = {"n": b"\n", "t": b"\t", "\\": b"\\", '"': b'"'}
     out = bytearray()
-    at = 0
+    offset = 0
     for match in _ESCAPE.finditer(raw):
-        out += raw[at : match.start()].encode("utf-8", "surrogateescape")
+        out += raw[offset : match.start()].encode("utf-8", "surrogateescape")
         out += simple.get(match[1]) or bytes.fromhex(match[1])
-        at = match.end()
-    out += raw[at:].encode("utf-8", "surrogateescape")
+        offset = match.end()
+    out += raw[offset:].encode("utf-8", "surrogateescape")
     return out.decode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""Where a value comes from: module scopes, source lines and framework op, carried as MLIR locations.
+"""Source locations of values: module scopes, source lines and framework op, carried as MLIR locations.
 
-`SourceInfo` is what front ends attach to every TTIR op (`set_source(op, info)`), what passes keep (a rewritten op gets the
-sources of all ops it replaces) and what the program builder reads (`sources_of(op)`) to recover structure, names and
-comments. The text form is a location of the kind tt-xla writes, so files from the real compiler keep their structure too:
+Front ends attach a `SourceInfo` to every TTIR op (`set_source(op, info)`). Passes keep it: a rewritten op gets the sources of
+all ops it replaces. The program builder reads it (`sources_of(op)`) to recover structure, names and comments. The text
+form is a location of the kind tt-xla writes, so files from the real compiler keep their structure too:
 
     loc("7|BertLayer[encoder.layer.0]|BertSelfAttention[encoder.layer.0.attention.self]|modeling_bert.py:192|forward|192|aten.linear"
 """
@@ -48,7 +48,7 @@ class Frame:
 
 
 GRADIENT = " (gradient)"
-"""Behind the name of a framework op that a backward pass does."""
+"""Suffix of the name of a framework op in a backward pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ _PLACES: WeakKeyDictionary[Operation, str] = WeakKeyDictionary()
 
 
 def set_place(op: Operation, place: str) -> None:
-    """Remembers where an op stands in the text that it was read from: `file:line:column`, for error messages only."""
+    """Stores an op's position in the text that it was read from: `file:line:column`, for error messages only."""
     _PLACES[op] = place
 
 

@@ -1,4 +1,4 @@
-"""What the parser asks about text that today's dialects do not have. `alchemist/toolchain/spellings.py` answers; this base knows nothing."""
+"""The parser's interface to older spellings of the dialects. `alchemist/toolchain/spellings.py` implements it; this base knows none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every op class of the dialects has: its row of `alchemist/ir/data/<dialect>_ops.json`, groups of operands, structure."""
+"""The base of every op class of the dialects: its row of `alchemist/ir/data/<dialect>_ops.json`, groups of operands, structure."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ class TTOp(Operation):
         return None
 
     def _operand_message(self) -> str:
-        wanted = ", ".join(g.name + ("*" if g.variadic else "?" if g.optional else "") for g in self.info.operands)
-        given = f"{len(self.operands)}" + (f", segments {list(s)}" if (s := self._segments()) else "")
-        return f"operands do not match: expected ({wanted}), got {given}"
+        expected = ", ".join(g.name + ("*" if g.variadic else "?" if g.optional else "") for g in self.info.operands)
+        got = f"{len(self.operands)}" + (f", segments {list(s)}" if (s := self._segments()) else "")
+        return f"operands do not match: expected ({expected}), got {got}"
 
     def verify_(self) -> None:
         info = self.info

@@ -40,7 +40,7 @@ NEIGHBOURS = (
     "affine", "arith", "bufferization", "cf", "d2m", "emitc", "emitpy", "gpu", "linalg", "llvm", "math", "memref", "mhlo",
     "ml_program", "mpmd", "quant", "scf", "shape", "sparse_tensor", "tensor", "tosa", "ttkernel", "ttmetal", "vector", "vhlo",
 )  # fmt: skip
-"""Dialects that stand beside ours in files of the real compiler: kept when read and printed, refused when lowered."""
+"""Dialects in files of the real compiler that are parsed and printed, but cannot be lowered."""
 _KNOWN: dict[str, type[Operation]] = {"builtin.module": ModuleOp, "func.func": FuncOp, "func.return": ReturnOp, "func.call": CallOp}
 _PROPERTIES = {
     "func.func": ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs"),
@@ -91,61 +91,61 @@ class ModuleParser(AttributeParser):
             self.fail(f"malformed text: {str(error)[:200]}")
 
     def _module(self) -> ModuleOp:
-        found: list[Operation] = []
+        modules: list[Operation] = []
         while True:
             while self.skip_alias_definition():
                 pass
             if self.skip() == len(self.source):
                 break
             if self.peek("{-#"):  # blobs are looked up by name where they are used
-                end = self.source.find("#-}", self.at)
+                end = self.source.find("#-}", self.offset)
                 if end < 0:
                     self.fail("the resource section has no end", expected="#-}")
-                self.at = end + len("#-}")
+                self.offset = end + len("#-}")
                 continue
-            found.append(self.operation())
-        if len(found) == 1 and isinstance(found[0], ModuleOp):
-            return found[0]
-        return ModuleOp(found)
+            modules.append(self.operation())
+        if len(modules) == 1 and isinstance(modules[0], ModuleOp):
+            return modules[0]
+        return ModuleOp(modules)
 
     # --- values ---
 
-    def _lookup(self, name: str, index: int, type_: Attribute, at: int) -> SSAValue:
+    def _lookup(self, name: str, index: int, type_: Attribute, offset: int) -> SSAValue:
         values = self._scopes[-1].get(name)
         if values is None:
-            self.fail(f"{name} is used but not defined", at)
+            self.fail(f"{name} is used but not defined", offset)
         if index >= len(values):
-            self.fail(f"{name} has {len(values)} results", at)
+            self.fail(f"{name} has {len(values)} results", offset)
         value = values[index]
         if value.type != type_:
             from alchemist.ir.printer import attribute_text
 
-            self.fail(f"{name} has another type", at, expected=attribute_text(value.type))
+            self.fail(f"{name} has another type", offset, expected=attribute_text(value.type))
         return value
 
-    def _define(self, name: str, values: tuple[SSAValue, ...], at: int) -> None:
+    def _define(self, name: str, values: tuple[SSAValue, ...], offset: int) -> None:
         if name in self._scopes[-1]:
-            self.fail(f"{name} is defined twice", at)
+            self.fail(f"{name} is defined twice", offset)
         self._scopes[-1][name] = values
 
     def operand_ref(self) -> tuple[str, int, int]:
-        at = self.skip()
+        offset = self.skip()
         name = self.need(VALUE, "a value")
         index = 0
-        if self.source.startswith("#", self.at):
-            self.at += 1
+        if self.source.startswith("#", self.offset):
+            self.offset += 1
             index = self.integer()
-        return name, index, at
+        return name, index, offset
 
-    def resolve(self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], at: int) -> list[SSAValue]:
+    def resolve(self, refs: Sequence[tuple[str, int, int]], types: Sequence[Attribute], offset: int) -> list[SSAValue]:
         if len(refs) != len(types):
-            self.fail(f"{len(refs)} operands for {len(types)} types", at)
+            self.fail(f"{len(refs)} operands for {len(types)} types", offset)
         return [self._lookup(name, index, type_, where) for (name, index, where), type_ in zip(refs, types, strict=True)]
 
     # --- operations ---
 
     def operation(self) -> Operation:
-        at = self.skip()
+        offset = self.skip()
         results: list[tuple[str, int, int]] = []
         if self.peek("%"):
             results = self._results()
@@ -160,15 +160,15 @@ class ModuleParser(AttributeParser):
             elif name.partition(".")[0] in self._foreign:
                 op = self._plain_form(name, head, bool(results))
             else:
-                known = name in op_classes()
-                self._unknown(name, head, "has no custom form; write it in generic form" if known else "is not known")
+                is_registered = name in op_classes()
+                self._unknown(name, head, "has no custom form; write it in generic form" if is_registered else "is not known")
             location = self.optional_location()
             if location is not None:
                 op.location = location
         self.positions[op] = head
         if results:
             if sum(count for _, count, _ in results) != len(op.results):
-                self.fail(f"{op.name} has {len(op.results)} results", at)
+                self.fail(f"{op.name} has {len(op.results)} results", offset)
             start = 0
             for name, count, where in results:
                 self._define(name, tuple(op.results[start : start + count]), where)
@@ -176,35 +176,35 @@ class ModuleParser(AttributeParser):
         return op
 
     def _results(self) -> list[tuple[str, int, int]]:
-        found: list[tuple[str, int, int]] = []
+        results: list[tuple[str, int, int]] = []
         while True:
-            at = self.skip()
+            offset = self.skip()
             name = self.need(VALUE, "a result name")
-            found.append((name, self.integer() if self.accept(":") else 1, at))
+            results.append((name, self.integer() if self.accept(":") else 1, offset))
             if not self.accept(","):
                 self.expect("=")
-                return found
+                return results
 
-    def _unknown(self, name: str, at: int, why: str) -> NoReturn:
+    def _unknown(self, name: str, offset: int, why: str) -> NoReturn:
         is_foreign = name.partition(".")[0] in NEIGHBOURS
         near = [] if is_foreign else difflib.get_close_matches(name, [*op_classes(), *_KNOWN, *_CUSTOM], n=3)
         other = "" if name.startswith(("ttir.", "ttnn.")) else "programs are made from StableHLO, TOSA, TTIR or TTNN"
-        self.fail(f"operation {name} {why}", at, hint=f"did you mean {', '.join(near)}?" if near else other)
+        self.fail(f"operation {name} {why}", offset, hint=f"did you mean {', '.join(near)}?" if near else other)
 
-    def _class(self, name: str, at: int) -> type[Operation]:
+    def _class(self, name: str, offset: int) -> type[Operation]:
         cls = op_classes().get(name) or _KNOWN.get(name)
         if cls is not None:
             return cls
         if name.split(".")[0] in self._foreign or self.older.is_retired(name):
             return foreign_class(name)
-        self._unknown(name, at, "is not known")
+        self._unknown(name, offset, "is not known")
 
-    def _generic(self, name: str, at: int) -> Operation:
-        cls = self._class(name, at)
+    def _generic(self, name: str, offset: int) -> Operation:
+        cls = self._class(name, offset)
         self.expect("(")
         refs = self.comma_list(self.operand_ref, ")")
         if self.peek("["):
-            self.fail(f"{name}: successors are not supported", at)
+            self.fail(f"{name}: successors are not supported", offset)
         properties: dict[str, Attribute] = {}
         if self.accept("<"):
             properties = self.dictionary()
@@ -233,7 +233,7 @@ class ModuleParser(AttributeParser):
             properties.setdefault(key, attributes.pop(key))
         missing = [key for key in _REQUIRED.get(name, ()) if key not in properties]
         if missing:
-            self.fail(f"{name}: missing required attribute {', '.join(missing)}", at)
+            self.fail(f"{name}: missing required attribute {', '.join(missing)}", offset)
         return cls.create(
             operands=operands,
             result_types=outputs,
@@ -264,17 +264,17 @@ class ModuleParser(AttributeParser):
         return Region(blocks)
 
     def _block_argument(self) -> tuple[str, Attribute, LocationAttr | None, int]:
-        at = self.skip()
+        offset = self.skip()
         name = self.need(VALUE, "a block argument")
         self.expect(":")
-        return name, self.parse_type(), self.optional_location(), at
+        return name, self.parse_type(), self.optional_location(), offset
 
     def _block(self, arguments: Sequence[tuple[str, Attribute, LocationAttr | None, int]]) -> Block:
         block = Block(arg_types=[type_ for _, type_, _, _ in arguments])
-        for (name, _, location, at), arg in zip(arguments, block.args, strict=True):
+        for (name, _, location, offset), arg in zip(arguments, block.args, strict=True):
             if location is not None:
                 arg.location = location
-            self._define(name, (arg,), at)
+            self._define(name, (arg,), offset)
         while not self.peek("}") and not self.peek("^"):
             block.add_op(self.operation())
         return block
@@ -300,13 +300,13 @@ class ModuleParser(AttributeParser):
         described: list[dict[str, Attribute]] = []
 
         def argument() -> None:
-            at = self.skip()
-            given = self.need(VALUE, "an argument") if self.peek("%") else ""
-            if given:
+            offset = self.skip()
+            argument_name = self.need(VALUE, "an argument") if self.peek("%") else ""
+            if argument_name:
                 self.expect(":")
             type_ = self.parse_type()
             described.append(self.dictionary() if self.peek("{") else {})
-            arguments.append((given, type_, self.optional_location(), at))
+            arguments.append((argument_name, type_, self.optional_location(), offset))
 
         self.expect("(")
         self.comma_list(argument, ")")
@@ -341,7 +341,7 @@ class ModuleParser(AttributeParser):
         text = self.source[start : self.balanced(start)]
         if not re.search(r"(?m)^\s*(?:%[\w:]+ = )?\"?llvm\.", text):
             return ""
-        self.at = start + len(text)
+        self.offset = start + len(text)
         return text
 
     def values(self) -> list[tuple[str, int, int]]:
@@ -360,10 +360,10 @@ class ModuleParser(AttributeParser):
         return types
 
     def parse_return(self, name: str) -> Operation:
-        at = self.skip()
+        offset = self.skip()
         attributes = self.dictionary() if self.peek("{") else {}
         refs = self.values()
-        op = ReturnOp(*self.resolve(refs, self.types(), at)) if refs else ReturnOp()
+        op = ReturnOp(*self.resolve(refs, self.types(), offset)) if refs else ReturnOp()
         op.attributes.update(attributes)
         return op
 
@@ -372,9 +372,9 @@ class ModuleParser(AttributeParser):
 
         types: a function type; or the type of all operands and the result; or, without results, one type an operand.
         """
-        if not has_results and _REST_OF_LINE.match(self.source, self.at):
+        if not has_results and _REST_OF_LINE.match(self.source, self.offset):
             return foreign_class(name).create()
-        at = self.skip()
+        offset = self.skip()
         attributes = self.dictionary() if self.peek("{") else {}
         if name.endswith(".constant"):
             value = self.attribute()
@@ -388,31 +388,31 @@ class ModuleParser(AttributeParser):
         outputs: list[Attribute] = []
         types = self.types() if self.peek(":") else []
         if len(types) == 1 and isinstance(types[0], FunctionType):
-            operands, outputs = self.resolve(refs, types[0].inputs.data, at), list(types[0].outputs.data)
+            operands, outputs = self.resolve(refs, types[0].inputs.data, offset), list(types[0].outputs.data)
         elif types and self.accept("->"):
-            operands, outputs = self.resolve(refs, types, at), self.result_types()
+            operands, outputs = self.resolve(refs, types, offset), self.result_types()
         elif types and not has_results:
-            operands = self.resolve(refs, types, at)
+            operands = self.resolve(refs, types, offset)
         elif name.endswith(".select") and len(types) == 2:
-            operands, outputs = self.resolve(refs, [types[0], types[1], types[1]], at), [types[1]]
+            operands, outputs = self.resolve(refs, [types[0], types[1], types[1]], offset), [types[1]]
         elif len(types) == 1:
-            operands, outputs = self.resolve(refs, types * len(refs), at), list(types)
+            operands, outputs = self.resolve(refs, types * len(refs), offset), list(types)
         else:
             self._unknown(name, head, "has no custom form here; the generic form is read")
         return foreign_class(name).create(operands=operands, result_types=outputs, properties=attributes)
 
-    def typed_call(self, refs: Sequence[tuple[str, int, int]], at: int) -> tuple[list[SSAValue], list[Attribute]]:
+    def typed_call(self, refs: Sequence[tuple[str, int, int]], offset: int) -> tuple[list[SSAValue], list[Attribute]]:
         self.expect(":")
         signature: FunctionType = self.function_type()
-        return self.resolve(refs, signature.inputs.data, at), list(signature.outputs.data)
+        return self.resolve(refs, signature.inputs.data, offset), list(signature.outputs.data)
 
     def parse_call(self, name: str) -> Operation:
         callee = self.symbol_ref()
         self.expect("(")
-        at = self.skip()
+        offset = self.skip()
         refs = self.comma_list(self.operand_ref, ")")
         attributes = self.dictionary() if self.peek("{") else {}
-        operands, outputs = self.typed_call(refs, at)
+        operands, outputs = self.typed_call(refs, offset)
         op = CallOp(callee, operands, outputs)
         op.attributes.update(attributes)
         return op

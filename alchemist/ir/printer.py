@@ -78,13 +78,13 @@ class Renderer:
 
     def text(self, attribute: Attribute) -> str:
         key = id(attribute)
-        found = self._texts.get(key)
-        if found is None:
+        cached = self._texts.get(key)
+        if cached is None:
             short = self._alias(attribute, lambda: self._render(attribute)) if self._alias else None
-            found = short or self._render(attribute)
-            self._texts[key] = found
+            cached = short or self._render(attribute)
+            self._texts[key] = cached
             self._alive.append(attribute)  # ids stay unique while the renderer lives
-        return found
+        return cached
 
     def _render(self, attribute: Attribute) -> str:
         match attribute:
@@ -149,9 +149,9 @@ class Renderer:
         return key_text(key) if isinstance(value, UnitAttr) else f"{key_text(key)} = {self.text(value)}"
 
     def function_type(self, inputs: Iterable[Attribute], outputs: Iterable[Attribute]) -> str:
-        given = list(outputs)
-        right = self.text(given[0]) if len(given) == 1 else f"({', '.join(self.text(part) for part in given)})"
-        if len(given) == 1 and isinstance(given[0], FunctionType):
+        results = list(outputs)
+        right = self.text(results[0]) if len(results) == 1 else f"({', '.join(self.text(part) for part in results)})"
+        if len(results) == 1 and isinstance(results[0], FunctionType):
             right = f"({right})"
         return f"({', '.join(self.text(part) for part in inputs)}) -> {right}"
 
@@ -212,25 +212,25 @@ class _ModulePrinter:
             stem = _ALIASED_OPAQUE[attribute.data[0]]
         else:
             return None
-        known = self._aliases.get(attribute)
-        if known is None:
+        name = self._aliases.get(attribute)
+        if name is None:
             line = text()  # first, so that the aliases it uses come before it
             count = self._alias_counts.get(stem, 0)
             self._alias_counts[stem] = count + 1
-            known = self._aliases[attribute] = f"#{stem}{count or ''}"
-            self._alias_lines.append(f"{known} = {line}")
-        return known
+            name = self._aliases[attribute] = f"#{stem}{count or ''}"
+            self._alias_lines.append(f"{name} = {line}")
+        return name
 
     def _loc(self, location: Attribute) -> str:
         if self._locations is None:
             return ""
-        found = self._locations.get(id(location))
-        if found is None:
+        cached = self._locations.get(id(location))
+        if cached is None:
             body = location_body(location)
             name = self._location_names.setdefault(body, f"#loc{len(self._location_names) or ''}")
-            found = self._locations[id(location)] = f" loc({name})"
+            cached = self._locations[id(location)] = f" loc({name})"
             self._alive.append(location)
-        return found
+        return cached
 
     def print(self, module: ModuleOp) -> str:
         self._loc(UnknownLoc())
@@ -371,11 +371,11 @@ def operation_texts(function: FuncOp) -> list[str]:
     printer = _ModulePrinter(locations=False)
     printer._render = Renderer()
     printer._text = printer._render.text
-    found = []
+    texts = []
     for argument in function.body.block.args:
         printer._argument(argument)
     for op in function.body.block.ops:
         printer._lines.clear()
         printer.op(op, "")
-        found.append("\n".join(printer._lines))
-    return found
+        texts.append("\n".join(printer._lines))
+    return texts

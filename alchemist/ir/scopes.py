@@ -1,4 +1,4 @@
-"""The modules around an op, read off its sources; ops grouped by them. Works for IR operations and for nodes of a program's graph alike."""
+"""The module scopes around an op, from its source locations, and groups of ops by scope. Works for IR operations and for nodes of a program's graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|
 _CALL_NUMBER = re.compile(r"@\d+")
 
 SHARED = "<shared>."
-"""Begins the class names of containers that a model calls several times: what follows is made of their attribute, for no class says what they are."""
+"""Prefix of class names of containers that a model calls several times; the rest is their attribute name, as no class describes them."""
 
 Chain = tuple[Scope, ...]
 """The modules around an op that become functions, outermost first; never empty in a scoped program."""
@@ -61,7 +61,7 @@ def common_prefix(rows: Sequence[Sequence[T]]) -> tuple[T, ...]:
     """The longest beginning that all rows have, empty without rows."""
     first = tuple(rows[0]) if rows else ()
     for row in rows[1:]:
-        same = next((index for index, (one, other) in enumerate(zip(first, row, strict=False)) if one != other), len(row))
+        same = next((index for index, (entry, row_entry) in enumerate(zip(first, row, strict=False)) if entry != row_entry), len(row))
         first = first[:same]
     return first
 
@@ -122,7 +122,7 @@ class Group(Generic[T]):
 
 
 def group(ops: Sequence[T], chains: Mapping[T, Chain]) -> Group[T]:
-    """The tree of module runs: neighbours of one chain are one run."""
+    """Builds the tree of module runs: adjacent ops of one chain form one run."""
     root: Group[T] = Group(next(iter(chains.values()))[:1] if chains else (Scope("", ""),))
     stack = [root]
     for position, op in enumerate(ops):
@@ -140,19 +140,19 @@ def group(ops: Sequence[T], chains: Mapping[T, Chain]) -> Group[T]:
 
 
 LAYER_CALLS = 3
-"""Modules that a layer without ops of its own calls at least: fewer are no shorter behind a name."""
+"""Least number of modules that a layer without ops of its own calls: a function for fewer saves nothing."""
 
 
 def layers_in(run: Group[T]) -> set[Group[T]]:
-    """Runs that only call other modules and still are functions: layers of one class, alike in the modules that they call (post-norm encoder layers)."""
-    alike: dict[str, list[Group[T]]] = {}
+    """Runs that only call other modules and still become functions: layers of one class that call equal modules (post-norm encoder layers)."""
+    groups_of: dict[str, list[Group[T]]] = {}
     for item in run.items:
         if isinstance(item, Group):
-            alike.setdefault(item.scope.class_name, []).append(item)
-    found: set[Group[T]] = set()
-    for groups in alike.values():
-        calls = {tuple(item.scope.class_name if isinstance(item, Group) else None for item in one.items) for one in groups}
+            groups_of.setdefault(item.scope.class_name, []).append(item)
+    layers: set[Group[T]] = set()
+    for groups in groups_of.values():
+        calls = {tuple(item.scope.class_name if isinstance(item, Group) else None for item in group.items) for group in groups}
         called = next(iter(calls))
         if len(groups) > 1 and len(calls) == 1 and None not in called and len(called) >= LAYER_CALLS and len(set(called)) > 1:
-            found.update(groups)
-    return found
+            layers.update(groups)
+    return layers

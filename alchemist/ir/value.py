@@ -1,4 +1,4 @@
-"""A tensor in an expression: operators, views and reductions make ops where its builder stands, with the types that they infer."""
+"""Tensors in Python expressions: operators, views and reductions insert ops at the builder's position, with inferred types."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Value:
         return element_type(self.ssa)
 
     def op(self, name: str, *others: Value | SSAValue | float, of: str = "", **attributes: Any) -> Self:
-        """The op `name` of this value, `others` behind it. of: element type of the result where the op does not say it."""
+        """Creates the op `name` with this value and `others` as operands. of: element type of the result if the op does not determine it."""
         dialect = "ttir" if layout_of(self.ssa.type) is None else "ttnn"
         operands = [other.ssa if isinstance(other, Value) else other if isinstance(other, SSAValue) else self.number(other).ssa for other in others]
         return self.with_(self.b.value(f"{dialect}.{name}", [self.ssa, *operands], attributes, of=of))
@@ -107,7 +107,7 @@ class Value:
         return self.slice(begins, ends, steps)
 
     def pad(self, pairs: Iterable[Sequence[int]], value: float = 0.0) -> Self:
-        """pairs: elements before and behind each dimension."""
+        """pairs: elements to add before and after each dimension."""
         flat = tuple(count for pair in pairs for count in pair)
         return self.op("pad", padding=flat, value=value) if any(flat) else self
 
@@ -117,7 +117,7 @@ class Value:
 
 
 def concat(values: Sequence[Value], dim: int) -> Value:
-    """The values one behind the other."""
+    """Concatenates the values along a dimension."""
     first = values[0]
     return first if len(values) == 1 else Value(first.b, first.b.value("ttir.concat", [[value.ssa for value in values]], {"dim": dim}))
 

@@ -65,16 +65,16 @@ def _without_values(declared: str, value: Attribute) -> bool:
 def _verify_tensors(op: Operation) -> None:
     """An op that the table gives tensors alone has no buffers, devices or scalars among its operands and results."""
     info = op.info  # type: ignore[attr-defined]
-    for declared, values, what in ((info.operands, op.operands, "operand"), (info.results, op.results, "result")):
+    for declared, values, role in ((info.operands, op.operands, "operand"), (info.results, op.results, "result")):
         if all(group.type == "AnyRankedTensor" for group in declared):
             for index, value in enumerate(values):
                 unranked = isinstance(value.type, OpaqueType) and value.type.data[0] == "tensor"
                 if not isinstance(value.type, TensorType) and not unranked:
-                    raise VerifyException(f"{what} {index} must be a tensor, got {attribute_text(value.type)}")
+                    raise VerifyException(f"{role} {index} must be a tensor, got {attribute_text(value.type)}")
 
 
 def verify_shapes(op: Operation) -> None:
-    """Shapes of results and what else the rules of the op ask for."""
+    """Checks result shapes and the other rules of the op."""
     _verify_tensors(op)
     try:
         check(op)
@@ -99,7 +99,7 @@ def verify_module(module: ModuleOp, locate: Callable[[Operation], str] | None = 
 
 
 def verify_errors(module: ModuleOp, locate: Callable[[Operation], str] | None = None) -> Iterator[VerifyError]:
-    """Every op that is wrong, in order of the text."""
+    """Errors of all invalid ops, in text order."""
     tables: dict[Operation, dict[str, FuncOp]] = {}  # a symbol is that of the module around its user
     for op in module.walk():
         if isinstance(op, ModuleOp):

@@ -48,14 +48,14 @@ def dims_of(attributes: Mapping[str, Any], rank: int) -> Dims:
 def pointwise(inputs: Sequence[Dims], _attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
     """Element by element, operands broadcast: each has all of the dims that are joined, or none of them."""
     operands: list[Groups | None] = []
-    for given in inputs:
-        missing = len(dims) - len(given)
-        sizes = (1,) * missing + given
-        if any(one not in (1, whole) for one, whole in zip(grouped(sizes, groups), grouped(dims, groups), strict=True)):
+    for source in inputs:
+        missing = len(dims) - len(source)
+        sizes = (1,) * missing + source
+        if any(n not in (1, whole) for n, whole in zip(grouped(sizes, groups), grouped(dims, groups), strict=True)):
             return None
         stays = all(sizes[dim] == 1 or len(groups) - place == len(dims) - dim for place, group in enumerate(groups) for dim in group)
         own = tuple(tuple(dim - missing for dim in group if dim >= missing) for group in groups)
-        operands.append(None if stays and len(given) <= len(groups) else own)
+        operands.append(None if stays and len(source) <= len(groups) else own)
     return Regrouped(tuple(operands), {}, groups)
 
 
@@ -72,12 +72,12 @@ def reduces(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims, 
 
 def permutes(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims, groups: Groups) -> Regrouped | None:
     """By `permutation`, which keeps the dims of a group together."""
-    place = {dim: at for at, dim in enumerate(attributes["permutation"])}
-    at = [[place[dim] for dim in group] for group in groups]
-    if any(not group or group != list(range(group[0], group[0] + len(group))) for group in at):
+    place = {dim: position for position, dim in enumerate(attributes["permutation"])}
+    places = [[place[dim] for dim in group] for group in groups]
+    if any(not group or group != list(range(group[0], group[0] + len(group))) for group in places):
         return None
-    order = sorted(range(len(groups)), key=lambda index: at[index][0])
-    return Regrouped((groups,), {"permutation": order}, tuple(tuple(at[index]) for index in order))
+    order = sorted(range(len(groups)), key=lambda index: places[index][0])
+    return Regrouped((groups,), {"permutation": order}, tuple(tuple(places[index]) for index in order))
 
 
 def along(name: str) -> Axes:
@@ -85,7 +85,7 @@ def along(name: str) -> Axes:
 
     def axes(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
         dim = attributes[name] % len(dims)
-        if (dim,) not in groups or any((*given[:dim], *given[dim + 1 :]) != (*dims[:dim], *dims[dim + 1 :]) for given in inputs):
+        if (dim,) not in groups or any((*sizes[:dim], *sizes[dim + 1 :]) != (*dims[:dim], *dims[dim + 1 :]) for sizes in inputs):
             return None
         return Regrouped((groups,) * len(inputs), {name: groups.index((dim,))}, groups)
 
@@ -96,14 +96,14 @@ def each_dim(whole: Callable[[int], Dims], *names: str) -> Axes:
     """By the numbers of each dim: one of each attribute, or several of one. whole: the numbers that leave a dim of some size as it is."""
 
     def axes(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims, groups: Groups) -> Regrouped | None:
-        given = inputs[0]
+        sizes = inputs[0]
         width = len(whole(1)) // len(names)
-        rows = [tuple(attributes[name][dim * width + at] for name in names for at in range(width)) for dim in range(len(given))]
+        rows = [tuple(attributes[name][dim * width + offset] for name in names for offset in range(width)) for dim in range(len(sizes))]
         alone = {group[0] for group in groups if len(group) == 1}
-        if any(row != whole(size) for dim, (row, size) in enumerate(zip(rows, given, strict=True)) if dim not in alone):
+        if any(row != whole(size) for dim, (row, size) in enumerate(zip(rows, sizes, strict=True)) if dim not in alone):
             return None
-        new = [rows[group[0]] if len(group) == 1 else whole(size) for group, size in zip(groups, grouped(given, groups), strict=True)]
-        changed = {name: [one for row in new for one in row[place * width : (place + 1) * width]] for place, name in enumerate(names)}
+        new = [rows[group[0]] if len(group) == 1 else whole(size) for group, size in zip(groups, grouped(sizes, groups), strict=True)]
+        changed = {name: [number for row in new for number in row[place * width : (place + 1) * width]] for place, name in enumerate(names)}
         return Regrouped((groups,), changed, groups)
 
     return axes
@@ -118,14 +118,14 @@ def by_rows(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, g
 
 def contracts(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
     """Rows times one matrix for all of them."""
-    one_matrix = len(inputs[1]) == 2 and not attributes.get("transpose_a") and all(math.prod(given[:-1]) == 1 for given in inputs[2:])
+    one_matrix = len(inputs[1]) == 2 and not attributes.get("transpose_a") and all(math.prod(bias[:-1]) == 1 for bias in inputs[2:])
     return by_rows(inputs, attributes, dims, groups) if one_matrix and len(inputs[0]) == len(dims) else None
 
 
 def looks_up(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
     """A row of a table for each index."""
-    found = by_rows(inputs, attributes, dims, groups) if len(inputs[1]) == 2 and len(inputs[0]) + 1 == len(dims) else None
-    return None if found is None else Regrouped((groups[:-1], None), {}, groups)
+    regrouped = by_rows(inputs, attributes, dims, groups) if len(inputs[1]) == 2 and len(inputs[0]) + 1 == len(dims) else None
+    return None if regrouped is None else Regrouped((groups[:-1], None), {}, groups)
 
 
 def wherever(*names: str) -> Axes:

@@ -45,9 +45,9 @@ def behind_unit_views(value: SSAValue) -> SSAValue:
 
 def number(value: SSAValue) -> float | None:
     """The number that a constant has everywhere, in TTIR or as a literal argument of a TTNN op."""
-    found = inline_scalar(value)
-    found = uniform(constant_of(behind_unit_views(value))) if found is None else found
-    return None if found is None else float(found)
+    scalar = inline_scalar(value)
+    scalar = uniform(constant_of(behind_unit_views(value))) if scalar is None else scalar
+    return None if scalar is None else float(scalar)
 
 
 def scaled(value: SSAValue) -> tuple[SSAValue, float, list[Operation]] | None:

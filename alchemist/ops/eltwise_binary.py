@@ -30,9 +30,9 @@ def _shift(a: Array, b: Array, logical: bool, left: bool = False) -> Array:
     bits = 8 * a.dtype.itemsize
     counts = b.astype(np.int64)
     beyond = (counts < 0) | (counts >= bits)
-    held = a.astype(np.dtype(f"uint{bits}")) if logical else a
-    counts = np.where(beyond, bits - 1, counts).astype(held.dtype)
-    shifted = np.left_shift(held, counts) if left else np.right_shift(held, counts)
+    unsigned = a.astype(np.dtype(f"uint{bits}")) if logical else a
+    counts = np.where(beyond, bits - 1, counts).astype(unsigned.dtype)
+    shifted = np.left_shift(unsigned, counts) if left else np.right_shift(unsigned, counts)
     return np.asarray(np.where(beyond & logical, 0, shifted).astype(a.dtype))
 
 
@@ -131,12 +131,12 @@ for _name, _dtype, _function in BINARY:
         # what is fused behind it and in front of its operands: unary ops, a tuple of `EnumRef("ttnn.UnaryOpType", ...)`
         " ".join(
             words
-            for words, taken in (
+            for words, reader in (
                 (_ARGUMENTS, True),
                 ("dtype=changed_dtype", _name in ANY_RESULT_TYPE),
                 (_FUSED, has_parameter(f"ttnn.{_name}", "activations")),
             )
-            if taken
+            if reader
         ),
         HEADER,
         samples=_samples(_dtype),

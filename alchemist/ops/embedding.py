@@ -38,9 +38,9 @@ ttir("embedding", _embedding, axes=looks_up, sharding=sharding.looks_up)
 def _embedding_bw(inputs: Sequence[Array], _attributes: Mapping[str, Any], shapes: Sequence[tuple[int, ...]]) -> Sequence[Array]:
     """ids, table [..., rows, width], gradient [1, 1, ids, width]: the sum of the gradient's rows whose id names the row."""
     ids, table, gradient = inputs
-    made = np.zeros(table.shape[-2:], gradient.dtype)
-    np.add.at(made, ids.reshape(-1).astype(np.int64), gradient.reshape(-1, gradient.shape[-1]))
-    return [made.reshape(shapes[0])]
+    gradient_of_table = np.zeros(table.shape[-2:], gradient.dtype)
+    np.add.at(gradient_of_table, ids.reshape(-1).astype(np.int64), gradient.reshape(-1, gradient.shape[-1]))
+    return [gradient_of_table.reshape(shapes[0])]
 
 
 op(
@@ -60,10 +60,10 @@ op(
 def _update_cache(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     """cache [B, H, S, D], input [1, H, B, D], update_index [1]: writes one token per user; the new cache is returned."""
     cache, update = inputs[0].copy(), inputs[1]
-    at = int(inputs[2].reshape(-1)[0])
+    position = int(inputs[2].reshape(-1)[0])
     count = update.shape[0] if update.shape[0] == cache.shape[0] else cache.shape[0]
     for user in range(count):
-        cache[user, :, at, :] = update[user, :, 0, :] if update.shape[0] == count else update[0, :, user, :]
+        cache[user, :, position, :] = update[user, :, 0, :] if update.shape[0] == count else update[0, :, user, :]
     return [cache]
 
 
@@ -79,10 +79,10 @@ def _paged_update_cache(inputs: Sequence[Array], attributes: Mapping[str, Any], 
     """cache [B, H, S, D], input [1, B, H, D], update_index [B]: a row of each head of each user. With a page table, the cache is [blocks, H, s, D]."""
     cache, update, index = inputs[0].copy(), inputs[1], inputs[2].reshape(-1).astype(np.int64)
     pages = inputs[3] if len(inputs) > 3 else None
-    for user, at in enumerate(index[: update.shape[1]]):
-        if at < 0:
+    for user, position in enumerate(index[: update.shape[1]]):
+        if position < 0:
             continue  # a user without a token
-        slot, row = (0 if attributes.get("share_cache") else user), int(at)
+        slot, row = (0 if attributes.get("share_cache") else user), int(position)
         if pages is not None:
             slot, row = int(pages[user, row // cache.shape[2]]), row % cache.shape[2]
         cache[slot, :, row, :] = update[0, user, : cache.shape[1]]

@@ -53,8 +53,8 @@ def _raw_weights(conv: Operation) -> bool:
     """Whether the weights come from a `prepare_conv2d_weights` or have their own shape; prepared ones cannot be read back."""
     weight = access.operand(conv, "weight")
     a = access.attrs(conv)
-    wanted = (a["out_channels"], a["in_channels"] // a.get("groups", 1), *a["kernel_size"])
-    if weight is None or access.shape(weight) == wanted:
+    dims = (a["out_channels"], a["in_channels"] // a.get("groups", 1), *a["kernel_size"])
+    if weight is None or access.shape(weight) == dims:
         return weight is not None
     owner = getattr(weight, "op", None)
     return owner is not None and owner.name in ("ttcore.load_cached", "ttnn.prepare_conv2d_weights")
@@ -143,8 +143,8 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
             inputs[place] = applied(fused, inputs[place])
     outputs = [np.asarray(out) for out in reference(inputs, attributes, shapes)]
     outputs = [out.astype(np.float32) if out.dtype.kind == "f" else out for out in outputs]
-    asked = not inputs  # ops that make values make them in the type that they are asked for
-    outputs = [_cast(out, result) if asked or out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
+    creates = not inputs  # ops that make values make them in the type that they are asked for
+    outputs = [_cast(out, result) if creates or out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
     activation = (attributes.get("conv2d_config") or {}).get("activation")
     for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
         if fused:

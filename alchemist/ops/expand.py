@@ -87,8 +87,8 @@ def _embedding_backward(b: Builder, op: Operation, a: dict[str, Any]) -> Sequenc
     size, (rows, width) = math.prod(ids.shape), weight.shape[-2:]
     numbers = count(b, rows, 1, 2)
     where = ids.cast("i32").reshape(size, 1).op("eq", numbers).cast(grad.of)
-    made = where.matmul(grad.reshape(size, width), transpose_a=True)
-    return [made.cast(element_type(op.results[0])).reshape(*shape(op.results[0]))]
+    product = where.matmul(grad.reshape(size, width), transpose_a=True)
+    return [product.cast(element_type(op.results[0])).reshape(*shape(op.results[0]))]
 
 
 _SCATTER_LIMIT = 1 << 26
@@ -115,10 +115,10 @@ def _scatter_extreme(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[V
     hits = index.cast("i32").reshape(*column).op("eq", numbers)
     # two tensors of other shapes than the mask's are more than the library broadcasts; integers have to be tensors
     rest = full(b, wide, int(neutral), x.of) if whole else source.number(neutral)
-    found = hits.op("where", source.reshape(*column), rest).reduce(kind, [axis + 1]).reshape(*before, dims[axis], *behind)
+    extreme = hits.op("where", source.reshape(*column), rest).reduce(kind, [axis + 1]).reshape(*before, dims[axis], *behind)
     # the index may be smaller than the target along other dimensions
-    found = found.pad([(0, want - have) for have, want in zip(found.shape, dims, strict=True)], neutral)
-    return [x.op("maximum" if kind == "max" else "minimum", found)]
+    extreme = extreme.pad([(0, want - have) for have, want in zip(extreme.shape, dims, strict=True)], neutral)
+    return [x.op("maximum" if kind == "max" else "minimum", extreme)]
 
 
 @_expansion("batch_norm_training")
@@ -132,7 +132,7 @@ def _batch_norm_training(b: Builder, op: Operation, a: dict[str, Any]) -> Sequen
     variance = (centred * centred).reduce("mean", others)
     normal = centred * (variance + a["epsilon"]).op("rsqrt")
     result = normal * scale.reshape(*dims) + offset.reshape(*dims)
-    return [result, *(value.reshape(*shape(given)) for value, given in zip((mean, variance), op.results[1:], strict=True))]
+    return [result, *(value.reshape(*shape(declared)) for value, declared in zip((mean, variance), op.results[1:], strict=True))]
 
 
 @_expansion("adamw")
@@ -142,7 +142,7 @@ def _adamw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | No
     param, grad, first, second, *largest = _values(b, op)
     mean = first * a["beta1"] + grad * (1 - a["beta1"])
     square = second * a["beta2"] + grad * grad * (1 - a["beta2"])
-    bound = [one.op("maximum", square) for one in largest]
+    bound = [maximum.op("maximum", square) for maximum in largest]
     root = ((bound[0] if bound else square) * (1 / (1 - a["beta2_pow"]))).op("sqrt")
     step = mean * (a["lr"] / (1 - a["beta1_pow"])) / (root + a["epsilon"])
     return [param * (1 - a["lr"] * a["weight_decay"]) - step, mean, square, *bound]
@@ -152,9 +152,9 @@ def _adamw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | No
 def _sdpa_fw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     if a.get("dropout_probability") or len(op.results) > 1:
         return None
-    given = [*(_with_batch(value).ssa for value in _values(b, op)[:3]), operand(op, "attention_mask"), None]
-    made = b.value("ttir.scaled_dot_product_attention", given, {"is_causal": a.get("mask_type") == "causal"})
-    return [Value(b, made).reshape(*shape(op.results[0]))]
+    operands = [*(_with_batch(value).ssa for value in _values(b, op)[:3]), operand(op, "attention_mask"), None]
+    attention = b.value("ttir.scaled_dot_product_attention", operands, {"is_causal": a.get("mask_type") == "causal"})
+    return [Value(b, attention).reshape(*shape(op.results[0]))]
 
 
 def _with_batch(value: Value) -> Value:
@@ -183,8 +183,8 @@ def _sdpa_bw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | 
     rise = grad.matmul(value, transpose_b=True)
     centred = rise - (rise * chances).reduce("sum", [3])
     slope = chances * centred * scale
-    made = (slope.matmul(key), slope.matmul(query, transpose_a=True), grad_value)
-    return [gradient.reshape(*shape(result)) for gradient, result in zip(made, op.results, strict=True)]
+    gradients = (slope.matmul(key), slope.matmul(query, transpose_a=True), grad_value)
+    return [gradient.reshape(*shape(result)) for gradient, result in zip(gradients, op.results, strict=True)]
 
 
 # --- several chips -----------------------------------------------------------------------------------------------------------
@@ -204,9 +204,9 @@ def on_one_chip(op: Operation) -> bool:
     sends to another (tt-mlir folds a permutation without pairs too; a chip beside named ones that is not named gets zeros)."""
     if [value.type for value in op.operands[:1]] != [result.type for result in op.results]:
         return False
-    given = attrs(op).get("source_target_pairs")
-    pairs = np.reshape(() if given is None else given, (-1, 2))
-    to_itself = given is not None and bool((pairs[:, 0] == pairs[:, 1]).all()) and (0 in pairs or not len(pairs))
+    permutation = attrs(op).get("source_target_pairs")
+    pairs = np.reshape(() if permutation is None else permutation, (-1, 2))
+    to_itself = permutation is not None and bool((pairs[:, 0] == pairs[:, 1]).all()) and (0 in pairs or not len(pairs))
     return op.name.partition(".")[2] in SHAPED or to_itself or _chips(op) == 1
 
 
@@ -269,12 +269,12 @@ def _sparse_matmul(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Val
 def _quantised(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | None:
     """The same with scales and zero points as constants."""
     ends = [op.operands[0], op.results[0]]
-    known = [_scales(value) for value in ends]
-    axis = next((found[0] for found in known if found is not None), None)
+    quantizations = [_scales(value) for value in ends]
+    axis = next((quantization[0] for quantization in quantizations if quantization is not None), None)
     operands = [op.operands[0]]
-    for found in known:
-        if found is not None:
-            _, scales, zeros = found
+    for scales_of in quantizations:
+        if scales_of is not None:
+            _, scales, zeros = scales_of
             operands += [constant(b, scales).ssa, constant(b, zeros).ssa]
     return [Value(b, b.value(f"{op.name}_unrolled", operands, {"axis": axis}, [op.results[0].type]))]
 
@@ -285,7 +285,7 @@ def _scales(value: SSAValue) -> tuple[int | None, np.ndarray[Any, Any], np.ndarr
     match = _QUANTISED.match(str(of.data[1])) if isinstance(of, OpaqueType) else None
     if match is None:
         return None
-    pairs = [one.partition(":") for one in match[2].strip("{}").split(",")]
+    pairs = [pair.partition(":") for pair in match[2].strip("{}").split(",")]
     scales = np.array([float(scale) for scale, _, _ in pairs], np.float32)
     zeros = np.array([int(zero or 0) for _, _, zero in pairs], np.int32)
     return (int(match[1]) if match[1] else None), scales, zeros
@@ -300,9 +300,9 @@ def _flattened(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] 
     numbers = {key: int(number) for key, number in re.findall(r"(\w+) = (\d+)", str(info))}
     batch, height, width = numbers["batch_size"], numbers["input_height"], numbers["input_width"]
     x, *others = _values(b, op)
-    given = {name: value for name, value in access.declared(op).items() if name != "flattened_compat_info"}
-    made = x.reshape(batch, height, width, x.shape[-1]).op(op.name.removeprefix("ttir."), *others, of=element_type(op.results[0]), **given)
-    return [made.reshape(*shape(op.results[0]))]
+    attributes = {name: value for name, value in access.declared(op).items() if name != "flattened_compat_info"}
+    images = x.reshape(batch, height, width, x.shape[-1]).op(op.name.removeprefix("ttir."), *others, of=element_type(op.results[0]), **attributes)
+    return [images.reshape(*shape(op.results[0]))]
 
 
 __all__ = ["COLLECTIVES", "EXPANSIONS", "expand", "on_one_chip"]

@@ -51,10 +51,10 @@ def _bitcast(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: ob
     return [reinterpret(inputs[0], attributes["operand_elements"][0], attributes["result_elements"][0])]
 
 
-def _scaled(value: Array, axis: int | None, like: Array) -> Array:
+def _scaled(value: Array, axis: int | None, target: Array) -> Array:
     if axis is None or value.size == 1:
         return value.reshape(-1)[0] if value.size == 1 else value
-    shape = [1] * like.ndim
+    shape = [1] * target.ndim
     shape[axis] = -1
     return value.reshape(shape)
 

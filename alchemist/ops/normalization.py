@@ -63,11 +63,11 @@ def group_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: 
     """TTIR operands: x, mask, weight, bias; the channel is `channel_dim`."""
     x, groups = inputs[0], attributes["num_groups"]
     channel = attributes.get("channel_dim", 3) % x.ndim
-    moved = np.moveaxis(x, channel, 1)
-    flat = moved.reshape(moved.shape[0], groups, -1)
+    channels_first = np.moveaxis(x, channel, 1)
+    flat = channels_first.reshape(channels_first.shape[0], groups, -1)
     mean = flat.mean(axis=2, keepdims=True)
     variance = flat.var(axis=2, keepdims=True)
-    normal = ((flat - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12))).reshape(moved.shape)
+    normal = ((flat - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12))).reshape(channels_first.shape)
     shape = [1, -1] + [1] * (x.ndim - 2)
     weight, bias = _optional(inputs, 2), _optional(inputs, 3)
     weight = None if weight is None else weight.reshape(shape)

@@ -161,8 +161,8 @@ def _grid_sample(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes
     """x [N, H, W, C], grid [N, H', W', 2] as x, y from -1 to 1 -> [N, H', W', C]; pixels outside are zero."""
     x, grid = inputs
     sizes = np.array(x.shape[2:0:-1])
-    moved = np.nan_to_num(grid.astype(np.float64), nan=-4.0, posinf=4.0, neginf=-4.0).clip(-4.0, 4.0) + 1  # as far outside as any other place there
-    places = moved / 2 * (sizes - 1) if attributes.get("align_corners") else (moved * sizes - 1) / 2
+    shifted = np.nan_to_num(grid.astype(np.float64), nan=-4.0, posinf=4.0, neginf=-4.0).clip(-4.0, 4.0) + 1  # as far outside as any other place there
+    places = shifted / 2 * (sizes - 1) if attributes.get("align_corners") else (shifted * sizes - 1) / 2
     starts = np.floor(places).astype(int)
     image = np.arange(x.shape[0]).reshape(-1, 1, 1)
     total = np.zeros((*grid.shape[:3], x.shape[3]))

@@ -92,10 +92,10 @@ def _table() -> dict[str, Any]:
 @cache
 def _quirks() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """(op, parameter) -> field -> value of overloads.csv."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    quirks: dict[tuple[str, str], dict[str, str]] = {}
     for row in csv.DictReader(resources.files("alchemist.ops").joinpath("overloads.csv").read_text(encoding="utf-8").splitlines()):
-        found.setdefault((row["op"], row["parameter"]), {})[row["field"]] = row["value"]
-    return found
+        quirks.setdefault((row["op"], row["parameter"]), {})[row["field"]] = row["value"]
+    return quirks
 
 
 def python_overloads(target: str) -> list[tuple[list[Parameter], str]]:
@@ -103,12 +103,12 @@ def python_overloads(target: str) -> list[tuple[list[Parameter], str]]:
     table = _table()
     name = table["aliases"].get(target, target)
     index = table["wrapped"].get(name, table["functions"][name][0])
-    found = []
+    overloads = []
     for returns, *params in table["sets"][index]:
         rows = [table["params"][i] for i in params]
         parameters = [Parameter(row[0], row[1] == "K", table["types"][row[2]] or "object", *row[3:]) for row in rows if not row[1].startswith("*")]
-        found.append((parameters, table["types"][returns] or ""))
-    return found
+        overloads.append((parameters, table["types"][returns] or ""))
+    return overloads
 
 
 def cpp_overloads(name: str, target: str) -> list[list[str]]:
@@ -123,7 +123,7 @@ def cpp_overloads(name: str, target: str) -> list[list[str]]:
 
 def has_parameter(target: str, name: str) -> bool:
     """Whether some overload has the parameter."""
-    return any(one.name == name for parameters, _ in python_overloads(target) for one in parameters)
+    return any(param.name == name for parameters, _ in python_overloads(target) for param in parameters)
 
 
 def result_of(target: str) -> str:
@@ -141,41 +141,41 @@ def signature(name: str, target: str, cpp_target: str, words: str) -> tuple[tupl
     before, star, after = words.partition("*")
     sources = _sources(name, f"{before} {after}")
     for parameters, _ in python_overloads(target):
-        if sources.keys() <= {one.name for one in parameters} and all(_fits(one, sources.get(one.name)) for one in parameters):
+        if sources.keys() <= {p.name for p in parameters} and all(_fits(p, sources.get(p.name)) for p in parameters):
             break
     else:
         raise InternalError(f"no overload of {target} has the parameters {' '.join(sources)}", op=name)
-    kinds = {one.name: _kind(name, one, sources.get(one.name, "")) for one in parameters}
-    overloads = [(types, taken) for types in cpp_overloads(name, cpp_target or target) if (taken := _assign(types, parameters, kinds, sources)) is not None]
+    kinds = {p.name: _kind(name, p, sources.get(p.name, "")) for p in parameters}
+    overloads = [(types, params) for types in cpp_overloads(name, cpp_target or target) if (params := _assign(types, parameters, kinds, sources)) is not None]
     if not overloads:
         raise InternalError(f"no C++ overload of {cpp_target or target} takes {' '.join(sources)}", op=name)
-    types, taken = min(overloads, key=lambda pair: _misfit(pair[0], pair[1], parameters, sources))
-    types_of = {one.name: type_ for one, type_ in zip(taken, types, strict=True) if one is not None}
-    bare = {word.partition("=")[0] for word in before.split()} if star else {one.name for one in parameters if not one.keyword_only and one.default is REQUIRED}
-    given = [one for one in parameters if one.name in sources]
-    args = {one.name: _arg(name, one, sources[one.name], kinds[one.name], types_of[one.name], one.name not in bare) for one in given}
-    return tuple(args.values()), tuple(_cpp(name, one, type_, args) for one, type_ in zip(taken, types, strict=True))
+    types, params = min(overloads, key=lambda pair: _misfit(pair[0], pair[1], parameters, sources))
+    types_of = {p.name: type_ for p, type_ in zip(params, types, strict=True) if p is not None}
+    bare = {word.partition("=")[0] for word in before.split()} if star else {p.name for p in parameters if not p.keyword_only and p.default is REQUIRED}
+    present = [p for p in parameters if p.name in sources]
+    args = {p.name: _arg(name, p, sources[p.name], kinds[p.name], types_of[p.name], p.name not in bare) for p in present}
+    return tuple(args.values()), tuple(_cpp(name, p, type_, args) for p, type_ in zip(params, types, strict=True))
 
 
 def _sources(name: str, words: str) -> dict[str, str]:
     """Parameter -> source as in `Arg`."""
     info = op_table("ttnn").get(name)
-    operands, attributes = ({one.name for one in info.operands}, set(info.attributes)) if info else (set(), set())
-    found = {}
+    operands, attributes = ({operand.name for operand in info.operands}, set(info.attributes)) if info else (set(), set())
+    sources = {}
     for word in words.split():
-        parameter, _, source = word.partition("=")
-        known = operands | attributes
+        param, _, source = word.partition("=")
+        declared = operands | attributes
         if not source:
-            source = SHORTHANDS[parameter] if parameter in SHORTHANDS and parameter not in known else parameter
+            source = SHORTHANDS[param] if param in SHORTHANDS and param not in declared else param
         if ":" in source or source in DERIVED:
-            found[parameter] = source
+            sources[param] = source
         elif source in operands:
-            found[parameter] = f"operand:{source}"
+            sources[param] = f"operand:{source}"
         elif source in attributes or "." in source:
-            found[parameter] = f"attr:{source}"
+            sources[param] = f"attr:{source}"
         else:
             raise InternalError(f"{source} of {word} is neither operand nor attribute", op=name)
-    return found
+    return sources
 
 
 def _fits(parameter: Parameter, source: str | None) -> bool:
@@ -205,24 +205,24 @@ def _kind(name: str, parameter: Parameter, source: str) -> Kind:
 def _assign(types: Sequence[str], parameters: Sequence[Parameter], kinds: Mapping[str, Kind], sources: Mapping[str, str]) -> list[Parameter | None] | None:
     """The Python parameter of each C++ one (None: Python has none). None: one that is given has no place, or one without a value is left."""
     rest = list(parameters)
-    taken: list[Parameter | None] = []
+    assigned: list[Parameter | None] = []
     for type_ in types:
-        taken.append(next((one for one in rest if _takes(type_, kinds[one.name], one)), None))
-        rest = [one for one in rest if one is not taken[-1]]
-    if any(one.name in sources for one in rest):
+        assigned.append(next((param for param in rest if _takes(type_, kinds[param.name], param)), None))
+        rest = [param for param in rest if param is not assigned[-1]]
+    if any(param.name in sources for param in rest):
         return None
     for index, type_ in enumerate(types):  # classes of other names in Python, in their order
-        if taken[index] is None and (_optional(type_) or "vector<" in type_):
-            taken[index] = rest.pop(0) if rest else None
-        elif taken[index] is None:
+        if assigned[index] is None and (_optional(type_) or "vector<" in type_):
+            assigned[index] = rest.pop(0) if rest else None
+        elif assigned[index] is None:
             return None
-    return taken
+    return assigned
 
 
-def _misfit(types: Sequence[str], taken: Sequence[Parameter | None], parameters: Sequence[Parameter], sources: Mapping[str, str]) -> tuple[int, int]:
+def _misfit(types: Sequence[str], assigned: Sequence[Parameter | None], parameters: Sequence[Parameter], sources: Mapping[str, str]) -> tuple[int, int]:
     """How many C++ parameters need a value that Python has none for, and how many pairs stand the other way round than in Python."""
-    places = [parameters.index(one) for one in taken if one is not None]
-    open_ = [one.default is None and one.name not in sources and not _optional(type_) for one, type_ in zip(taken, types, strict=True) if one is not None]
+    places = [parameters.index(p) for p in assigned if p is not None]
+    open_ = [p.default is None and p.name not in sources and not _optional(type_) for p, type_ in zip(assigned, types, strict=True) if p is not None]
     return sum(open_), sum(a > b for index, a in enumerate(places) for b in places[index:])
 
 

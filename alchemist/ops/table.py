@@ -114,8 +114,8 @@ def rows() -> list[tuple[str, ...]]:
     """One row per op of both dialects, then one per TTNN op outside them; cells as in `HEADER`."""
     # the rules live above this package; a table without them would call every composed op unsupported
     lowered = frozenset(import_module("alchemist.passes.lower").RULES)
-    found = [_ttnn_row(name, TTNN_OPS.get(name)) for name in sorted(op_table("ttnn"))]
-    return [*found, *(_ttir_row(name, TTIR_OPS.get(name), lowered) for name in sorted(op_table("ttir"))), *_surface_rows()]
+    table = [_ttnn_row(name, TTNN_OPS.get(name)) for name in sorted(op_table("ttnn"))]
+    return [*table, *(_ttir_row(name, TTIR_OPS.get(name), lowered) for name in sorted(op_table("ttir"))), *_surface_rows()]
 
 
 def _totals(body: Sequence[Sequence[str]]) -> str:

@@ -112,9 +112,9 @@ def rotate(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) ->
     """x * cos + rotate_half(x) * sin, tables [1, 1, S, D]."""
     x, cos, sin = inputs[:3]
     half = x.shape[-1] // 2
-    turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+    rotated = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
     rows = x.shape[-2]
-    return [x * cos[..., :rows, :] + turned * sin[..., :rows, :]]
+    return [x * cos[..., :rows, :] + rotated * sin[..., :rows, :]]
 
 
 def rotate_tiles(inputs: Sequence[Array], _attributes: Attributes, _shapes: object) -> Sequence[Array]:

@@ -80,6 +80,6 @@ def convolve_transposed(
     around = [((k - 1) * d, (k - 1) * d + extra) for k, d, extra in zip(kernel, dilation, output_padding, strict=True)]
     flipped = np.flip(weight, axis=tuple(range(2, 2 + rank)))
     grouped = flipped.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-    turned = np.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)
-    out = convolve(spread, turned, (1,) * rank, around, dilation, groups)
+    transposed = np.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)
+    out = convolve(spread, transposed, (1,) * rank, around, dilation, groups)
     return out[(slice(None), *(slice(before, size - after) for size, (before, after) in zip(out.shape[1:-1], pairs, strict=True)), slice(None))]

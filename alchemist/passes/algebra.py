@@ -1,4 +1,4 @@
-"""Arithmetic as sums of products: one normal form for all ways of writing a formula, and its cheapest steps."""
+"""Arithmetic as sums of products: one normal form for all spellings of a formula, and its cheapest sequence of steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir.access import shape
 
-# --- Values as sums of products of powers: one form, however a value is written. ---
+# --- Values as sums of products of powers: a normal form for all spellings of a value. ---
 
 Dims = tuple[int, ...]
 Product = tuple[tuple[int, Fraction], ...]
@@ -25,9 +25,9 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """What a product cannot look into: a value of the program (`value`), a sum in brackets (`terms`) or a sum or mean (`name`) over dims of a product (`of`).
+    """An opaque factor: a program value (`value`), a sum in brackets (`terms`), or a sum or mean (`name`) of a product (`of`) over dims.
 
-    shape: its dims, of the rank that all values have.
+    shape: its dims, at the rank that all values share.
     """
 
     shape: Dims
@@ -46,15 +46,15 @@ def _rounded(number: float) -> float:
     return float(f"{number:.{_DIGITS}g}")
 
 
-def terms_of(found: Iterable[tuple[Product, float]]) -> Terms:
-    """The sum with one coefficient per product; what cancels is gone."""
+def terms_of(summands: Iterable[tuple[Product, float]]) -> Terms:
+    """Adds up the summands to one coefficient per product; products that cancel are dropped."""
     total: dict[Product, float] = {}
     largest: dict[Product, float] = {}
-    for product, coefficient in found:
+    for product, coefficient in summands:
         total[product] = total.get(product, 0.0) + coefficient
         largest[product] = max(largest.get(product, 0.0), abs(coefficient))
-    left = {product: number for product, number in total.items() if abs(number) > 1e-6 * largest[product]}
-    return tuple(sorted((product, _rounded(number)) for product, number in left.items()))
+    nonzero = {product: number for product, number in total.items() if abs(number) > 1e-6 * largest[product]}
+    return tuple(sorted((product, _rounded(number)) for product, number in nonzero.items()))
 
 
 def times(first: Product, second: Product) -> Product:
@@ -65,7 +65,7 @@ def times(first: Product, second: Product) -> Product:
 
 
 def to_power(product: Product, power: Fraction) -> Product:
-    return tuple((atom, own * power) for atom, own in product)
+    return tuple((atom, exponent * power) for atom, exponent in product)
 
 
 def over(first: Product, second: Product) -> Product:
@@ -73,7 +73,7 @@ def over(first: Product, second: Product) -> Product:
 
 
 def divides(part: Product, product: Product) -> bool:
-    """Whether every power of `part` is a part of that in `product`, of the same sign."""
+    """Whether `product` contains each power of `part`: the same sign, and at least as large."""
     powers = dict(product)
     return all(powers.get(atom, Fraction(0)) * power > 0 and abs(powers[atom]) >= abs(power) for atom, power in part)
 
@@ -88,10 +88,10 @@ def plus(first: Terms, second: Terms) -> Terms:
 
 @dataclass(slots=True)
 class Algebra:
-    """Atoms by number, and the arithmetic that makes new ones.
+    """Numbers atoms, and does the arithmetic that creates new ones.
 
-    instead: atom -> the product that is written in its place. pairs: atom -> the atom and the power that it is the product of.
-    names: dims and product -> whether their sum or their mean is the atom: what was asked for first, or `only`.
+    instead: atom -> product that replaces it. pairs: atom -> (atom, product) whose product it is.
+    names: (dims, product) -> whether the atom is their sum or their mean: the kind requested first, or `only`.
     """
 
     atoms: list[Atom] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Algebra:
         return self.instead.get(number, ((number, Fraction(1)),))
 
     def shape(self, product: Product) -> Dims:
-        """Broadcast over its atoms; () of a number."""
+        """The broadcast shape of the product's atoms; () for a number."""
         shapes = [self.atoms[atom].shape for atom, _ in product]
         return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
 
@@ -121,18 +121,18 @@ class Algebra:
         return tuple(max(sizes) for sizes in zip(*shapes, strict=True))
 
     def as_product(self, terms: Terms) -> tuple[Product, float]:
-        """The common factors of all terms, times what is left in brackets."""
+        """Factors out the common factors of all terms: (common factors * bracket of the rest, coefficient)."""
         if len(terms) == 1:
             return terms[0]
         if not terms:
             return (), 0.0
         content = self.content(terms)
         factor = abs(terms[0][1]) * (1 if any(number > 0 for _, number in terms) else -1)
-        left = terms_of((over(product, content), number / factor) for product, number in terms)
-        return times(content, self.atom(Atom(self.shape_of(left), terms=left))), factor
+        rest = terms_of((over(product, content), number / factor) for product, number in terms)
+        return times(content, self.atom(Atom(self.shape_of(rest), terms=rest))), factor
 
     def grouped(self, terms: Terms) -> Terms:
-        """The terms that have most in common as one product with what is left of them in brackets, and the others."""
+        """Factors out the factor that most terms share: these terms become one product with a bracket; the others stay."""
         if len(terms) < 3 or self.content(terms):
             return terms
         having: dict[tuple[int, bool], list[tuple[Product, float]]] = {}
@@ -147,44 +147,44 @@ class Algebra:
 
     @staticmethod
     def content(terms: Terms) -> Product:
-        """What divides every product, negative powers only where all have them."""
+        """The greatest common divisor of all products; it has a negative power only if all products have one."""
         shared = dict(terms[0][0])
         for product, _ in terms[1:]:
             powers = dict(product)
             for atom, power in list(shared.items()):
-                own = powers.get(atom, Fraction(0))
-                shared[atom] = min(own, power, key=abs) if own * power > 0 else Fraction(0)
+                exponent = powers.get(atom, Fraction(0))
+                shared[atom] = min(exponent, power, key=abs) if exponent * power > 0 else Fraction(0)
         return tuple(sorted((atom, power) for atom, power in shared.items() if power))
 
     def multiply(self, first: Terms, second: Terms) -> Terms:
         if not first or not second:
             return ()
-        for one, other in ((first, second), (second, first)):
-            if len(one) == 1 and one[0][0] == ():
-                return scaled(other, one[0][1])
+        for factor, terms in ((first, second), (second, first)):
+            if len(factor) == 1 and factor[0][0] == ():
+                return scaled(terms, factor[0][1])
         (left, a), (right, b) = self.as_product(first), self.as_product(second)
         return terms_of([(times(left, right), a * b)])
 
     def power(self, terms: Terms, power: Fraction) -> Terms | None:
-        """None where it has no such form: roots of products, of negative numbers, of 0."""
+        """None where the result has no normal form: roots of products or of negative numbers, negative powers of 0."""
         product, number = self.as_product(terms)
         if number == 0.0 and power < 0:
             return None
         if power.denominator == 1:
             return terms_of([(to_power(product, power), number**power.numerator)])
-        whole = len(product) == 1 and product[0][1] == 1
-        return terms_of([(to_power(product, power), math.pow(number, float(power)))]) if number > 0 and (whole or not product) else None
+        is_atom = len(product) == 1 and product[0][1] == 1
+        return terms_of([(to_power(product, power), math.pow(number, float(power)))]) if number > 0 and (is_atom or not product) else None
 
     def reduce(self, name: str, terms: Terms, dims: Dims, count: int) -> Terms:
-        """The sum or mean over dims with `count` elements: what has size 1 along them comes out of it, brackets that cancel inside it are gone."""
-        found: list[tuple[Product, float]] = []
+        """The sum or mean over dims with `count` elements. Factors of size 1 along the dims move out; brackets that cancel inside are dropped."""
+        summands: list[tuple[Product, float]] = []
         for product, number in terms:
             inner = tuple((atom, power) for atom, power in product if any(self.atoms[atom].shape[dim] != 1 for dim in dims))
             outer = over(product, inner)
             if name == "sum":
                 number *= count
             if not inner:
-                found.append((outer, number))
+                summands.append((outer, number))
                 continue
             bracket: Terms = ()
             if len(inner) == 1 and inner[0][1] == 1:
@@ -192,31 +192,31 @@ class Algebra:
                 bracket, outside = self.atoms[alone].terms, times(outer, along)
             opened = self.reduce("mean", bracket, dims, count) if bracket else None
             if opened is not None and len(opened) <= 1:
-                found += [(times(outside, one), number * factor) for one, factor in opened]
+                summands += [(times(outside, reduced), number * factor) for reduced, factor in opened]
                 continue
             if self.names.setdefault((dims, inner), self.only or name) == "sum":
                 number /= self.elements(inner, dims)
             shape = tuple(1 if dim in dims else size for dim, size in enumerate(self.shape(inner)))
-            found.append((times(outer, self.atom(Atom(shape, dims=dims, of=inner, name=self.names[dims, inner]))), number))
-        return terms_of(found)
+            summands.append((times(outer, self.atom(Atom(shape, dims=dims, of=inner, name=self.names[dims, inner]))), number))
+        return terms_of(summands)
 
     def elements(self, product: Product, dims: Dims) -> int:
-        """How many elements of the product lie along the dims."""
+        """The number of elements of the product along the dims."""
         return math.prod(self.shape(product)[dim] for dim in dims)
 
 
-# --- Sums of products as the steps that make them: what is needed twice is made once, small operands meet before large ones. ---
+# --- Sums of products as sequences of steps: common subexpressions are computed once, small operands are combined before large ones. ---
 
 ONE, HALF = Fraction(1), Fraction(1, 2)
 _ELEMENTS_PER_PROGRAM = 1 << 17
-"""Elements of a float32 tensor that take about as long as a program takes to begin, on the cores of a card."""
+"""Elements of a float32 tensor that a card processes in about the time that it takes to start a program."""
 _MOST_SHARED = 12
-"""Products that are looked for in several others."""
+"""Limit of common subproducts that `shared_products` looks for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """An op to be made. operands: steps, values that are there, and numbers."""
+    """An op to create. operands: steps, existing values, and numbers."""
 
     name: str
     operands: tuple[Step | SSAValue | float, ...]
@@ -247,9 +247,9 @@ def dims_of_made(value: Step | SSAValue, rank: int) -> Dims:
 
 @dataclass(slots=True)
 class Writing:
-    """Steps that make terms; what is needed twice is one step.
+    """Creates the steps that compute terms; common subexpressions share a step.
 
-    shared: products that several others contain, longest first. known: values that are there anyway.
+    shared: products that several others contain, longest first. known: values that exist anyway.
     """
 
     algebra: Algebra
@@ -302,8 +302,8 @@ class Writing:
         for atom, power in rest:
             steps = abs(power)
             base = self.base(atom)
-            if (turned := self._turned(atom, power, factor)) is not None:
-                base, factor = turned
+            if (swapped := self._turned(atom, power, factor)) is not None:
+                base, factor = swapped
             if steps.denominator == 2:
                 root = self._step("rsqrt" if power < 0 else "sqrt", base)
                 above.append(root)
@@ -317,14 +317,14 @@ class Writing:
         if factor != 1.0 and above:
             count = self._size(above[0])
             inverse = 1 / factor
-            whole = abs(inverse - round(inverse)) < 1e-6 * abs(inverse) and abs(inverse) > 1
+            is_integer = abs(inverse - round(inverse)) < 1e-6 * abs(inverse) and abs(inverse) > 1
             if factor == -1.0:
                 above[0] = self._step("neg", above[0])
             elif below and self._size(below[0]) < count:
                 below[0] = self._step("div", factor, below[0])
                 above.insert(0, below.pop())  # the smallest
             else:
-                above[0] = self._step("div", above[0], round(inverse)) if whole else self._step("multiply", above[0], factor)
+                above[0] = self._step("div", above[0], round(inverse)) if is_integer else self._step("multiply", above[0], factor)
         elif not above:
             above.append(factor)
         if below and self._size(below[0]) <= self._size(above[0]):
@@ -343,7 +343,7 @@ class Writing:
         return total
 
     def base(self, number: int) -> Made:
-        """The value of an atom."""
+        """The step or value that computes an atom."""
         atom = self.algebra.atoms[number]
         if number in self.algebra.pairs:
             alone, along = self.algebra.pairs[number]
@@ -358,15 +358,15 @@ class Writing:
         return self._step(name, self.product(atom.of), reduced=atom.dims, dims=atom.shape)
 
     def _turned(self, number: int, power: Fraction, factor: float) -> tuple[Made, float] | None:
-        """The mean in place of a sum, or the sum in place of a mean, and the factor that is left, where that is 1."""
+        """Swaps a sum for a mean or a mean for a sum if the remaining factor is 1 or -1: (new value, this factor). None if not."""
         atom = self.algebra.atoms[number]
         if not atom.is_reduction or abs(factor) == 1:
             return None
         count = float(self.algebra.elements(atom.of, atom.dims)) ** float(power)
-        left = factor * count if atom.name == "sum" else factor / count
-        if not math.isclose(abs(left), 1.0):
+        rest = factor * count if atom.name == "sum" else factor / count
+        if not math.isclose(abs(rest), 1.0):
             return None
-        return self._reduced("mean" if atom.name == "sum" else "sum", atom), math.copysign(1.0, left)
+        return self._reduced("mean" if atom.name == "sum" else "sum", atom), math.copysign(1.0, rest)
 
     def _bracket(self, terms: Terms) -> Made:
         key = ("sum", terms)
@@ -382,23 +382,23 @@ class Writing:
             step = Step(name, tuple(float(value) if isinstance(value, int) else value for value in operands), dims, reduced)
             self.made[key] = step
             self.steps.append(step)
-        found = self.made[key]
-        assert isinstance(found, Step)
-        return found
+        existing = self.made[key]
+        assert isinstance(existing, Step)
+        return existing
 
 
 def products_of(algebra: Algebra, roots: Sequence[Terms]) -> list[Product]:
-    """All that are multiplied on the way to the roots, each once."""
-    found: dict[Product, None] = {}
+    """All products that are computed on the way to the roots, without duplicates."""
+    products: dict[Product, None] = {}
 
     def visit(product: Product) -> None:
-        if product in found:
+        if product in products:
             return
-        found[product] = None
-        for number_, _ in product:
-            atom = algebra.atoms[number_]
-            if number_ in algebra.pairs:
-                alone, along = algebra.pairs[number_]
+        products[product] = None
+        for number, _ in product:
+            atom = algebra.atoms[number]
+            if number in algebra.pairs:
+                alone, along = algebra.pairs[number]
                 visit(times(((alone, ONE),), along))
             if atom.of:
                 visit(atom.of)
@@ -409,19 +409,19 @@ def products_of(algebra: Algebra, roots: Sequence[Terms]) -> list[Product]:
         parts = [algebra.as_product(terms)[0]] if len(terms) > 1 and algebra.content(terms) else [product for product, _ in terms]
         for part in parts:
             visit(part)
-    return list(found)
+    return list(products)
 
 
 def shared_products(algebra: Algebra, products: Sequence[Product]) -> list[Product]:
-    """Products that several of `products` contain, longest first."""
+    """Finds products that several of `products` contain, longest first."""
     rests: list[list[Product]] = [[((atom, _unit(power)),) for atom, power in product] for product in products]
     chosen: list[Product] = []
     for _ in range(_MOST_SHARED):
         gains: dict[Product, float] = {}
         for parts in rests:
-            for index, one in enumerate(parts):
-                for other in parts[index + 1 :]:
-                    pair = times(one, other)
+            for index, factor in enumerate(parts):
+                for partner in parts[index + 1 :]:
+                    pair = times(factor, partner)
                     gains[pair] = gains.get(pair, -1.0) + 1.0
         worth = {pair: gain * math.prod(algebra.shape(pair)) for pair, gain in gains.items() if gain > 0}
         if not worth:
@@ -429,7 +429,7 @@ def shared_products(algebra: Algebra, products: Sequence[Product]) -> list[Produ
         best = max(worth, key=lambda pair: (worth[pair], pair))
         chosen.append(best)
         for parts in rests:
-            both = next(((one, other) for index, one in enumerate(parts) for other in parts[index + 1 :] if times(one, other) == best), None)
+            both = next(((first, second) for index, first in enumerate(parts) for second in parts[index + 1 :] if times(first, second) == best), None)
             if both is not None:
                 parts[:] = [best, *(part for part in parts if part not in both)]
     return sorted(chosen, key=len, reverse=True)
@@ -441,6 +441,6 @@ def _unit(power: Fraction) -> Fraction:
 
 
 def cost_of(op: Operation) -> float:
-    """As that of a step."""
+    """The cost of an op in the unit of `Step.cost`."""
     elements = max(math.prod(shape(value)) for value in (*op.operands, *op.results))
     return 1 + elements / _ELEMENTS_PER_PROGRAM

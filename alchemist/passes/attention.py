@@ -1,4 +1,4 @@
-"""Attention: one op for what a model writes out, what that op takes as it is, and its masks."""
+"""Attention: fuses written-out attention into one op, folds ops on its operands into it, and rewrites its masks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from alchemist.passes.caches import MOST_USERS, counts, position_of
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 
-# --- TTIR: attention that a model writes out, as one op. ---
+# --- TTIR: attention written as products and softmax becomes one op. ---
 
 LOWEST_SCORE = -1e4
 """Scores at or below this are masked."""
@@ -36,7 +36,7 @@ _LOWEST = -1e30
 
 @dataclass(slots=True)
 class _Scores:
-    """What softmax is taken of: query times key, a factor, a mask that is added or that says where `fill` stands."""
+    """The input of softmax: query times key, times a scale, plus a mask (`bias`), or with `fill` where `chosen` is true (inverted: false)."""
 
     product: Operation
     scale: float = 1.0
@@ -54,16 +54,16 @@ class FuseAttention(Pass):
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
             position = {op: index for index, op in enumerate(func.body.block.ops)}
-            found = False
+            fused = False
             for op in list(func.body.block.ops):
                 if op.name == "ttir.matmul" and len(shape(op.results[0])) == 4:
-                    found = _fuse(op, position) or found
-            if found:
+                    fused = _fuse(op, position) or fused
+            if fused:
                 erase_dead(func)
 
 
 def _plain(value: SSAValue, ops: list[Operation]) -> SSAValue:
-    """Behind casts of values that nothing else reads."""
+    """Looks through casts that have no other use."""
     while (cast := defining(value, "ttir.typecast")) is not None and single_use(value):
         ops.append(cast)
         value = cast.operands[0]
@@ -79,8 +79,8 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
             return False
         ops.append(turn)
         probabilities = turn.operands[0]
-    turned_value = _turn(value) if access.attr(op, "transpose_b") else None
-    if access.attr(op, "transpose_b") and turned_value is None:
+    value_perm = _turn(value) if access.attr(op, "transpose_b") else None
+    if access.attr(op, "transpose_b") and value_perm is None:
         return False
     softmax = defining(_plain(probabilities, ops), "ttir.softmax")
     if softmax is None or not single_use(softmax.results[0]) or access.attr(softmax, "dimension") not in (3, -1):
@@ -96,8 +96,8 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         scores.ops += factor[2]
     if len(shape(query)) != 4 or len(shape(key)) != 4:
         return False
-    turned = None if access.attr(scores.product, "transpose_b") else defining(key, "ttir.permute")
-    if turned is None and not access.attr(scores.product, "transpose_b"):
+    key_perm = None if access.attr(scores.product, "transpose_b") else defining(key, "ttir.permute")
+    if key_perm is None and not access.attr(scores.product, "transpose_b"):
         return False
     factor = scaled(query)
     if factor is not None and single_use(query) and shape(factor[0]) == shape(query):
@@ -105,20 +105,20 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         scores.scale *= factor[1]
         scores.ops += factor[2]
     b, h, rows, size = shape(query)
-    columns = shape(key)[2 if turned is None else 3]
-    right = shape(key) == ((b, h, columns, size) if turned is None else (b, h, size, columns)) and _value_dims(value, turned_value) == (b, h, columns, size)
-    if not right or columns < 2 or (rows < 2 and not _is_written(key if turned is None else turned.operands[0])):
+    columns = shape(key)[2 if key_perm is None else 3]
+    fits = shape(key) == ((b, h, columns, size) if key_perm is None else (b, h, size, columns)) and _value_dims(value, value_perm) == (b, h, columns, size)
+    if not fits or columns < 2 or (rows < 2 and not _is_written(key if key_perm is None else key_perm.operands[0])):
         return False
     mask = scores.bias if scores.bias is not None else scores.chosen
     if mask is not None and not _fits(shape(mask), (b, h, rows, columns)):
         return False
     maker = Builder.before(op)
-    if turned is not None:
-        key = _turned_back(maker, turned)
-        scores.ops.append(turned)
-    if turned_value is not None:
-        value = _turned_back(maker, turned_value)
-        scores.ops.append(turned_value)
+    if key_perm is not None:
+        key = _turned_back(maker, key_perm)
+        scores.ops.append(key_perm)
+    if value_perm is not None:
+        value = _turned_back(maker, value_perm)
+        scores.ops.append(value_perm)
     of = element_type(op.results[0])
     if is_causal := _is_causal(scores, rows, columns):
         mask = None
@@ -126,113 +126,113 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         dims = (1,) * (4 - len(shape(mask))) + shape(mask)
         mask = Value(maker, mask).reshape(*dims).broadcast(*dims[:3], columns).ssa
     if mask is not None and scores.chosen is not None:
-        low, zero = (full(maker, (1, 1, 1, 1), one, of).ssa for one in (max(scores.fill, _LOWEST), 0.0))
+        low, zero = (full(maker, (1, 1, 1, 1), fill, of).ssa for fill in (max(scores.fill, _LOWEST), 0.0))
         mask = maker.value("ttir.where", [mask, zero, low] if scores.inverted else [mask, low, zero], {})
     attributes = {"is_causal": is_causal, "scale": scores.scale}
-    made = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes)
-    position[made] = position[op]
-    add_sources(made, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
-    replace(op, [_without_keys(maker, made.results[0], scores)])
+    attention = maker.make("ttir.scaled_dot_product_attention", [query, key, value, mask], attributes)
+    position[attention] = position[op]
+    add_sources(attention, *sorted(dict.fromkeys([*scores.ops, scores.product, softmax, *ops]), key=position.__getitem__), op)
+    replace(op, [_without_keys(maker, attention.results[0], scores)])
     return True
 
 
 def _is_causal(scores: _Scores, rows: int, columns: int) -> bool:
-    """Whether the mask is a constant that shows each query the keys up to its own position."""
+    """Whether the mask is a constant that lets each query see the keys up to its own position."""
     mask = scores.bias if scores.chosen is None else scores.chosen
-    known = None if mask is None else constant_of(mask)
-    if known is None or known.size != rows * columns or rows != columns:
+    constant = None if mask is None else constant_of(mask)
+    if constant is None or constant.size != rows * columns or rows != columns:
         return False
-    visible = known == scores.inverted if scores.chosen is not None else known == 0
-    is_mask = scores.chosen is not None or bool((visible | (known <= LOWEST_SCORE)).all())
+    visible = constant == scores.inverted if scores.chosen is not None else constant == 0
+    is_mask = scores.chosen is not None or bool((visible | (constant <= LOWEST_SCORE)).all())
     return is_mask and bool((visible.reshape(rows, columns) == np.tri(rows, dtype=bool)).all())
 
 
 def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:
-    """The attention with NaN in rows whose scores are all -inf, as softmax has it: the fused op's lowest score is finite, and gives a mean there."""
+    """Adds NaN to rows whose scores are all -inf, as softmax returns; the fused op has a finite lowest score and returns a mean there."""
     if scores.chosen is None or scores.fill != -math.inf:
         return value
     chosen = scores.chosen
-    known = constant_of(chosen)
-    if known is not None and bool((known == scores.inverted).any(-1).all()):
+    constant = constant_of(chosen)
+    if constant is not None and bool((constant == scores.inverted).any(-1).all()):
         return value
     dims = (1,) * (4 - len(shape(chosen))) + shape(chosen)
     visible = Value(b, chosen).reshape(*dims)
     keyed = (visible if scores.inverted else visible.op("logical_not")).reduce("reduce_or", [3])
-    zero, nan = (full(b, (1, 1, 1, 1), one, element_type(value)) for one in (0.0, math.nan))
+    zero, nan = (full(b, (1, 1, 1, 1), fill, element_type(value)) for fill in (0.0, math.nan))
     return (Value(b, value) + keyed.op("where", zero, nan)).ssa
 
 
 def _turn(value: SSAValue) -> Operation | None:
-    """The permute that makes a value."""
+    """The permute of four dims that computes a value."""
     op = defining(value, "ttir.permute")
     return op if op is not None and len(shape(value)) == 4 else None
 
 
-def _value_dims(value: SSAValue, turned: Operation | None) -> tuple[int, ...]:
+def _value_dims(value: SSAValue, permute: Operation | None) -> tuple[int, ...]:
     dims = shape(value)
-    return dims if turned is None else (*dims[:-2], dims[-1], dims[-2])
+    return dims if permute is None else (*dims[:-2], dims[-1], dims[-2])
 
 
 def _is_written(key: SSAValue) -> bool:
-    """Whether the keys are a cache that a new row is written into: of one query, only decoding makes an attention."""
+    """Whether the keys are a cache that a new row is written to: attention of one query is only fused in decoding."""
     op = defining(key, "ttir.scatter", "ttir.where")
     return op is not None and any(isinstance(value, BlockArgument) and shape(value) == shape(key) for value in op.operands)
 
 
-def _turned_back(b: Builder, turned: Operation) -> SSAValue:
-    """What the permute gives with its last two dims the other way round."""
-    source, (*first, third, last) = turned.operands[0], access.attr(turned, "permutation")
-    b.source = sources_of(turned) or None
-    made = permuted(b, source, (*first, last, third))
+def _turned_back(b: Builder, permute: Operation) -> SSAValue:
+    """The result of the permute with its last two dims swapped."""
+    source, (*first, third, last) = permute.operands[0], access.attr(permute, "permutation")
+    b.source = sources_of(permute) or None
+    swapped = permuted(b, source, (*first, last, third))
     b.source = None
-    return made
+    return swapped
 
 
-def _fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
-    own = (1,) * (4 - len(given)) + given
-    return len(own) == 4 and all(one in (1, extent) for one, extent in zip(own, wanted, strict=True))
+def _fits(dims: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    padded = (1,) * (4 - len(dims)) + dims
+    return len(padded) == 4 and all(n in (1, extent) for n, extent in zip(padded, target, strict=True))
 
 
 def _scores(value: SSAValue) -> _Scores | None:
-    """Peels casts, mask and scale off the softmax's input, as long as nothing else reads them."""
-    found = _Scores(None)  # type: ignore[arg-type]
+    """Matches casts, mask and scale above the softmax's input, as long as each has a single use."""
+    scores = _Scores(None)  # type: ignore[arg-type]
     while single_use(value):
-        value = _plain(value, found.ops)
+        value = _plain(value, scores.ops)
         if not single_use(value):
             return None
         product = defining(value, "ttir.matmul")
         if product is not None:
-            found.product = product
-            return found
-        masked = found.bias is not None or found.chosen is not None
-        where, total, one = defining(value, "ttir.where"), defining(value, "ttir.add"), scaled(value)
-        if where is not None and not masked and found.scale == 1.0:
+            scores.product = product
+            return scores
+        masked = scores.bias is not None or scores.chosen is not None
+        where, total, product_by_constant = defining(value, "ttir.where"), defining(value, "ttir.add"), scaled(value)
+        if where is not None and not masked and scores.scale == 1.0:
             fills = [number(where.operands[1]), number(where.operands[2])]
             side = next((index for index, fill in enumerate(fills) if fill is not None and fill <= LOWEST_SCORE), None)
             if side is None:
                 return None
-            found.chosen, found.fill, found.inverted = where.operands[0], fills[side] or 0.0, side == 1
-            found.ops.append(where)
+            scores.chosen, scores.fill, scores.inverted = where.operands[0], fills[side] or 0.0, side == 1
+            scores.ops.append(where)
             value = where.operands[2 - side]
-        elif one is not None:
-            found.scale *= one[1]
-            found.ops += one[2]
-            value = one[0]
-        elif total is not None and not masked and found.scale == 1.0:
+        elif product_by_constant is not None:
+            scores.scale *= product_by_constant[1]
+            scores.ops += product_by_constant[2]
+            value = product_by_constant[0]
+        elif total is not None and not masked and scores.scale == 1.0:
             scored = next((pair for pair in (total.operands, total.operands[::-1]) if _is_score(pair[0])), None)
             if scored is None:
                 return None
-            value, found.bias = scored
-            found.ops.append(total)
+            value, scores.bias = scored
+            scores.ops.append(total)
         else:
             return None
     return None
 
 
 def _is_score(value: SSAValue) -> bool:
-    """A product of matrices, perhaps scaled."""
-    while (one := scaled(value)) is not None:
-        value = one[0]
+    """Whether the value is a matrix product, or such a product times constants."""
+    while (product := scaled(value)) is not None:
+        value = product[0]
     return defining(value, "ttir.matmul") is not None
 
 
@@ -253,31 +253,31 @@ class FoldAttentionScale(Pass):
 
 
 def _has_own_sink(op: Operation) -> bool:
-    """Whether an attention has a sink of the model's, which its scale applies to: not one that only gives zeros in rows without keys."""
+    """Whether the model has an attention sink, which the scale applies to. A sink that only zeroes rows without keys does not count."""
     sink = operand(op, "attention_sink")
-    known = None if sink is None else constant_of(sink)
-    return sink is not None and (known is None or not bool((known == NO_KEYS_SINK).all()))
+    constant = None if sink is None else constant_of(sink)
+    return sink is not None and (constant is None or not bool((constant == NO_KEYS_SINK).all()))
 
 
 def _fold(attention: Operation, place: int) -> None:
-    while (found := _factor(attention.operands[place])) is not None:
-        product, source, factor = found
-        own = access.attr(attention, "scale")
-        own = 1.0 / math.sqrt(shape(attention.operands[0])[-1]) if own is None else own
-        set_attr(attention, "scale", own * factor)
+    while (scaled_operand := _factor(attention.operands[place])) is not None:
+        product, source, factor = scaled_operand
+        scale = access.attr(attention, "scale")
+        scale = 1.0 / math.sqrt(shape(attention.operands[0])[-1]) if scale is None else scale
+        set_attr(attention, "scale", scale * factor)
         owner = source.owner
         add_sources(owner if isinstance(owner, Operation) else attention, product, before=False)
         product.results[0].replace_all_uses_with(source)
 
 
 def _factor(value: SSAValue) -> tuple[Operation, SSAValue, float] | None:
-    """(c * x, x, c) behind what only moves values, as long as nothing else reads them."""
+    """Matches (c * x, x, c) through data movement ops, as long as each has a single use."""
     while single_use(value):
-        found = scaled(value)
-        if found is not None:
-            product = found[2][0]
-            fits = found[0].type == value.type and found[1] > 0
-            return (product, found[0], found[1]) if fits else None
+        scaled_value = scaled(value)
+        if scaled_value is not None:
+            product = scaled_value[2][0]
+            fits = scaled_value[0].type == value.type and scaled_value[1] > 0
+            return (product, scaled_value[0], scaled_value[1]) if fits else None
         move = made_by(value, "move")
         if move is None:
             return None
@@ -285,7 +285,7 @@ def _factor(value: SSAValue) -> tuple[Operation, SSAValue, float] | None:
     return None
 
 
-# --- The scale of a masked attention as part of the query's weights: the library divides the mask by any other scale than 1, in every attention again.
+# --- The scale of a masked attention moves into the query's weights: for a scale other than 1 the library divides the mask, in every attention again.
 
 SPLIT = "ttir.split_query_key_value_and_split_heads"
 
@@ -308,20 +308,20 @@ class ScaleQueries(Pass):
 
 
 def _is_power_of_two(number: float) -> bool:
-    """Whether a product with it keeps every bit of a float."""
+    """Whether multiplying a float by the number keeps every bit of its mantissa."""
     return math.frexp(number)[0] == 0.5
 
 
 def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
-    """Where the parameters are read (ops and places among their operands) of the product that alone makes the query; None for any other query."""
+    """Where the weights of the query's projection are read, as (op, operand index); None if the query is not a projection with a single use."""
     value = query
     while (move := made_by(value, "rearrangement")) is not None and single_use(value):
         value = move.operands[0]
     split = defining(value, SPLIT)
     if split is not None and value is split.results[0] and single_use(value) and len(split.operands) == 1:
         product, width = made_by(split.operands[0], "product"), shape(value)[1] * shape(value)[3]
-        joined = [defining(each, "ttir.concat") for each in product.operands[1:]] if product is not None else []
-        places = [(each, 0) for each in joined if each is not None and shape(each.operands[0])[int(access.attr(each, "dim"))] == width]
+        joined = [defining(concat, "ttir.concat") for concat in product.operands[1:]] if product is not None else []
+        places = [(concat, 0) for concat in joined if concat is not None and shape(concat.operands[0])[int(access.attr(concat, "dim"))] == width]
         if product is None or len(places) != len(joined) or not single_use(split.operands[0]):
             return None
     else:
@@ -330,7 +330,7 @@ def _places_of_weights(query: SSAValue) -> list[tuple[Operation, int]] | None:
             return None
         places = [(product, index) for index in range(1, len(product.operands))]
     values = [op.operands[index] for op, index in places]
-    return places if all(isinstance(each, BlockArgument) and element_type(each) in ("bf16", "f32") for each in values) else None
+    return places if all(isinstance(concat, BlockArgument) and element_type(concat) in ("bf16", "f32") for concat in values) else None
 
 
 def _scale(op: Operation, index: int, scale: float) -> None:
@@ -340,7 +340,7 @@ def _scale(op: Operation, index: int, scale: float) -> None:
 # --- TTIR: attention of one new token per user over its cache. ---
 
 _AFTER = {"ttir.le": (0, False), "ttir.ge": (1, False), "ttir.gt": (0, True), "ttir.lt": (1, True)}
-"""Comparison -> the operand that counts the positions, and whether it says which are hidden."""
+"""Comparison -> the operand that counts the positions, and whether the comparison is true for hidden ones."""
 
 
 @register("decode-attention", fusing=True)
@@ -361,23 +361,23 @@ def _decode(op: Operation, written: dict[SSAValue, SSAValue]) -> None:
     query, key, value = op.operands[:3]
     mask = operand(op, "attention_mask")
     if mask is None or attr(op, "is_causal") or attr(op, "sliding_window_size") or key not in written or value not in written or _has_own_sink(op):
-        return  # every user has the written key: a sink for rows without keys goes
+        return  # every user has the written key, so a sink for rows without keys has no effect
     users, heads, rows, size = shape(query)
     if rows != 1 or users > MOST_USERS or heads > TILE_EDGE or shape(key) != shape(value) or shape(key)[0] != users:
         return
-    at = position_of(written[key])
-    if position_of(written[value]) is not at or last_visible(mask, shape(key)[2]) is not at:
+    position = position_of(written[key])
+    if position_of(written[value]) is not position or last_visible(mask, shape(key)[2]) is not position:
         return
     b = Builder.in_place_of(op)
-    given = [reshaped(b, query, (1, users, heads, size)), key, value, None, written[key], None]
+    operands = [reshaped(b, query, (1, users, heads, size)), key, value, None, written[key], None]
     attributes = {"is_causal": True, "scale": attr(op, "scale")}
     dims = (1, users, heads, size)
-    made = b.make("ttir.scaled_dot_product_attention_decode", given, attributes, [tensor(dims, element_type(op.results[0]))])
-    replace(op, [reshaped(b, made.results[0], (users, heads, 1, size))])
+    attention = b.make("ttir.scaled_dot_product_attention_decode", operands, attributes, [tensor(dims, element_type(op.results[0]))])
+    replace(op, [reshaped(b, attention.results[0], (users, heads, 1, size))])
 
 
 def last_visible(mask: SSAValue, length: int) -> SSAValue | None:
-    """The position up to which an additive mask of `length` columns is 0, everything behind it hidden; None for any other mask."""
+    """The position up to which an additive mask of `length` columns is 0; later positions are hidden. None for any other mask."""
     value = behind_unit_views(mask)
     while (cast := defining(value, "ttir.typecast")) is not None:
         value = behind_unit_views(cast.operands[0])
@@ -396,7 +396,7 @@ def last_visible(mask: SSAValue, length: int) -> SSAValue | None:
     return position_of(position) if counts(along, length, -1) and shape(along)[-1:] == (length,) else None
 
 
-# --- Attention that writes its heads side by side: the statement that joins them goes. ---
+# --- Attention that writes its heads concatenated, without a separate op that joins them. ---
 
 JOINED = "alchemist.output_concat_heads"
 _ATTENTION = "ttnn.scaled_dot_product_attention"
@@ -436,14 +436,14 @@ def _join(attention: Operation, concatenate: Operation) -> None:
 
 ATTENTION = "ttnn.scaled_dot_product_attention"
 FEWEST_HEADS = 4
-"""Readings of a mask, by a head of an attention each, that are worth a cast."""
+"""A mask is cast if at least this many heads read it."""
 _NARROW_NOTE = "zeros and one large negative number: bfloat4_b holds both, and every head reads the mask from DRAM again"
 LEAST_MASKED = -1e4
-"""What masks a position out: the other value is 0, so that a block's shared exponent loses nothing of it."""
+"""Values at or below this mask a position. The other value is 0, so that a block's shared exponent loses no precision."""
 
 
 def narrow_masks(func: FuncOp) -> None:
-    """A cast behind each mask that holds only 0 and very negative values and that only attention reads."""
+    """Casts masks to bfloat4_b that only attention reads and that hold only 0 and very negative values."""
     readers: dict[SSAValue, list[Operation]] = {}
     for op in func.body.block.ops:
         if op.name == ATTENTION and access.operands(op, "attention_mask"):
@@ -451,8 +451,8 @@ def narrow_masks(func: FuncOp) -> None:
     for mask, attentions in readers.items():
         layout = layout_of(mask.type)
         heads = sum(access.shape(op.operands[0])[1] for op in attentions)
-        alone = all(use.operation in attentions for use in mask.uses)
-        if layout is None or layout.dtype != "bf16" or layout.page != "tile" or heads < FEWEST_HEADS or not alone or not _has_two_values(mask):
+        only_attention_reads = all(use.operation in attentions for use in mask.uses)
+        if layout is None or layout.dtype != "bf16" or layout.page != "tile" or heads < FEWEST_HEADS or not only_attention_reads or not _has_two_values(mask):
             continue
         wide = defining(mask, "ttnn.typecast")  # to bfloat16: one cast does both
         value = mask if wide is None else wide.operands[0]
@@ -469,9 +469,9 @@ def _has_two_values(value: SSAValue) -> bool:
         value = view.operands[0]
     chosen = defining(value, "ttnn.where")
     if chosen is not None:
-        return all(_is_mask_value(inline_scalar(each)) for each in chosen.operands[1:])
+        return all(_is_mask_value(inline_scalar(operand)) for operand in chosen.operands[1:])
     constant = defining(value, "ttnn.constant")
-    return constant is not None and all(_is_mask_value(float(each)) for each in np.unique(np.asarray(access.attr(constant, "value"), dtype=np.float32)))
+    return constant is not None and all(_is_mask_value(float(operand)) for operand in np.unique(np.asarray(access.attr(constant, "value"), dtype=np.float32)))
 
 
 def _is_mask_value(value: float | None) -> bool:

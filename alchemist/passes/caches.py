@@ -1,4 +1,4 @@
-"""Caches of keys and values: rows that are written in place, their tables of positions, their formats."""
+"""Key-value caches: updates in place, tables by position, and storage formats."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from alchemist.passes.lower.configs import BLOCK_PRECISIONS
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import reshaped, sliced
 
-# --- TTIR: rows of one position, or of the first ones, that are written into a cache, in place of a new cache with those rows. ---
+# --- TTIR: rows of one position, or of the first positions, are written into the cache in place instead of into a copy. ---
 
 MOST_USERS = 32
-"""Users of a cache: the library writes the rows of each from a core of its own, and a tile holds as many."""
+"""Limit of users of a cache: the library writes each user's rows from a separate core, and a tile has as many rows."""
 _INTEGERS = ("i32", "i64", "si32", "si64", "ui32")
 
 
@@ -38,24 +38,24 @@ class UpdateCaches(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            made: dict[tuple[SSAValue, int], SSAValue] = {}
-            found = False
+            positions: dict[tuple[SSAValue, int], SSAValue] = {}
+            changed = False
             for op in list(func.body.block.ops):
                 written = _scattered(op) or _chosen(op)
                 if written is not None and _may_be_written(op, *written):
-                    _update(op, *written, made)
-                    found = True
+                    _update(op, *written, positions)
+                    changed = True
                 elif (filled := _filled(op)) is not None and _may_be_filled(op, *filled):
                     _fill(op, *filled)
-                    found = True
-            if found:
+                    changed = True
+            if changed:
                 erase_dead(func)
 
 
 def position_of(value: SSAValue) -> SSAValue:
-    """The value with one element behind the reshapes, copies and sums with nothing that lead to `value`; `value` itself without any.
+    """Looks through reshapes, casts and additions of 0 to the one-element value that `value` is computed from; `value` itself if there are none.
 
-    What jax adds for places counted from the end, where(p < 0, p + size, p), is p: a cache is written from its start. So is what keeps a window inside.
+    It also removes jax's wrap of negative positions, where(p < 0, p + size, p) -> p, and clamps at 0, as a cache is written from its start.
     """
     while True:
         if (op := defining(value, "ttir.reshape", "ttir.broadcast")) is not None and math.prod(shape(op.operands[0])) == 1:
@@ -66,8 +66,8 @@ def position_of(value: SSAValue) -> SSAValue:
             value = total.operands[1 if number(total.operands[0]) == 0.0 else 0]
         elif (chosen := defining(value, "ttir.where")) is not None and _is_wrapped(chosen):
             value = chosen.operands[2]
-        elif (kept := defining(value, "ttir.clamp_scalar")) is not None and attr(kept, "min") == 0 and element_type(value) in _INTEGERS:
-            value = kept.operands[0]
+        elif (clamp := defining(value, "ttir.clamp_scalar")) is not None and attr(clamp, "min") == 0 and element_type(value) in _INTEGERS:
+            value = clamp.operands[0]
         else:
             return value
 
@@ -78,7 +78,7 @@ def _is_wrapped(chosen: Operation) -> bool:
 
 
 def counts(value: SSAValue, size: int, axis: int) -> bool:
-    """Whether `value` is 0, 1 ... size - 1 along `axis` (from the end) and has one element in every other dim or repeats itself there."""
+    """Whether `value` is 0, 1 ... size - 1 along `axis` (from the end) and constant along every other dim."""
     value = behind_unit_views(value)
     if (op := defining(value, "ttir.arange")) is not None:
         return (attr(op, "start"), attr(op, "end"), attr(op, "step")) == (0, size, 1)
@@ -104,7 +104,7 @@ def _scattered(op: Operation) -> Written | None:
 
 
 def _chosen(op: Operation) -> Written | None:
-    """where(position == 0 ... S - 1, rows, cache), as JAX's dynamic_update_slice of one row becomes."""
+    """Matches where(position == 0 ... S - 1, rows, cache), which JAX's dynamic_update_slice of one row lowers to."""
     if op.name != "ttir.where" or len(shape(op.results[0])) != 4:
         return None
     chosen, rows, cache = op.operands
@@ -119,7 +119,7 @@ def _chosen(op: Operation) -> Written | None:
 
 
 def _filled(op: Operation) -> tuple[SSAValue, SSAValue] | None:
-    """concat(rows, the cache behind them) along the positions of [B, H, S, D]: cache and rows."""
+    """Matches concat(rows, rest of the cache) along the positions of [B, H, S, D]: (cache, rows)."""
     if op.name != "ttir.concat" or len(op.operands) != 2 or len(shape(op.results[0])) != 4 or attr(op, "dim") % 4 != 2:
         return None
     rows, rest = op.operands
@@ -133,16 +133,16 @@ def _filled(op: Operation) -> tuple[SSAValue, SSAValue] | None:
 
 
 def _may_be_filled(op: Operation, cache: SSAValue, rows: SSAValue) -> bool:
-    """As `_may_be_written`; the library writes whole tiles of rows."""
+    """As `_may_be_written`, but the library writes whole tiles of rows."""
     if not _is_state(op, cache):
         return False
     _, _, length, size = shape(cache)
-    same = element_type(cache) == element_type(rows) and element_type(cache) in ("bf16", "f32")
-    return same and length % TILE_EDGE == 0 and size % TILE_EDGE == 0 and shape(rows)[2] % TILE_EDGE == 0
+    same_type = element_type(cache) == element_type(rows) and element_type(cache) in ("bf16", "f32")
+    return same_type and length % TILE_EDGE == 0 and size % TILE_EDGE == 0 and shape(rows)[2] % TILE_EDGE == 0
 
 
 def _fill(op: Operation, cache: SSAValue, rows: SSAValue) -> None:
-    """The op writes one user's rows."""
+    """Creates one fill_cache per user."""
     b = Builder.in_place_of(op)
     for user in range(shape(rows)[0]):
         b.make("ttir.fill_cache", [cache, Value(b, rows).cut(0, user, user + 1).ssa], {"batch_offset": user})
@@ -150,46 +150,46 @@ def _fill(op: Operation, cache: SSAValue, rows: SSAValue) -> None:
 
 
 def _is_state(op: Operation, cache: SSAValue) -> bool:
-    """Whether `op` makes the new value of a cache that nothing else reads."""
+    """Whether `op` computes the returned new value of a cache argument that nothing else reads."""
     returned = any(isinstance(use.operation, ReturnOp) for use in op.results[0].uses)
     return isinstance(cache, BlockArgument) and len(list(cache.uses)) == 1 and returned and len(shape(cache)) == 4
 
 
 def _may_be_written(op: Operation, cache: SSAValue, position: SSAValue, rows: SSAValue) -> bool:
-    """Whether nobody can tell the written cache from a new one, and the library's op takes it."""
+    """Whether the cache may be updated in place: no other op reads it, and the library's op supports its shape and type."""
     if not _is_state(op, cache):
         return False
     users, heads, length, size = shape(cache)
     if shape(rows) != (users, heads, 1, size) or math.prod(shape(position)) != 1 or element_type(position) not in _INTEGERS:
         return False
-    same = element_type(cache) == element_type(rows) and element_type(cache) in ("bf16", "f32")
-    return same and users <= MOST_USERS and heads <= TILE_EDGE and length % TILE_EDGE == 0 and size % TILE_EDGE == 0
+    same_type = element_type(cache) == element_type(rows) and element_type(cache) in ("bf16", "f32")
+    return same_type and users <= MOST_USERS and heads <= TILE_EDGE and length % TILE_EDGE == 0 and size % TILE_EDGE == 0
 
 
-def _update(op: Operation, cache: SSAValue, position: SSAValue, rows: SSAValue, made: dict[tuple[SSAValue, int], SSAValue]) -> None:
-    """made: what all layers share, the positions by the value that they come of and the number of users."""
+def _update(op: Operation, cache: SSAValue, position: SSAValue, rows: SSAValue, positions: dict[tuple[SSAValue, int], SSAValue]) -> None:
+    """positions: shared by all layers, by the position's value and the number of users."""
     users, heads, _, size = shape(cache)
     b = Builder.in_place_of(op)
-    if (position, users) not in made:
-        made[position, users] = _positions(op, position, users)
+    if (position, users) not in positions:
+        positions[position, users] = _positions(op, position, users)
     rows = reshaped(b, rows, (1, users, heads, size))
-    b.make("ttir.paged_update_cache", [cache, rows, made[position, users], None], {"share_cache": False})
+    b.make("ttir.paged_update_cache", [cache, rows, positions[position, users], None], {"share_cache": False})
     replace(op, [cache])
 
 
 def _positions(op: Operation, position: SSAValue, users: int) -> SSAValue:
-    """[users]: the one position for each, made where the position is known."""
+    """[users]: the position repeated for each user, created right after the op that computes it."""
     block, owner = op.parent, position.owner
     assert block is not None
     b = Builder.after(owner) if isinstance(owner, Operation) else Builder(block, block.first_op)
     return Value(b, position).reshape(1).broadcast(users).ssa
 
 
-# --- TTNN: caches of keys and values in a block format (`experimental_kv_cache_dtype`, and `precision` bfp8, bfp8_lofi), as hand-written decoders hold
+# --- TTNN: key-value caches in a block format (`experimental_kv_cache_dtype`, and `precision` bfp8, bfp8_lofi), as in hand-written decoders.
 # them.
 
 _KEYS, _VALUES = 1, 2
-"""Places of the caches among an attention's operands."""
+"""Operand indices of the caches of an attention."""
 
 
 @register("narrow-caches")
@@ -223,17 +223,17 @@ def _narrow(func: FuncOp, dtype: str) -> None:
 
 
 def _caches(func: FuncOp) -> list[BlockArgument]:
-    """Written arguments in bfloat16 that nothing but cache writes and attention reads; keys and values that one attention reads go together."""
-    found = {
+    """Written bfloat16 arguments that only cache writes and attention read; both caches of an attention qualify or neither."""
+    caches = {
         argument
         for argument, facts in zip(func.args, argument_attrs(func), strict=True)
         if WRITTEN in facts and _is_tiled_bf16(argument) and any(has_trait(use.operation, "attention") for use in argument.uses)
     }
     changed = True
     while changed:
-        kept = {cache for cache in found if all(_may_use(use.operation, use.index, found) for use in cache.uses)}
-        changed, found = len(kept) < len(found), kept
-    return [argument for argument in func.args if argument in found]
+        remaining = {cache for cache in caches if all(_may_use(use.operation, use.index, caches) for use in cache.uses)}
+        changed, caches = len(remaining) < len(caches), remaining
+    return [argument for argument in func.args if argument in caches]
 
 
 def _is_tiled_bf16(value: SSAValue) -> bool:
@@ -263,7 +263,7 @@ def _cast_rows(write: Operation, dtype: str) -> None:
     write.operands[1] = cast.results[0]
 
 
-# --- TTIR: what a step of decoding computes of its position alone, looked up in a table of all positions. ---
+# --- TTIR: values that a decoding step computes from its position alone are looked up in a table of all positions. ---
 
 _PER_POSITION = POINTWISE | {"ttir.concat", "ttir.reshape"}
 
@@ -285,7 +285,7 @@ class PositionTables(Pass):
 
 
 class _Tables:
-    """Rows that depend on one position and on what is fixed, and the tables that they are rows of."""
+    """Values of one row that depend only on the position and on constants, and the tables that hold them for all positions."""
 
     def __init__(self, func: FuncOp, position: SSAValue, users: SSAValue, length: int) -> None:
         self._func, self._position, self._users, self._length = func, position, users, length
@@ -295,14 +295,14 @@ class _Tables:
         self._rows: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
 
     def replace(self) -> None:
-        rows: dict[SSAValue, bool] = {self._position: False}  # value -> whether something costly is behind it
+        rows: dict[SSAValue, bool] = {self._position: False}  # value -> whether a costly op computes it
         for op in self._func.body.block.ops:
             if len(op.results) != 1 or op.name not in _PER_POSITION:
                 continue
             if any(value in rows for value in op.operands) and all(value in rows or self._is_row(value) for value in op.operands) and _row(op.results[0]):
                 rows[op.results[0]] = has_trait(op, "costly") or any(rows.get(value, False) for value in op.operands)
-        found = [value for value, costly in rows.items() if costly and element_type(value) == "bf16"]
-        for value in found:
+        costly_rows = [value for value, costly in rows.items() if costly and element_type(value) == "bf16"]
+        for value in costly_rows:
             outside = [use for use in value.uses if not (use.operation.results and use.operation.results[0] in rows)]
             if outside:
                 looked_up = self._look_up(value)
@@ -313,7 +313,7 @@ class _Tables:
         return value in self._fixed and _row(value)
 
     def _look_up(self, value: SSAValue) -> SSAValue:
-        """[1, B, K] of the table."""
+        """[1, B, K]: the rows of the table at the users' positions."""
         owner = value.owner
         assert isinstance(owner, Operation)
         b = Builder.before(owner)
@@ -327,7 +327,7 @@ class _Tables:
         return b.value("ttir.embedding", [self._ids, table], {})
 
     def _table(self, value: SSAValue) -> SSAValue:
-        """[length, K]: the value for every position, 0 and up."""
+        """[length, K]: the value for every position from 0."""
         if value in self._made:
             return self._made[value]
         if value is self._position:
@@ -343,31 +343,31 @@ class _Tables:
         op = value.owner
         assert isinstance(op, Operation)
         b = Builder.in_place_of(op)
-        operands = [self._fixed_row(b, one) if one in self._fixed else self._table(one) for one in op.operands]
+        operands = [self._fixed_row(b, operand) if operand in self._fixed else self._table(operand) for operand in op.operands]
         if op.name == "ttir.reshape":
-            made = operands[0]
+            rows = operands[0]
         else:
             copied = op.clone()
-            for place, one in enumerate(operands):
-                copied.operands[place] = one
+            for place, value_read in enumerate(operands):
+                copied.operands[place] = value_read
             copied.location = op.location
             b.insert(copied)
             if op.name == "ttir.concat":
                 access.set_attr(copied, "dim", 1)
 
-            made = Rewriter.replace_value_with_new_type(copied.results[0], tensor((self._length, shape(value)[-1] if shape(value) else 1), element_type(value)))
-        self._made[value] = made
-        return made
+            rows = Rewriter.replace_value_with_new_type(copied.results[0], tensor((self._length, shape(value)[-1] if shape(value) else 1), element_type(value)))
+        self._made[value] = rows
+        return rows
 
     def _fixed_row(self, b: Builder, value: SSAValue) -> SSAValue:
         return reshaped(b, value, (1, math.prod(shape(value))))
 
     def _read(self, op: Operation, place: int, value: SSAValue, looked_up: SSAValue) -> None:
-        """Operand `place` of `op` becomes the row: one per user where the op works on [1, B, H, K], else the first user's."""
-        made = looked_up.owner
-        assert isinstance(made, Operation)
-        b = Builder.after(made)
-        b.source = sources_of(made) or None
+        """Replaces operand `place` of `op` by the row: one per user if the op works on [1, B, H, K], else the first user's."""
+        embedding = looked_up.owner
+        assert isinstance(embedding, Operation)
+        b = Builder.after(embedding)
+        b.source = sources_of(embedding) or None
         _, users, width = shape(looked_up)
         out = shape(op.results[0]) if len(op.results) == 1 else ()
         if len(shape(value)) == 4 and len(out) == 4 and out[:2] == (1, users) and out[3] == width and op.name in _PER_POSITION:

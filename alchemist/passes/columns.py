@@ -1,4 +1,4 @@
-"""Columns of products, in another order by weights that const-eval rearranges, and what rotates them."""
+"""Reorders columns by products with constant matrices and recognizes rotary embeddings among them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from alchemist.options import CompilerOptions
 from alchemist.passes.lower.configs import wide_sums_config
 from alchemist.passes.registry import Pass, register
 
-# --- Columns of a value that slices, concatenations, reshapes and negations choose, as one list: the normal form in which spellings of a choice are
+# --- The normal form of a selection of columns by slices, concatenations, reshapes and negations: one list of column numbers.
 # equal.
 
 _MOST_ROOTS = 4
-"""Values behind a value that its columns are told of, the nearest ones."""
+"""Limit of roots per value that `ColumnViews` tracks; it keeps the nearest ones."""
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 Matrix = np.ndarray[Any, np.dtype[np.float32]]
@@ -54,8 +54,8 @@ class Columns:
         return Columns(root, dims[:-1], np.arange(1, dims[-1] + 1))
 
     def reshape(self, dims: Sequence[int]) -> Columns | None:
-        wanted = math.prod(self.rows)
-        ahead = next((count for count in range(len(dims) + 1) if math.prod(dims[:count]) == wanted), None)
+        row_count = math.prod(self.rows)
+        ahead = next((count for count in range(len(dims) + 1) if math.prod(dims[:count]) == row_count), None)
         if ahead is None or math.prod(dims[ahead:]) != self.picked.size:  # without elements anything fits
             return None
         return dataclasses.replace(self, rows=tuple(dims[:ahead]), picked=self.picked.reshape(tuple(dims[ahead:])))
@@ -69,13 +69,13 @@ class Columns:
     def slice(self, begins: Sequence[int], ends: Sequence[int], steps: Sequence[int]) -> Columns | None:
         cuts = [slice(*cut) for cut in zip(begins, ends, steps, strict=True)]
         ahead = len(self.rows)
-        kept = dataclasses.replace(self, picked=self.picked[tuple(cuts[ahead:])])
+        sliced = dataclasses.replace(self, picked=self.picked[tuple(cuts[ahead:])])
         if all((cut.start, cut.stop, cut.step) == (0, size, 1) for cut, size in zip(cuts, self.rows, strict=False)):
-            return kept
+            return sliced
         if self.cut is not None or self.rows != shape(self.root)[:-1] or any(cut.step != 1 for cut in cuts[:ahead]):
             return None
         rows = tuple((cut.start, cut.stop) for cut in cuts[:ahead])
-        return dataclasses.replace(kept, rows=tuple(end - begin for begin, end in rows), cut=rows)
+        return dataclasses.replace(sliced, rows=tuple(end - begin for begin, end in rows), cut=rows)
 
     @staticmethod
     def concat(parts: Sequence[Columns], dim: int) -> Columns | None:
@@ -93,37 +93,37 @@ class Columns:
     def matrix(self) -> Matrix:
         """[columns of the root, columns here]"""
         picked = self.picked.reshape(-1)
-        found = np.zeros((shape(self.root)[-1], picked.size), dtype=np.float32)
-        found[np.abs(picked) - 1, np.arange(picked.size)] = np.sign(picked)
-        return found
+        entries = np.zeros((shape(self.root)[-1], picked.size), dtype=np.float32)
+        entries[np.abs(picked) - 1, np.arange(picked.size)] = np.sign(picked)
+        return entries
 
 
 class ColumnViews:
-    """Columns of each value of a function in those of the values behind it."""
+    """For each value of a function, its columns as a selection of the columns of its (indirect) operands."""
 
     def __init__(self, func: FuncOp, fixed: FixedValues) -> None:
         self._found: dict[SSAValue, dict[SSAValue, Columns]] = {}
         for op in func.body.block.ops:
             moves = has_trait(op, "chooses_columns") and all(shape(value) for value in op.operands if inline_scalar(value) is None)
-            if moves and op.results[0] not in fixed and (found := self._step(op)):
-                self._found[op.results[0]] = found
+            if moves and op.results[0] not in fixed and (columns := self._step(op)):
+                self._found[op.results[0]] = columns
 
     def behind(self, value: SSAValue) -> list[Columns]:
-        """`value` in columns of each value behind it that is known, the furthest one first."""
+        """`value` as columns of each tracked root, the furthest root first."""
         return list(self._found.get(value, {}).values())
 
     def of(self, value: SSAValue) -> dict[SSAValue, Columns]:
-        """The same by the value behind, and as itself."""
+        """`value` as columns by root, including itself as its own root."""
         return {**self._found.get(value, {}), value: Columns.whole(value)}
 
     def _step(self, op: Operation) -> dict[SSAValue, Columns]:
         sources = [self.of(value) for value in op.operands if inline_scalar(value) is None]
-        found: dict[SSAValue, Columns] = {}
+        columns_of: dict[SSAValue, Columns] = {}
         for root in sources[0]:
-            made = _moved(op, [source[root] for source in sources]) if all(root in source for source in sources) else None
-            if made is not None:
-                found[root] = made
-        return dict(list(found.items())[-_MOST_ROOTS:])
+            columns = _moved(op, [source[root] for source in sources]) if all(root in source for source in sources) else None
+            if columns is not None:
+                columns_of[root] = columns
+        return dict(list(columns_of.items())[-_MOST_ROOTS:])
 
 
 def _moved(op: Operation, parts: Sequence[Columns]) -> Columns | None:
@@ -142,10 +142,10 @@ def _moved(op: Operation, parts: Sequence[Columns]) -> Columns | None:
     return first.negative() if op.name == "ttnn.neg" or (len(parts) == 1 and inline_scalar(op.operands[1]) == -1) else None
 
 
-# --- TTNN: columns that slices, concatenations and negations rearrange, as one product with a constant matrix of 0, 1 and -1. ---
+# --- TTNN: slices, concatenations and negations of columns become one product with a constant matrix of 0, 1 and -1. ---
 
 MOST_ENTRIES = 256 * 256
-"""Of the matrix: what a product costs beside reading its operand grows with its width, what moving columns costs does not."""
+"""Limit of the matrix's elements: the cost of a product grows with its width, the cost of moving columns does not."""
 _MOST_STEPS = 64
 _KINDS = (("bf16", "tile", False), ("f32", "tile", False))
 
@@ -166,7 +166,7 @@ class ColumnsByProduct(Pass):
 
 
 class Products:
-    """Choices of columns of a function's values as products."""
+    """Replaces selections of columns of a function's values by matrix products."""
 
     def __init__(self, func: FuncOp, options: CompilerOptions) -> None:
         self._func, self.options = func, options
@@ -186,17 +186,17 @@ class Products:
         if not fits(root, result) or columns.picked.size != shape(result)[-1] or not may_round(root, result):
             return False
         dying = self.between(root, op)
-        made, product = self.product(columns, dying)
+        value, product = self.product(columns, dying)
         if product is not None and not are_faster([product], dying, self.options):
             erase(product)
             return False
-        replace(op, [made])
-        for one in dying[1:]:
-            erase(one)
+        replace(op, [value])
+        for dead in dying[1:]:
+            erase(dead)
         return True
 
     def product(self, columns: Columns, replaced: Sequence[Operation]) -> tuple[SSAValue, Operation | None]:
-        """The columns in front of `replaced[0]`, made by a product; the value itself and no op where they are all of it, as they are."""
+        """Creates the product for the columns before `replaced[0]`: (value, op). (root, None) if the columns are all columns of the root in order."""
         root, last = columns.root, replaced[0]
         matrix, of = columns.matrix(), layout_of(root.type)
         assert of is not None
@@ -204,26 +204,26 @@ class Products:
         if shape(root) == dims and np.array_equal(matrix, np.eye(len(matrix))):
             return root, None
         attributes = {"compute_config": wide_sums_config(self.options), NOTE: _said(matrix)}
-        made = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes)
-        set_source(made, *sources_of(last))
-        add_sources(made, *reversed(replaced[1:]))
-        return made.results[0], made
+        matmul = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes)
+        set_source(matmul, *sources_of(last))
+        add_sources(matmul, *reversed(replaced[1:]))
+        return matmul.results[0], matmul
 
     def between(self, root: SSAValue, last: Operation, *others: SSAValue) -> list[Operation]:
-        """Ops between the root (and other values) and the last one's result that nothing else reads, the last one first."""
-        found, pending = [last], list(last.operands)
+        """Ops between the root (and `others`) and the last op's result whose results have no other use, the last one first."""
+        ops, pending = [last], list(last.operands)
         while pending:
             value = pending.pop()
             op = value.owner
-            if value is root or value in others or value in self.fixed or not isinstance(op, Operation) or op in found or op not in self._place:
+            if value is root or value in others or value in self.fixed or not isinstance(op, Operation) or op in ops or op not in self._place:
                 continue
-            if all(use.operation in found for result in op.results for use in result.uses):
-                found.append(op)
+            if all(use.operation in ops for result in op.results for use in result.uses):
+                ops.append(op)
                 pending += list(op.operands)
-        return sorted(found, key=lambda one: -self._place[one])
+        return sorted(ops, key=lambda op: -self._place[op])
 
     def matrix(self, values: Matrix, of: TTNNLayout, before: Operation, dims: tuple[int, ...] = ()) -> SSAValue:
-        """The matrix in tiles of the element type of `of`, of these dims where they are given; one value for all ops that read the same."""
+        """The matrix in tiles with the dtype of `of` and these dims (default: its own); ops with equal matrices share one value."""
         dims = dims or values.shape
         key = (of.dtype, values.tobytes(), dims)
         if key not in self._matrices:
@@ -233,12 +233,12 @@ class Products:
             b.source = sources_of(before)
             handle = b.op("ttnn.get_device", [], {}, [DeviceType()]) if device is None else device.results[0]
             stored, tiled = (TTNNLayout.make(dims, of.dtype, page).type_for(dims) for page in ("row_major", "tile"))
-            made = b.op("ttnn.constant", [handle], {"value": elements(values.reshape(dims), "f32"), LIFTED_NAME: _name(values)}, [stored])
-            self._matrices[key] = b.op("ttnn.to_layout", [made], {}, [tiled])
+            constant = b.op("ttnn.constant", [handle], {"value": elements(values.reshape(dims), "f32"), LIFTED_NAME: _name(values)}, [stored])
+            self._matrices[key] = b.op("ttnn.to_layout", [constant], {}, [tiled])
         return self._matrices[key]
 
     def table(self, values: SSAValue) -> SSAValue:
-        """Values [.., rows, columns] that all heads share with four dims; one value for all ops that read the same."""
+        """Reshapes [.., rows, columns], shared by all heads, to four dims; ops that read the same values share one reshape."""
         dims = (1, 1, *shape(values)[-2:])
         if shape(values) == dims:
             return values
@@ -248,7 +248,7 @@ class Products:
 
 
 def fits(root: SSAValue, result: SSAValue) -> bool:
-    """Whether the result may be a product of the root: both in tiles of one float type, in interleaved DRAM, with equal rows."""
+    """Whether the result may be a product of the root: both tiled, of one float type, interleaved in DRAM, with equal rows."""
     of, to, dims = layout_of(root.type), layout_of(result.type), shape(root)
     if of is None or to is None or of.with_(shape(result)) != to or (of.dtype, of.page, of.is_sharded) not in _KINDS or of.buffer != "dram":
         return False
@@ -256,22 +256,22 @@ def fits(root: SSAValue, result: SSAValue) -> bool:
 
 
 def may_round(root: SSAValue, result: SSAValue) -> bool:
-    """Whether products round the values anyway, before or after."""
+    """Whether matrix products round the values anyway, before or after."""
     of = layout_of(root.type)
     return (of is not None and of.dtype == "bf16") or _made_by_product(root) or _read_by_product(result)
 
 
 def _turns(matrix: Matrix, pairs: bool) -> bool:
-    """Whether columns (x1, x2), the halves or every second column of each pair, become (-x2, x1); columns behind them may stay as they are."""
-    kept = np.arange(len(matrix))
-    if matrix.shape != (len(kept), len(kept)):
+    """Whether the matrix maps columns (x1, x2), as halves or as pairs, to (-x2, x1) and keeps the columns after them."""
+    numbers = np.arange(len(matrix))
+    if matrix.shape != (len(numbers), len(numbers)):
         return False
-    turned = int(np.sum(np.diagonal(matrix) == 0))
-    places = kept[:turned].reshape((-1, 2) if pairs else (2, -1))
+    half_columns = int(np.sum(np.diagonal(matrix) == 0))
+    places = numbers[:half_columns].reshape((-1, 2) if pairs else (2, -1))
     first, second = places.T if pairs else places
-    found = np.diag((kept >= turned).astype(np.float32))
-    found[second, first], found[first, second] = -1, 1
-    return np.array_equal(matrix, found)
+    expected = np.diag((numbers >= half_columns).astype(np.float32))
+    expected[second, first], expected[first, second] = -1, 1
+    return np.array_equal(matrix, expected)
 
 
 def _name(matrix: Matrix) -> str:
@@ -283,7 +283,7 @@ def _name(matrix: Matrix) -> str:
 
 
 def _neighbours(matrix: Matrix) -> str:
-    """What a matrix is called that chooses columns next to each other, in their order; "" for any other one."""
+    """The name of a matrix that selects adjacent columns in order; "" for any other matrix."""
     places, columns = np.nonzero(matrix)
     if (
         len(places) != matrix.shape[1]
@@ -329,10 +329,10 @@ def _read_by_product(value: SSAValue) -> bool:
     return False
 
 
-# --- TTNN: x * cos + turned x * sin as one program, where the library has one for these columns. ---
+# --- TTNN: x * cos + rotated x * sin becomes one program if the library has one for these columns. ---
 
 WIDEST_IN_TILES = 256
-"""Columns of a head that rotary_embedding_llama takes."""
+"""Largest head size, in columns, that rotary_embedding_llama supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,26 +363,26 @@ class Rotation:
         operands, size = [x, products.table(self.cos), products.table(self.sin)], shape(x)[-1]
         if turns_halves(self.turned.picked) and (size == TILE_EDGE or size % (2 * TILE_EDGE) == 0):
             if of.dtype == "bf16" and size > TILE_EDGE and shape(x)[-2] % TILE_EDGE == 0:
-                made = [b.make("ttnn.rotary_embedding", operands, {}, [x.type])]
+                new_ops = [b.make("ttnn.rotary_embedding", operands, {}, [x.type])]
             else:
                 sums = {"compute_config": wide_sums_config(products.options)} if of.dtype == "f32" else {}
-                made = [b.make("ttnn.rotary_embedding_hf", operands, {"is_decode_mode": False, **sums}, [x.type])]
+                new_ops = [b.make("ttnn.rotary_embedding_hf", operands, {"is_decode_mode": False, **sums}, [x.type])]
         else:
             matrix = tile_matrix(self.turned.picked, self.free) if of.dtype == "bf16" and size <= WIDEST_IN_TILES else None
             if matrix is None:
                 return []
             turn = products.matrix(matrix, of, self.op, (1, 1, TILE_EDGE, TILE_EDGE))
-            made = [b.make("ttnn.rotary_embedding_llama", [*operands, turn], {"is_decode_mode": False})]
-        set_source(made[0], *sources_of(self.op))
-        add_sources(made[0], *reversed(replaced[1:]))
+            new_ops = [b.make("ttnn.rotary_embedding_llama", [*operands, turn], {"is_decode_mode": False})]
+        set_source(new_ops[0], *sources_of(self.op))
+        add_sources(new_ops[0], *reversed(replaced[1:]))
         if result.type != x.type:
             note = {NOTE: self.op.attributes[NOTE]} if NOTE in self.op.attributes else {}
-            made.append(b.make("ttnn.typecast", [made[-1].results[0]], note, [result.type]))
-            set_source(made[-1], *sources_of(self.op))
-        return made
+            new_ops.append(b.make("ttnn.typecast", [new_ops[-1].results[0]], note, [result.type]))
+            set_source(new_ops[-1], *sources_of(self.op))
+        return new_ops
 
     def _fits(self) -> bool:
-        """What the kernels take: heads of whole tiles in interleaved memory, one table for all batches and heads, all of one type."""
+        """Whether the kernels support it: whole tiles in interleaved memory, one table for all batches and heads, equal types."""
         dims, result = shape(self.x), self.op.results[0]
         if len(dims) != 4 or shape(result) != dims or dims[-1] % TILE_EDGE or self.turned.rows != dims[:-1] or self.turned.cut is not None:
             return False
@@ -390,37 +390,37 @@ class Rotation:
         if self.turned.picked.size != dims[-1] or any(table[-2:] != dims[2:] or any(size != 1 for size in table[:-2]) for table in tables):
             return False
         layouts = [layout_of(value.type) for value in (self.x, self.cos, self.sin)]
-        kinds = {None if one is None else (one.dtype, one.page, one.is_sharded, one.buffer) for one in layouts}
+        kinds = {None if layout is None else (layout.dtype, layout.page, layout.is_sharded, layout.buffer) for layout in layouts}
         return kinds in ({("bf16", "tile", False, "dram")}, {("f32", "tile", False, "dram")}) and may_round(self.x, result)
 
 
 def half_turn(size: int) -> Integers:
-    """(-x2, x1) of two halves, as columns count from 1."""
+    """The columns (-x2, x1) of two halves, counted from 1."""
     order = np.arange(1, size + 1)
     return np.concatenate([-order[size // 2 :], order[: size // 2]])
 
 
 def turns_halves(picked: Integers) -> bool:
-    """Whether columns (x1, x2) of two halves become (-x2, x1)."""
+    """Whether the columns (x1, x2) of two halves become (-x2, x1)."""
     return picked.size % 2 == 0 and np.array_equal(picked.reshape(-1), half_turn(picked.size))
 
 
 def tile_matrix(picked: Integers, free: Sequence[int] | frozenset[int] = frozenset()) -> Matrix | None:
-    """The matrix of 0, 1 and -1 that makes the columns of every tile of those of the same tile; None where there is no one for all tiles.
+    """The matrix of 0, 1 and -1 that computes the columns of every tile from the same tile; None if tiles need different matrices.
 
-    free: columns that may become anything.
+    free: columns that may take any value.
     """
-    found = np.zeros((TILE_EDGE, TILE_EDGE), dtype=np.float32)
+    matrix = np.zeros((TILE_EDGE, TILE_EDGE), dtype=np.float32)
     for column, number in enumerate(picked.reshape(-1)):
         source = abs(int(number)) - 1
         if column in free:
             continue
         if source // TILE_EDGE != column // TILE_EDGE:
             return None
-        wanted = np.zeros(TILE_EDGE, dtype=np.float32)
-        wanted[source % TILE_EDGE] = np.sign(number)
-        have = found[:, column % TILE_EDGE]
-        if have.any() and not np.array_equal(have, wanted):
+        unit = np.zeros(TILE_EDGE, dtype=np.float32)
+        unit[source % TILE_EDGE] = np.sign(number)
+        have = matrix[:, column % TILE_EDGE]
+        if have.any() and not np.array_equal(have, unit):
             return None
-        found[:, column % TILE_EDGE] = wanted
-    return found
+        matrix[:, column % TILE_EDGE] = unit
+    return matrix

@@ -1,4 +1,4 @@
-"""What is computed before the first call."""
+"""Const-eval: moves computations on parameters and constants to functions that run once, before the first call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from alchemist.passes.registry import Pass, register
 # --- Constants too big for source text become `constant` arguments of the forward function. ---
 
 INLINE_LIMIT = 16
-"""Most elements that a constant may have in source text."""
+"""Limit of elements of a constant in source text."""
 VALUE = "alchemist.value"
 """Argument attribute: the value of an argument that this pass added."""
 
@@ -53,12 +53,12 @@ class LiftConstants(Pass):
 def _lift(func: FuncOp, op: Operation) -> None:
     block = func.body.block
     described = access.argument_attrs(func)
-    taken = {str(facts.get("ttir.name", "")) for facts in described}
+    used_names = {str(facts.get("ttir.name", "")) for facts in described}
     value = op.properties["value"]
     assert isinstance(value, DenseElements)
     stem = access.attr(op, LIFTED_NAME) or name_of_values(value.array)
     names = itertools.chain([stem] if stem != "constant" else [], (f"{stem}_{number}" for number in itertools.count(0 if stem == "constant" else 2)))
-    name = next(each for each in names if each not in taken)
+    name = next(name for name in names if name not in used_names)
     argument = block.insert_arg(op.results[0].type, len(block.args))
     argument.location = op.location
     facts = DictionaryAttr({"ttcore.argument_type": enum("ttcore.argument_type", "constant"), "ttir.name": StringAttr(name), VALUE: value})
@@ -73,7 +73,7 @@ def _lift(func: FuncOp, op: Operation) -> None:
 
 def lifted(module: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
     """Values of the arguments that `lift-constants` added, by name; floats as float32 or bfloat16 by layout."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for func in functions(module):
         for argument, facts in zip(func.args, access.argument_attrs(func), strict=False):
             value = facts.get(VALUE)
@@ -84,11 +84,11 @@ def lifted(module: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
                     import ml_dtypes
 
                     array = array.astype(ml_dtypes.bfloat16)
-                found[str(facts["ttir.name"])] = array
-    return found
+                arrays[str(facts["ttir.name"])] = array
+    return arrays
 
 
-# --- What depends on parameters and constants alone moves to private functions, called through `ttcore.load_cached`. ---
+# --- Computations on parameters and constants alone move to private functions, called through `ttcore.load_cached`. ---
 
 
 def _is_inline(op: Operation) -> bool:
@@ -96,15 +96,15 @@ def _is_inline(op: Operation) -> bool:
 
 
 def _share(func: FuncOp, constant: FixedValues) -> None:
-    """Ops that make the same of the same parameters become one: a weight that several ops read is prepared once."""
-    made: dict[tuple[object, ...], Operation] = {}
+    """Merges equal ops on parameters, so that a weight that several ops read is prepared once."""
+    first_by_key: dict[tuple[object, ...], Operation] = {}
     weights: set[SSAValue] = {value for value in func.args if value in constant}
     for op in list(func.body.block.ops):
         if not op.results or not all(result in constant for result in op.results) or weights.isdisjoint(op.operands):
             continue
         facts = {**op.properties, **{name: fact for name, fact in op.attributes.items() if name != NOTE}}
         key = (op.name, tuple(op.operands), tuple(op.result_types), tuple(sorted(facts.items(), key=lambda item: item[0])))
-        first = made.setdefault(key, op)
+        first = first_by_key.setdefault(key, op)
         if first is op:
             weights.update(op.results)
         else:
@@ -112,7 +112,7 @@ def _share(func: FuncOp, constant: FixedValues) -> None:
 
 
 def _slice(value: SSAValue) -> tuple[list[Operation], list[BlockArgument]]:
-    """The ops that make `value`, operands first, and the function arguments that they read in order of first use."""
+    """The ops that compute `value`, operands first, and the function arguments that they read, by first use."""
     ops: list[Operation] = []
     arguments: dict[BlockArgument, None] = {}
     seen: set[Operation] = set()

@@ -1,4 +1,4 @@
-"""TTIR: convolutions, what is folded into them, and the order of their dims."""
+"""TTIR: decomposes convolutions, folds arithmetic into their weights, and chooses the order of their dims."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
 from alchemist.rewrite.moves import Known, commute, regions, regroup, worked_dims
 
-# --- TTIR: values between 1-D convolutions store channels last, as the kernel reads them; a convolution of kernel size 1 becomes a linear layer. ---
+# --- TTIR: 1-D convolutions work on channels-last values, as the kernel reads them; with kernel size 1 they become linear layers. ---
 
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
@@ -57,9 +57,9 @@ def _is_permute(op: object) -> bool:
 
 
 def _data(op: Operation) -> list[SSAValue]:
-    """The operands that change places with the result: not a convolution's weights."""
-    turned = regroup(op, _TURNED)
-    return [] if turned is None else [value for value, groups in zip(op.operands, turned.operands, strict=True) if groups]
+    """The operands that are permuted along with the result: all but a convolution's weights."""
+    regrouped = regroup(op, _TURNED)
+    return [] if regrouped is None else [value for value, groups in zip(op.operands, regrouped.operands, strict=True) if groups]
 
 
 def _turned(op: Operation, fixed: FixedValues) -> Regrouped | None:
@@ -69,29 +69,29 @@ def _turned(op: Operation, fixed: FixedValues) -> Regrouped | None:
 
 
 def _is_inside(op: Operation) -> bool:
-    """Whether the op's result has the turned form too: one without a dimension for what was summed up is the same either way."""
+    """Whether the op's result is permuted too. A result that lacks a reduced dim is the same in both orders."""
     return len(shape(op.results[0])) == 3
 
 
 def _worthwhile(region: list[Operation], fixed: FixedValues) -> list[Operation]:
-    """The region if that saves permutes, else each convolution of it with what alone reads it, if that does."""
+    """The region if permuting it saves permutes, else each convolution and the chain after it for which that holds."""
     for part in ([region], [_behind(op) for op in region if _is_conv(op)]):
-        found = [one for one in part if any(_is_conv(op) for op in one) and _gain(one, fixed) > 0]
-        if found:
-            return [op for one in found for op in one]
+        profitable = [candidate for candidate in part if any(_is_conv(op) for op in candidate) and _gain(candidate, fixed) > 0]
+        if profitable:
+            return [op for candidate in profitable for op in candidate]
     return []
 
 
 def _behind(op: Operation) -> list[Operation]:
-    """The op and the elementwise ops that alone read its result, one after another."""
-    found = [op]
-    while len(uses := list(found[-1].results[0].uses)) == 1 and uses[0].operation.name in POINTWISE and len(uses[0].operation.operands) == 1:
-        found.append(uses[0].operation)
-    return found
+    """The op and the chain of unary elementwise ops after it, each the only reader of the previous result."""
+    chain = [op]
+    while len(uses := list(chain[-1].results[0].uses)) == 1 and uses[0].operation.name in POINTWISE and len(uses[0].operation.operands) == 1:
+        chain.append(uses[0].operation)
+    return chain
 
 
 def _gain(region: list[Operation], fixed: FixedValues) -> int:
-    """Permutes that turning the region saves. A convolution makes one in front of it and one behind it out of those of the old order."""
+    """The number of permutes saved. A convolution on [N, C, L] costs one permute before and one after it."""
     inside = {id(op) for op in region}
     before = {id(value): value for op in region for value in _data(op) if not (isinstance(value.owner, Operation) and id(value.owner) in inside)}
     gain = len({op.operands[0] for op in region if _is_conv(op)}) + sum(_is_conv(op) for op in region)
@@ -100,20 +100,20 @@ def _gain(region: list[Operation], fixed: FixedValues) -> int:
             gain += 1 if _is_permute(value.owner) else -1
     for op in region:
         users = [use.operation for use in op.results[0].uses if id(use.operation) not in inside] if _is_inside(op) else []
-        turned = {id(user) for user in users if _is_permute(user)}
-        gain += len(turned) - (len(turned) < len(users))
+        permutes = {id(user) for user in users if _is_permute(user)}
+        gain += len(permutes) - (len(permutes) < len(users))
     return gain
 
 
 def _turn(region: list[Operation]) -> None:
-    turned: Known = {}
+    shared: Known = {}
     for op in region:
         if (to := regroup(op, _TURNED)) is not None:
-            commute(op, to, turned)
+            commute(op, to, shared)
 
 
 def _is_pointwise(op: Operation) -> bool:
-    """A convolution of one tap with its channels last, of all channels together."""
+    """Whether the op is a channels-last convolution with kernel size 1 and one group."""
     if op.name != "ttir.conv1d" or (access.attr(op, "channel_dim"), access.attr(op, "length_dim")) != (2, 1):
         return False
     weight = operand(op, "weight")
@@ -125,15 +125,15 @@ def _as_linear(op: Operation) -> None:
     b = Builder.in_place_of(op)
     weight, bias = operand(op, "weight"), operand(op, "bias")
     assert weight is not None
-    turned = Value(b, weight).reshape(*shape(weight)[:2]).permute(1, 0)
-    x, added = Value(b, op.operands[0]), Value(b, bias).reshape(shape(weight)[0]) if bias is not None else None
-    replace(op, [(x.matmul(turned) if added is None else x.op("linear", turned, added)).ssa])
+    transposed = Value(b, weight).reshape(*shape(weight)[:2]).permute(1, 0)
+    x, bias_value = Value(b, op.operands[0]), Value(b, bias).reshape(shape(weight)[0]) if bias is not None else None
+    replace(op, [(x.matmul(transposed) if bias_value is None else x.op("linear", transposed, bias_value)).ssa])
 
 
-# --- Convolutions that TTNN's conv2d cannot do as they stand: three spatial dims, weights that are not parameters. ---
+# --- Convolutions that TTNN's conv2d does not support: three spatial dims, weights that are not parameters. ---
 
 MOST_SLICES = 1024
-"""More windows than this would make a program that nobody wants to read or run."""
+"""Limit of slices, as each window is a statement of the emitted program."""
 
 
 def _taken(x: Value, cuts: dict[int, tuple[int, int, int]]) -> Value:
@@ -154,7 +154,7 @@ def _back(order: Sequence[int]) -> list[int]:
 
 
 def _conv3d(op: Operation) -> SSAValue:
-    """Depth windows as channels of a conv2d: [N, C, D, H, W] -> [N*D', C*KD, H, W]. Joined weights need only a reshape."""
+    """A conv3d becomes a conv2d with depth windows as channels: [N, C, D, H, W] -> [N*D', C*KD, H, W]. The weights only need a reshape."""
     b = Builder.in_place_of(op)
     order = _order(op, ("depth", "height", "width"))
     x, weight, *bias = (Value(b, value) for value in op.operands)
@@ -179,13 +179,13 @@ def _conv3d(op: Operation) -> SSAValue:
         "stride": stride[1:], "padding": [*(low for low, _ in pairs[1:]), *(high for _, high in pairs[1:])], "dilation": (1, 1),
         "groups": access.attr(op, "groups"), "batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3,
     }  # fmt: skip
-    made = x.op("conv2d", flat, *(one.reshape(1, out_channels, 1, 1) for one in bias), **attributes)
-    made = made.reshape(n, count, out_channels, *result[3:]).permute(0, 2, 1, 3, 4)
-    return made.permute(*_back(order)).ssa
+    conv = x.op("conv2d", flat, *(b_.reshape(1, out_channels, 1, 1) for b_ in bias), **attributes)
+    conv = conv.reshape(n, count, out_channels, *result[3:]).permute(0, 2, 1, 3, 4)
+    return conv.permute(*_back(order)).ssa
 
 
 def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
-    """A transposed 2-d convolution as one over the image with zeros between its pixels; (the convolution, what stands for the op's result)."""
+    """A conv_transpose2d becomes a conv2d over the image with zeros between its pixels: (convolution, replacement of the op's result)."""
     b = Builder.in_place_of(op)
     order = _order(op, ("height", "width"))
     x, weight, *bias = (Value(b, value) for value in op.operands)
@@ -205,18 +205,18 @@ def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
         x = x.cut(2 + dim, cut, x.shape[2 + dim] - max(0, -margins[1]))
         x = x.pad([(max(0, margins[0]), max(0, margins[1])) if d == 2 + dim else (0, 0) for d in range(4)])
     per_group = weight.shape[1]
-    turned = weight.op("reverse", dimensions=(2, 3)).reshape(groups, channels // groups, per_group, math.prod(kernel)).permute(0, 2, 1, 3)
-    turned = turned.reshape(groups * per_group, channels // groups, *kernel)
+    reversed_weight = weight.op("reverse", dimensions=(2, 3)).reshape(groups, channels // groups, per_group, math.prod(kernel)).permute(0, 2, 1, 3)
+    reversed_weight = reversed_weight.reshape(groups * per_group, channels // groups, *kernel)
     attributes = {
         "stride": (1, 1), "padding": (0, 0), "dilation": dilation, "groups": groups, "batch_dim": 0, "channel_dim": 1, "height_dim": 2, "width_dim": 3
     }  # fmt: skip
-    made = x.op("conv2d", turned, *(one.reshape(1, groups * per_group, 1, 1) for one in bias), **attributes)
-    assert isinstance(made.ssa.owner, Operation)
-    return made.ssa.owner, made.permute(*_back(order)).ssa
+    conv = x.op("conv2d", reversed_weight, *(term.reshape(1, groups * per_group, 1, 1) for term in bias), **attributes)
+    assert isinstance(conv.ssa.owner, Operation)
+    return conv.ssa.owner, conv.permute(*_back(order)).ssa
 
 
 def _as_matmul(op: Operation) -> SSAValue:
-    """The windows as columns (or, when there are fewer outputs than taps, as rows) of a matmul."""
+    """A convolution becomes a matmul with its windows as columns, or as rows if there are fewer outputs than taps (im2col)."""
     b = Builder.in_place_of(op)
     spatial = ("length",) if op.name == "ttir.conv1d" else ("height", "width")
     rank = len(spatial)
@@ -233,21 +233,21 @@ def _as_matmul(op: Operation) -> SSAValue:
     n, channels = x.shape[:2]
     parts = []
     if taps <= places:
-        for at in _positions(kernel):
-            cuts = {2 + d: (at[d] * dilation[d], stride[d], out[d]) for d in range(rank)}
+        for index in _positions(kernel):
+            cuts = {2 + d: (index[d] * dilation[d], stride[d], out[d]) for d in range(rank)}
             parts.append(_taken(x, cuts).reshape(n, channels, 1, places))
         x = concat(parts, 2)
     else:
-        for at in _positions(out):
-            cuts = {2 + d: (at[d] * stride[d], dilation[d], kernel[d]) for d in range(rank)}
+        for index in _positions(out):
+            cuts = {2 + d: (index[d] * stride[d], dilation[d], kernel[d]) for d in range(rank)}
             parts.append(_taken(x, cuts).reshape(n, channels, taps, 1))
         x = concat(parts, 3)
     depth = channels // groups * taps
     rows = weight.reshape(1, groups, weight.shape[0] // groups, depth)
     rows = rows.broadcast(n, *rows.shape[1:])
     x = rows.op("matmul", x.reshape(n, groups, depth, places)).reshape(*result)
-    for one in bias:
-        x += one.reshape(1, result[1], *[1] * rank)
+    for term in bias:
+        x += term.reshape(1, result[1], *[1] * rank)
     return x.permute(*_back(order)).ssa
 
 
@@ -281,7 +281,7 @@ class DecomposeConv(Pass):
             erase_dead(func)
 
 
-# --- A batch norm behind a convolution or a linear layer goes into its weights, written as one op or (convolutions) as arithmetic with a number per
+# --- A batch norm after a convolution or a linear layer is folded into its weights; so is arithmetic with one number per channel after convolutions.
 # channel.
 
 
@@ -304,10 +304,10 @@ def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None
         mean = mean - Value(b, bias).reshape(size)
     bias = (offset - mean * factor).ssa
     name = "ttir.linear" if is_product else maker.name
-    made = b.make(name, [maker.operands[0], weight, bias], access.declared(maker))
-    add_sources(made, maker, *views, norm)
+    folded = b.make(name, [maker.operands[0], weight, bias], access.declared(maker))
+    add_sources(folded, maker, *views, norm)
     b.source = sources_of(norm)
-    result = reshaped(b, made.results[0], shape(norm.results[0]))
+    result = reshaped(b, folded.results[0], shape(norm.results[0]))
     for op in (value.owner for value in (rows, weight, bias, factor.ssa)):
         if isinstance(op, Operation):
             add_sources(op, norm)
@@ -315,28 +315,28 @@ def _fold(maker: Operation, views: Sequence[Operation], norm: Operation) -> None
 
 
 def _scaled_rows(b: Builder, weight: SSAValue, factor: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """The weight with every output channel scaled, and the same as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding."""
+    """The weight with each output channel scaled, also as a matrix: tiles of a [O, C, 1, 1] tensor would be nearly all padding."""
     dims = shape(weight)
     rows = Value(b, weight).reshape(dims[0], math.prod(dims[1:])) * Value(b, factor).reshape(dims[0], 1)
     return rows.reshape(*dims).ssa, rows.ssa
 
 
 def _per_channel(op: Operation, fixed: FixedValues) -> tuple[Operation, SSAValue] | None:
-    """(convolution, numbers) where the op does the same to all that the convolution has made for a channel."""
-    for made, numbers in (op.operands, reversed(op.operands)):
-        conv = made_by(made, "convolution")
-        if conv is None or not single_use(made) or access.attr(conv, "alchemist.activation") or numbers not in fixed:
+    """Matches an op on a convolution's result and one constant per channel: (convolution, constants)."""
+    for value, numbers in (op.operands, reversed(op.operands)):
+        conv = made_by(value, "convolution")
+        if conv is None or not single_use(value) or access.attr(conv, "alchemist.activation") or numbers not in fixed:
             continue
-        rank, channel = len(shape(made)), access.attr(conv, "channel_dim")
+        rank, channel = len(shape(value)), access.attr(conv, "channel_dim")
         dims = (1,) * (rank - len(shape(numbers))) + shape(numbers)
-        wanted = tuple(n if dim == channel % rank else 1 for dim, n in enumerate(shape(made)))
-        if dims == wanted and op.results[0].type == made.type and element_type(numbers) == element_type(made):
+        dims_per_channel = tuple(n if dim == channel % rank else 1 for dim, n in enumerate(shape(value)))
+        if dims == dims_per_channel and op.results[0].type == value.type and element_type(numbers) == element_type(value):
             return conv, numbers
     return None
 
 
 def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
-    """conv(x) * factor scales weight and bias, conv(x) + offset is the bias or a part of it."""
+    """Folds conv(x) * factor into weight and bias, conv(x) + offset into the bias."""
     weight, bias = operand(conv, "weight"), operand(conv, "bias")
     assert weight is not None
     b = Builder.in_place_of(op)
@@ -346,9 +346,9 @@ def _fold_arithmetic(op: Operation, conv: Operation, numbers: SSAValue) -> None:
         bias = Value(b, bias).op(op.name.removeprefix("ttir."), Value(b, numbers).reshape(*shape(bias))).ssa
     elif op.name == "ttir.add":
         bias = Value(b, numbers).reshape(shape(weight)[0]).ssa
-    made = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv))
-    add_sources(made, conv)
-    replace(op, [made.results[0]])
+    folded = b.make(conv.name, [conv.operands[0], weight, *([bias] if bias is not None else [])], access.declared(conv))
+    add_sources(folded, conv)
+    replace(op, [folded.results[0]])
 
 
 @register("fold-batch-norm", fusing=True)
@@ -362,8 +362,8 @@ class FoldBatchNorm(Pass):
         for func in functions(module):
             fixed = FixedValues(func)
             for op in list(func.body.block.ops):
-                if has_trait(op, "arithmetic") and has_trait(op, "commutative") and (found := _per_channel(op, fixed)) is not None:
-                    _fold_arithmetic(op, *found)
+                if has_trait(op, "arithmetic") and has_trait(op, "commutative") and (match := _per_channel(op, fixed)) is not None:
+                    _fold_arithmetic(op, *match)
                 if op.name != "ttir.batch_norm_inference":
                     continue
                 maker = _maker(op.operands[0])
@@ -373,9 +373,9 @@ class FoldBatchNorm(Pass):
 
 
 def _maker(value: SSAValue) -> tuple[Operation, list[Operation]] | None:
-    """The convolution that makes the value, or the product that makes its rows and the views that number those otherwise, the first one first.
+    """The convolution that computes the value, or the matrix product and the reshapes of rows after it, in order.
 
-    None where something else reads that.
+    None if one of these values has another use.
     """
     if (conv := made_by(value, "convolution")) is not None:
         return (conv, []) if single_use(value) and not access.attr(conv, "alchemist.activation") else None
@@ -387,16 +387,16 @@ def _maker(value: SSAValue) -> tuple[Operation, list[Operation]] | None:
     return None if product is None or not single_use(value) or access.attr(product, "alchemist.activation") else (product, views)
 
 
-def _channels(maker: Operation, made: SSAValue, fixed: FixedValues) -> int | None:
-    """The dimension of what it has made of which each place has weights of its own, None where those are computed."""
+def _channels(maker: Operation, value: SSAValue, fixed: FixedValues) -> int | None:
+    """The dim of the result whose elements have separate weights; None if the weights are not constant."""
     if not has_trait(maker, "product"):
-        found: int = access.attr(maker, "channel_dim")
-        return found
+        channel_dim: int = access.attr(maker, "channel_dim")
+        return channel_dim
     weight = maker.operands[1]
-    return len(shape(made)) - 1 if weight in fixed and len(shape(weight)) == 2 else None
+    return len(shape(value)) - 1 if weight in fixed and len(shape(weight)) == 2 else None
 
 
-# --- TTIR: a product of flattened images reads them with channels last, as convolutions and pools leave them; its weights take the other order. ---
+# --- TTIR: a product of flattened images reads them channels last, as convolutions and pools write them; its weights are reordered. ---
 
 _CHANNELS_FIRST = (0, 3, 1, 2)
 _CHANNELS_LAST = (0, 2, 3, 1)
@@ -437,27 +437,27 @@ def _reorder(product: Operation) -> None:
 
 
 def _turned_weight(b: Builder, weight: SSAValue, dims: Sequence[int], is_transposed: bool) -> SSAValue:
-    """The rows (or, transposed, columns) of a weight from the order C, H, W in the order H, W, C.
+    """Reorders the rows (transposed: columns) of a weight from C, H, W to H, W, C.
 
     Pixels are one dim: tiles of [H, W] would be nearly all padding.
     """
     channels, pixels = dims[0], math.prod(dims[1:])
     outputs = shape(weight)[0 if is_transposed else 1]
     if is_transposed:
-        turned = permuted(b, reshaped(b, weight, (outputs, channels, pixels)), (0, 2, 1))
+        reordered = permuted(b, reshaped(b, weight, (outputs, channels, pixels)), (0, 2, 1))
     else:
-        turned = permuted(b, reshaped(b, weight, (channels, pixels, outputs)), (1, 0, 2))
-    if isinstance(turned.owner, Operation):
-        access.set_attr(turned.owner, NOTE, "pixels before channels: as the image lies in memory")
-    return reshaped(b, turned, shape(weight))
+        reordered = permuted(b, reshaped(b, weight, (channels, pixels, outputs)), (1, 0, 2))
+    if isinstance(reordered.owner, Operation):
+        access.set_attr(reordered.owner, NOTE, "pixels before channels: as the image lies in memory")
+    return reshaped(b, reordered, shape(weight))
 
 
 def _has_channels_last(image: SSAValue) -> bool:
-    """Whether [N, C, H, W] comes from a convolution or a pool, through ops that work element by element."""
+    """Whether [N, C, H, W] is computed by a channels-last convolution or pool, through elementwise ops."""
     maker = defining(image, "ttir.conv2d", "ttir.permute", *POINTWISE)
     while maker is not None and maker.name in POINTWISE:
-        whole = [value for value in maker.operands if shape(value) == shape(image)]
-        maker = defining(whole[0], "ttir.conv2d", "ttir.permute", *POINTWISE) if whole else None
+        same_shaped = [value for value in maker.operands if shape(value) == shape(image)]
+        maker = defining(same_shaped[0], "ttir.conv2d", "ttir.permute", *POINTWISE) if same_shaped else None
     if maker is None:
         return False
     if maker.name == "ttir.permute":

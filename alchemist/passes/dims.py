@@ -1,4 +1,4 @@
-"""TTIR: dims of size 1 and broadcasts that need no op of their own."""
+"""TTIR: removes dims of size 1 and broadcasts that need no op."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alchemist.ops.constants import number
 from alchemist.passes.registry import Pass, register
 from alchemist.rewrite.moves import commute, regions, regroup
 
-# --- TTIR: ops leave out dimensions of size 1 that only reshapes around them add: what einsum makes of three operands, and of heads in groups of one.
+# --- TTIR: drops dims of size 1 that only reshapes around an op add, as einsum does for three operands and for head groups of size 1.
 
 MOST_DIMS = 4
 
@@ -53,13 +53,13 @@ def _rank(op: Operation) -> int:
 
 
 def _is_of_units(op: Operation) -> bool:
-    """Whether the op reduces what a reshape only adds units to; groups that others make are left for norms."""
+    """Whether the op reduces a reshape that only adds dims of size 1; other groups are left for norms."""
     view = defining(op.operands[0], "ttir.reshape") if has_trait(op, "reduction") else None
     return view is not None and [n for n in shape(view.operands[0]) if n != 1] == [n for n in shape(op.operands[0]) if n != 1]
 
 
 def _last_units(op: Operation) -> int:
-    """How many last dimensions are 1 in all operands, if reshapes make the operands and take the result; 0 for none."""
+    """The number of trailing dims that are 1 in all operands, if reshapes compute the operands and read the result; 0 for none."""
     result = op.results[0]
     rank = len(shape(result))
     if rank < 3 or any(len(shape(value)) not in (0, rank) for value in op.operands):
@@ -76,16 +76,16 @@ def _last_units(op: Operation) -> int:
 
 
 def _without_unit(op: Operation) -> Regrouped | None:
-    """The op without a dim of the operands, all of them reshapes or constants of one rank, that is 1 in them and in the result."""
+    """The op without a dim that is 1 in the result and in all operands, which are reshapes or constants of one rank."""
     if len(op.results) != 1 or (has_trait(op, "reduction") and not _is_of_units(op)) or _rank(op) <= MOST_DIMS:
         return None
     dims = [shape(value) for value in op.operands if shape(value)]
-    if len({len(each) for each in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
+    if len({len(sizes) for sizes in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
         return None
     if not any(defining(value, "ttir.reshape") is not None for value in op.operands):
         return None
-    units = [dim for dim in range(len(dims[0])) if all(each[dim] == 1 for each in dims)]
-    return next((found for dim in units if (found := regroup(op, _without(dim, len(dims[0])))) is not None), None)
+    units = [dim for dim in range(len(dims[0])) if all(sizes[dim] == 1 for sizes in dims)]
+    return next((regrouped for dim in units if (regrouped := regroup(op, _without(dim, len(dims[0])))) is not None), None)
 
 
 def _without(place: int, rank: int) -> Groups:
@@ -93,7 +93,7 @@ def _without(place: int, rank: int) -> Groups:
 
 
 def _is_dot(op: Operation) -> bool:
-    """Whether every matrix of a batch is one row, and one column of the other operand."""
+    """Whether every matrix of the batch is one row times one column."""
     rows, columns = (shape(value) for value in op.operands)
     plain = not access.attr(op, "transpose_a") and not access.attr(op, "transpose_b")
     return plain and len(rows) > 2 and rows[:-2] == columns[:-2] and math.prod(rows[:-2]) > 1 and rows[-2] == columns[-1] == 1
@@ -109,7 +109,7 @@ def _is_made_of_units(value: SSAValue) -> bool:
     return defining(value, "ttir.reshape", "ttir.full", "ttir.constant") is not None
 
 
-# --- TTIR: what is computed of a reduction keeps the reduced dim if it is needed there again, as in x - max(x): no reshape in between. ---
+# --- TTIR: a reduction keeps the reduced dim if a later op needs it, as in x - max(x). This removes the reshape between them. ---
 
 
 @register("kept-dims", fusing=True)
@@ -118,57 +118,57 @@ class KeptDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            for kept, axis in dict.fromkeys(found for op in func.body.block.ops if (found := _given_back(op)) is not None):
-                for region in regions(func, partial(_with_dim, kept=kept, axis=axis)):
-                    if _is_closed(region, kept):
+            for dims, axis in dict.fromkeys(kept_dim for op in func.body.block.ops if (kept_dim := _given_back(op)) is not None):
+                for region in regions(func, partial(_with_dim, kept_dims=dims, axis=axis)):
+                    if _is_closed(region, dims):
                         for op, to in region.items():
                             commute(op, to)
             erase_dead(func)
 
 
 def _given_back(op: Operation) -> tuple[Dims, int] | None:
-    """The shape of a reshape that adds one dim of size 1, and which that is."""
+    """Matches a reshape that adds one dim of size 1: (its shape, the dim)."""
     if op.name != "ttir.reshape":
         return None
-    dims, given = shape(op.results[0]), shape(op.operands[0])
-    return next(((dims, i) for i in reversed(range(len(dims))) if dims[i] == 1 and (*dims[:i], *dims[i + 1 :]) == given), None)
+    dims, source_dims = shape(op.results[0]), shape(op.operands[0])
+    return next(((dims, i) for i in reversed(range(len(dims))) if dims[i] == 1 and (*dims[:i], *dims[i + 1 :]) == source_dims), None)
 
 
-def _with_dim(op: Operation, kept: Dims, axis: int) -> Regrouped | None:
-    """A reduction that keeps the dim, and what works without it as it works with it."""
-    dims, new = (*kept[:axis], *kept[axis + 1 :]), tuple(() if dim == axis else (dim - (dim > axis),) for dim in range(len(kept)))
+def _with_dim(op: Operation, kept_dims: Dims, axis: int) -> Regrouped | None:
+    """How a reduction changes to keep the dim, or another op to work on values with the dim."""
+    dims, new = (*kept_dims[:axis], *kept_dims[axis + 1 :]), tuple(() if dim == axis else (dim - (dim > axis),) for dim in range(len(kept_dims)))
     if op.name in POINTWISE:
-        alike = math.prod(dims) != 1 and shape(op.results[0]) == dims and all(shape(value) == dims or number(value) is not None for value in op.operands)
-        return regroup(op, new) if alike else None
-    given = shape(op.operands[0]) if has_trait(op, "reduction") else ()
-    if len(given) == len(kept) and not access.attr(op, "keep_dim") and dims_of(access.attrs(op), len(given)) == (axis,):
-        return Regrouped((None,), {"keep_dim": True}, new) if (*given[:axis], 1, *given[axis + 1 :]) == kept else None
-    return regroup(op, new) if given == dims and has_trait(op, "reduction") else None
+        equal = math.prod(dims) != 1 and shape(op.results[0]) == dims and all(shape(value) == dims or number(value) is not None for value in op.operands)
+        return regroup(op, new) if equal else None
+    source_dims = shape(op.operands[0]) if has_trait(op, "reduction") else ()
+    if len(source_dims) == len(kept_dims) and not access.attr(op, "keep_dim") and dims_of(access.attrs(op), len(source_dims)) == (axis,):
+        return Regrouped((None,), {"keep_dim": True}, new) if (*source_dims[:axis], 1, *source_dims[axis + 1 :]) == kept_dims else None
+    return regroup(op, new) if source_dims == dims and has_trait(op, "reduction") else None
 
 
-def _is_closed(region: Mapping[Operation, Regrouped], kept: Dims) -> bool:
-    """Whether reductions keep the dim, something asks for it, and all that others make or read has it."""
-    asked = False
+def _is_closed(region: Mapping[Operation, Regrouped], kept_dims: Dims) -> bool:
+    """Whether a reshape in or after the region adds the dim, and no value at the region's border lacks it."""
+    has_wish = False
     for op, to in region.items():
         for value, groups in zip(op.operands, to.operands, strict=True):
             view = defining(value, "ttir.reshape")
-            if groups and value.owner not in region and number(value) is None and (view is None or shape(view.operands[0]) != kept):
+            if groups and value.owner not in region and number(value) is None and (view is None or shape(view.operands[0]) != kept_dims):
                 return False
         for user in [use.operation for use in op.results[0].uses] if op.name in POINTWISE or "keep_dim" in to.attributes else ():
-            gives_back = user.name == "ttir.reshape" and shape(user.results[0]) == kept
-            asked = asked or gives_back
+            gives_back = user.name == "ttir.reshape" and shape(user.results[0]) == kept_dims
+            has_wish = has_wish or gives_back
             if not gives_back and user not in region and not has_trait(user, "reduction"):
                 return False
-    return asked and any("keep_dim" in to.attributes for to in region.values())
+    return has_wish and any("keep_dim" in to.attributes for to in region.values())
 
 
-# --- Elementwise ops broadcast by themselves: `ttir.broadcast` before them is dropped. ---
+# --- Elementwise ops broadcast implicitly: `ttir.broadcast` before them is removed. ---
 
 TAKING_BROADCASTS = named("ttir", "elementwise_binary", "elementwise_ternary") | {"ttir.clamp_tensor"}
 
 
 def _share_scalars(func: FuncOp) -> None:
-    """A scalar that is broadcast to several ranks has one form, that of the least rank: an optimizer's step size for matrices and vectors."""
+    """Reshapes of a scalar to several ranks become one, of the least rank: an optimizer's step size for matrices and vectors."""
     forms: dict[SSAValue, list[Operation]] = {}
     for op in func.body.block.ops:
         if op.name == "ttir.reshape" and math.prod(dims := shape(op.results[0])) == 1 and dims:

@@ -1,4 +1,4 @@
-"""Element types: narrower formats, casts that change nothing, sums in float32."""
+"""Element types: narrower formats, redundant casts, and accumulation in float32."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SUMS = "ttnn.add"
 class NarrowFloats(Pass):
     """float32 values become bfloat16, arguments and results too (`precision` other than `model`), so that the program is that of the model in bfloat16.
 
-    What an angle or an index is computed of from positions and constants keeps float32: bfloat16 has no 257.
+    Angles and indices computed from positions and constants keep float32: bfloat16 cannot represent 257.
     """
 
     precision: str
@@ -107,8 +107,8 @@ def _is_cast_to_integers(op: Operation) -> bool:
 
 
 def _exact_values(func: FuncOp) -> set[SSAValue]:
-    """float32 values in which rounding would move an angle or an index: sin, cos and casts to integers with all that they are computed of, where no
-    activation is among it."""
+    """float32 values whose rounding would move an angle or an index: operands of sin, cos and casts to integers, and the values they are
+    computed from, unless an activation is among these."""
     exact: set[SSAValue] = set()
     fixed = [access.is_fixed(facts) for facts in access.argument_attrs(func)]
     for op in func.body.block.ops:
@@ -121,13 +121,13 @@ def _exact_values(func: FuncOp) -> set[SSAValue]:
 
 
 def _positions(value: SSAValue, fixed: Sequence[bool]) -> set[SSAValue]:
-    """The float32 values that this one is computed of, itself included; empty where trained values or activations are among them.
+    """The float32 values that this one is computed from, including itself; empty if weights or activations are among them.
 
-    That is: nothing but ops element by element, moves of elements, and products without a float input. fixed: arguments that are the same at every call.
+    Follows elementwise ops, data movement, and products without a float input. fixed: arguments that are the same in every call.
     """
-    found, seen = [value], {value}
+    aliases, seen = [value], {value}
     has_product = has_input = False
-    for current in found:
+    for current in aliases:
         op = current.owner
         if isinstance(current, BlockArgument):
             has_input |= not fixed[current.index]
@@ -139,7 +139,7 @@ def _positions(value: SSAValue, fixed: Sequence[bool]) -> set[SSAValue]:
             return set()
         fresh = {operand for operand in op.operands if _is_float32(operand)} - seen
         seen |= fresh
-        found += fresh
+        aliases += fresh
     return set() if has_product and has_input else seen
 
 
@@ -187,15 +187,15 @@ def _set_fidelity(op: Operation, fidelity: str) -> None:
 
 
 def _prepare_for(op: Operation) -> None:
-    """Weights are prepared for the types that the convolution reads and writes."""
-    read, made = _dtype(op.operands[0]), _dtype(op.results[0])
+    """Sets the types for which weights are prepared to those that the convolution reads and writes."""
+    read, result_dtype = _dtype(op.operands[0]), _dtype(op.results[0])
     for value in op.operands[1:]:
         maker = value.owner
         if isinstance(maker, Operation) and maker.name.startswith("ttnn.prepare_conv2d"):
             if read == "bfp_bf8":
                 access.set_attr(maker, "input_dtype", read)
-            if made and made != (read or "bf16"):
-                access.set_attr(maker, "output_dtype", made)
+            if result_dtype and result_dtype != (read or "bf16"):
+                access.set_attr(maker, "output_dtype", result_dtype)
 
 
 def _dtype(value: SSAValue) -> str:
@@ -206,18 +206,18 @@ def _dtype(value: SSAValue) -> str:
 def _narrow_values(func: FuncOp) -> list[SSAValue]:
     """Results of products, convolutions and carriers that reach nothing but products and convolutions, through carriers and sums of images that become
     narrow as a whole."""
-    found: dict[SSAValue, None] = {}
+    narrow: dict[SSAValue, None] = {}
     for op in func.body.block.ops:
         if has_trait(op, "product") or op.name in CARRIERS or op.name == IMAGES or _is_sum(op):
-            found.update(dict.fromkeys(value for value in op.results if _dtype(value) == "bf16"))
+            narrow.update(dict.fromkeys(value for value in op.results if _dtype(value) == "bf16"))
     changed = True
     while changed:
-        before = len(found)
-        for value in list(found):
-            if not all(_may_read(use.operation, use.index, found) for use in value.uses) or not _is_made_narrow(value, found):
-                found.pop(value)
-        changed = len(found) < before
-    return list(found)
+        before = len(narrow)
+        for value in list(narrow):
+            if not all(_may_read(use.operation, use.index, narrow) for use in value.uses) or not _is_made_narrow(value, narrow):
+                narrow.pop(value)
+        changed = len(narrow) < before
+    return list(narrow)
 
 
 def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
@@ -226,7 +226,7 @@ def _may_read(op: Operation, index: int, narrow: dict[SSAValue, None]) -> bool:
     if op.name == IMAGES:
         return index == 0
     if _is_sum(op):
-        return all(each in narrow for each in (*op.operands, *op.results))
+        return all(value in narrow for value in (*op.operands, *op.results))
     return index in CARRIERS.get(op.name, ()) and all(result in narrow for result in op.results)
 
 
@@ -236,27 +236,27 @@ def _is_made_narrow(value: SSAValue, narrow: dict[SSAValue, None]) -> bool:
     if has_trait(op, "product") or op.name == IMAGES:
         return True
     if _is_sum(op):
-        return all(each in narrow for each in op.operands)
+        return all(value in narrow for value in op.operands)
     return all(op.operands[index] in narrow for index in CARRIERS[op.name]) and all(result in narrow for result in op.results)
 
 
 def _is_sum(op: Operation) -> bool:
-    """A sum of two flat images [1, 1, N*H*W, C]."""
+    """Whether the op adds two flat images [1, 1, N*H*W, C]."""
     if op.name != SUMS:
         return False
     shapes = {shape(value) for value in (*op.operands, *op.results)}
-    return len(shapes) == 1 and all(len(each) == 4 and each[:2] == (1, 1) for each in shapes)
+    return len(shapes) == 1 and all(len(dims) == 4 and dims[:2] == (1, 1) for dims in shapes)
 
 
-# --- TTNN: casts there and back, and casts through a type that adds nothing. ---
+# --- TTNN: casts that cancel out, and casts through a wider type. ---
 
 _EXACT = frozenset({("bf16", "f32"), ("u32", "si32"), ("si32", "u32"), ("u16", "u32"), ("u16", "si32"), ("u8", "u32"), ("u8", "si32")})
-"""Casts that can be undone."""
+"""Lossless casts."""
 
 
 @register("fold-typecasts")
 class FoldTypecasts(Pass):
-    """Casts that cancel out or go through a needless type."""
+    """Removes casts that cancel out or go through a needless type."""
 
     def run(self, module: ModuleOp) -> None:
         for op in ops_named(module, "ttnn.typecast"):
@@ -281,7 +281,7 @@ def _fold(op: Operation) -> None:
         erase(inner)
 
 
-# --- TTNN: a matrix product is written in the type that its readers ask for, and reads a narrower one as it is. ---
+# --- TTNN: a matrix product writes the type that its readers need, and reads narrower types without a cast. ---
 
 ROTATION = "ttnn.rotary_embedding_hf"
 
@@ -324,43 +324,43 @@ class CastBeforeRotation(Pass):
 
 
 def _fold_cast(product: Operation, through: str = "") -> None:
-    """through: an op without which this is not done, and which is passed like moves."""
+    """through: an op that has to be on the way to the casts, and is passed like data movement."""
     if stored_type(product.results[0]) != "f32" or any(stored_type(value) != "f32" for value in product.operands[:2] if has_trait(product, "arithmetic")):
         return
-    moved, casts = _readers(product.results[0], (*named("ttnn", "keeps_elements"), through))
+    moved_values, casts = _readers(product.results[0], (*named("ttnn", "keeps_elements"), through))
     if not casts or any(stored_type(cast.results[0]) != "bf16" for cast in casts):
         return
-    if through and not any(defining(value, through) for value in moved):
+    if through and not any(defining(value, through) for value in moved_values):
         return
     note = next((cast.attributes[NOTE] for cast in casts if NOTE in cast.attributes), None)
-    _retype(moved, casts, "bf16")
+    _retype(moved_values, casts, "bf16")
     if note is not None and NOTE not in product.attributes:
         product.attributes[NOTE] = note
 
 
 def _readers(value: SSAValue, passed: Sequence[str]) -> tuple[list[SSAValue], list[Operation]]:
-    """The value with the results of ops named in `passed` that move it, and the typecasts of these; no typecasts if any other op reads one of them."""
-    moved, casts = [value], []
-    for one in moved:
-        for use in one.uses:
+    """(the value and the results of ops named in `passed` that read it, the typecasts of these); no typecasts if any other op reads one of them."""
+    moved_values, casts = [value], []
+    for moved_value in moved_values:
+        for use in moved_value.uses:
             if use.operation.name == "ttnn.typecast":
                 casts.append(use.operation)
             elif use.operation.name in passed and use.index == 0:
-                moved += [result for result in use.operation.results if result not in moved]
+                moved_values += [result for result in use.operation.results if result not in moved_values]
             else:
-                return moved, []
-    return moved, casts
+                return moved_values, []
+    return moved_values, casts
 
 
 def _fold_truth(op: Operation) -> None:
-    moved, casts = _readers(op.results[0], ("ttnn.reshape",))
-    wanted = {stored_type(cast.results[0]) for cast in casts}
-    if len(wanted) == 1 and not wanted & {"u8", "u16"}:
-        _retype(moved, casts, wanted.pop())
+    moved_values, casts = _readers(op.results[0], ("ttnn.reshape",))
+    types = {stored_type(cast.results[0]) for cast in casts}
+    if len(types) == 1 and not types & {"u8", "u16"}:
+        _retype(moved_values, casts, types.pop())
 
 
 def _retype(values: list[SSAValue], casts: list[Operation], dtype: str) -> None:
-    """The values are of type `dtype`, the casts go away."""
+    """Sets the type of the values to `dtype` and removes the casts."""
     for value in values:
         layout = layout_of(value.type)
         assert layout is not None
@@ -372,7 +372,7 @@ def _retype(values: list[SSAValue], casts: list[Operation], dtype: str) -> None:
 
 
 def _is_read_by_products(op: Operation) -> bool:
-    """Whether nothing but products that read a narrower type as it is, too, reads the result."""
+    """Whether only products read the result, which all accept a narrower type."""
     uses = list(op.results[0].uses)
     return bool(uses) and all(use.index == 0 and use.operation.name in PRODUCTS and _reads_narrow(use.operation) for use in uses)
 
@@ -382,7 +382,7 @@ def _reads_narrow(product: Operation) -> bool:
 
 
 def _widen_later(heads: Operation) -> None:
-    """A cast in front of a move stands behind it."""
+    """Sinks a cast below the data movement that reads it."""
     cast = defining(heads.operands[0], "ttnn.typecast")
     if cast is None or not single_use(cast.results[0]) or (stored_type(cast.operands[0]), stored_type(cast.results[0])) != ("bf16", "f32"):
         return
@@ -408,7 +408,7 @@ def _read_narrow(product: Operation) -> None:
         erase(cast)
 
 
-# --- TTNN: float32 stays float32 under a compute config that only says something else. ---
+# --- TTNN: a compute config without an accumulation setting keeps float32 accumulation. ---
 
 _CONFIG, _FIELD = "compute_config", "fp32_dest_acc_en"
 

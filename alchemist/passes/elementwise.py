@@ -1,4 +1,4 @@
-"""Functions of elements in the program of another op."""
+"""Fuses elementwise functions into the program of another op."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from alchemist.rules.linear import ACTIVATION
 
 
 def _as_matmul(op: Operation) -> dict[str, bool] | None:
-    """Transposition flags under which a dot_general is a plain matmul, else None."""
+    """The transpose flags with which a dot_general equals a matmul, else None."""
     lhs, rhs = (len(shape(value)) for value in op.operands)
     batch_l, batch_r = list(access.attr(op, "batch_dims_lhs")), list(access.attr(op, "batch_dims_rhs"))
     contract_l, contract_r = list(access.attr(op, "contract_dims_lhs")), list(access.attr(op, "contract_dims_rhs"))
@@ -66,7 +66,7 @@ FUSED = {
     "ttir.conv1d": _ACTIVATIONS | {"relu6"},
     "ttir.add": {"relu"},
 }
-"""Op -> activations that its TTNN call takes."""
+"""Op -> activations that its TTNN call supports as an argument."""
 
 
 @register("fuse-activation", fusing=True)
@@ -92,7 +92,7 @@ class FuseActivation(Pass):
 
 
 def _producer(value: SSAValue) -> Operation | None:
-    """The op that the value alone comes from, a convolution's also as another view of it."""
+    """The op that computes the value, if it has a single use; for a convolution also through a reshape."""
     producer = defining(value, *FUSED) if single_use(value) else None
     while producer is None and single_use(value) and (view := defining(value, "ttir.reshape")) is not None:
         value = view.operands[0]
@@ -101,17 +101,17 @@ def _producer(value: SSAValue) -> Operation | None:
 
 
 def operand_is_constant(op: Operation) -> bool:
-    """add with a constant operand keeps its activation apart: scalar adds take none."""
+    """Whether an operand is constant: an add with a constant keeps its activation separate, as scalar adds take none."""
     return op.name == "ttir.add" and any(made_by(value, "constant") is not None for value in op.operands)
 
 
-# --- TTNN: functions of single elements one after the other, and numbers that tensors are scaled or moved by, run in one program. ---
+# --- TTNN: a chain of elementwise functions and of arithmetic with numbers runs in one program. ---
 
 AFTER = "alchemist.activations"
 SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
-"""Binary ops with a number behind the tensor, by the function of one operand that does the same."""
+"""Binary op with a number as second operand -> the equivalent unary function."""
 TURNED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
-"""With the number in front of it."""
+"""The same with the number as first operand."""
 Step = dict[str, Any]
 
 
@@ -159,18 +159,18 @@ class FuseUnaryChain(Pass):
                 return
         if len(chain) == 1 and has_trait(last, "chained"):
             return
-        made = Builder.before(last).make("ttnn.unary_chain", [chain[0].operands[_tensor_place(chain[0])]], {"chain": tuple(steps)}, [last.results[0].type])
-        set_source(made, *sources_of(last))
-        add_sources(made, *reversed(chain[:-1]))
-        if device_ns([made], card) < before_ns < float("inf"):
-            replace(last, [made.results[0]])
+        chain_op = Builder.before(last).make("ttnn.unary_chain", [chain[0].operands[_tensor_place(chain[0])]], {"chain": tuple(steps)}, [last.results[0].type])
+        set_source(chain_op, *sources_of(last))
+        add_sources(chain_op, *reversed(chain[:-1]))
+        if device_ns([chain_op], card) < before_ns < float("inf"):
+            replace(last, [chain_op.results[0]])
             erase(*chain[:-1])
         else:
-            erase(made)
+            erase(chain_op)
 
 
 def step_of(op: Operation) -> Step | None:
-    """The op as a member of a chain: tiles of one float type in and out, nothing fused into it."""
+    """The op as a step of a chain, if it reads and writes tiles of one float type and has no fused activation."""
     name = op.name.removeprefix("ttnn.")
     if len(op.results) != 1 or any(attribute in op.attributes for attribute in (AFTER, *ATTRIBUTES)) or settings(op):
         return None
@@ -183,14 +183,14 @@ def step_of(op: Operation) -> Step | None:
         numbers = [inline_scalar(value) for value in op.operands]
         if (numbers[0] is None) == (numbers[1] is None):
             return None
-        turned = numbers[0] is not None
-        if turned and name not in TURNED:
+        is_reversed = numbers[0] is not None
+        if is_reversed and name not in TURNED:
             return None
-        number = numbers[0] if turned else numbers[1]
+        number = numbers[0] if is_reversed else numbers[1]
         assert number is not None
         if name == "divide" and number == 0:
             return None
-        step = {"op_type": (TURNED if turned else SCALED)[name], "params": (float(number),)}
+        step = {"op_type": (TURNED if is_reversed else SCALED)[name], "params": (float(number),)}
     else:
         return None
     return step if _is_plain(op.operands[_tensor_place(op)], op.results[0]) else None
@@ -201,7 +201,7 @@ def _tensor_place(op: Operation) -> int:
 
 
 def _is_plain(value: SSAValue, result: SSAValue) -> bool:
-    """Whether the tensors are alike, of floats on tiles, interleaved."""
+    """Whether both tensors have the same shape and type: float tiles, interleaved."""
     layout = layout_of(result.type)
     if layout is None or value.type != result.type:
         return False
@@ -209,7 +209,7 @@ def _is_plain(value: SSAValue, result: SSAValue) -> bool:
 
 
 def _maker(op: Operation) -> Operation | None:
-    """What makes the tensor that the op alone reads, in the same function."""
+    """The op that computes the tensor operand, if it is in the same function and has a single use."""
     value = op.operands[_tensor_place(op)]
     readers = {use.operation for use in value.uses}
     return value.owner if isinstance(value.owner, Operation) and len(readers) == 1 else None
@@ -220,7 +220,7 @@ def _only_reader(op: Operation) -> Operation | None:
 
 
 def _takes_activations(op: Operation) -> bool:
-    """Whether the op is a sum or product of equal tensors, whose activations the library runs right."""
+    """Whether the op is a sum or product of equally shaped tensors, whose activations the library computes correctly."""
     return (
         has_trait(op, "arithmetic")
         and len(op.operands) == 2
@@ -230,13 +230,13 @@ def _takes_activations(op: Operation) -> bool:
 
 
 def _drop(chain: Sequence[Operation], value: SSAValue, into: Operation) -> None:
-    """`value` stands for the chain's result."""
+    """Replaces the chain's result by `value` and erases the chain."""
     add_sources(into, *reversed(chain))
     replace(chain[-1], [value])
     erase(*chain[:-1])
 
 
-# --- TTNN: an activation that only one operand of a product or sum reads becomes an argument of that op. ---
+# --- TTNN: an activation of one operand of a product or sum becomes an argument of that op. ---
 
 ATTRIBUTES = ("alchemist.lhs_activations", "alchemist.rhs_activations")
 
@@ -274,13 +274,13 @@ class FuseOperandActivation(Pass):
                 product = made_by(value, "product")
                 assert product is not None
                 if paths_around(sources_of(product)) != paths_around(sources_of(op)):
-                    continue  # what another module's function ends with stays its result
+                    continue  # the last op of another module's function stays its result
                 del product.properties["activation"]
                 set_attr(op, attribute, (name,))
 
 
 def settings(op: Operation) -> dict[str, Any]:
-    """Attributes that say how the activation is computed."""
+    """The attributes that parametrize the activation."""
     return {name: value for name, value in access.attrs(op).items() if value is not None and name not in ("memory_config", "dtype", "layout")}
 
 

@@ -1,4 +1,4 @@
-"""TTIR: calls, composites, identities, constants and common subexpressions."""
+"""TTIR: inlines calls, expands composites, removes identities, folds constants and merges common subexpressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from alchemist.ops.evaluate import can_evaluate, evaluate
 from alchemist.ops.expand import expand
 from alchemist.passes.registry import Pass, register
 
-# --- Private functions called from `@forward` are inlined: lowering knows one function. ---
+# --- Private functions called from `@forward` are inlined, as lowering works on one function. ---
 
 
 def _called(module: ModuleOp) -> dict[str, FuncOp]:
@@ -73,24 +73,24 @@ class ExpandOps(Pass):
 Array = np.ndarray[Any, Any]
 
 FOLD_LIMIT = 1 << 22
-"""Largest number of elements of a value that is computed here."""
+"""Limit of elements of a value that constant folding computes."""
 
 
 def _parted_elsewhere(op: Operation, inner: Operation) -> bool:
-    """Whether another module parts the slice further: its steps would no longer be alike if each cut its parts out of the whole."""
-    paths = [[info.scopes[-1].path for info in sources_of(one) if info.scopes] for one in (op, inner)]
+    """Whether a different module slices the slice again: its iterations would not be equal if each sliced the original value."""
+    paths = [[info.scopes[-1].path for info in sources_of(move) if info.scopes] for move in (op, inner)]
     return len(list(inner.results[0].uses)) > 1 and paths[0] != paths[1]
 
 
 def _is_head(inner: Operation) -> bool:
-    """Whether whole tiles of columns are taken of which several ops take parts: a head of attention and its rotary embedding."""
+    """Whether the slice takes whole tiles of columns that several ops slice again: a head of attention and its rotary embedding."""
     result = inner.results[0]
     only_columns = len(shape(result)) == 4 and shape(inner.operands[0])[:-1] == shape(result)[:-1]
     whole_tiles = access.attr(inner, "begins")[-1] % TILE_EDGE == 0 and shape(result)[-1] % TILE_EDGE == 0
     return only_columns and whole_tiles and len(list(result.uses)) > 1
 
 
-# --- identities: op -> the value that it equals, or None ---------------------------------------------------------------
+# --- identities: op -> an equal value, or None -------------------------------------------------------------------------
 
 Consts = dict[SSAValue, Array]
 Identity = Callable[[Operation, Consts], SSAValue | None]
@@ -118,13 +118,13 @@ def _single(op: Operation, _consts: Consts) -> SSAValue | None:
 
 
 def _differs_in_ones(value: SSAValue, op: Operation) -> bool:
-    """Whether the value has the type of the op's result up to dims of size 1: adding zeros of [1] to a number makes a row of it."""
+    """Whether the value has the type of the op's result up to dims of size 1: adding zeros of [1] to a number turns it into a row."""
     out = op.results[0]
     return access.element_type(value) == access.element_type(out) and [n for n in shape(value) if n != 1] == [n for n in shape(out) if n != 1]
 
 
 def _neutral(right: float, left: float | None = None) -> Identity:
-    """x op right = x; left op x = x. The one that is returned may have other dims of size 1."""
+    """Neutral elements: x op right = x, left op x = x. The returned value may have other dims of size 1."""
 
     def identity(op: Operation, consts: Consts) -> SSAValue | None:
         lhs, rhs = op.operands
@@ -138,7 +138,7 @@ def _neutral(right: float, left: float | None = None) -> Identity:
 
 
 def _logical(neutral: bool) -> Identity:
-    """and (neutral True) / or (neutral False): the neutral side vanishes, the other side decides."""
+    """and (neutral True) / or (neutral False): a neutral operand is removed, the other constant decides the result."""
 
     def identity(op: Operation, consts: Consts) -> SSAValue | None:
         out = op.results[0].type
@@ -162,7 +162,7 @@ def _where(op: Operation, consts: Consts) -> SSAValue | None:
 
 
 def _involution(op: Operation, _consts: Consts) -> SSAValue | None:
-    """The op of the op is its operand. Truth values alone are their own double negation."""
+    """The op applied twice is its operand. Only booleans are their own double negation."""
     inner = defining(op.operands[0], op.name)
     fits = inner is not None and inner.operands[0].type == op.results[0].type
     return inner.operands[0] if inner is not None and fits and (op.name != "ttir.logical_not" or access.element_type(op.results[0]) == "i1") else None
@@ -228,11 +228,11 @@ def _canonical(op: Operation) -> Operation | None:
             first = access.attr(inner, "permutation")
             return b.make("ttir.permute", [inner.operands[0]], {"permutation": [first[i] for i in order]})
         source = shape(op.operands[0])
-        moved = [i for i in order if source[i] != 1]
-        if moved == sorted(moved):  # only dims of size 1 move
+        moved_dims = [i for i in order if source[i] != 1]
+        if moved_dims == sorted(moved_dims):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])})
     if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not (_parted_elsewhere(op, inner) or _is_head(inner)):
-        outer_cut, inner_cut = ([access.attr(one, name) for name in ("begins", "ends", "step")] for one in (op, inner))
+        outer_cut, inner_cut = ([access.attr(move, name) for name in ("begins", "ends", "step")] for move in (op, inner))
         rows = list(zip(*outer_cut, *inner_cut, strict=True))
         if all(step > 0 and begin >= 0 and end >= 0 for row in rows for begin, end, step in (row[:3], row[3:])):
             begins = [first + begin * by for begin, _, _, first, _, by in rows]
@@ -258,7 +258,7 @@ def _canonical(op: Operation) -> Operation | None:
 
 
 def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
-    """A constant op before `op`, with the sources of what made the values: a reshape says nothing of them."""
+    """Creates a constant op before `op`, with the source locations of the ops that computed the values, not of reshapes."""
     b, made_by = Builder.before(op), op
     while has_trait(made_by, "rearrangement") and isinstance(owner := made_by.operands[0].owner, Operation):
         made_by = owner
@@ -272,7 +272,7 @@ def _materialise(op: Operation, value: SSAValue, array: Array) -> SSAValue:
 
 
 def _as_shaped(op: Operation, value: SSAValue) -> Operation | None:
-    """The value in the shape of the op's result; None where it has that shape."""
+    """The value reshaped to the op's result; None if it has that shape."""
     out = op.results[0].type
     if value.type == out:
         return None
@@ -329,7 +329,7 @@ def _foldable(op: Operation, consts: Consts) -> bool:
 
 
 def _write_constants(func: FuncOp, consts: Consts) -> None:
-    """Constant ops for the folded values that other ops use."""
+    """Creates constant ops for the folded values that other ops read."""
     for value, array in consts.items():
         op = value.owner
         if not isinstance(op, Operation) or has_trait(op, "literal"):
@@ -339,15 +339,15 @@ def _write_constants(func: FuncOp, consts: Consts) -> None:
 
 
 def _share(first: Operation, same: Operation) -> None:
-    """A value that several modules computed alike belongs to what is around them all."""
-    ours, theirs = sources_of(first), sources_of(same)
-    if ours and theirs and first.operands and ours[-1].scopes[-1:] != theirs[-1].scopes[-1:]:
-        set_source(first, *dict.fromkeys((*ours, *theirs)))
+    """A merged value that several modules computed gets the source locations of all of them."""
+    our_sources, their_sources = sources_of(first), sources_of(same)
+    if our_sources and their_sources and first.operands and our_sources[-1].scopes[-1:] != their_sources[-1].scopes[-1:]:
+        set_source(first, *dict.fromkeys((*our_sources, *their_sources)))
 
 
 @register("fold")
 class Fold(Pass):
-    """Removes identities, folds constants in numpy, merges equal ops, canonicalises views."""
+    """Removes identities, folds constants in numpy, merges equal ops, canonicalizes views."""
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):

@@ -98,10 +98,10 @@ def _connected(ops: list[Operation]) -> list[list[Operation]]:
                 part[first(op)] = first(reader.setdefault(value, op))
                 if isinstance(value.owner, Operation) and value.owner in part:
                     part[first(op)] = first(value.owner)
-    found: dict[Operation, list[Operation]] = {}
+    members: dict[Operation, list[Operation]] = {}
     for op in ops:
-        found.setdefault(first(op), []).append(op)
-    return list(found.values())
+        members.setdefault(first(op), []).append(op)
+    return list(members.values())
 
 
 def _is_arithmetic(op: Operation) -> bool:
@@ -132,8 +132,8 @@ class _Reading:
 
     def terms(self, value: SSAValue) -> Terms:
         if value not in self.found:
-            made = self.made(value)
-            self.found[value] = self.atom(value) if len(made) > 1 and value in self.apart else made
+            formula = self.made(value)
+            self.found[value] = self.atom(value) if len(formula) > 1 and value in self.apart else formula
         return self.found[value]
 
     def atom(self, value: SSAValue) -> Terms:
@@ -150,8 +150,8 @@ class _Reading:
         op = value.owner
         if not isinstance(op, Operation) or op not in self.inside or value in self.opaque or len(shape(value)) != self.rank:
             return self.atom(value)
-        made = self._calculated(op)
-        return self.atom(value) if made is None or len(made) > _MOST_TERMS else made
+        terms = self._calculated(op)
+        return self.atom(value) if terms is None or len(terms) > _MOST_TERMS else terms
 
     def _calculated(self, op: Operation) -> Terms | None:
         x, *more = [self.terms(value) for value in op.operands]
@@ -173,7 +173,7 @@ class _Reading:
 
 def _normalised(ops: Sequence[Operation]) -> dict[SSAValue, tuple[SSAValue, SSAValue]]:
     """exp(x - m) -> softmax(x) and the sum of the exponentials that it is divided by, where all three are there."""
-    found: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
+    normalized: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
     for op in ops:
         top = op.operands[0].owner if op.name == "ttir.sum" else None
         if not isinstance(top, Operation) or top.name != "ttir.exp" or not isinstance(top.operands[0].owner, Operation):
@@ -185,22 +185,22 @@ def _normalised(ops: Sequence[Operation]) -> dict[SSAValue, tuple[SSAValue, SSAV
         for use in x.uses:
             share = use.operation
             if share.name == "ttir.softmax" and access.attr(share, "dimension") % len(shape(x)) == dims[0] and share.results[0].type == top.results[0].type:
-                found[top.results[0]] = (share.results[0], op.results[0])
-    return found
+                normalized[top.results[0]] = (share.results[0], op.results[0])
+    return normalized
 
 
 def _rewrite(ops: list[Operation], place: dict[Operation, int]) -> bool:
     inside = set(ops)
     opaque = {op.operands[0] for op in ops if abs(_POWERS.get(op.name, ONE)) == HALF}
-    kept = _makers(opaque, inside)
-    roots: list[SSAValue] = [op.results[0] for op in ops if op not in kept and any(use.operation not in inside for use in op.results[0].uses)]
+    kept_ops = _makers(opaque, inside)
+    roots: list[SSAValue] = [op.results[0] for op in ops if op not in kept_ops and any(use.operation not in inside for use in op.results[0].uses)]
     if not roots:
         return False
-    module = _Module(inside, opaque, kept, roots, _normalised(ops))
-    best = min((module.written(Algebra(only=name)) for name in ("", "mean")), key=lambda found: found.cost)
+    module = _Module(inside, opaque, kept_ops, roots, _normalised(ops))
+    best = min((module.written(Algebra(only=name)) for name in ("", "mean")), key=lambda writing: writing.cost)
     for pair in _pairs(best.algebra, best.terms, opaque)[:_MOST_PAIRS]:
-        best = min(best, module.written(_with_pair(best.algebra, *pair)), key=lambda found: found.cost)
-    before = sum(cost_of(op) for op in ops if op not in kept)
+        best = min(best, module.written(_with_pair(best.algebra, *pair)), key=lambda writing: writing.cost)
+    before = sum(cost_of(op) for op in ops if op not in kept_ops)
     return best.cost < before - 0.5 and _replace(roots, best.made, place)
 
 
@@ -231,16 +231,16 @@ class _Module:
         apart: set[SSAValue] = {value for value, inside in readers.items() if len(inside) == 2}
         reading = _Reading(self.inside, algebra, self.opaque | totals, apart, self.normalised, rank)
         terms = [reading.made(root) for root in self.roots]
-        known: dict[Terms, SSAValue] = {reading.terms(op.results[0]): op.results[0] for op in self.kept if op.results[0] not in self.opaque}
-        tries = [self._steps(algebra, rank, form, known) for form in (terms, [algebra.grouped(one) for one in terms])]
-        made, cost = min(tries, key=lambda found: found[1])
-        return _Written(algebra, terms, cost, made)
+        existing: dict[Terms, SSAValue] = {reading.terms(op.results[0]): op.results[0] for op in self.kept if op.results[0] not in self.opaque}
+        tries = [self._steps(algebra, rank, form, existing) for form in (terms, [algebra.grouped(form_terms) for form_terms in terms])]
+        values, cost = min(tries, key=lambda attempt: attempt[1])
+        return _Written(algebra, terms, cost, values)
 
     @staticmethod
-    def _steps(algebra: Algebra, rank: int, terms: list[Terms], known: dict[Terms, SSAValue]) -> tuple[list[Made], float]:
-        writing = Writing(algebra, rank, shared_products(algebra, products_of(algebra, terms)), known)
-        made = [writing.sum(one) for one in terms]
-        return made, sum(step.cost for step in writing.steps)
+    def _steps(algebra: Algebra, rank: int, terms: list[Terms], existing: dict[Terms, SSAValue]) -> tuple[list[Made], float]:
+        writing = Writing(algebra, rank, shared_products(algebra, products_of(algebra, terms)), existing)
+        values = [writing.sum(root) for root in terms]
+        return values, sum(step.cost for step in writing.steps)
 
 
 def _with_pair(algebra: Algebra, alone: int, along: Product) -> Algebra:
@@ -254,19 +254,19 @@ def _with_pair(algebra: Algebra, alone: int, along: Product) -> Algebra:
 
 def _makers(values: set[SSAValue], inside: set[Operation]) -> set[Operation]:
     """The ops among `inside` that lead to the values."""
-    found: set[Operation] = set()
+    makers: set[Operation] = set()
     pending = list(values)
     while pending:
         op = pending.pop().owner
-        if isinstance(op, Operation) and op in inside and op not in found:
-            found.add(op)
+        if isinstance(op, Operation) and op in inside and op not in makers:
+            makers.add(op)
             pending.extend(op.operands)
-    return found
+    return makers
 
 
 def _pairs(algebra: Algebra, roots: Sequence[Terms], opaque: set[SSAValue]) -> list[tuple[int, Product]]:
     """x and 1 / sqrt(y) of a y that is constant along some dims of x: what is normalised."""
-    found: dict[tuple[int, Product], None] = {}
+    pairs: dict[tuple[int, Product], None] = {}
     for product in products_of(algebra, roots):
         for below, power in product:
             dims = algebra.atoms[below].shape
@@ -274,18 +274,18 @@ def _pairs(algebra: Algebra, roots: Sequence[Terms], opaque: set[SSAValue]) -> l
                 continue
             for above, own in product:
                 if own >= 1 and algebra.atoms[above].terms and math.prod(algebra.atoms[above].shape) > math.prod(dims):
-                    found[above, ((below, -HALF),)] = None
-    return list(found)
+                    pairs[above, ((below, -HALF),)] = None
+    return list(pairs)
 
 
-def _replace(roots: Sequence[SSAValue], made: Sequence[Made], place: dict[Operation, int]) -> bool:
+def _replace(roots: Sequence[SSAValue], new_values: Sequence[Made], place: dict[Operation, int]) -> bool:
     """Makes the steps in front of the first root that needs them; False where one would stand before what it reads."""
-    for root, value in zip(roots, made, strict=True):
+    for root, value in zip(roots, new_values, strict=True):
         if isinstance(value, float) or dims_of_made(value, len(shape(root))) != shape(root) or _last(value, place, {}) >= place[_maker(root)]:
             return False
     done: dict[Step, SSAValue] = {}
     values = []
-    for root, value in zip(roots, made, strict=True):
+    for root, value in zip(roots, new_values, strict=True):
         op = _maker(root)
         b = Builder.in_place_of(op)
         values.append(_materialised(b, value, root.type, done))
@@ -303,20 +303,20 @@ def _last(value: Made, place: dict[Operation, int], seen: dict[Step, int]) -> in
     """Where the last value that is read stands."""
     if isinstance(value, Step):
         if value not in seen:
-            seen[value] = max((_last(one, place, seen) for one in value.operands), default=-1)
+            seen[value] = max((_last(operand, place, seen) for operand in value.operands), default=-1)
         return seen[value]
     return place.get(value.owner, -1) if isinstance(value, SSAValue) and isinstance(value.owner, Operation) else -1
 
 
-def _materialised(b: Builder, value: Made, like: Attribute, done: dict[Step, SSAValue]) -> SSAValue:
-    of = element_type(like)
+def _materialised(b: Builder, value: Made, type_like: Attribute, ssa_of: dict[Step, SSAValue]) -> SSAValue:
+    of = element_type(type_like)
     if isinstance(value, float):
-        ones = (1,) * len(shape(like))
+        ones = (1,) * len(shape(type_like))
         return b.value("ttir.full", [], {"shape": ones, "fill_value": value}, [tensor(ones, of)])
     if not isinstance(value, Step):
         return value
-    if value not in done:
-        operands = [_materialised(b, one, like, done) for one in value.operands]
+    if value not in ssa_of:
+        operands = [_materialised(b, operand, type_like, ssa_of) for operand in value.operands]
         attributes = {"dim_arg": list(value.reduced), "keep_dim": True} if value.reduced else {}
-        done[value] = b.op(f"ttir.{value.name}", operands, attributes, [tensor(value.dims, of)])
-    return done[value]
+        ssa_of[value] = b.op(f"ttir.{value.name}", operands, attributes, [tensor(value.dims, of)])
+    return ssa_of[value]

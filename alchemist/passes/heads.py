@@ -1,4 +1,4 @@
-"""Heads of attention: projections, splits and joins that the library has as one op."""
+"""Attention heads: uses the library's ops for projections, splits and concatenations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from alchemist.rules.linear import ACTIVATION
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """`count` times `size` consecutive columns, from `start` on, `step` apart."""
+    """`count` blocks of `size` consecutive columns; the first starts at `start`, each next one `step` later."""
 
     start: int
     size: int
@@ -41,10 +41,10 @@ class _Columns:
 
 @dataclass(slots=True)
 class _Head:
-    """A value [B, H, S, D] whose heads are columns of a projection: side by side, or each beside the others' of its head.
+    """A value [B, H, S, D] whose heads are columns of a projection: contiguous per role, or interleaved per head.
 
-    rows: [B, S, K], what is projected. row_views: the ops that put it in that order. columns: of the projection's weight. views: the ops between
-    projection and heads. Without a projection by a fixed weight, rows are those of the value that the columns are of.
+    rows: [B, S, K], the projection's input. row_views: the ops that reorder it. columns: of the projection's weight. views: the ops between
+    projection and heads. Without a projection by a constant weight, rows and columns are those of the split value.
     """
 
     value: SSAValue
@@ -64,10 +64,10 @@ class _Head:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for heads that one projection can give."""
+        """Equal for heads that may share one projection."""
         _, _, s, d = shape(self.value)
-        turned = None if self.projection is None else access.attr(self.projection, "transpose_b")
-        return self.rows, s, d, element_type(self.value), turned
+        transpose_b = None if self.projection is None else access.attr(self.projection, "transpose_b")
+        return self.rows, s, d, element_type(self.value), transpose_b
 
 
 @register("project-heads", fusing=True)
@@ -81,47 +81,47 @@ class ProjectHeads(Pass):
         for func in functions(module):
             position = {op: index for index, op in enumerate(func.body.block.ops)}
             fixed: dict[SSAValue, bool] = {}
-            made: dict[tuple[object, ...], list[_Head]] = {}
+            heads_of: dict[tuple[object, ...], list[_Head]] = {}
             decodes = any(op.name == "ttir.scaled_dot_product_attention_decode" for op in func.body.block.ops)
             for op in list(func.body.block.ops):
                 head = _head(op, decodes, fixed)
                 if head is not None:
-                    made.setdefault(head.key, []).append(head)
-            for heads in made.values():
+                    heads_of.setdefault(head.key, []).append(head)
+            for heads in heads_of.values():
                 roles = _roles(heads)
                 if roles is not None:
                     _project(roles, position)
-            if made:
+            if heads_of:
                 erase_dead(func)
 
 
-def _is_fixed(value: SSAValue, known: dict[SSAValue, bool]) -> bool:
-    """Whether the value is an argument, a constant or parts of them: cheap to join, by const-eval when they are parameters."""
-    if value not in known:
+def _is_fixed(value: SSAValue, cache: dict[SSAValue, bool]) -> bool:
+    """Whether the value is an argument, a constant, or a view or concatenation of these: const-eval joins such weights."""
+    if value not in cache:
         if isinstance(value, BlockArgument):
-            known[value] = True
+            cache[value] = True
         else:
             op = value.owner
             assert isinstance(op, Operation)
-            known[value] = op.name in named("ttir", "view", "constant") | {"ttir.concat"} and all(_is_fixed(one, known) for one in op.operands)
-    return known[value]
+            cache[value] = op.name in named("ttir", "view", "constant") | {"ttir.concat"} and all(_is_fixed(source, cache) for source in op.operands)
+    return cache[value]
 
 
 def _is_token(op: Operation) -> bool:
-    """Whether the op gives the heads of one token per user the form in which decoding reads them, [1, B, H, D]."""
+    """Whether the op reshapes the heads of one token per user to the layout of decoding, [1, B, H, D]."""
     before, after = shape(op.operands[0]), shape(op.results[0])
     return op.name == "ttir.reshape" and after == (1, *before[:2], before[3])
 
 
 def _head(op: Operation, decodes: bool, fixed: dict[SSAValue, bool]) -> _Head | None:
-    """decodes: heads of a single token are wanted too, which the library splits in decoding only. fixed: values that are known to be, or not."""
+    """decodes: also match heads of a single token, which the library splits only in decoding. fixed: cache of `_is_fixed`."""
     if not has_trait(op, "view") or len(shape(op.results[0])) != 4:
         return None
     value = op.results[0]
-    one = shape(value)[2] == 1
+    is_single_row = shape(value)[2] == 1
     users = [use.operation for use in value.uses]
     moves_on = all(has_trait(user, "view") and not _cuts_columns(user) and not _begins_groups(user) for user in users)
-    if moves_on and not (one and any(_is_token(user) for user in users)):
+    if moves_on and not (is_single_row and any(_is_token(user) for user in users)):
         return None
     view, ops = view_of(value)
     if len(shape(view.root)) < 2:
@@ -133,7 +133,7 @@ def _head(op: Operation, decodes: bool, fixed: dict[SSAValue, bool]) -> _Head | 
         dot = None
     _, h, _, d = shape(value)
     width = shape(view.root)[-1]
-    if not d or d % TILE_EDGE or (one and not decodes):
+    if not d or d % TILE_EDGE or (is_single_row and not decodes):
         return None
     batches, heads, steps, size = view.axes
     columns = _Columns(view.offset, h * d) if heads == joined([(h, d)]) else None
@@ -159,12 +159,12 @@ def _rows(order: View, source: View) -> View | None:
 
 
 def _roles(heads: list[_Head]) -> list[_Head] | None:
-    """Query, key and value of an attention: the order in which the attention reads them, else the order in which they are made."""
+    """Query, key and value: in the order in which an attention reads them, else in program order."""
     if len(heads) != 3 or len({head.value for head in heads}) != 3:
         return None
-    asked = [_asked(head) for head in heads]
-    if sorted(asked) == [0, 1, 2]:
-        heads = [heads[asked.index(place)] for place in range(3)]
+    role_sets = [_asked(head) for head in heads]
+    if sorted(role_sets) == [0, 1, 2]:
+        heads = [heads[role_sets.index(place)] for place in range(3)]
     else:
         lone = [head for head in heads if sum(other.heads == head.heads for other in heads) == 1]
         heads = [*lone, *(head for head in heads if head not in lone)]
@@ -172,7 +172,7 @@ def _roles(heads: list[_Head]) -> list[_Head] | None:
 
 
 def _asked(head: _Head) -> int:
-    """The place of the operand that the value is of an attention, -1 where none reads it."""
+    """The operand index of the value in the attention that reads it, -1 if none does."""
     for use in head.value.uses:
         if use.operation.name == "ttir.scaled_dot_product_attention":
             return int(use.index)
@@ -189,14 +189,14 @@ def _project(heads: list[_Head], position: dict[Operation, int]) -> None:
     attributes: dict[str, object] = {"num_heads": heads[0].heads, "transpose_key": False}
     if heads[1].heads != heads[0].heads:
         attributes["num_kv_heads"] = heads[1].heads
-    made = b.make("ttir.split_query_key_value_and_split_heads", [whole], attributes, [head.value.type for head in heads])
-    add_sources(made, *views)
-    for head, result in zip(heads, made.results, strict=True):
+    split = b.make("ttir.split_query_key_value_and_split_heads", [whole], attributes, [head.value.type for head in heads])
+    add_sources(split, *views)
+    for head, result in zip(heads, split.results, strict=True):
         head.value.replace_all_uses_with(result)
 
 
 def _whole(heads: list[_Head]) -> SSAValue | None:
-    """[B, S, W] whose columns are those of query, key and value of an attention, side by side; None for any other."""
+    """[B, S, W] whose columns are query, key and value of an attention, concatenated; None if they are not."""
     rows, (batch, _, steps, _) = heads[0].rows, shape(heads[0].value)
     ends = list(accumulate(head.columns.width for head in heads))
     starts = [head.columns.start for head in heads if head.columns.count == 1]
@@ -205,7 +205,7 @@ def _whole(heads: list[_Head]) -> SSAValue | None:
 
 
 def _joined(heads: list[_Head], dots: list[Operation], position: dict[Operation, int]) -> SSAValue:
-    """The projection by the joined weights. dots: the projections, in order."""
+    """Creates the projection with concatenated weights. dots: the projections, in order."""
     first = dots[0]
     for dot in dots:
         for value in dot.operands[1:]:
@@ -239,7 +239,7 @@ def _bias(dot: Operation) -> SSAValue | None:
 
 
 def _columns(b: Builder, pieces: list[tuple[SSAValue, _Columns]], dim: int) -> SSAValue:
-    """The pieces side by side; neighbours of one tensor are taken together."""
+    """Concatenates the pieces; adjacent pieces of one tensor become one slice."""
     merged: list[tuple[SSAValue, _Columns]] = []
     for value, columns in pieces:
         before, last = merged[-1] if merged else (None, columns)
@@ -260,23 +260,23 @@ def _cut(b: Builder, value: SSAValue, columns: _Columns, dim: int) -> SSAValue:
 
 
 def _cuts_columns(op: Operation) -> bool:
-    """Whether the op takes some columns of all rows: a rotary embedding of a part of each head does."""
+    """Whether the op slices columns of all rows, as a rotary embedding of a part of each head does."""
     return op.name == "ttir.slice_static" and shape(op.operands[0])[:-1] == shape(op.results[0])[:-1]
 
 
 def _begins_groups(op: Operation) -> bool:
-    """Whether the op makes room to repeat each head for a group of query heads: [B, H, S, D] -> [B, H, 1, S, D]."""
+    """Whether the op inserts the dim that repeats each head for a group of query heads: [B, H, S, D] -> [B, H, 1, S, D]."""
     b, h, s, d = shape(op.operands[0])
     return shape(op.results[0]) == (b, h, 1, s, d)
 
 
 def _make_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:
-    """Moves what makes a fixed value in front of `anchor`."""
+    """Moves the ops that compute a fixed value before `anchor`."""
     op = value.owner
     if not isinstance(op, Operation) or position.get(op, -1) < position[anchor]:
         return
-    for one in op.operands:
-        _make_before(one, anchor, position)
+    for source in op.operands:
+        _make_before(source, anchor, position)
     op.detach()  # type: ignore[no-untyped-call]
     assert anchor.parent is not None
     anchor.parent.insert_op_before(op, anchor)
@@ -309,8 +309,8 @@ def _concatenate(op: Operation) -> None:
     if s == 1 or any(stride % d or (stride // d % s and s % (stride // d * size)) for axis in view.axes[:-1] for size, stride in axis):
         return
     rows = tuple(tuple((size, stride * h if stride < s * d else stride) for size, stride in axis) for axis in view.axes[:-1])
-    made = Builder.before(op).make("ttir.concatenate_heads", [view.root])
-    add_sources(made, *chain)
+    concatenate = Builder.before(op).make("ttir.concatenate_heads", [view.root])
+    add_sources(concatenate, *chain)
     after = Builder.in_place_of(op)
-    placed = View(made.results[0], (*rows, joined([(h * d, 1)])))
+    placed = View(concatenate.results[0], (*rows, joined([(h * d, 1)])))
     replace(op, [placed.emit(after)])

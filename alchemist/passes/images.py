@@ -1,4 +1,4 @@
-"""Images: resizing by products, groups of channels, whole tiles, L1."""
+"""Images: resizes by matrix products, splits grouped convolutions, pads columns to whole tiles, and places images in L1."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from alchemist.passes.lower.eltwise import ACTIVATION
 from alchemist.passes.optimize import l1_small_bytes
 from alchemist.passes.registry import Pass, register
 
-# --- TTIR: images that constants make larger or smaller along height and width, as one product of a constant matrix and their pixels. ---
+# --- TTIR: resizing an image by constants along height and width becomes one product of a constant matrix and its pixels. ---
 
 MOST_ENTRIES = 1 << 18
-"""Of the matrix, which is found by evaluating the ops on as many values."""
+"""Limit of the matrix's elements, as the matrix is computed by evaluating the ops on that many values."""
 PIXELS_FIRST = ((0, 1, 2, 3), (0, 2, 3, 1))
 """[N, H, W, C] of an image's own dims, which may be [N, C, H, W]."""
 Array = np.ndarray[Any, Any]
@@ -60,7 +60,7 @@ class ResizeByProduct(Pass):
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """What `ops` make of the image `source`, the last one's result. order: the image's dims as [N, H, W, C]."""
+    """The ops that compute an image from the image `source`, the last one its result. order: the image's dims as [N, H, W, C]."""
 
     source: SSAValue
     ops: Sequence[Operation]
@@ -72,13 +72,13 @@ class Resize:
 
     def sizes(self) -> tuple[int, int, int]:
         """Rows of the matrix, its columns, channels."""
-        made, given = ([shape(value)[dim] for dim in self.order] for value in (self.result, self.source))
-        return math.prod(made[:3]), math.prod(given[:3]), given[3]
+        result_sizes, source_sizes = ([shape(value)[dim] for dim in self.order] for value in (self.result, self.source))
+        return math.prod(result_sizes[:3]), math.prod(source_sizes[:3]), source_sizes[3]
 
     def apply(self, pixels: Array) -> Array:
-        """[N*H*W, C] of the source -> the same of the result."""
-        moved = pixels.reshape([shape(self.source)[dim] for dim in self.order])
-        environment: dict[SSAValue, Array] = {self.source: moved.transpose(np.argsort(self.order))}
+        """[N*H*W, C] of the source -> [N*H*W, C] of the result."""
+        ordered = pixels.reshape([shape(self.source)[dim] for dim in self.order])
+        environment: dict[SSAValue, Array] = {self.source: ordered.transpose(np.argsort(self.order))}
         for op in self.ops:
             for value in op.operands:
                 if value not in environment:
@@ -89,16 +89,16 @@ class Resize:
         return environment[self.result].transpose(self.order).reshape(-1, pixels.shape[1])
 
     def matrix(self) -> Array | None:
-        """What the ops multiply the pixels by; None where they do something else, such as mixing channels."""
+        """The matrix that the ops multiply the pixels by; None if they compute something else, such as mixing channels."""
         rows, columns, channels = self.sizes()
-        found = np.zeros((rows, columns), np.float32)
-        for start in range(0, columns, channels):  # a pixel of its own in every channel
+        weights = np.zeros((rows, columns), np.float32)
+        for start in range(0, columns, channels):  # a different pixel in every channel
             count = min(channels, columns - start)
             probe = np.zeros((columns, channels), np.float32)
             probe[np.arange(start, start + count), np.arange(count)] = 1
-            found[:, start : start + count] = self.apply(probe)[:, :count]
+            weights[:, start : start + count] = self.apply(probe)[:, :count]
         sample = np.random.default_rng(0).standard_normal((columns, channels)).astype(np.float32)
-        return found if np.allclose(self.apply(sample), found @ sample, rtol=1e-4, atol=1e-4) else None
+        return weights if np.allclose(self.apply(sample), weights @ sample, rtol=1e-4, atol=1e-4) else None
 
 
 def _rewrite(last: Operation) -> None:
@@ -135,31 +135,31 @@ def _replace(resize: Resize, matrix: Array) -> None:
 
 
 def _resizes(last: Operation) -> list[Resize]:
-    """What ends with `last` and has as many of the ops that do more than move pixels as possible, and of the others no more than needed."""
-    ops, found, most = [last], [], 0
+    """Candidates that end with `last`: with as many ops as possible that compute pixels, and no more data movement than needed."""
+    ops, resizes, largest = [last], [], 0
     while (value := _image(ops[0])) is not None:
         count = sum(has_trait(op, "resizes") for op in ops)
-        if count > most and (here := _between(value, list(ops))):
-            found, most = here, count
+        if count > largest and (here := _between(value, list(ops))):
+            resizes, largest = here, count
         maker = value.owner
         if not isinstance(maker, Operation) or maker.name not in named("ttir", "rearrangement", "resizes") or not single_use(value):
             break
         ops.insert(0, maker)
-    return found
+    return resizes
 
 
 def _image(op: Operation) -> SSAValue | None:
-    """The operand that is no constant, if it is the only one."""
-    found = [value for value in op.operands if constant_of(value) is None]
-    return found[0] if len(found) == 1 and ACTIVATION not in op.attributes else None
+    """The only operand that is not a constant; None if there are several."""
+    images = [value for value in op.operands if constant_of(value) is None]
+    return images[0] if len(images) == 1 and ACTIVATION not in op.attributes else None
 
 
 def _between(source: SSAValue, ops: list[Operation]) -> list[Resize]:
-    """In both orders in which an image may have its dims."""
+    """The resize in both possible orders of the image's dims."""
     if len(shape(source)) != 4:
         return []
-    given, made = shape(source), shape(ops[-1].results[0])
-    return [Resize(source, ops, order) for order in PIXELS_FIRST if given[0] == made[0] and 1 < given[order[3]] == made[order[3]]]
+    source_dims, result_dims = shape(source), shape(ops[-1].results[0])
+    return [Resize(source, ops, order) for order in PIXELS_FIRST if source_dims[0] == result_dims[0] and 1 < source_dims[order[3]] == result_dims[order[3]]]
 
 
 def _copies(op: Operation) -> bool:
@@ -170,7 +170,7 @@ def _read_by(value: SSAValue, names: Collection[str]) -> bool:
     return any(use.operation.name in names or (has_trait(use.operation, "view") and _read_by(use.operation.results[0], names)) for use in value.uses)
 
 
-# --- Convolutions with many groups in parts, each behind its part of the product that makes its channels. ---
+# --- Splits convolutions with many groups into parts, each after its part of the product that computes its channels. ---
 
 CONVOLUTION = "ttir.conv2d"
 DIMS = ("batch_dim", "height_dim", "width_dim", "channel_dim")
@@ -233,7 +233,7 @@ def _pair(value: int | Sequence[int]) -> tuple[int, int]:
 
 
 def _is_product(op: Operation) -> bool:
-    """Every pixel by itself."""
+    """Whether the convolution has kernel size 1, so that each pixel is a separate product."""
     weight = operand(op, "weight") if op.name == CONVOLUTION else None
     return (
         weight is not None and tuple(shape(weight)[2:]) == (1, 1) and int(access.attr(op, "groups")) == 1
@@ -247,7 +247,7 @@ def _only_reader(value: SSAValue) -> Operation | None:
 
 
 def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Sequence[tuple[int, int, int]]) -> None:
-    """Each part of the product stands before the convolution that reads it, and both belong to the module around them: equal parts are turns of a loop.
+    """Creates each part of the product right before the convolution that reads it, both in the surrounding module: equal parts become iterations of a loop.
 
     parts: channels, groups and channels of the result of each.
     """
@@ -258,10 +258,10 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
     results: list[SSAValue] = []
     first = first_out = 0
     for channels, groups, out in parts:
-        made = _part(b, maker, maker.operands[0], first, channels, None)
-        assert isinstance(made.owner, Operation)
-        access.set_attr(made.owner, NOTE, _said(first, channels, parts[0][0], whole))
-        results.append(_part(b, op, made, first_out, out, groups))
+        part = _part(b, maker, maker.operands[0], first, channels, None)
+        assert isinstance(part.owner, Operation)
+        access.set_attr(part.owner, NOTE, _said(first, channels, parts[0][0], whole))
+        results.append(_part(b, op, part, first_out, out, groups))
         first, first_out = first + channels, first_out + out
     dims = list(shape(op.results[0]))
     dims[channel] = first_out
@@ -275,7 +275,7 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
 
 
 def _said(first: int, channels: int, full: int, whole: int) -> str:
-    """The remark at a part. full: channels of those that are not the last."""
+    """The note at a part. full: channels of all parts but the last."""
     why = "conv2d fills the weights of groups up with zeros to all channels"
     if channels == full and first + channels <= whole >= 2 * full:
         return f"{channels} of {whole} channels at a time: {why}"
@@ -286,7 +286,7 @@ def _said(first: int, channels: int, full: int, whole: int) -> str:
 
 
 def _part(b: Builder, op: Operation, x: SSAValue, first: int, count: int, groups: int | None) -> SSAValue:
-    """The convolution of some of its results. groups: how many these are, None for a product."""
+    """The convolution for a range of its result channels. groups: of this range; None for a product."""
     channel = _dims(op)[-1]
     weight, bias = operand(op, "weight"), operand(op, "bias")
     assert weight is not None
@@ -297,15 +297,15 @@ def _part(b: Builder, op: Operation, x: SSAValue, first: int, count: int, groups
     attributes = {**access.declared(op), **({} if groups is None else {"groups": groups})}
     dims = list(shape(op.results[0]))
     dims[channel] = count
-    made = b.make(op.name, operands, attributes, [tensor(dims, element_type(op.results[0]))])
+    new_op = b.make(op.name, operands, attributes, [tensor(dims, element_type(op.results[0]))])
     for name, value in op.attributes.items():
-        if name not in made.attributes:
-            made.attributes[name] = value
-    return made.results[0]
+        if name not in new_op.attributes:
+            new_op.attributes[name] = value
+    return new_op.results[0]
 
 
 def _rows(b: Builder, value: SSAValue, axis: int, first: int, count: int) -> SSAValue:
-    """Some of the values along an axis, zeros where there are no more."""
+    """A range of the values along an axis, padded with zeros."""
     last = min(first + count, shape(value)[axis])
     missing = [(0, count - (last - first) if dim == axis else 0) for dim in range(len(shape(value)))]
     return Value(b, value).cut(axis, first, last).pad(missing).ssa
@@ -314,7 +314,7 @@ def _rows(b: Builder, value: SSAValue, axis: int, first: int, count: int) -> SSA
 # --- TTNN: pads the columns between two products to whole tiles. ---
 
 LEAST_GAIN_NS = 2000.0
-"""Of all products that read the columns together: shapes that are not the model's are worth no less."""
+"""Least gain of all products that read the columns, in ns, that justifies shapes other than the model's."""
 
 
 @register("whole-tiles", fusing=True, from_level=1)
@@ -335,7 +335,7 @@ class WholeTiles(Pass):
 
 @dataclass(eq=False)
 class _Group:
-    """Values of the same columns. makers: products that make them. joins: ops between them. readers: products that read them."""
+    """Values with the same columns. makers: products that compute them. joins: ops between them. readers: products that read them."""
 
     values: list[SSAValue] = field(default_factory=list)
     makers: list[Operation] = field(default_factory=list)
@@ -344,7 +344,7 @@ class _Group:
 
 
 def _groups(func: FuncOp) -> list[_Group]:
-    """Groups whose values only products and joins make and read."""
+    """Groups of values that only products and joins compute and read."""
     fixed = FixedValues(func)
     group_of: dict[SSAValue, _Group] = {}
     for op in func.body.block.ops:
@@ -373,7 +373,7 @@ def _merged(groups: Iterable[_Group]) -> _Group:
 
 
 def _find_readers(group: _Group, fixed: FixedValues) -> bool:
-    """Notes the products that read a group's values; False where something else does, or nothing."""
+    """Collects the products that read a group's values; False if there are none or another op reads one."""
     joins = set(group.joins)
     for value in group.values:
         for use in value.uses:
@@ -386,7 +386,7 @@ def _find_readers(group: _Group, fixed: FixedValues) -> bool:
 
 
 def _is_plain_product(op: Operation, fixed: FixedValues) -> bool:
-    """A product of one matrix of weights that are fixed."""
+    """Whether the op is a product with one constant weight matrix."""
     if not has_trait(op, "product") or access.attr(op, "transpose_a") or access.attr(op, "transpose_b") or not fixed.issuperset(op.operands[1:]):
         return False
     return op.operands[0] not in fixed and len(shape(op.operands[1])) == 2
@@ -402,7 +402,7 @@ def _filled(columns: int) -> int:
 
 
 def _gain_ns(group: _Group, card: str) -> float:
-    """What the products that read the columns take less."""
+    """How much faster the products that read the columns become."""
     whole = []
     for op in group.readers:
         dims, matrix = shape(op.operands[0]), shape(op.operands[1])
@@ -412,9 +412,9 @@ def _gain_ns(group: _Group, card: str) -> float:
         columns = _filled(dims[-1])
         to = [kinds[0].with_((*dims[:-1], columns)).type_for((*dims[:-1], columns)), kinds[1].with_((columns, matrix[1])).type_for((columns, matrix[1]))]
         block = Block(arg_types=[*to, *(value.type for value in op.operands[2:])])
-        made = type(op).create(operands=list(block.args), result_types=list(op.result_types), properties=dict(op.properties), attributes=dict(op.attributes))
-        block.add_op(made)
-        whole.append(made)
+        clone = type(op).create(operands=list(block.args), result_types=list(op.result_types), properties=dict(op.properties), attributes=dict(op.attributes))
+        block.add_op(clone)
+        whole.append(clone)
     return device_ns(group.readers, card) - device_ns(whole, card)
 
 
@@ -434,7 +434,7 @@ def _fill_up(group: _Group) -> None:
 
 
 def _padded(value: SSAValue, axis: int, before: Operation) -> SSAValue:
-    """With zeros at the end of an axis, up to whole tiles."""
+    """Pads the end of an axis with zeros to whole tiles."""
     dims = shape(value)
     padding = [0] * (2 * len(dims))
     padding[2 * (axis % len(dims)) + 1] = _filled(dims[axis]) - dims[axis]
@@ -442,7 +442,7 @@ def _padded(value: SSAValue, axis: int, before: Operation) -> SSAValue:
     return b.value("ttnn.pad", [value], {"padding": padding, "value": 0.0, "use_multicore": True})
 
 
-# --- TTNN: images that convolutions read, in L1. ---
+# --- TTNN: places images that convolutions read in L1. ---
 
 
 @register(PASS, fusing=True)

@@ -1,4 +1,4 @@
-"""TTNN: moves of data by transposes and on rows."""
+"""TTNN: performs data movement by transposes of whole tiles, or on row-major values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from alchemist.optimizer.movement import CARDS, FREE, Price, are_faster, lies_in
 from alchemist.options import CompilerOptions
 from alchemist.passes.registry import Pass, register
 
-# --- TTNN: columns and heads are rearranged by transposes, which move whole tiles; a reshape would take every tile apart. ---
+# --- TTNN: columns and heads are rearranged by transposes, which move whole tiles; a reshape would untilize every tile. ---
 
 RESHAPE = "ttnn.reshape"
 PERMUTE = "ttnn.permute"
@@ -39,8 +39,8 @@ _DTYPES = ("bf16", "f32", "si32", "u32")
 class TurnedMoves(Pass):
     """From optimization level 1 on, reshapes that would move single elements become transposes and views, where that is faster.
 
-    [.., M] as a column [.., M, 1] is a row that is turned. [B, S, H*D] as heads [B, H, S, D] is turned to [B, H*D, S], viewed as [B, H, D, S], whose
-    tiles are the same if D is a number of tiles, and turned back; heads become rows of columns in the same way.
+    [.., M] to a column [.., M, 1] is a transpose of a row. [B, S, H*D] to heads [B, H, S, D] is a transpose to [B, H*D, S], a view as [B, H, D, S], which
+    keeps the tiles if D is a multiple of 32, and a transpose back; heads become rows of columns in the same way.
     """
 
     options: CompilerOptions
@@ -58,43 +58,43 @@ class TurnedMoves(Pass):
             before = None
         b = Builder.in_place_of(op)
         start = Value(b, (before if before is not None else op).operands[0])
-        made = _heads(start, before, op) if op.name == PERMUTE else _joined(start, before, op) or _column(Value(b, op.operands[0]), op)
-        if made is None:
+        new_ops = _heads(start, before, op) if op.name == PERMUTE else _joined(start, before, op) or _column(Value(b, op.operands[0]), op)
+        if new_ops is None:
             return
         ops: list[Operation] = []
-        value = made.ssa
+        value = new_ops.ssa
         while value is not start.ssa and value is not op.operands[0] and isinstance(value.owner, Operation):
             ops.insert(0, value.owner)
             value = value.owner.operands[0]
         replaced = [op] if before is None or value is op.operands[0] else [op, before]
         if self._gains(ops, replaced):
-            for each in ops:
-                add_sources(each, *reversed(replaced[1:]))
-            replace(op, [made.ssa])
-            for each in replaced[1:]:
-                erase(each)
+            for dead in ops:
+                add_sources(dead, *reversed(replaced[1:]))
+            replace(op, [new_ops.ssa])
+            for dead in replaced[1:]:
+                erase(dead)
         else:
             erase(*ops)
 
-    def _gains(self, made: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
-        """Beyond the error of a ratio of two prices."""
-        new, old = [price_of(op, self.options) for op in made], [price_of(op, self.options) for op in replaced]
-        gain = sum(each.ns for each in old) - sum(each.ns for each in new)
-        return math.isfinite(gain) and gain > sum(each.error_ns for each in new)
+    def _gains(self, new_ops: Sequence[Operation], replaced: Sequence[Operation]) -> bool:
+        """Whether the gain exceeds the error of the cost model."""
+        new, old = [price_of(op, self.options) for op in new_ops], [price_of(op, self.options) for op in replaced]
+        gain = sum(price.ns for price in old) - sum(price.ns for price in new)
+        return math.isfinite(gain) and gain > sum(price.error_ns for price in new)
 
 
 def _turned(x: Value) -> Value:
-    """The last two dims change places."""
+    """Transposes the last two dims."""
     return x.op("transpose", dim0=len(x.shape) - 2, dim1=len(x.shape) - 1)
 
 
 def _in_front(x: Value, order: Sequence[int]) -> Value:
-    """Dims in front of the last two in another order."""
+    """Permutes the dims before the last two."""
     return x.permute(*order, len(x.shape) - 2, len(x.shape) - 1)
 
 
 def _column(x: Value, op: Operation) -> Value | None:
-    """A reshape to or from columns of one element each."""
+    """Matches a reshape to or from columns of one element."""
     after = shape(op.results[0])
     columns = [len(dims) > 1 and dims[-1] == 1 and dims[-2] > 1 for dims in (x.shape, after)]
     if not any(columns):
@@ -104,23 +104,23 @@ def _column(x: Value, op: Operation) -> Value | None:
 
 
 def _heads(x: Value, split: Operation | None, op: Operation) -> Value | None:
-    """[.., S, X.., D] of rows, with S moved behind X: in front of D or behind it."""
+    """Splits rows [.., S, X.., D] and moves S after X: before D or after it."""
     if split is None:
         return None
     dims, order = shape(op.operands[0]), tuple(access.attr(op, "permutation"))
     last = len(dims) - 1
-    turned = order[-2] == last
-    tokens = order[-1] if turned else order[-2]
-    if last not in order[-2:] or tokens >= last - 1 or (not turned and order[-1] != last):
+    is_transposed = order[-2] == last
+    tokens = order[-1] if is_transposed else order[-2]
+    if last not in order[-2:] or tokens >= last - 1 or (not is_transposed and order[-1] != last):
         return None
     outer, inner = dims[:tokens], dims[tokens + 1 :]
     x = _turned(x.reshape(*outer, dims[tokens], math.prod(inner))).reshape(*outer, *inner, dims[tokens])
     x = _in_front(x, [place - (place > tokens) for place in order[:-2]])
-    return x if turned else _turned(x)
+    return x if is_transposed else _turned(x)
 
 
 def _joined(x: Value, permute: Operation | None, op: Operation) -> Value | None:
-    """[X.., S, D] with S moved in front of some of X, and those joined with D."""
+    """Moves S of [X.., S, D] before some dims of X, which are joined with D."""
     if permute is None:
         return None
     dims, order = shape(permute.operands[0]), tuple(access.attr(permute, "permutation"))
@@ -132,20 +132,20 @@ def _joined(x: Value, permute: Operation | None, op: Operation) -> Value | None:
     return _turned(x.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])).reshape(*shape(op.results[0]))
 
 
-# --- TTNN: reshapes, permutes, slices and concatenations that work on rows where tiles would have to be taken apart for each of them. ---
+# --- TTNN: reshapes, permutes, slices and concatenations work on row-major values where each would have to untilize its operand. ---
 
 _TO_LAYOUT = "ttnn.to_layout"
 _KINDS = ("bf16", "f32")
 _ROUNDS = 8
-"""Of single changes; in the models of this project's tests the third one finds nothing more."""
+"""Limit of rounds of the local search; in the test models the third round finds no change."""
 
 
 @register("moves-in-rows", fusing=True, from_level=1)
 class MovesInRows(Pass):
     """From optimization level 1 on, moves of data that are faster on rows than in tiles work on rows, with to_layout in front of them and behind.
 
-    A window of pixels, a head or a token that does not begin a tile: the library takes all tiles apart and puts them together again, for each op. On
-    rows a reshape is a view, and a permute moves lines. Which ops change is decided for all that hang together, beyond the clock's error.
+    For a window of pixels, a head or a token that does not start at a tile boundary, each op of the library untilizes and tilizes again. On row-major
+    values a reshape is a view, and a permute moves rows. A local search decides per connected group of ops, beyond the cost model's error.
     """
 
     options: CompilerOptions
@@ -158,7 +158,7 @@ class MovesInRows(Pass):
 
 
 def _groups(func: FuncOp, fixed: FixedValues) -> Iterator[list[Operation]]:
-    """Moves that read each other's results or one value, in program order."""
+    """Data movement ops connected by a common value, in program order."""
     moves = [op for op in func.body.block.ops if _is_move(op, fixed)]
     known_by: dict[SSAValue, Operation] = {}
     links = [(op, known_by.setdefault(value, op)) for op in moves for value in (*op.operands, *op.results)]
@@ -172,10 +172,10 @@ def _is_move(op: Operation, fixed: FixedValues) -> bool:
 
 @dataclass(slots=True)
 class _Value:
-    """A value of the group with the op that takes its tiles apart, and the one that puts its rows into tiles.
+    """A value of the group with the conversions to row-major (`to_rows`) and to tiles (`to_tiles`).
 
-    maker, readers: ops of the group. rows: the form of a value that enters the group. outside: it is read elsewhere, in tiles. leaving: ops that put it
-    into rows for others.
+    maker, readers: ops of the group. rows: the row-major form of a value that enters the group. outside: whether other ops read its tiles. leaving: existing
+    conversions to row-major for other ops.
     """
 
     maker: Operation | None
@@ -190,7 +190,7 @@ class _Value:
 
 
 class _Group:
-    """Moves that hang together: each works on tiles, or on rows."""
+    """A connected group of data movement ops, each of which works on tiles or on row-major values."""
 
     def __init__(self, ops: list[Operation], fixed: FixedValues, options: CompilerOptions) -> None:
         self._ops, self._fixed, self._options = ops, fixed, options
@@ -213,7 +213,7 @@ class _Group:
         self._settle(best)
 
     def _prepare(self) -> None:
-        """Every op on rows, and every value in both forms."""
+        """Creates each op on row-major values, and each value's conversions."""
         for op in self._ops:
             for value in op.operands:
                 if value not in self._values:
@@ -221,12 +221,12 @@ class _Group:
                 self._values[value].readers.append(op)
             result = op.results[0]
             rows = [self._rows_of(value) for value in op.operands]
-            made = type(op).create(operands=rows, result_types=[_in_rows(result)], properties=op.properties, attributes=op.attributes)
-            set_source(made, *sources_of(op))
+            on_rows = type(op).create(operands=rows, result_types=[_in_rows(result)], properties=op.properties, attributes=op.attributes)
+            set_source(on_rows, *sources_of(op))
             assert op.parent is not None
-            op.parent.insert_op_before(made, op)
-            self._on_rows[op] = made
-            self._values[result] = self._made(op, made)
+            op.parent.insert_op_before(on_rows, op)
+            self._on_rows[op] = on_rows
+            self._values[result] = self._made(op, on_rows)
         inside = set(self._ops)
         for op in self._ops:
             made_here = self._values[op.results[0]]
@@ -252,17 +252,17 @@ class _Group:
         return _Value(op, to_rows=to_rows, to_tiles=to_tiles, rows_price=price_of(to_rows, self._options), tiles_price=price_of(to_tiles, self._options))
 
     def _rows_of(self, value: SSAValue, chosen: Mapping[Operation, bool] | None = None) -> SSAValue:
-        """What an op on rows reads."""
-        known = self._values[value]
-        if known.maker is not None and (chosen is None or chosen[known.maker]):
-            return self._on_rows[known.maker].results[0]
-        if known.rows is not None:
-            return known.rows
-        assert known.to_rows is not None
-        return known.to_rows.results[0]
+        """The row-major operand for an op."""
+        record = self._values[value]
+        if record.maker is not None and (chosen is None or chosen[record.maker]):
+            return self._on_rows[record.maker].results[0]
+        if record.rows is not None:
+            return record.rows
+        assert record.to_rows is not None
+        return record.to_rows.results[0]
 
     def _conversion(self, value: _Value, chosen: Mapping[Operation, bool]) -> Price:
-        """Of the value's other form, where something reads it."""
+        """The price of the value's conversion, if any op reads its other form."""
         if value.maker is not None and chosen[value.maker]:
             return value.tiles_price if value.outside or not all(chosen[reader] for reader in value.readers) else FREE
         return value.rows_price if value.leaving or any(chosen[reader] for reader in value.readers) else FREE
@@ -275,12 +275,12 @@ class _Group:
         return sum(price.ns for price in self._prices_of(self._ops, self._values.values(), chosen))
 
     def _error_ns(self, chosen: Mapping[Operation, bool]) -> float:
-        """Of what is not as it was."""
+        """The cost model's error on the changed ops."""
         changed = [op for op in self._ops if chosen[op]]
         return sum(price.error_ns for price in self._prices_of(changed, self._values.values(), chosen))
 
     def _improved(self, chosen: dict[Operation, bool]) -> dict[Operation, bool]:
-        """Changes an op, or an op with what it reads, as long as that is faster."""
+        """Local search: flips an op, or an op and its operands' makers, as long as the time decreases."""
         for _ in range(_ROUNDS):
             changed = False
             for op in self._ops:
@@ -292,7 +292,7 @@ class _Group:
         return chosen
 
     def _change(self, several: list[Operation], chosen: dict[Operation, bool]) -> bool:
-        touched = list({id(value): value for op in several for each in (*op.operands, *op.results) for value in [self._values[each]]}.values())
+        touched = list({id(value): value for op in several for operand in (*op.operands, *op.results) for value in [self._values[operand]]}.values())
         before = sum(price.ns for price in self._prices_of(several, touched, chosen))
         to, old = not chosen[several[0]], {op: chosen[op] for op in several}
         chosen.update(dict.fromkeys(several, to))
@@ -302,7 +302,7 @@ class _Group:
         return False
 
     def _settle(self, chosen: Mapping[Operation, bool]) -> None:
-        """Keeps each op in the chosen form, and the conversions that are read."""
+        """Keeps each op in the chosen form, and the conversions that have a use."""
         dead: list[Operation] = []
         for op in self._ops:
             value, rows = self._values[op.results[0]], self._on_rows[op]
@@ -317,7 +317,7 @@ class _Group:
             others = [use for use in op.results[0].uses if use.operation is not value.to_rows and not chosen.get(use.operation, False)]
             for use in others:
                 use.operation.operands[use.index] = value.to_tiles.results[0]
-        conversions = [each for value in self._values.values() for each in (value.to_rows, value.to_tiles) if each is not None]
+        conversions = [conversion for value in self._values.values() for conversion in (value.to_rows, value.to_tiles) if conversion is not None]
         for op in (*conversions, *reversed(dead), *conversions):
             if op.parent is not None and not any(True for result in op.results for _ in result.uses):
                 erase(op)
@@ -329,10 +329,10 @@ def _in_rows(value: SSAValue) -> TensorType[Attribute]:
     return of.with_(shape(value), page="row_major").type_for(shape(value))
 
 
-# --- Results whose rows would have to move between tiles are returned in rows. ---
+# --- Returns a result row-major if its last reshape would have to move rows between tiles. ---
 
 WORTH = 50_000.0
-"""Nanoseconds that returning rows has to save at optimization level 0: below that, a result in tiles like all others is worth more."""
+"""Nanoseconds that a row-major result has to save at optimization level 0, as results are tiled by default."""
 _BLOCKS = ("bfp_bf8", "bfp_bf4")
 
 
@@ -369,17 +369,17 @@ def _return_rows(func: FuncOp, cards: Sequence[str], worth: float) -> None:
 
 
 def _gain_ns(before: tuple[int, ...], after: tuple[int, ...], dtype: str, card: str) -> float:
-    """How much less time tiles take to become rows than rows to move between tiles; 0 where the clock cannot tell."""
+    """Time of the tiled reshape minus time of the conversion to row-major; 0 where the cost model has no price."""
     tiled = Spec(before, dtype, "tile")
     try:
-        moved = query("ttnn.reshape", [tiled], card=card, shape=after).device_ns
-        untiled = query("ttnn.to_layout", [tiled], card=card, layout="row_major").device_ns
+        reshape_ns = query("ttnn.reshape", [tiled], card=card, shape=after).device_ns
+        to_rows_ns = query("ttnn.to_layout", [tiled], card=card, layout="row_major").device_ns
     except ShimError:
         return 0.0
-    return moved - untiled if untiled else 0.0
+    return reshape_ns - to_rows_ns if to_rows_ns else 0.0
 
 
-# --- TTNN: constant rows beside a product's rows (a class token in front of patches) become rows of zeros that the product reads. ---
+# --- TTNN: constant rows concatenated to a product's rows (a class token before patches) become zero rows of the product's operand. ---
 
 _OF_LINEAR = ("operandSegmentSizes", "activation")
 
@@ -388,8 +388,8 @@ _OF_LINEAR = ("operandSegmentSizes", "activation")
 class RowsInFront(Pass):
     """concat([token, linear(x)]) + positions becomes matmul([0, x]) + (concat([token, bias]) + positions), where the clock says so.
 
-    Rows that do not begin a tile are joined out of tiles: the library takes all of them apart and puts them together again. Rows of zeros are put in front
-    while x is not in tiles yet; what is added to them is one constant.
+    The library untilizes and tilizes to concatenate rows that do not start at a tile boundary. This pass pads x with zero rows before x is tilized;
+    const-eval adds token, bias and positions into one constant.
     """
 
     options: CompilerOptions
@@ -407,7 +407,7 @@ class RowsInFront(Pass):
 class _Joined:
     """concat([*front, product]): front [1, k, D] each, product [B, S - k, D] of `rows`, which are not in tiles yet.
 
-    replaced: ops that the rewrite makes needless, makers first. positions: what the last of them adds to all rows, if it adds something constant.
+    replaced: ops that the rewrite makes dead, makers first. positions: the constant that the last of them adds to all rows, if any.
     """
 
     front: tuple[SSAValue, ...]
@@ -418,17 +418,17 @@ class _Joined:
 
 
 def _rewrite(op: Operation, fixed: FixedValues, options: CompilerOptions) -> bool:
-    found = _match(op, fixed)
-    if found is None:
+    match = _match(op, fixed)
+    if match is None:
         return False
-    last = found.replaced[-1]
-    made, at_run_time = _make(found, shape(op.results[0]))
-    if not are_faster(at_run_time, found.replaced, options):
-        erase(*made)
+    last = match.replaced[-1]
+    new_ops, at_run_time = _make(match, shape(op.results[0]))
+    if not are_faster(at_run_time, match.replaced, options):
+        erase(*new_ops)
         return False
-    for each in found.replaced[::-1]:
-        add_sources(made[-1], each)
-    replace(last, list(made[-1].results))
+    for replaced_op in match.replaced[::-1]:
+        add_sources(new_ops[-1], replaced_op)
+    replace(last, list(new_ops[-1].results))
     return True
 
 
@@ -460,7 +460,7 @@ def _match(op: Operation, fixed: FixedValues) -> _Joined | None:
 
 
 def _below_views(value: SSAValue) -> tuple[SSAValue, list[Operation]]:
-    """What reshapes of rows that nothing else reads are made of, and the reshapes, makers first."""
+    """Looks through row-major reshapes with a single use: (their source, the reshapes, makers first)."""
     views: list[Operation] = []
     while (view := defining(value, "ttnn.reshape")) is not None and single_use(value):
         kind = layout_of(view.operands[0].type)
@@ -472,7 +472,7 @@ def _below_views(value: SSAValue) -> tuple[SSAValue, list[Operation]]:
 
 
 def _of_one_batch(value: SSAValue) -> SSAValue | None:
-    """[1, k, D] that every batch gets a copy of; None where batches differ."""
+    """[1, k, D] before it is repeated for every batch; None if batches differ."""
     repeated = defining(value, "ttnn.repeat")
     if repeated is not None and list(access.attr(repeated, "repeat_dims"))[1:] == [1, 1]:
         value = repeated.operands[0]
@@ -491,52 +491,52 @@ def _positions(op: Operation, fixed: FixedValues) -> tuple[Operation | None, SSA
     return None, None
 
 
-def _make(found: _Joined, dims: tuple[int, ...]) -> tuple[list[Operation], list[Operation]]:
-    """All new ops, the last of which makes the result, and those of them that run in every call."""
+def _make(match: _Joined, dims: tuple[int, ...]) -> tuple[list[Operation], list[Operation]]:
+    """(all new ops, the result's op last; those that run in every call)."""
     batch, length, columns = dims
-    product, kind = found.product, layout_of(found.front[0].type)
-    of_rows = layout_of(found.rows.type)
+    product, kind = match.product, layout_of(match.front[0].type)
+    of_rows = layout_of(match.rows.type)
     assert kind is not None
     assert of_rows is not None
-    front = sum(shape(value)[1] for value in found.front)
+    front = sum(shape(value)[1] for value in match.front)
     depth = shape(product.operands[0])[-1]
-    b = Builder.before(found.replaced[-1])
-    made: list[Operation] = []
-    join = next(op for op in found.replaced if op.name == "ttnn.concat")
-    behind = {"ttnn.concat": join, "ttnn.add": found.replaced[-1]}
+    b = Builder.before(match.replaced[-1])
+    new_ops: list[Operation] = []
+    join = next(op for op in match.replaced if op.name == "ttnn.concat")
+    behind = {"ttnn.concat": join, "ttnn.add": match.replaced[-1]}
 
     def make(name: str, operands: Sequence[SSAValue | Sequence[SSAValue]], attributes: dict[str, Any], to: TTNNLayout, dims: tuple[int, ...]) -> SSAValue:
-        made.append(b.make(name, list(operands), attributes, [to.with_(dims).type_for(dims)], sources_of(behind.get(name, product)) or None))
-        return made[-1].results[0]
+        new_ops.append(b.make(name, list(operands), attributes, [to.with_(dims).type_for(dims)], sources_of(behind.get(name, product)) or None))
+        return new_ops[-1].results[0]
 
-    table = _table(make, found, kind, length - front, columns)
-    constants = len(made)
+    table = _table(make, match, kind, length - front, columns)
+    constants = len(new_ops)
     rows = (batch, length - front, depth)
-    x = found.rows if shape(found.rows) == rows else make("ttnn.reshape", [found.rows], {"shape": rows}, of_rows, rows)
-    whole = (batch, length, depth)
+    x = match.rows if shape(match.rows) == rows else make("ttnn.reshape", [match.rows], {"shape": rows}, of_rows, rows)
+    padded_dims = (batch, length, depth)
     padding = {"padding": [0, 0, front, 0, 0, 0], "value": 0.0, "use_multicore": True, NOTE: f"{_count(front)} of zeros for what stands in front"}
-    x = make("ttnn.pad", [x], padding, of_rows, whole)
-    x = make("ttnn.to_layout", [x], {}, kind, whole)
-    kept = {name: value for name, value in {**product.properties, **product.attributes}.items() if name not in _OF_LINEAR}
-    x = make("ttnn.matmul", [x, product.operands[1]], kept, kind, dims)
+    x = make("ttnn.pad", [x], padding, of_rows, padded_dims)
+    x = make("ttnn.to_layout", [x], {}, kind, padded_dims)
+    matmul_attributes = {name: value for name, value in {**product.properties, **product.attributes}.items() if name not in _OF_LINEAR}
+    x = make("ttnn.matmul", [x, product.operands[1]], matmul_attributes, kind, dims)
     make("ttnn.add", [x, table], {}, kind, dims)
-    return made, made[constants:]
+    return new_ops, new_ops[constants:]
 
 
-def _table(make: Callable[..., SSAValue], found: _Joined, kind: TTNNLayout, rows: int, columns: int) -> SSAValue:
-    """What is added to all rows: constant rows in front, bias behind them, positions on both."""
-    bias = found.product.operands[2] if len(found.product.operands) > 2 else None
-    front = sum(shape(value)[1] for value in found.front)
-    whole = (1, front + rows, columns)
+def _table(make: Callable[..., SSAValue], match: _Joined, kind: TTNNLayout, rows: int, columns: int) -> SSAValue:
+    """The constant to add to all rows: the constant rows, then the bias, plus positions."""
+    bias = match.product.operands[2] if len(match.product.operands) > 2 else None
+    front = sum(shape(value)[1] for value in match.front)
+    table_dims = (1, front + rows, columns)
     if bias is not None:
         line = make("ttnn.reshape", [bias], {"shape": (1, 1, columns)}, kind, (1, 1, columns))
         behind = make("ttnn.repeat", [line], {"repeat_dims": (1, rows, 1)}, kind, (1, rows, columns))
-        table = make("ttnn.concat", [[*found.front, behind]], {"dim": 1}, kind, whole)
+        table = make("ttnn.concat", [[*match.front, behind]], {"dim": 1}, kind, table_dims)
     else:
-        table = found.front[0] if len(found.front) == 1 else make("ttnn.concat", [list(found.front)], {"dim": 1}, kind, (1, front, columns))
-        table = make("ttnn.pad", [table], {"padding": [0, 0, 0, rows, 0, 0], "value": 0.0, "use_multicore": True}, kind, whole)
-    if found.positions is not None:
-        table = make("ttnn.add", [table, found.positions], {}, kind, whole)
+        table = match.front[0] if len(match.front) == 1 else make("ttnn.concat", [list(match.front)], {"dim": 1}, kind, (1, front, columns))
+        table = make("ttnn.pad", [table], {"padding": [0, 0, 0, rows, 0, 0], "value": 0.0, "use_multicore": True}, kind, table_dims)
+    if match.positions is not None:
+        table = make("ttnn.add", [table, match.positions], {}, kind, table_dims)
     return table
 
 

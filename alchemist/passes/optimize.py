@@ -1,4 +1,4 @@
-"""Memories, configs and lifetimes."""
+"""Chooses program configs, layouts and memories; inserts deallocations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Optimize(Pass):
                 module.attributes[DECISIONS] = StringAttr(report)
 
     def _best(self, module: ModuleOp, name: str, card: Machine, l1_small: int) -> str:
-        """Gives the function the form whose finished program is the fastest that the library takes; what was decided, "" where nothing was."""
+        """Replaces the function by the candidate whose finished program is the fastest that the library accepts; returns the decisions, "" for none."""
         from alchemist.optimizer.finalists import Finalist, best_of, timed
         from alchemist.optimizer.overrides import given
 
@@ -90,14 +90,14 @@ class Optimize(Pass):
         return "\n".join(("Level 0 stays: nothing else is faster and accepted.", *dropped, "")) if dropped else ""
 
     def _with_images_in_l1(self, module: ModuleOp, name: str, l1_small: int) -> ModuleOp | None:
-        """The module as level 0 leaves it, None where that is how it is."""
+        """The module with level 0's images in L1; None if that changes nothing."""
         from alchemist.optimizer.images import PASS, leave_images_in_l1
 
         if PASS in self.options.disable or not self.options.enable_fusing or not any(has_trait(op, "convolution2d") for op in module.walk()):
             return None
-        made = clone_with_places(module)
-        leave_images_in_l1(_function(made, name), l1_small)
-        return made
+        candidate = clone_with_places(module)
+        leave_images_in_l1(_function(candidate, name), l1_small)
+        return candidate
 
     def _placed(self, module: ModuleOp, name: str, card: Machine, l1_small: int, say: Callable[[str], None], may_rewrite: bool) -> list[Finalist]:
         """Plans of the function, its very wide products in parts and biases behind streamed products, and at level 2 of that one with exact GELUs as
@@ -123,7 +123,7 @@ class Optimize(Pass):
             return [placed_finalist(placed, card, plan) for plan, placed in self._plans(func, card, l1_small, say)]
         cap = self.options.tensor_l1_usage_cap
         is_changed = bool(wide_products(func, card, cap) or biased_streams(func, card, cap))
-        found: list[tuple[Finalist, str, Callable[[FuncOp], None]]] = []
+        candidates: list[tuple[Finalist, str, Callable[[FuncOp], None]]] = []
 
         def plan(called: str, rewrite: Callable[[FuncOp], None]) -> None:
             tried = func
@@ -131,42 +131,42 @@ class Optimize(Pass):
                 tried = _function(clone_with_places(module), name)
                 rewrite(tried)
             for plan, placed in self._plans(tried, card, l1_small, lambda text: say(f"{called}: {text}" if called else text)):
-                found.append((placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite), called, rewrite))
-            found.sort(key=lambda each: each[0].planned_ns)
+                candidates.append((placed_finalist(placed, card, f"{plan} with {called}" if called else plan, rewrite), called, rewrite))
+            candidates.sort(key=lambda candidate: candidate[0].planned_ns)
 
         plan("", in_parts)
         if self.options.optimization_level > 1 and any(True for _ in exact_gelus(func)):
             plan("GELU by its error function", in_parts_without_gelus)
-        if self.options.optimization_level > 1 and found and any(True for _ in splits_to_deal(func, card)):
-            _, called, rewrite_first = found[0]
+        if self.options.optimization_level > 1 and candidates and any(True for _ in splits_to_deal(func, card)):
+            _, called, rewrite_first = candidates[0]
 
             def with_dealt_heads(func: FuncOp) -> None:
                 rewrite_first(func)
                 deal_heads(func, card)
 
             plan(f"{called}, heads on their cores".removeprefix(", "), with_dealt_heads)
-        return [finalist for finalist, _, _ in found]
+        return [finalist for finalist, _, _ in candidates]
 
     def _level_1(self, func: FuncOp, card: Machine, l1_small: int) -> str:
         from alchemist.optimizer.choose import Decision, choose, key_of, reason
         from alchemist.optimizer.decisions import report
 
-        known: dict[Any, Decision | None] = {}
+        cache: dict[Any, Decision | None] = {}
         counts: dict[Any, int] = {}
         for op in list(func.body.block.ops):
             key = key_of(op)
-            if key not in known:
-                known[key] = choose(op, card, self.options.tensor_l1_usage_cap, l1_small)
+            if key not in cache:
+                cache[key] = choose(op, card, self.options.tensor_l1_usage_cap, l1_small)
             counts[key] = counts.get(key, 0) + 1
-            decision = known[key]
+            decision = cache[key]
             if decision is not None and decision.chosen is not decision.safe:
                 access.set_attrs(op, decision.chosen.candidate.attributes)
                 access.set_attr(op, WHY, reason(decision))
-        decided = [(decision, counts[key]) for key, decision in known.items() if decision is not None]
+        decided = [(decision, counts[key]) for key, decision in cache.items() if decision is not None]
         return report(decided, card.card) if decided else ""
 
     def _plans(self, func: FuncOp, card: Machine, l1_small: int, say: Callable[[str], None]) -> list[tuple[str, Placed]]:
-        """Plans over the whole function with their names, fastest first; none at level 1 of a function in which no op works on shards for itself."""
+        """Plans over the whole function with their names, fastest first; none at level 1 if no op of the function can use shards."""
         from alchemist.optimizer.level2 import plans
         from alchemist.optimizer.overrides import given
         from alchemist.optimizer.search import Policy
@@ -176,50 +176,50 @@ class Optimize(Pass):
         if level < 2 and not given(self.options) and not any(has_trait(op, "window") or may_stream(op) for op in func.body.block.ops):
             return []
         policy: Policy = "lexicographic" if self.options.layout_policy == "lexicographic" else "time"
-        found = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)
-        return [(f"the plan of {each.ns / 1000:.1f} us", each) for each in found]
+        candidates = plans(func, card, self.options.tensor_l1_usage_cap, l1_small, level, policy, say, self.options)
+        return [(f"the plan of {plan.ns / 1000:.1f} us", plan) for plan in candidates]
 
 
 def _function(module: ModuleOp, name: str) -> FuncOp:
-    (func,) = (each for each in functions(module) if each.sym_name.data == name)
+    (func,) = (func for func in functions(module) if func.sym_name.data == name)
     return func
 
 
 def _become(module: ModuleOp, other: ModuleOp) -> None:
-    """`module` gets the content of the other."""
+    """Replaces the content of `module` by that of the other."""
     module.detach_region(module.body)
     module.add_region(other.detach_region(other.body))
 
 
 def l1_small_bytes(module: ModuleOp) -> int:
-    """What the program opens the device with: sliding windows need a region."""
+    """Size of the L1_SMALL region that the program opens the device with: sliding windows need one."""
     from alchemist.passes.lower.convolution import L1_SMALL_BYTES
 
-    found = any(has_trait(op, "needs_l1_small") for func in functions(module) for op in func.body.block.ops)
-    return L1_SMALL_BYTES if found else 0
+    is_needed = any(has_trait(op, "needs_l1_small") for func in functions(module) for op in func.body.block.ops)
+    return L1_SMALL_BYTES if is_needed else 0
 
 
 def decisions_of(module: ModuleOp) -> str:
-    """What the pass has decided, as text; taken from the module. "" when it has not run."""
-    found = module.attributes.pop(DECISIONS, None)
-    return found.data if isinstance(found, StringAttr) else ""
+    """The decisions of the pass as text, removed from the module; "" if it has not run."""
+    decisions = module.attributes.pop(DECISIONS, None)
+    return decisions.data if isinstance(decisions, StringAttr) else ""
 
 
 def gain_of(module: ModuleOp) -> float | None:
-    """How many times as fast the pass has made the module; taken from it. None where it has not run or was told what to do."""
-    found = module.attributes.pop(GAIN, None)
-    return float(found.value.data) if isinstance(found, FloatAttr) else None
+    """The speed-up that the pass predicts, removed from the module; None if it has not run or followed overrides."""
+    gain = module.attributes.pop(GAIN, None)
+    return float(gain.value.data) if isinstance(gain, FloatAttr) else None
 
 
-# --- `ttnn.deallocate` behind the last use of every intermediate tensor: the lifetimes of the emitted program. ---
+# --- Inserts `ttnn.deallocate` after the last use of every intermediate tensor. ---
 
 DEALLOCATE = "ttnn.deallocate"
 
 
 def last_uses(func: FuncOp) -> dict[Operation, list[SSAValue]]:
-    """op -> tensors that nothing reads behind it. Arguments, prepared weights and results are not among them.
+    """op -> tensors whose last use it is. Arguments, prepared weights and results are excluded.
 
-    A view is a tensor of its own: with `force = false` the buffer lives until the last tensor that shares it is dropped.
+    A view counts as a separate tensor: with `force = false` the buffer lives until the last tensor that shares it is deallocated.
     """
     last: dict[SSAValue, Operation] = {}
     for op in func.body.block.ops:
@@ -228,15 +228,15 @@ def last_uses(func: FuncOp) -> dict[Operation, list[SSAValue]]:
                 last[value] = op
         if op.name != "ttcore.load_cached" and INLINE not in op.attributes:
             last.update((result, op) for result in op.results if layout_of(result.type) is not None)
-    found: dict[Operation, list[SSAValue]] = {}
+    last_uses_of: dict[Operation, list[SSAValue]] = {}
     for value, op in last.items():
         if not any(isinstance(use.operation, ReturnOp) for use in value.uses):
-            found.setdefault(op, []).append(value)
-    return found
+            last_uses_of.setdefault(op, []).append(value)
+    return last_uses_of
 
 
 def frees(func: FuncOp) -> bool:
-    """Whether the function says already where its tensors end; its order then stays as it is, too."""
+    """Whether the function has deallocations already; its order is then kept, too."""
     return any(op.name == DEALLOCATE for op in func.body.block.ops)
 
 

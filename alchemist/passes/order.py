@@ -1,4 +1,4 @@
-"""TTNN: the order of statements."""
+"""TTNN: orders the statements of a function."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, co
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
 from alchemist.passes.registry import Pass, register
 
-# --- The order in which a function's ops run: what one call of a module made stands together, and so do the iterations of an unrolled loop. The emitted
+# --- Orders the ops of a function so that those of one module call are contiguous, and iterations of an unrolled loop are equal. The emitted
 # program has its statements in this order; lifetimes follow from it (`deallocate.py`).
 
 MIN_PARTS = 3
-"""Parts of a join that look like iterations."""
+"""Least number of parts of a concat that count as iterations."""
 MIN_ROUNDS = 4
-"""Parts of which all forms move, not only the last one: three are query, key and value as well."""
+"""Least number of parts for which all forms move, not only the last one: three may be query, key and value."""
 _FIRST = ("ttnn.get_device", "ttcore.load_cached")
-"""Ops without a statement of their own."""
+"""Ops that emit no statement."""
 
 
 @register("order-by-module")
@@ -66,11 +66,11 @@ class Body:
         self._weights: set[SSAValue] = {argument for argument, kind in zip(func.args, kinds, strict=False) if kind != "input"}
 
     def inputs(self, op: Operation) -> list[SSAValue]:
-        """Tensors that the forward pass computes, and what prepared weights become."""
-        made = [value for value in op.operands if value not in self._weights]
+        """Operands other than weights and tensors prepared from them."""
+        values = [value for value in op.operands if value not in self._weights]
         return [
             value
-            for value in made
+            for value in values
             if not isinstance(value.owner, Operation) or (value.owner.name != "ttnn.get_device" and INLINE not in value.owner.attributes)
         ]
 
@@ -78,7 +78,7 @@ class Body:
         return sorted({use.operation for use in value.uses}, key=self._position.__getitem__)
 
     def keeps_meaning(self, order: Sequence[Operation]) -> bool:
-        """Whether every value is made before it is read, and writes in place keep their place among the readers of what they write."""
+        """Whether the order keeps every dependence: definitions before uses, and in-place writes among the readers of their tensor."""
         if len(order) != len(self.ops):
             return False
         places = {op: index for index, op in enumerate(order)}
@@ -138,20 +138,20 @@ def _by_module(body: Body) -> list[Operation]:
 
 
 def _join(parent: Group[Operation], first: Group[Operation], second: Group[Operation]) -> bool:
-    """Moves `second` up to `first`: what lies between and needs `first` goes behind, the rest before. False if impossible."""
+    """Moves `second` up to `first`; ops between them that depend on `first` move after both, the others before. False if impossible."""
     start, end = parent.items.index(first), parent.items.index(second)
     needs_first: set[SSAValue] = {value for op in first.ops() for value in op.results}
     before: list[Operation | Group[Operation]] = []
     behind: list[Operation | Group[Operation]] = []
-    moved: set[SSAValue] = set()
+    moved_values: set[SSAValue] = set()
     for item in parent.items[start + 1 : end]:
         if any(value in needs_first for op in _ops(item) for value in op.operands):
-            moved.update(value for op in _ops(item) for value in op.results)
-            needs_first |= moved
+            moved_values.update(value for op in _ops(item) for value in op.results)
+            needs_first |= moved_values
             behind.append(item)
         else:
             before.append(item)
-    if any(value in moved for op in second.ops() for value in op.operands):
+    if any(value in moved_values for op in second.ops() for value in op.operands):
         return False
     if _clash([first], before) or _clash(behind, [second]):
         return False
@@ -160,11 +160,11 @@ def _join(parent: Group[Operation], first: Group[Operation], second: Group[Opera
     return True
 
 
-def _clash(items: Sequence[Operation | Group[Operation]], moved: Sequence[Operation | Group[Operation]]) -> bool:
+def _clash(items: Sequence[Operation | Group[Operation]], moved_items: Sequence[Operation | Group[Operation]]) -> bool:
     """Whether one of the two groups writes a tensor in place that the other touches."""
-    one, two = ([op for item in group for op in _ops(item)] for group in (items, moved))
-    touched = [{value for op in ops for value in op.operands} for ops in (one, two)]
-    changed = [{value for op in ops for value in written(op)} for ops in (one, two)]
+    item_ops, moved_ops = ([op for item in group for op in _ops(item)] for group in (items, moved_items))
+    touched = [{value for op in ops for value in op.operands} for ops in (item_ops, moved_ops)]
+    changed = [{value for op in ops for value in written(op)} for ops in (item_ops, moved_ops)]
     return bool(changed[0] & touched[1] or changed[1] & touched[0])
 
 
@@ -176,16 +176,16 @@ def _ops(item: Operation | Group[Operation]) -> Iterator[Operation]:
 
 
 def _forms_at_makers(body: Body) -> list[Operation]:
-    """Where the first part is the value before the loop, each form stands before the op that makes the next part from it."""
+    """Where the first part is the value before the loop, moves each form before the op that computes the next part from it."""
     behind: dict[Operation, list[Operation]] = {}
     before: dict[Operation, list[Operation]] = {}
-    moved: set[Operation] = set()
+    moved_ops: set[Operation] = set()
     for op in body.ops:
         if op.name != "ttnn.concat" or len(op.operands) < MIN_PARTS:
             continue
         chains = [_forms(body, value, op)[-1 if len(op.operands) < MIN_ROUNDS else 0 :] for value in op.operands]
         steps = {tuple(form.name for form in chain) for chain in chains[1:]}
-        if len(steps) != 1 or not all(chains) or any(not moved.isdisjoint(chain) for chain in chains):
+        if len(steps) != 1 or not all(chains) or any(not moved_ops.isdisjoint(chain) for chain in chains):
             continue
         sources = [body.inputs(chain[0])[0] for chain in chains]
         makers = [value.owner if isinstance(value.owner, Operation) and value.owner in body.place else None for value in sources]
@@ -194,31 +194,31 @@ def _forms_at_makers(body: Body) -> list[Operation]:
         if not readers and not all(names):
             continue
         for index, chain in enumerate(chains):
-            moved.update(chain)
+            moved_ops.update(chain)
             maker = makers[index]
             if readers:
                 before.setdefault(readers[index], []).extend(chain)
             elif maker is not None:
                 behind.setdefault(maker, []).extend(chain)
-    return [one for op in body.ops if op not in moved for one in (*before.get(op, []), op, *behind.get(op, []))]
+    return [emitted for op in body.ops if op not in moved_ops for emitted in (*before.get(op, []), op, *behind.get(op, []))]
 
 
 def _forms(body: Body, value: SSAValue, reader: Operation) -> list[Operation]:
-    """The ops that, one after another, give a value the form in which the reader takes it."""
-    found: list[Operation] = []
+    """The chain of ops that converts a value to the form in which the reader takes it."""
+    forms: list[Operation] = []
     while isinstance(value.owner, Operation) and _is_form(body, value.owner, reader):
         reader = value.owner
-        found.insert(0, reader)
+        forms.insert(0, reader)
         value = body.inputs(reader)[0]
-    return found
+    return forms
 
 
 def _next_makers(body: Body, forms: Sequence[Operation], sources: Sequence[SSAValue]) -> list[Operation]:
-    """The op that makes the next part of each source: the first one of the first source that all others have too. Empty if there is none."""
+    """The ops that compute the next part from each source: the first user of the first source that all others have too. Empty if there is none."""
     rows = [[user for user in body.readers(value) if user is not form] for form, value in zip(forms, sources, strict=True)]
     for first in rows[0]:
-        found = [next((user for user in row if user.name == first.name), None) for row in rows]
-        makers = [maker for maker in found if maker is not None]
+        next_makers = [next((user for user in row if user.name == first.name), None) for row in rows]
+        makers = [maker for maker in next_makers if maker is not None]
         if len(makers) == len(rows):
             return makers
     return []
@@ -228,12 +228,12 @@ def _is_form(body: Body, op: Operation, joined: Operation) -> bool:
     return op.name in SHAPING and len(body.inputs(op)) == 1 and all(use.operation is joined for use in op.results[0].uses)
 
 
-# --- What an optimizer does to one parameter stands together: its moments, their corrections, the new value. ---
+# --- Groups an optimizer's ops by parameter: its moments, their corrections, the new value. ---
 
 MIN_UPDATES = 3
 """Parameters that the same ops update."""
 MIN_ALONE = 4
-"""Ops of an update where no backward pass tells that it is one."""
+"""Least number of ops of an update in a function without a backward pass."""
 
 
 @register("order-updates")
@@ -260,8 +260,8 @@ def _by_parameter(body: Body) -> list[Operation]:
     def turn(ops: list[Operation]) -> tuple[int, int]:
         """Parameters follow each other as the backward pass makes their gradients."""
         read = (value.owner for op in ops for value in op.operands)
-        made = [body.place[owner] for owner in read if isinstance(owner, Operation) and owner in body.place and owner not in updates]
-        return max(made, default=-1), body.place[ops[0]]
+        positions = [body.place[owner] for owner in read if isinstance(owner, Operation) and owner in body.place and owner not in updates]
+        return max(positions, default=-1), body.place[ops[0]]
 
     ordered = [op for ops in sorted(groups, key=turn) for op in ops]
     return [*(op for op in body.ops if op not in behind), *(op for op in body.ops if op in shared), *ordered]
@@ -276,7 +276,7 @@ def _has_gradients(body: Body) -> bool:
 
 
 def _updates(body: Body) -> set[Operation]:
-    """What stands behind the last gradient; everything where there is none: a step that is given its gradients."""
+    """The ops after the last gradient; all ops if the function gets its gradients as arguments."""
     places = [body.place[op] for op in body.ops if _is_gradient(op)]
     return set(body.ops[places[-1] + 1 :]) if places else set(body.ops)
 
@@ -286,15 +286,15 @@ def _is_number(value: SSAValue) -> bool:
 
 
 def _shared(body: Body, updates: set[Operation]) -> set[Operation]:
-    """What numbers are made from that all parameters share: a learning rate, the norm of all gradients."""
-    found: set[Operation] = set()
+    """The ops on numbers that all parameters share: a learning rate, the norm of all gradients."""
+    shared: set[Operation] = set()
     pending = [op for op in body.ops if op in updates and op.results and all(map(_is_number, op.results))]
     while pending:
         op = pending.pop()
-        if op not in found:
-            found.add(op)
+        if op not in shared:
+            shared.add(op)
             pending += [value.owner for value in op.operands if isinstance(value.owner, Operation) and value.owner in updates]
-    return found
+    return shared
 
 
 def _is_all_updates(groups: Iterable[Sequence[Operation]]) -> bool:
@@ -310,7 +310,7 @@ def _dims(value: SSAValue) -> tuple[int, ...]:
     return shape(value) if isinstance(value.type, TensorType) else ()
 
 
-# --- TTIR: what a backward pass adds up for the input of a module has the gradient that bypasses the module as its last term. ---
+# --- TTIR: in the sum of gradients of a module's input, the gradient that bypasses the module becomes the last term. ---
 
 _ADD = "ttir.add"
 
@@ -319,7 +319,7 @@ _ADD = "ttir.add"
 class ResidualsLast(Pass):
     """((t + a) + b) of a module that makes a and b becomes t + (a + b), and the last sum stands where the module is called.
 
-    The backward pass of a norm is the same code then, whether a residual connection goes around it or not.
+    So the backward pass of a norm is the same code with or without a residual connection around the norm.
     """
 
     def run(self, module: ModuleOp) -> None:
@@ -337,7 +337,7 @@ def _module(op: Operation) -> Chain:
 
 
 def _goes_on(op: Operation) -> bool:
-    """Whether the sum is only the beginning of one in the same module."""
+    """Whether another sum of the same module reads this sum."""
     user = next(iter(op.results[0].uses)).operation if single_use(op.results[0]) else None
     return user is not None and user.operands[0] is op.results[0] and _is_sum(user) and _module(user) == _module(op)
 
@@ -348,8 +348,8 @@ def _reorder(op: Operation) -> None:
     module, ops = _module(op), [op]
     while (inner := defining(ops[-1].operands[0], _ADD)) is not None and single_use(inner.results[0]) and _is_sum(inner) and _module(inner) == module:
         ops.append(inner)
-    bypass, terms = ops[-1].operands[0], [one.operands[1] for one in reversed(ops)]
-    gradient = next((info for one in ops for info in sources_of(one)[-1:] if info.is_gradient), None)
+    bypass, terms = ops[-1].operands[0], [op.operands[1] for op in reversed(ops)]
+    gradient = next((info for op in ops for info in sources_of(op)[-1:] if info.is_gradient), None)
     if shape(terms[0]) != shape(bypass) or any(_is_of(use.operation, module) for use in op.results[0].uses):
         return
     if gradient is None or _is_within(bypass, module) is not False or not all(_is_within(term, module) for term in terms):
@@ -365,13 +365,13 @@ def _reorder(op: Operation) -> None:
 
 
 def _is_of(op: Operation, module: Chain) -> bool:
-    """Whether the op is one of the module: then the sum is none for what goes into it."""
+    """Whether the op belongs to the module: then the sum is not of its input's gradients."""
     sources = sources_of(op)
     return bool(sources) and chain_of_source(sources[-1])[: len(module)] == module
 
 
 def _is_within(value: SSAValue, module: Chain) -> bool | None:
-    """Whether an op of the module makes the value; None where that is unknown."""
+    """Whether an op of the module computes the value; None if unknown."""
     sources = sources_of(value.owner) if isinstance(value.owner, Operation) else ()
     return chain_of_source(sources[-1])[: len(module)] == module if sources else None
 
@@ -383,7 +383,7 @@ def _where_called(info: SourceInfo, module: Chain) -> SourceInfo:
     return replace(info, scopes=info.scopes[:index], frames=frames)
 
 
-# --- Conversions that several modules share belong to the value's maker, not to the first module that asks. ---
+# --- A conversion that several modules share belongs to the module of its operand, not to its first reader. ---
 
 
 def scope_path(op: Operation) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The whole way from TTIR to TTNN, stage by stage."""
+"""Lowers TTIR to TTNN, stage by stage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from alchemist.passes.optimize import decisions_of, frees, gain_of, l1_small_byt
 from alchemist.passes.stages import ORDER_STAGES, TTIR_STAGES, TTNN_STAGES
 
 SURE_GAIN = 1.1
-"""What the passes of levels 1 and 2 rewrite by estimates of their own never costs as much as the optimizer gains from here on."""
+"""If the optimizer predicts more than this speed-up, `lower_to_ttnn` does not also compile level 0 for comparison."""
 
 
 @dataclass(slots=True)
@@ -45,15 +45,15 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     if gain is None or gain > SURE_GAIN:
         return lowered
     level_0, _ = _lowered(module, replace(options, optimization_level=0))
-    times_ns = [device_ns(each, options) for each in (level_0, lowered)]
+    times_ns = [device_ns(module, options) for module in (level_0, lowered)]
     if times_ns[0] >= times_ns[1]:
         return lowered
-    said = f"Level 0 stays: with what levels 1 and 2 rewrite the program takes {times_ns[1] / 1000:.1f} us, without {times_ns[0] / 1000:.1f}.\n"
-    return replace(level_0, decisions=said + lowered.decisions)
+    message = f"Level 0 stays: with what levels 1 and 2 rewrite the program takes {times_ns[1] / 1000:.1f} us, without {times_ns[0] / 1000:.1f}.\n"
+    return replace(level_0, decisions=message + lowered.decisions)
 
 
 def device_ns(lowered: Lowered, options: CompilerOptions) -> float:
-    """Of all functions, as the emitted program runs them; infinite for a program that the library refuses."""
+    """Time of all functions in ns, with the deallocations of the emitted program; infinite for a program that the library rejects."""
     from alchemist.optimizer.finalists import timed
     from alchemist.optimizer.machine import machine
 
@@ -62,7 +62,7 @@ def device_ns(lowered: Lowered, options: CompilerOptions) -> float:
 
 
 def _lowered(module: ModuleOp, options: CompilerOptions) -> tuple[Lowered, float | None]:
-    """The module at the level of the options, and what its optimizer says that it gained."""
+    """The module at the options' level, and the speed-up that its optimizer predicts."""
     module = clone_with_places(module)
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):

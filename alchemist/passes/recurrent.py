@@ -1,4 +1,4 @@
-"""TTIR and TTNN: recurrent cells written out step by step."""
+"""TTIR and TTNN: recurrent cells that are unrolled over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alchemist.passes.views import sliced
 # --- TTIR: matrix products of single time steps with one weight become one product of all steps: the input projections of a recurrent cell. ---
 
 LEAST_SHARE = 0.5
-"""Of the steps: those that no product reads are multiplied for nothing."""
+"""Least share of the steps that products read, as the product computes all steps."""
 
 
 @register("products-of-steps", fusing=True, from_level=1)
@@ -51,7 +51,7 @@ def _join(func: FuncOp) -> None:
 
 
 def _step(value: SSAValue) -> tuple[SSAValue, int] | None:
-    """The value of all steps, and which of them this is: its first dim is taken away or 1."""
+    """(the value of all steps, the step): matches a slice of one index of the first dim, which is dropped or 1."""
     view = defining(value, "ttir.reshape")
     cut = defining(value if view is None else view.operands[0], "ttir.slice_static")
     if cut is None or any(step != 1 for step in access.attr(cut, "step")):
@@ -63,24 +63,24 @@ def _step(value: SSAValue) -> tuple[SSAValue, int] | None:
 
 
 def _replace(whole: SSAValue, steps: dict[int, list[Operation]]) -> None:
-    """In front of the first product: what it multiplies with is there by then, and is the same for all. steps: products in program order."""
+    """Creates the product of all steps before the first product of one step. steps: products in program order."""
     first = next(iter(steps.values()))[0]
     b = Builder.before(first)
     b.source = sources_of(first)
-    made = b.make(first.name, [whole, *first.operands[1:]], access.attrs(first), of=element_type(first.results[0]))
+    new_op = b.make(first.name, [whole, *first.operands[1:]], access.attrs(first), of=element_type(first.results[0]))
     for step, ops in steps.items():
         for op in ops:
-            add_sources(made, op)
-            at = Builder.before(op)
-            at.source = sources_of(op)
-            replace(op, [Value(at, made.results[0]).cut(0, step, step + 1).reshape(*shape(op.results[0])).ssa])
+            add_sources(new_op, op)
+            builder = Builder.before(op)
+            builder.source = sources_of(op)
+            replace(op, [Value(builder, new_op.results[0]).cut(0, step, step + 1).reshape(*shape(op.results[0])).ssa])
 
 
 # --- TTIR: an op applied to every slice of a value is applied once, before the value is sliced: the gates of recurrent cells. ---
 
 SLICE = "ttir.slice_static"
 MOST_UNUSED = 1.5
-"""Elements of the whole for one of the parts: what more is computed still takes less time than a program does to begin."""
+"""Limit of the elements of the whole value per element that the slices read; computing so many more is cheaper than another program."""
 _Range = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -88,8 +88,8 @@ _Range = tuple[tuple[int, ...], tuple[int, ...]]
 class WholeBeforeParts(Pass):
     """a[:, :n] + b[:, :n] and a[:, n:] + b[:, n:] become parts of one a + b, and sigmoid of several parts of x parts of one sigmoid(x).
 
-    Sums, differences and products, where nothing else reads the parts; then functions of single elements. A program of few tiles takes about as long
-    as one of one tile.
+    Works on sums, differences and products whose operands have no other use, then on unary functions. A program of few tiles takes about as long as one
+    of one tile.
     """
 
     def run(self, module: ModuleOp) -> None:
@@ -100,7 +100,7 @@ class WholeBeforeParts(Pass):
 
 
 def _gather(func: FuncOp, may: Callable[[Operation], bool]) -> None:
-    """Groups of ops that do the same to parts of the same values."""
+    """Groups of ops that apply the same function to slices of the same values."""
     groups: dict[Any, list[tuple[Operation, _Range]]] = {}
     for op in func.body.block.ops:
         if not may(op) or len(op.results) != 1:
@@ -118,7 +118,7 @@ def _gather(func: FuncOp, may: Callable[[Operation], bool]) -> None:
 
 
 def _cut(value: SSAValue) -> tuple[SSAValue, _Range] | None:
-    """What the value is a part of, and which."""
+    """(the sliced value, its range) of a slice."""
     op = defining(value, SLICE)
     if op is None or any(step != 1 for step in access.attr(op, "step")) or shape(value) == shape(op.operands[0]):
         return None
@@ -126,7 +126,7 @@ def _cut(value: SSAValue) -> tuple[SSAValue, _Range] | None:
 
 
 def _fill(dims: tuple[int, ...], ranges: Sequence[_Range]) -> bool:
-    """Whether different parts are most of the whole."""
+    """Whether the slices differ and cover most of the value."""
     sizes = [math.prod(end - begin for begin, end in zip(*range_, strict=True)) for range_ in set(ranges)]
     return len(sizes) == len(ranges) and math.prod(dims) <= MOST_UNUSED * sum(sizes)
 
@@ -138,9 +138,9 @@ def _do_once(roots: Sequence[SSAValue], members: Sequence[tuple[Operation, _Rang
     whole = b.make(first.name, list(roots), access.attrs(first), of=element_type(first.results[0]))
     for op, (begins, ends) in members:
         add_sources(whole, op)
-        at = Builder.before(op)
-        at.source = sources_of(op)
-        replace(op, [sliced(at, whole.results[0], begins, ends)])
+        builder = Builder.before(op)
+        builder.source = sources_of(op)
+        replace(op, [sliced(builder, whole.results[0], begins, ends)])
 
 
 # --- TTNN: duplicates a reshape that a long concat reads, for its other readers: then the ops of every time step are the same. ---
@@ -166,6 +166,6 @@ def _give_twin(op: Operation, join: Operation, users: list[Operation]) -> None:
     assert block is not None
     others = {user for user in users if user is not join}
     twin = op.clone()
-    first = next(one for one in block.ops if one in others)
+    first = next(op for op in block.ops if op in others)
     block.insert_op_before(twin, first)
     op.results[0].replace_uses_with_if(twin.results[0], lambda use: use.operation in others)

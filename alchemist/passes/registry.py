@@ -1,4 +1,4 @@
-"""The pass registry, filled by the files of this folder, and what passes share."""
+"""The pass registry, which the files of this folder fill, and helpers that passes share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, module: ModuleOp) -> None:
-        """Changes the module. Raises: UserError for what the pass cannot handle."""
+        """Changes the module in place. Raises: UserError for a program that the pass cannot handle."""
 
     @classmethod
     def doc(cls) -> str:
@@ -62,16 +62,16 @@ def register(name: str, *, fusing: bool = False, from_level: int = 0) -> Callabl
     return add
 
 
-def configure(names: Sequence[str], options: CompilerOptions, given: Mapping[str, Any] | None = None) -> list[Pass]:
-    """The passes `names` in order with their fields filled, without those that the options leave out.
+def configure(names: Sequence[str], options: CompilerOptions, arguments: Mapping[str, Any] | None = None) -> list[Pass]:
+    """The passes `names` in order with their fields set, without those that the options disable.
 
     Args:
-        given: values of the passes' own options by name.
+        arguments: values of the passes' own options by name.
 
     Raises:
         OptionError: a bad value.
     """
-    made: list[Pass] = []
+    passes: list[Pass] = []
     for name in names:
         cls = PASSES[name]
         if options.optimization_level < cls.from_level or (cls.fusing and (not options.enable_fusing or name in options.disable)):
@@ -82,7 +82,7 @@ def configure(names: Sequence[str], options: CompilerOptions, given: Mapping[str
                 values[entry.name] = options
             elif entry.name in SPELLINGS:
                 values[entry.name] = getattr(options, entry.name)
-            elif entry.name in (given or {}):
-                values[entry.name] = read_value(entry, entry.name, (given or {})[entry.name])
-        made.append(cls(**values))
-    return made
+            elif entry.name in (arguments or {}):
+                values[entry.name] = read_value(entry, entry.name, (arguments or {})[entry.name])
+        passes.append(cls(**values))
+    return passes

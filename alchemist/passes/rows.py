@@ -1,4 +1,4 @@
-"""TTIR: ops that work row by row on rows in another order (`alchemist/rewrite/moves.py`), where more of a tile is used or less is moved."""
+"""TTIR: moves row-wise ops across permutations and reshapes of rows (`alchemist/rewrite/moves.py`), to fill tiles or to move less data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import View, is_free, joined, made_between, tiles_moved, view_of
 from alchemist.rewrite.moves import commute, is_reshape, regions, regroup, worked_dims
 
-# --- TTIR: one token of each user as the rows of a tile, instead of a tile per user that is empty but for one row. ---
+# --- TTIR: in decoding, the tokens of all users become rows of one tile, instead of one row in a tile per user. ---
 
 
 @register("users-as-rows", fusing=True)
@@ -41,16 +41,16 @@ class UsersAsRows(Pass):
 
 
 def _is_thin(dims: Dims) -> bool:
-    """Whether tiles of [..., N, 1, K] hold one row each of several that one tile could hold."""
+    """Whether each tile of [..., N, 1, K] holds a single row although one tile could hold several."""
     return len(dims) in (3, 4) and dims[-2] == 1 and math.prod(dims[:-2]) > 1 and dims[-1] > 1
 
 
 def _unit_first(rank: int) -> Groups:
-    """The dim of size 1 in front of all others."""
+    """The groups that move the dim of size 1 to the front."""
     return tuple((dim,) for dim in (rank - 2, *range(rank - 2), rank - 1))
 
 
-# --- TTIR: products of every sample with one matrix as one product of all rows: samples would be taken in turn, on the cores that one of them fills.
+# --- TTIR: products of all samples with one matrix become one product of all rows: the library would process samples in turn, on few cores.
 
 
 @register("batches-as-rows", fusing=True)
@@ -71,10 +71,10 @@ class BatchesAsRows(Pass):
 
 
 def _on_all_rows(op: Operation) -> Regrouped | None:
-    if len(op.results) != 1 or not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # what works on the device itself
+    if len(op.results) != 1 or not all(isinstance(value.type, TensorType) for value in (*op.operands, *op.results)):  # the ops that run on the device
         return None
     dims = worked_dims(op)
-    if not _has_samples(dims) or not (has_trait(op, "product") or len(dims) == 3):  # rotary embeddings of heads are left as they are
+    if not _has_samples(dims) or not (has_trait(op, "product") or len(dims) == 3):  # rotary embeddings of heads do not match
         return None
     rows = regroup(op, _one_matrix(len(dims)))
     return rows if rows is not None and is_free(out := shape(op.results[0]), grouped(out, rows.result)) else None
@@ -85,18 +85,18 @@ def _has_samples(dims: Dims) -> bool:
 
 
 def _one_matrix(rank: int) -> Groups:
-    """The rows of all samples below one another."""
+    """The groups that join the rows of all samples into one dim."""
     return (*((),) * (rank - 2), tuple(range(rank - 1)), (rank - 1,))
 
 
-# --- Rows that are permuted, processed one by one and permuted back are processed in their first order. ---
+# --- Row-wise ops between a permutation of rows and its inverse work on the original order. ---
 
 
 @register("undo-rows", fusing=True)
 class UndoRows(Pass):
     """back(f(there(x))) becomes f(back(there(x))) where `back` permutes rows and f works on the last dim alone: linear, norms, elementwise.
 
-    Where both permute rows that is f(x); heads that are joined and turned in front of a projection are turned once.
+    If both permutations cancel out, the result is f(x). Permutes of heads before a projection are merged.
     """
 
     def run(self, module: ModuleOp) -> None:
@@ -104,7 +104,7 @@ class UndoRows(Pass):
 
 
 def _undo(back: Operation) -> None:
-    """back: the permute that may put rows back."""
+    """back: the permute that may restore the order of rows."""
     last = back.results[0]
     while single_use(last) and (user := next(iter(last.uses)).operation).name == "ttir.reshape":
         last = user.results[0]
@@ -128,10 +128,10 @@ def _undo(back: Operation) -> None:
     b.source = tuple(dict.fromkeys(source for op in ahead for source in sources_of(op))) or None
     if whole is not None and whole.parts == joined([(math.prod(whole.shape), 1)]):
         source = before.root
-    elif rows is None or (made := _moved_ahead(b, rows, before, work[-1].operands[0], [*ahead, *behind])) is None:
+    elif rows is None or (moved := _moved_ahead(b, rows, before, work[-1].operands[0], [*ahead, *behind])) is None:
         return
     else:
-        source = made
+        source = moved
     for op in reversed(work):
         op.operands[0] = source
         dims = (*shape(source)[:-1], shape(op.results[0])[-1])
@@ -146,33 +146,33 @@ def _undo(back: Operation) -> None:
 
 
 def _moved_ahead(b: Builder, rows: View, before: View, value: SSAValue, moves: list[Operation]) -> SSAValue | None:
-    """What the work would read if the rows were put back in front of it, with what rearranges them there; None where that moves no less.
+    """The operand of the row-wise ops if the rows are permuted before them, with the moves above it; None if that moves no less data.
 
-    rows: how the results are put back. before: how `value`, which the work reads now, is made.
+    rows: the inverse permutation of the results. before: the view that computes `value`, which the ops read now.
     """
     width = shape(value)[-1]
     back = View(value, (*(tuple((size, stride * width) for size, stride in axis) for axis in rows.axes), joined([(width, 1)])))
     whole = back.over(before)
     if whole is None or whole.offset:
         return None
-    made = whole.emit(b)
-    new = made_between(whole.root, made)
+    result = whole.emit(b)
+    new = made_between(whole.root, result)
     if tiles_moved(new) < tiles_moved(moves):
-        return made
+        return result
     erase(*new)
     return None
 
 
 def row_wise(value: SSAValue) -> Operation | None:
-    """The op that makes each row of the value of that row of its first operand alone."""
+    """The op, if it computes each row of the value only from that row of its first operand."""
     op, last = value.owner, len(shape(value)) - 1
-    found = regroup(op, (tuple(range(last)), (last,))) if isinstance(op, Operation) and last >= 0 else None
-    same = found is not None and found.operands[0] == found.result and not any(found.operands[1:]) and not found.attributes
+    regrouped = regroup(op, (tuple(range(last)), (last,))) if isinstance(op, Operation) and last >= 0 else None
+    same = regrouped is not None and regrouped.operands[0] == regrouped.result and not any(regrouped.operands[1:]) and not regrouped.attributes
     return op if isinstance(op, Operation) and same else None
 
 
 def rows_of(view: View) -> View | None:
-    """The view with rows for elements; None where it rearranges anything inside its last dim."""
+    """The view on rows instead of elements; None if it rearranges elements within its last dim."""
     width = shape(view.root)[-1] if shape(view.root) else 1
     if not view.axes or view.axes[-1] != (((width, 1),) if width > 1 else ()) or view.offset:
         return None
@@ -206,7 +206,7 @@ def _move(product: Operation) -> None:
     dims = (*shape(root)[:-1], width)
     b = Builder.after(product)
     b.source = tuple(dict.fromkeys(source for op in forms for source in sources_of(op))) or None
-    twin = product.clone()  # of the product on x, to read the new forms from
+    twin = product.clone()  # the view of the product on x, from which the new forms are read
     block = product.parent
     assert block is not None
     block.insert_op_before(twin, product)
@@ -215,9 +215,9 @@ def _move(product: Operation) -> None:
     lifted = View(result, (*(joined((size, stride * width) for size, stride in axis) for axis in rows.axes), joined([(width, 1)])), 0)
     new: list[tuple[Operation, SSAValue]] = []
     for leaf in _leaves(forms):
-        view, _ = view_of(leaf.results[0], lambda one: one in forms)
-        found = view.through(lifted) if view.root is made else None
-        value = found.cut(b) if found is not None else None
+        view, _ = view_of(leaf.results[0], lambda op: op in forms)
+        moved_view = view.through(lifted) if view.root is made else None
+        value = moved_view.cut(b) if moved_view is not None else None
         if value is None or shape(value) != shape(leaf.results[0]):
             new = []
             break
@@ -229,36 +229,36 @@ def _move(product: Operation) -> None:
             if not any(True for value in op.results for _ in value.uses):
                 erase(op)
         return
-    add_sources(twin, *(op for op in ahead if single_use(op.results[0])))  # what other products read, too, may belong to a module around them
+    add_sources(twin, *(op for op in ahead if single_use(op.results[0])))  # a value that other products read, too, may belong to a surrounding module
     for leaf, value in new:
         leaf.results[0].replace_all_uses_with(value)
 
 
 def _forms(value: SSAValue) -> list[Operation] | None:
-    """All views of a value and of its views, makers first; None where something else reads it, too, or it is not rearranged."""
-    found: list[Operation] = []
+    """All views of a value, also indirect ones, makers first; None if another op reads it, or no view permutes it."""
+    forms: list[Operation] = []
     stack = [value]
     while stack:
         users = list(dict.fromkeys(use.operation for use in stack.pop().uses))
         views = [user for user in users if has_trait(user, "view")]
-        if not found and len(views) < len(users):
+        if not forms and len(views) < len(users):
             return None
-        found += views
+        forms += views
         stack += [view.results[0] for view in views]
-    return found if any(op.name == "ttir.permute" for op in found) else None
+    return forms if any(op.name == "ttir.permute" for op in forms) else None
 
 
 def _leaves(forms: list[Operation]) -> list[Operation]:
-    """Those that something else reads."""
+    """The views that other ops read."""
     return [op for op in forms if any(use.operation not in forms for use in op.results[0].uses)]
 
 
 def _between(value: SSAValue, ends: list[SSAValue]) -> list[Operation]:
-    """The views from a value to these ends, makers first, each once."""
+    """The views from a value to these ends, makers first, without duplicates."""
     return list(dict.fromkeys(op for end in ends for op in made_between(value, end)))
 
 
-# --- TTIR: products of several batches with one and the same matrix, their rows below one another: fewer batches, and the matrix is not repeated.
+# --- TTIR: products of several batches with one matrix become one product of all their rows, so that the matrix is not repeated.
 
 
 @register("shared-factors", fusing=True)
@@ -282,14 +282,14 @@ def _merge(op: Operation) -> None:
         return
     b = Builder.in_place_of(op)
     order = [*(place for place in batch if place not in shared), *shared, len(a) - 2, len(a) - 1]
-    kept, count = tuple(a[place] for place in own), math.prod(a[place] for place in shared)
-    rows, matrices = Value(b, left).permute(*order).reshape(*kept, count * a[-2], a[-1]), Value(b, right).reshape(*kept, *matrix[-2:])
-    made = rows.matmul(matrices, transpose_b=bool(access.attr(op, "transpose_b"))).reshape(*(dims[place] for place in order))
-    replace(op, [made.permute(*(order.index(place) for place in range(len(order)))).ssa])
+    kept_dims, count = tuple(a[place] for place in own), math.prod(a[place] for place in shared)
+    rows, matrices = Value(b, left).permute(*order).reshape(*kept_dims, count * a[-2], a[-1]), Value(b, right).reshape(*kept_dims, *matrix[-2:])
+    product = rows.matmul(matrices, transpose_b=bool(access.attr(op, "transpose_b"))).reshape(*(dims[place] for place in order))
+    replace(op, [product.permute(*(order.index(place) for place in range(len(order)))).ssa])
 
 
 def _pays(a: tuple[int, ...], own: list[int], shared: list[int]) -> bool:
-    """Whether no row moves, or whether the rows of all batches fill half as many tiles together."""
+    """Whether no row moves, or joining the rows of all batches halves the number of tiles."""
     if a[-2] % TILE_EDGE == 0 and max(own, default=-1) < shared[0]:
         return True
     count = math.prod(a[place] for place in shared)

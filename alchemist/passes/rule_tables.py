@@ -33,7 +33,7 @@ class _PricedRulePass(Pass):
     options: CompilerOptions
 
     def run(self, module: ModuleOp) -> None:
-        self.rules.apply(module, lambda made, replaced: are_faster([made], replaced, self.options))
+        self.rules.apply(module, lambda new_op, replaced: are_faster([new_op], replaced, self.options))
 
 
 def _table(name: str, rules: Rules, doc: str, base: type[_RulePass | _PricedRulePass] = _RulePass, from_level: int = 0) -> None:

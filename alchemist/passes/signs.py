@@ -1,4 +1,4 @@
-"""TTIR: what is known of values: signs, intervals, indices."""
+"""TTIR: simplifies by known properties of values: signs, intervals, indices."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from alchemist.ir.layout import layout_of
 from alchemist.ops.constants import constant_of
 from alchemist.passes.registry import Pass, register
 
-# --- Which whole numbers a TTIR value can hold: where all are small, one float32 op is exact and costs less than an exact integer sequence. ---
+# --- Interval analysis of integers: if a value is small, one float32 op is exact and costs less than an exact sequence of integer ops. ---
 
 Interval = tuple[int, int]
 WHOLE: Interval = (-(1 << 31), (1 << 31) - 1)
 FLOAT32_EXACT = 1 << 24
-"""float32 has every whole number up to here."""
+"""float32 represents every integer up to this."""
 _DEEPEST = 24
 _OF_TYPE: dict[str, Interval] = {
     "i1": (0, 1),
@@ -38,22 +38,22 @@ _OF_TYPE: dict[str, Interval] = {
 
 
 def interval(value: SSAValue) -> Interval:
-    """(lowest, highest) value that `value` may hold on the device; all of 32 bits where nothing is known."""
+    """(lowest, highest) integer that `value` can have on the device; the range of 32 bits if unknown."""
     return _Search().interval(value, 0)
 
 
 def magnitude(value: SSAValue) -> int:
-    """The largest absolute value."""
+    """The largest absolute value that `value` can have."""
     low, high = interval(value)
     return max(-low, high)
 
 
 class _Search:
-    """One question about a value. What is reached by several ways is looked at once, or once for each depth where the search ends below it."""
+    """One query of `interval`. A value reached by several paths is visited once, or once per depth if the depth limit cut off the search below it."""
 
     def __init__(self) -> None:
-        self._found: dict[SSAValue, tuple[int, Interval]] = {}  # value -> (depth it was reached at, or 0 if it is known to its roots; its interval)
-        self._ends = 0  # how often the search ended at the deepest level
+        self._found: dict[SSAValue, tuple[int, Interval]] = {}  # value -> (depth of its visit, 0 if the search below was complete; its interval)
+        self._ends = 0  # number of times that the depth limit ended the search
 
     def interval(self, value: SSAValue, depth: int) -> Interval:
         widest = _OF_TYPE.get(element_type(value), WHOLE)
@@ -62,21 +62,21 @@ class _Search:
         if depth > _DEEPEST:
             self._ends += 1
             return widest
-        reached, known = self._found.get(value, (depth + 1, widest))
-        if reached > depth:  # never, or deeper, where less of what it is made of was in sight
+        reached, cached = self._found.get(value, (depth + 1, widest))
+        if reached > depth:  # not visited, or visited deeper, where the search saw fewer of its operands
             before = self._ends
-            found = self._of_op(value.op, value.index, depth + 1)
-            known = widest if found is None or found[0] < widest[0] or found[1] > widest[1] else found
-            self._found[value] = 0 if self._ends == before else depth, known
+            computed = self._of_op(value.op, value.index, depth + 1)
+            cached = widest if computed is None or computed[0] < widest[0] or computed[1] > widest[1] else computed
+            self._found[value] = 0 if self._ends == before else depth, cached
         elif reached:
             self._ends += 1
-        return known
+        return cached
 
     def _of_op(self, op: Operation, place: int, depth: int) -> Interval | None:
-        """Of an op's result; None where it may leave 32 bits, and for an op of which nothing is known."""
-        known = constant_of(op.results[0]) if not op.operands else None
-        if known is not None:
-            return (int(known.min()), int(known.max())) if known.size and known.dtype.kind in "iub" else None
+        """The interval of an op's result; None if it may overflow 32 bits, and for ops without a rule."""
+        constant = constant_of(op.results[0]) if not op.operands else None
+        if constant is not None:
+            return (int(constant.min()), int(constant.max())) if constant.size and constant.dtype.kind in "iub" else None
         if has_trait(op, "selects"):
             return self.interval(op.operands[0], depth)
         dims = shape(op.operands[0]) if op.operands else ()
@@ -93,12 +93,12 @@ class _Search:
             case "typecast":
                 return self.interval(op.operands[0], depth) if not element_type(op.operands[0]).startswith(("f", "bf")) else None
             case "where" | "concat" | "embedding" as name:
-                parts = [self.interval(each, depth) for each in op.operands[name != "concat" :]]
+                parts = [self.interval(operand, depth) for operand in op.operands[name != "concat" :]]
                 return min(low for low, _ in parts), max(high for _, high in parts)
             case "clamp_scalar":
                 low, high = self.interval(op.operands[0], depth)
-                least, most = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
-                return min(max(low, least), most), min(max(high, least), most)
+                lowest, highest = int(max(access.attr(op, "min"), WHOLE[0])), int(min(access.attr(op, "max"), WHOLE[1]))
+                return min(max(low, lowest), highest), min(max(high, lowest), highest)
             case "sum" | "cumsum" as name:
                 a, b = self.interval(op.operands[0], depth)
                 count = math.prod(dims) // max(1, math.prod(shape(op.results[0]))) if name == "sum" else dims[access.attr(op, "dim")]
@@ -110,7 +110,7 @@ class _Search:
                 a, b = self.interval(op.operands[0], depth)
                 return -b, -a
             case name if has_trait(op, "elementwise_binary"):
-                return _of_two(name, *(self.interval(each, depth) for each in op.operands))
+                return _of_two(name, *(self.interval(operand, depth) for operand in op.operands))
         return None
 
 
@@ -138,7 +138,7 @@ def _of_two(name: str, first: Interval, second: Interval) -> Interval | None:
 
 
 def multiple_of(value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue] | None:
-    """(a, a % divisor) of a value that is written as `a - a % divisor`."""
+    """Matches a value written as `a - a % divisor`: (a, a % divisor)."""
     op = value.op if isinstance(value, OpResult) and value.op.name == "ttir.subtract" else None
     rest = op.operands[1] if op is not None else None
     left = rest.op if isinstance(rest, OpResult) and rest.op.name == "ttir.remainder" else None
@@ -148,15 +148,15 @@ def multiple_of(value: SSAValue, divisor: SSAValue) -> tuple[SSAValue, SSAValue]
     return (op.operands[0], rest) if same else None
 
 
-def _equal_constants(one: SSAValue, other: SSAValue) -> bool:
-    a, b = constant_of(one), constant_of(other)
+def _equal_constants(first: SSAValue, second: SSAValue) -> bool:
+    a, b = constant_of(first), constant_of(second)
     return a is not None and b is not None and a.shape == b.shape and bool(np.array_equal(a, b))
 
 
-# --- TTIR: values that cannot be negative need no absolute value, and what asks for their sign has one answer. ---
+# --- TTIR: removes absolute values and sign tests of values that cannot be negative. ---
 
 _ASKED = {"ttir.ge": True, "ttir.lt": False}
-"""Comparison with 0 -> what it says of a value that is not negative."""
+"""Comparison with 0 -> its result for a value that is not negative."""
 
 
 @register("known-signs", fusing=True)
@@ -168,41 +168,41 @@ class KnownSigns(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            known: set[SSAValue] = set()
+            never_negative: set[SSAValue] = set()
             for op in list(func.body.block.ops):
-                known.update(result for result in op.results if _is_never_negative(result, known))
-                if op.name == "ttir.abs" and op.operands[0] in known:
+                never_negative.update(result for result in op.results if _is_never_negative(result, never_negative))
+                if op.name == "ttir.abs" and op.operands[0] in never_negative:
                     replace(op, [op.operands[0]])
                 elif op.name == "ttir.where":
-                    _choose(op, known)
+                    _choose(op, never_negative)
             erase_dead(func)
 
 
-def _is_never_negative(value: OpResult, known: set[SSAValue]) -> bool:
+def _is_never_negative(value: OpResult, never_negative: set[SSAValue]) -> bool:
     op = value.op
     if has_trait(op, "constant"):
-        found = constant_of(value)
-        return found is not None and bool((found >= 0).all())
-    if not element_type(value).startswith(("f", "bf")):  # whole numbers wrap around: a square may be negative
+        constant = constant_of(value)
+        return constant is not None and bool((constant >= 0).all())
+    if not element_type(value).startswith(("f", "bf")):  # integers wrap around: a square may be negative
         return interval(value)[0] >= 0
     if op.name == "ttir.multiply" and op.operands[0] is op.operands[1]:
         return True
-    if op.name == "ttir.maximum" and any(value in known for value in op.operands):
+    if op.name == "ttir.maximum" and any(value in never_negative for value in op.operands):
         return True
-    return has_trait(op, "nonnegative") or (has_trait(op, "keeps_nonnegative") and all(value in known for value in op.operands))
+    return has_trait(op, "nonnegative") or (has_trait(op, "keeps_nonnegative") and all(value in never_negative for value in op.operands))
 
 
-def _choose(op: Operation, known: set[SSAValue]) -> None:
+def _choose(op: Operation, never_negative: set[SSAValue]) -> None:
     mask = op.operands[0]
     while (view := defining(mask, "ttir.broadcast", "ttir.reshape")) is not None:
         mask = view.operands[0]
-    asked = defining(mask, *_ASKED)
-    if asked is None or asked.operands[0] not in known:
+    comparison = defining(mask, *_ASKED)
+    if comparison is None or comparison.operands[0] not in never_negative:
         return
-    limit = constant_of(_behind_broadcast(asked.operands[1]))
+    limit = constant_of(_behind_broadcast(comparison.operands[1]))
     if limit is None or limit.any():
         return
-    chosen = op.operands[1 if _ASKED[asked.name] else 2]
+    chosen = op.operands[1 if _ASKED[comparison.name] else 2]
     if chosen.type != op.results[0].type:
         b = Builder.in_place_of(op)
         dims = shape(op.results[0])
@@ -218,10 +218,10 @@ def _behind_broadcast(value: SSAValue) -> SSAValue:
     return value if op is None else _behind_broadcast(op.operands[0])
 
 
-# --- TTIR: an index that a look-up reads is not negative, so the ops that would count it from the end are removed for its other readers too. ---
+# --- TTIR: an index that a look-up reads is not negative, so its other readers need no wrap of negative indices either. ---
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
-"""Op -> its operand that holds indices, which the device reads as unsigned."""
+"""Op -> index of its operand with indices, which the device reads as unsigned."""
 _VIEWS = named("ttir", "rearrangement") | {"ttir.typecast"}
 
 
@@ -241,23 +241,23 @@ def _drop(op: Operation) -> None:
 
 
 def _wrapped(op: Operation) -> SSAValue | None:
-    mask, moved = defining(op.operands[0], "ttir.lt"), defining(op.operands[1], "ttir.add")
+    mask, added = defining(op.operands[0], "ttir.lt"), defining(op.operands[1], "ttir.add")
     index = op.operands[2]
     limit = constant_of(mask.operands[1]) if mask is not None and mask.operands[0] is index else None
-    if limit is None or limit.any() or moved is None or index not in moved.operands:
+    if limit is None or limit.any() or added is None or index not in added.operands:
         return None
     return index
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    """The value behind views."""
+    """Looks through views."""
     while (op := defining(value, *_VIEWS)) is not None:
         value = op.operands[0]
     return value
 
 
 def _is_looked_up(value: SSAValue) -> bool:
-    """Whether a look-up takes the value or a view of it."""
+    """Whether a look-up reads the value or a view of it as index."""
     for use in value.uses:
         place = _LOOK_UPS.get(use.operation.name)
         if (place is not None and use.index == place) or (use.operation.name in _VIEWS and _is_looked_up(use.operation.results[0])):
@@ -265,15 +265,15 @@ def _is_looked_up(value: SSAValue) -> bool:
     return False
 
 
-# --- Which TTNN values are whole numbers. ---
+# --- Whether TTNN values are integers. ---
 
 INTEGERS = frozenset({"u8", "u16", "u32", "si32"})
 _INDICES = {"ttnn.topk": 1, "ttnn.sort": 1, "ttnn.argmax": 0}
-"""Ops whose result of this number is an index: small and not negative."""
+"""Op -> number of its result that is an index: small and not negative."""
 
 
 def is_whole(value: SSAValue) -> bool:
-    """Whether the ops that made a value give whole numbers only."""
+    """Whether the ops that compute a value produce only integers."""
     seen, todo = {value}, [value]
     while todo:
         value = todo.pop()

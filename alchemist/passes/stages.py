@@ -30,8 +30,8 @@ Broken = Callable[[ModuleOp, CompilerOptions], Iterator[Operation]]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """passes: names, in order. promise: what holds of a module behind the stage, one line. broken: finds the ops against the promise; without it
-    the promise is that the passes find nothing more to change. kept: whether later stages of the same dialect keep the promise."""
+    """passes: names, in order. promise: the property of a module after the stage, one line. broken: finds the ops that violate the promise; without it
+    the promise is that running the passes again changes nothing. kept: whether later stages of the same dialect keep the promise."""
 
     name: str
     passes: tuple[str, ...]
@@ -45,7 +45,7 @@ class Stage:
             step.run(module)
 
     def check(self, module: ModuleOp, options: CompilerOptions) -> None:
-        """Raises: InternalError where the module breaks the promise."""
+        """Raises: InternalError if the module violates the promise."""
         for op in self.broken(module, options) if self.broken else ():
             raise InternalError(f"stage {self.name}: a module breaks its promise", op=op.name, location=place_of(op), expected=self.promise)
 
@@ -170,7 +170,7 @@ TTNN_STAGES = (
     _LIFETIMES,
 )
 ORDER_STAGES = (_SCHEDULE, _MEMORY, _LIFETIMES)
-"""What a text in the ttnn dialect goes through."""
+"""The stages for a text in the ttnn dialect."""
 STAGES = (*TTIR_STAGES, LOWERING, *TTNN_STAGES)
 
 
@@ -196,5 +196,5 @@ def stages_until(name: str) -> tuple[Stage, ...]:
 
 
 def described() -> str:
-    """A line for each stage: its name and promise, its passes below."""
+    """One line for each stage with its name and promise, followed by its passes."""
     return "\n".join(f"{number:2}  {stage.name:18}{stage.promise}\n{'':22}{' '.join(stage.passes)}" for number, stage in enumerate(STAGES, 1))

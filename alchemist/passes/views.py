@@ -1,4 +1,4 @@
-"""Reshapes, permutes and slices as one strided view, and the passes that write views with the fewest ops."""
+"""Represents reshapes, permutes and slices as one strided view, and rewrites views to the fewest ops."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from alchemist.ir.value import Value, concat
 from alchemist.ops.axes import dims_of
 from alchemist.passes.registry import Pass, register
 
-# --- Reshapes, permutes and slices as one strided view of the value behind them: the normal form in which spellings of the same rearrangement are
+# --- Reshapes, permutes and slices as one strided view of their source: the normal form, in which spellings of the same rearrangement are
 # equal.
 
 Dims = tuple[int, ...]
 Part = tuple[int, int]
-"""(size, stride in elements of the root, which lies in row-major order)"""
+"""(size, stride in elements of the root, which is in row-major order)"""
 Axis = tuple[Part, ...]
-"""A dim as the parts that it joins, the outermost first; a dim of size 1 has none."""
+"""The parts that a dim joins, the outermost first; a dim of size 1 has none."""
 
 
 def reshaped(b: Builder, value: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """`value` with `dims`, itself if it has them."""
+    """`value` reshaped to `dims`; no op if it has them."""
     return Value(b, value).reshape(*dims).ssa
 
 
 def permuted(b: Builder, value: SSAValue, order: Sequence[int]) -> SSAValue:
-    """`value` with its dims in another order, itself in its own."""
+    """`value` permuted; no op for the identity."""
     return Value(b, value).permute(*order).ssa
 
 
@@ -46,43 +46,43 @@ def sliced(b: Builder, value: SSAValue, begins: Sequence[int], ends: Sequence[in
 
 
 def concatenated(b: Builder, values: Sequence[SSAValue], dim: int) -> SSAValue:
-    """The values one behind the other, itself if it is one."""
+    """The concatenation of the values; no op for one value."""
     return concat([Value(b, value) for value in values], dim).ssa
 
 
 def joined(parts: Iterable[Part]) -> Axis:
-    """The same walk with as few parts as possible."""
-    found: list[Part] = []
+    """Merges adjacent parts with compatible strides."""
+    parts_: list[Part] = []
     for size, stride in parts:
         if size == 1:
             continue
-        if found and found[-1][1] == size * stride:
-            found[-1] = (found[-1][0] * size, stride)
+        if parts_ and parts_[-1][1] == size * stride:
+            parts_[-1] = (parts_[-1][0] * size, stride)
         else:
-            found.append((size, stride))
-    return tuple(found)
+            parts_.append((size, stride))
+    return tuple(parts_)
 
 
 def split(parts: Sequence[Part], sizes: Sequence[int]) -> tuple[Axis, ...] | None:
-    """The walk cut into axes of `sizes`; None where a cut falls inside a part that it does not divide."""
+    """Splits the parts into axes of `sizes`; None if a part is not divisible."""
     rest = list(reversed(joined(parts)))
     if any(size == 0 for size, _ in rest):  # nothing to walk
         return None
     axes: list[Axis] = []
-    for wanted in sizes:
+    for target in sizes:
         axis: list[Part] = []
-        while wanted > 1:
+        while target > 1:
             if not rest:
                 return None
             size, stride = rest.pop()
-            if wanted % size == 0:
+            if target % size == 0:
                 axis.append((size, stride))
-                wanted //= size
-            elif size % wanted == 0:
-                inner = size // wanted
-                axis.append((wanted, stride * inner))
+                target //= size
+            elif size % target == 0:
+                inner = size // target
+                axis.append((target, stride * inner))
                 rest.append((inner, stride))
-                wanted = 1
+                target = 1
             else:
                 return None
         axes.append(joined(axis))
@@ -113,7 +113,7 @@ class View:
 
     @property
     def parts(self) -> Axis:
-        """Of all dims, as one walk."""
+        """The parts of all dims in order."""
         return joined(part for axis in self.axes for part in axis)
 
     def reshape(self, dims: Sequence[int]) -> View | None:
@@ -124,7 +124,7 @@ class View:
         return View(self.root, tuple(self.axes[place] for place in order), self.offset)
 
     def slice(self, begins: Sequence[int], sizes: Sequence[int]) -> View | None:
-        """Consecutive elements of each dim; a cut through a dim of several parts has to keep its inner ones whole."""
+        """Slices consecutive elements of each dim; a slice of a dim of several parts has to keep its inner ones whole."""
         axes, offset = list(self.axes), self.offset
         for place, (axis, begin, size) in enumerate(zip(self.axes, begins, sizes, strict=True)):
             if (begin, size) == (0, count(axis)):
@@ -138,21 +138,21 @@ class View:
         return View(self.root, tuple(axes), offset)
 
     def over(self, inner: View) -> View | None:
-        """This view when its root is `inner`, read from the root of `inner`; None for one that takes a part of its root or repeats it."""
+        """Composes this view of `inner`'s value with `inner`; None if `inner` slices or repeats its root."""
         if self.offset or math.prod(self.shape) != math.prod(inner.shape):
             return None
         places = sorted((part for axis in self.axes for part in axis), key=lambda part: -part[1])
         if joined(places) != joined([(math.prod(self.shape), 1)]):
             return None
-        found = inner.reshape([size for size, _ in places])
-        if found is None:
+        view = inner.reshape([size for size, _ in places])
+        if view is None:
             return None
         place_of = {part: place for place, part in enumerate(places)}
-        axes = tuple(joined(part for outer in axis for part in found.axes[place_of[outer]]) for axis in self.axes)
-        return View(found.root, axes, found.offset)
+        axes = tuple(joined(part for outer in axis for part in view.axes[place_of[outer]]) for axis in self.axes)
+        return View(view.root, axes, view.offset)
 
     def through(self, inner: View) -> View | None:
-        """This view when its root is `inner`, read from the root of `inner`; of a part of its root, too."""
+        """Composes this view of `inner`'s value with `inner`, also if `inner` slices its root."""
         walk = [part for axis in inner.axes for part in axis]
         places = [math.prod(size for size, _ in walk[index + 1 :]) for index in range(len(walk))]
         digits: list[int] = []
@@ -163,17 +163,17 @@ class View:
             offset += digit * stride
         axes: list[Axis] = []
         for axis in self.axes:
-            found: list[Part] = []
+            parts: list[Part] = []
             for size, stride in axis:
                 steps = _steps(size, stride, walk, places, digits)
                 if steps is None:
                     return None
-                found += steps
-            axes.append(joined(found))
+                parts += steps
+            axes.append(joined(parts))
         return View(inner.root, tuple(axes), offset)
 
     def cut(self, b: Builder) -> SSAValue | None:
-        """The view as a slice of the root and what `emit` makes of it; None where the elements are no such block of the root."""
+        """Creates the view as a slice of the root followed by `emit`; None if the elements are not a block of the root."""
         dims = shape(self.root)
         strides = [math.prod(dims[place + 1 :]) for place in range(len(dims))]
         begins = [self.offset // stride % size for size, stride in zip(dims, strides, strict=True)]
@@ -197,7 +197,7 @@ class View:
         return View(value, tuple(joined((count_, step * inside[place]) for place, count_, step in axis) for axis in parts)).emit(b)
 
     def emit(self, b: Builder) -> SSAValue:
-        """The view as at most reshape, permute, reshape. It has to show the whole root, each element once."""
+        """Creates the view as at most reshape, permute, reshape. It has to contain each element of the root once."""
         order = [part for axis in self.axes for part in axis]
         places = sorted(order, key=lambda part: -part[1])
         value = reshaped(b, self.root, [size for size, _ in places])
@@ -205,11 +205,11 @@ class View:
 
 
 def _steps(size: int, stride: int, walk: Sequence[Part], places: Sequence[int], digits: Sequence[int]) -> list[Part] | None:
-    """`size` steps of `stride` elements of what `walk` visits in order, as steps in its root; None where they do not fall on it evenly.
+    """`size` steps of `stride` elements along `walk`, as parts with strides in its root; None if they are not evenly spaced there.
 
-    places: elements that one step of each part of the walk takes. digits: where on each part the first step is.
+    places: elements per step of each part of the walk. digits: position of the first step on each part.
     """
-    found: list[Part] = []
+    parts: list[Part] = []
     while size > 1:
         index = next((index for index, place in enumerate(places) if place <= stride and walk[index][0] > 1), None)
         if index is None or stride % places[index]:
@@ -217,28 +217,28 @@ def _steps(size: int, stride: int, walk: Sequence[Part], places: Sequence[int], 
         step, (extent, root_stride) = stride // places[index], walk[index]
         if extent % step or step >= extent:
             return None
-        taken = min(size, extent // step)
-        if size % taken or digits[index] + (taken - 1) * step >= extent or (taken < size and digits[index]):
+        count = min(size, extent // step)
+        if size % count or digits[index] + (count - 1) * step >= extent or (count < size and digits[index]):
             return None
-        found.append((taken, root_stride * step))
-        size, stride = size // taken, places[index] * extent
-    return found[::-1]
+        parts.append((count, root_stride * step))
+        size, stride = size // count, places[index] * extent
+    return parts[::-1]
 
 
 def view_of(value: SSAValue, may_pass: Callable[[Operation], bool] = lambda op: True) -> tuple[View, list[Operation]]:
-    """`value` as a view of the value furthest back that it can be read from, and the ops between, the first one first.
+    """`value` as a view of the furthest possible root, and the view ops between, in program order.
 
-    may_pass: which view ops may be looked through.
+    may_pass: filters the view ops to look through.
     """
     chain: list[Operation] = []
     while (op := made_by(value, "view")) is not None and may_pass(op):
         chain.append(op)
         value = op.operands[0]
-    for start in range(len(chain), -1, -1):  # a view that no walk can describe becomes the root of the ones after it
+    for start in range(len(chain), -1, -1):  # a view without a strided form becomes the root of the ones after it
         root = chain[start].results[0] if start < len(chain) else value
-        found = _applied(View.whole(root), reversed(chain[:start]))
-        if found is not None:
-            return found, list(reversed(chain[:start]))
+        view = _applied(View.whole(root), reversed(chain[:start]))
+        if view is not None:
+            return view, list(reversed(chain[:start]))
     raise AssertionError("a value is a view of itself")
 
 
@@ -257,7 +257,7 @@ def _applied(view: View | None, ops: Iterable[Operation]) -> View | None:
     return view
 
 
-# --- TTIR: chains of reshapes and permutes as the one reshape, permute, reshape that they are, without dims of size 1 between them. ---
+# --- TTIR: shortens chains of reshapes and permutes to one reshape, permute, reshape, without dims of size 1 between them. ---
 
 
 @register("fewer-moves", fusing=True)
@@ -275,27 +275,27 @@ class FewerMoves(Pass):
 
 
 def _is_passed(op: Operation) -> bool:
-    """Whether the result is only a step on the way of a longer chain."""
+    """Whether the result is only an intermediate step of a longer chain."""
     value = op.results[0]
     return single_use(value) and has_trait(next(iter(value.uses)).operation, "rearrangement")
 
 
 def _shorten(op: Operation) -> None:
-    view, chain = view_of(op.results[0], lambda one: has_trait(one, "rearrangement") and (one is op or single_use(one.results[0])))
-    if len(chain) < 2 or not _shows_all(view) or any(_turns_images(one) for one in chain):
+    view, chain = view_of(op.results[0], lambda link: has_trait(link, "rearrangement") and (link is op or single_use(link.results[0])))
+    if len(chain) < 2 or not _shows_all(view) or any(_turns_images(op) for op in chain):
         return
     b = Builder.before(op)
-    b.source = tuple(dict.fromkeys(source for one in chain for source in sources_of(one))) or None
-    made = made_between(view.root, value := view.emit(b))
-    if tiles_moved(made) < tiles_moved(chain):
+    b.source = tuple(dict.fromkeys(source for op in chain for source in sources_of(op))) or None
+    new_ops = made_between(view.root, value := view.emit(b))
+    if tiles_moved(new_ops) < tiles_moved(chain):
         replace(op, [value])
         erase(*chain[:-1])
     else:
-        erase(*made)
+        erase(*new_ops)
 
 
 def _turns_images(op: Operation) -> bool:
-    """Whether channels go to the end or come from there: values of windows lie with their channels last, so that such a permute is none."""
+    """Whether the op moves channels to or from the end: pools and convolutions work channels last, so that such a permute cancels out."""
     order = list(access.attr(op, "permutation")) if op.name == "ttir.permute" else []
     rank = len(order)
     return rank >= 4 and order in ([0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)])
@@ -307,15 +307,15 @@ def _shows_all(view: View) -> bool:
 
 def made_between(root: SSAValue, value: SSAValue) -> list[Operation]:
     """The views that lead from one value to another, makers first."""
-    found: list[Operation] = []
+    ops: list[Operation] = []
     while value is not root and (op := made_by(value, "view")) is not None:
-        found.append(op)
+        ops.append(op)
         value = op.operands[0]
-    return found[::-1]
+    return ops[::-1]
 
 
 def tiles_moved(ops: Iterable[Operation]) -> int:
-    """Tiles that the ops read and write. A reshape that leaves every row in its place moves none."""
+    """The number of tiles that the ops read and write. A reshape that keeps every row in its place counts as 0."""
     total = 0
     for op in ops:
         before, after = shape(op.operands[0]), shape(op.results[0])
@@ -329,7 +329,7 @@ def _tiles_of(dims: Sequence[int]) -> int:
     return math.prod(dims[:-2]) * -(-rows // TILE_EDGE) * -(-columns // TILE_EDGE)
 
 
-# --- TTIR: sums of rows and products are taken as their operands lie: gradients. ---
+# --- TTIR: sums of rows and products read their operands without a reshape or permute, in gradients. ---
 
 
 @register("sums-of-rows", fusing=True)
@@ -348,11 +348,11 @@ class TurnedOperands(Pass):
         rewrite(module, _turn_back, "ttir.matmul")
 
 
-def is_free(given: Dims, dims: Dims) -> bool:
-    """Whether a reshape leaves every element where it is in tiles: the same last dim, and rows that fill tiles before and after."""
-    if not given or not dims or given[-1] != dims[-1] or math.prod(given) != math.prod(dims):
+def is_free(source_dims: Dims, dims: Dims) -> bool:
+    """Whether a reshape keeps every element in its place in its tile: equal last dim, and rows that fill tiles before and after."""
+    if not source_dims or not dims or source_dims[-1] != dims[-1] or math.prod(source_dims) != math.prod(dims):
         return False
-    rows, new_rows = (one[-2] if len(one) > 1 else 1 for one in (given, dims))
+    rows, new_rows = (sizes[-2] if len(sizes) > 1 else 1 for sizes in (source_dims, dims))
     return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
 
 
@@ -364,18 +364,18 @@ def _sum_as_it_lies(op: Operation) -> None:
     if not _is_gradient(op):
         return
     out = op.results[0]
-    given = shape(op.operands[0])
-    if dims_of(access.attrs(op), len(given)) != tuple(range(len(given) - 1)) or not given[:-1]:
+    source_dims = shape(op.operands[0])
+    if dims_of(access.attrs(op), len(source_dims)) != tuple(range(len(source_dims) - 1)) or not source_dims[:-1]:
         return
     after = next(iter(out.uses)).operation if single_use(out) else None
-    dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == given[-1:]
+    dropped = access.attr(op, "keep_dim") and after is not None and after.name == "ttir.reshape" and shape(after.results[0]) == source_dims[-1:]
     view = defining(op.operands[0], "ttir.reshape")
-    source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == given[-1:] else op.operands[0]
+    source = view.operands[0] if view is not None and shape(view.operands[0])[-1:] == source_dims[-1:] else op.operands[0]
     if not dropped and (source is op.operands[0] or access.attr(op, "keep_dim")):
         return
     last = after if dropped and after is not None else op
-    made = Value(Builder.in_place_of(op), source).op("sum", dim_arg=list(range(len(shape(source)) - 1)), keep_dim=False)
-    replace(last, [made.ssa])
+    total = Value(Builder.in_place_of(op), source).op("sum", dim_arg=list(range(len(shape(source)) - 1)), keep_dim=False)
+    replace(last, [total.ssa])
 
 
 def _turn_back(op: Operation) -> None:
@@ -384,7 +384,7 @@ def _turn_back(op: Operation) -> None:
     for place, name in enumerate(("transpose_a", "transpose_b")):
         turn = defining(op.operands[place], "ttir.permute")
         if turn is None or not isinstance(turn.operands[0].owner, Operation):
-            continue  # weights are turned once, before the first run
+            continue  # weights are transposed once, before the first run
         order = list(access.attr(turn, "permutation"))
         rank = len(order)
         if order == [*range(rank - 2), rank - 1, rank - 2]:

@@ -1,4 +1,4 @@
-"""Shape and attribute rules of single ops: what tt-mlir's own verifiers refuse is refused here, in our words."""
+"""Shape and attribute rules of single ops: reject what tt-mlir's own verifiers reject, with our messages."""
 
 from alchemist.ir.rules import attention, chips, device, normalisation, shapes, windows
 from alchemist.ir.rules.table import check, inferred_shapes

@@ -45,8 +45,8 @@ def _paged_fill_cache(op: Operation) -> None:
 @infers("scaled_dot_product_attention")
 def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
     query, key, value = inputs[:3]
-    for shape, what in zip((query, key, value), ("query", "key", "value"), strict=True):
-        rank_is(shape, 4, what)
+    for shape, name in zip((query, key, value), ("query", "key", "value"), strict=True):
+        rank_is(shape, 4, name)
     need(key[:3] == value[:3], f"key and value must have the same batch, heads and positions, got {list(key)} and {list(value)}")
     need(key[0] == query[0], f"the key's batch is {key[0]}, the query's {query[0]}")
     need(query[3] == key[3], f"the query's head size is {query[3]}, the key's {key[3]}")
@@ -57,7 +57,7 @@ def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
         need(not causal, "causal attention takes no mask")
         rank_is(mask, 4, "attention_mask")
         full = (query[0], query[1], query[2], key[2])
-        fits = all(have in (1, wanted) for have, wanted in zip(mask[:3], full, strict=False)) and mask[3] == full[3]
+        fits = all(have in (1, expected) for have, expected in zip(mask[:3], full, strict=False)) and mask[3] == full[3]
         need(fits, f"a mask of shape {list(mask)} does not broadcast to the scores {list(full)}")
     sink = shape_of(op, "attention_sink")
     need(sink is None or sink == (1, query[1], 1, 1), f"attention_sink must have shape {[1, query[1], 1, 1]}, got {list(sink or ())}")
@@ -69,8 +69,8 @@ def _attention(op: Operation, inputs: list[Shape]) -> Inferred:
 @infers("chunked_scaled_dot_product_attention")
 def _chunked(op: Operation, inputs: list[Shape]) -> Inferred:
     query, key, value, pages, start = inputs[:5]
-    for shape, rank, what in ((query, 4, "query"), (key, 4, "key"), (value, 4, "value"), (pages, 2, "page_table"), (start, 1, "chunk_start_idx")):
-        rank_is(shape, rank, what)
+    for shape, rank, name in ((query, 4, "query"), (key, 4, "key"), (value, 4, "value"), (pages, 2, "page_table"), (start, 1, "chunk_start_idx")):
+        rank_is(shape, rank, name)
     need(start[0] == 1, f"chunk_start_idx must have shape [1], got {list(start)}")
     need(all(map(is_float, op.operands[:3])), "query, key and value must hold floats")
     need(all(map(is_integer, op.operands[3:5])), "page_table and chunk_start_idx must hold integers")
@@ -125,8 +125,8 @@ def _of_the_query(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> N
 
 @infers("ttnn.indexer_score_dsa")
 def _indexer(op: Operation, inputs: list[Shape]) -> Inferred:
-    for shape, what in zip(inputs, ("query", "key", "weights"), strict=False):
-        rank_is(shape, 4, what)
+    for shape, name in zip(inputs, ("query", "key", "weights"), strict=False):
+        rank_is(shape, 4, name)
     query, key, weights = inputs
     need(query[0] == 1, f"the query's batch size must be 1, got {query[0]}")
     need(key[0] == query[0], f"the key's batch size is {key[0]}, the query's {query[0]}")
@@ -188,16 +188,16 @@ def _sampling(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
 
 @rule("topk_router_gpt")
 def _router(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    for shape, what in zip((*inputs, *outputs), ("input", "weight", "bias", "expert_indices", "expert_weights"), strict=False):
-        rank_is(shape, 2, what)
+    for shape, name in zip((*inputs, *outputs), ("input", "weight", "bias", "expert_indices", "expert_weights"), strict=False):
+        rank_is(shape, 2, name)
     (users, hidden), weight, bias = inputs
     count, experts = integer(op, "k") or 0, integer(op, "num_experts")
     need(weight[0] == hidden, f"the weight has {weight[0]} rows, the input {hidden} columns")
     same(bias, (users, weight[1]), "bias")
     need(experts == weight[1], f"num_experts {experts} is not the weight's {weight[1]} columns")
     need(count > 0, f"k must be positive, got {count}")
-    for shape, what in zip(outputs, ("expert_indices", "expert_weights"), strict=False):
-        same(shape, (users, count), what)
+    for shape, name in zip(outputs, ("expert_indices", "expert_weights"), strict=False):
+        same(shape, (users, count), name)
 
 
 @any_rule("tt_lang_op")

@@ -1,4 +1,4 @@
-"""What only the device's dialect has: memory, traces, copies, raw convolutions' arguments."""
+"""Rules of ops of the device's dialect alone: memory, traces, copies, arguments of raw convolutions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _QUEUES = (0, 1)
 def _assign(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     same(outputs[0], inputs[0])
     layouts = [layout_of(value.type) for value in (op.operands[0], op.results[0])]
-    have, made = (found.dtype if found is not None else None for found in layouts)
-    need(element(op.operands[0]) == element(op.results[0]) and (have == made or None in (have, made)), "result must have the input's data type")
+    have, to = (layout.dtype if layout is not None else None for layout in layouts)
+    need(element(op.operands[0]) == element(op.results[0]) and (have == to or None in (have, to)), "result must have the input's data type")
 
 
 @rule("ttnn.clamp_scalar", "ttnn.clamp_tensor", "ttir.clamp_scalar")
@@ -42,9 +42,9 @@ def _constant(op: Operation) -> None:
 
 @any_rule("ttnn.copy")
 def _copy(op: Operation) -> None:
-    for value, what in zip(op.operands, ("source", "destination"), strict=True):
+    for value, name in zip(op.operands, ("source", "destination"), strict=True):
         layout = layout_of(value.type)
-        need(layout is None or not layout.on_host, f"the {what} must be on the device")
+        need(layout is None or not layout.on_host, f"the {name} must be on the device")
     need(op.operands[0].type == op.operands[1].type, "source and destination must have the same type")
 
 
@@ -112,20 +112,20 @@ def verify_trace(op: Operation, functions: dict[str, FuncOp]) -> None:
 
     inputs, outputs = [value for value in _group(op, "inputs")], list(op.results)
     slots = named("allocate_slots_callee").function_type
-    kept = [value.type for value in inputs if not _on_host(value.type)]
-    need(list(slots.inputs.data) == kept, "the slot allocation must take the inputs that are on the device")
+    on_device = [value.type for value in inputs if not _on_host(value.type)]
+    need(list(slots.inputs.data) == on_device, "the slot allocation must take the inputs that are on the device")
     expected = len(inputs) + len(outputs)
     need(len(slots.outputs.data) == expected, f"the slot allocation must return {expected} slots, got {len(slots.outputs.data)}")
     need([value.type for value in outputs] == list(slots.outputs.data[len(inputs) :]), "output slots must have the results' types")
     capture = named("capture_callee")
     semaphores = [value.type for value in _group(op, "semaphore_inputs")]
-    wanted = [value.type for value in inputs if _on_host(value.type)] + list(slots.outputs.data) + semaphores
-    given = capture.function_type
-    need(len(given.inputs.data) == len(wanted), f"the capture function must take {len(wanted)} arguments, got {len(given.inputs.data)}")
-    for index, (have, want) in enumerate(zip(given.inputs.data, wanted, strict=True)):
+    wants = [value.type for value in inputs if _on_host(value.type)] + list(slots.outputs.data) + semaphores
+    function_type = capture.function_type
+    need(len(function_type.inputs.data) == len(wants), f"the capture function must take {len(wants)} arguments, got {len(function_type.inputs.data)}")
+    for index, (have, want) in enumerate(zip(function_type.inputs.data, wants, strict=True)):
         need(have == want, f"argument {index} of the capture function has another type")
-    need(len(given.outputs.data) == 1, f"the capture function must return one trace id, got {len(given.outputs.data)} values")
-    need(is_trace_id(given.outputs.data[0]), "the capture function must return a trace id")
+    need(len(function_type.outputs.data) == 1, f"the capture function must return one trace id, got {len(function_type.outputs.data)} values")
+    need(is_trace_id(function_type.outputs.data[0]), "the capture function must return a trace id")
     call = next((inner for inner in capture.walk() if isinstance(inner, CallOp)), None)
     need(call is not None, "the capture function calls no function to trace")
     assert call is not None
@@ -134,7 +134,7 @@ def verify_trace(op: Operation, functions: dict[str, FuncOp]) -> None:
     traced = functions[name]
     need(not traced.function_type.outputs.data, "the traced function must return nothing; it writes into its output slots")
     mesh = [_mesh(inner) for inner in (getattr(value_of(op, "device"), "owner", None), *traced.walk()) if isinstance(inner, Operation)]
-    need(len({found for found in mesh if found}) < 2, "the traced function gets another device")
+    need(len({device for device in mesh if device}) < 2, "the traced function gets another device")
     execute = named("execute_callee").function_type.inputs.data
     need(len(execute) == 1, f"the execute function must take one trace id, got {len(execute)} arguments")
     need(is_trace_id(execute[0]), "the execute function must take a trace id")
@@ -172,9 +172,9 @@ def _moe_compute(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> No
 @rule("moe_gpt")
 def _moe_gpt(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     first, second = shape_of(op, "w0_w1_tensor") or (), shape_of(op, "w2_tensor") or ()
-    for shape, what in ((first, "w0_w1_tensor"), (second, "w2_tensor")):
-        need(len(shape) == 6, f"{what} must be a 6D tensor, got rank {len(shape)}")
-        need(shape[5] == 128, f"the last dimension of {what} must be 128, got {shape[5]}")
+    for shape, name in ((first, "w0_w1_tensor"), (second, "w2_tensor")):
+        need(len(shape) == 6, f"{name} must be a 6D tensor, got rank {len(shape)}")
+        need(shape[5] == 128, f"the last dimension of {name} must be 128, got {shape[5]}")
     need(first[0] == second[0] and first[2] == second[2], "w0_w1_tensor and w2_tensor must have the same cores and experts")
     need(len(inputs[1]) > 1 and len(inputs[2]) > 1, "expert_indices and expert_scores must have at least 2 dimensions")
 

@@ -35,21 +35,21 @@ def _norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     if isinstance(shape, tuple):
         need(len(shape) > 0, "normalized_shape cannot be empty")
         need(inputs[0][len(inputs[0]) - len(shape) :] == shape, f"normalized_shape {list(shape)} is not the end of {list(inputs[0])}")
-        for given in inputs[1:]:
-            same(given, shape, "weight and bias")
+        for weight_shape in inputs[1:]:
+            same(weight_shape, shape, "weight and bias")
 
 
 @rule("ttnn.rms_norm")
 def _rms_norm(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    for given in inputs[1:]:
-        need(bool(inputs[0]) or not given, f"weight and bias of a scalar must be scalars, got {list(given)}")
-        need(math.prod(given) == math.prod(inputs[0][-1:]), f"weight and bias must have the {list(inputs[0][-1:])} elements of the last dimension")
+    for shape in inputs[1:]:
+        need(bool(inputs[0]) or not shape, f"weight and bias of a scalar must be scalars, got {list(shape)}")
+        need(math.prod(shape) == math.prod(inputs[0][-1:]), f"weight and bias must have the {list(inputs[0][-1:])} elements of the last dimension")
 
 
 def _vectors(op: Operation, names: Sequence[str], channels: int) -> None:
     for name in names:
-        given = shape_of(op, name)
-        need(given is None or math.prod(given) == channels, f"{name} must have an element for each of {channels} channels, got shape {list(given or ())}")
+        shape = shape_of(op, name)
+        need(shape is None or math.prod(shape) == channels, f"{name} must have an element for each of {channels} channels, got shape {list(shape or ())}")
 
 
 @rule("ttir.batch_norm_training")
@@ -100,10 +100,10 @@ def _quantised(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None
     rank_is(outputs[0], len(inputs[0]), "result")
     same(outputs[0], inputs[0])
     kind = op.name.partition(".")[2].removesuffix("_unrolled")
-    given, made = op.operands[0], op.results[0]
-    need(is_float(given) if kind == "quantize" else is_quantised(given), f"input of {kind} cannot hold {text_of(given)}")
-    need(is_float(made) if kind == "dequantize" else is_quantised(made), f"result of {kind} cannot hold {text_of(made)}")
-    axes = [_quantised_axis(value, outputs[0]) for value in (given, made) if is_quantised(value)]
+    shape, result = op.operands[0], op.results[0]
+    need(is_float(shape) if kind == "quantize" else is_quantised(shape), f"input of {kind} cannot hold {text_of(shape)}")
+    need(is_float(result) if kind == "dequantize" else is_quantised(result), f"result of {kind} cannot hold {text_of(result)}")
+    axes = [_quantised_axis(value, outputs[0]) for value in (shape, result) if is_quantised(value)]
     need(len({axis is None for axis in axes}) == 1, "input and result must both be quantised as a whole or both along an axis")
 
 

@@ -38,13 +38,13 @@ def _reduce(op: Operation, inputs: list[Shape]) -> Inferred:
     keep = attribute(op, "keep_dim")
     shape = inputs[0]
     rank = len(shape)
-    given = (dims,) if isinstance(dims, int) else () if dims is None else dims
-    if not isinstance(given, tuple) or not all(isinstance(dim, int) for dim in given):
+    numbers = (dims,) if isinstance(dims, int) else () if dims is None else dims
+    if not isinstance(numbers, tuple) or not all(isinstance(dim, int) for dim in numbers):
         return None
-    need(len(set(given)) == len(given), f"reduced dimensions must differ, got {list(given)}")
-    for dim in given:
+    need(len(set(numbers)) == len(numbers), f"reduced dimensions must differ, got {list(numbers)}")
+    for dim in numbers:
         need(-max(rank, 1) <= dim < max(rank, 1), f"reduced dimension {dim} is out of range for rank {rank}")
-    chosen = {dim % max(rank, 1) for dim in given} or set(range(rank))
+    chosen = {dim % max(rank, 1) for dim in numbers} or set(range(rank))
     return tuple(1 if i in chosen else n for i, n in enumerate(shape) if keep or i not in chosen)
 
 
@@ -178,8 +178,8 @@ def _matmul(op: Operation, inputs: list[Shape]) -> Inferred:
         if biased is None:
             raise VerifyException(f"the bias {list(inputs[2])} cannot be added to {list(expected)}")
         expected = biased
-        made = shapes_of(op.results) if op.name.startswith("ttnn.") else None
-        if made and math.prod(expected) == math.prod(made[0]):
+        results = shapes_of(op.results) if op.name.startswith("ttnn.") else None
+        if results and math.prod(expected) == math.prod(results[0]):
             return None  # a bias of higher rank; a workaround of tt-mlir puts the shape right
     return expected
 
@@ -219,7 +219,7 @@ def _rearrange(op: Operation, inputs: list[Shape]) -> Inferred:
     need(len(sides[0]) == len(inputs[0]) and "(" not in pattern.split("->")[0], f"pattern names {len(sides[0])} dimensions, the input has {len(inputs[0])}")
     sizes = dict(zip(sides[0], inputs[0], strict=True))
     groups = re.findall(r"\(([^()]*)\)|([^\s()]+)", pattern.split("->")[1])
-    return [math.prod(sizes[name] for name in (several or one).split()) for several, one in groups]
+    return [math.prod(sizes[name] for name in (several or single).split()) for several, single in groups]
 
 
 @infers("ttir.reverse")
@@ -290,10 +290,10 @@ def _reshape(op: Operation, inputs: list[Shape]) -> Inferred:
     if not isinstance(shape, tuple):
         return None
     need(shape.count(-1) <= 1 and all(number >= -1 for number in shape), f"shape may hold one -1 and no other negative number, got {list(shape)}")
-    known, size = math.prod(number for number in shape if number != -1), math.prod(inputs[0])
-    made = tuple(size // max(known, 1) if number == -1 else number for number in shape)
-    need(math.prod(made) == size, f"cannot reshape {list(inputs[0])} to {list(shape)}")
-    return made
+    known_size, size = math.prod(number for number in shape if number != -1), math.prod(inputs[0])
+    dims = tuple(size // max(known_size, 1) if number == -1 else number for number in shape)
+    need(math.prod(dims) == size, f"cannot reshape {list(inputs[0])} to {list(shape)}")
+    return dims
 
 
 @infers("ttir.broadcast")
@@ -327,11 +327,11 @@ def _repeat_interleave(op: Operation, inputs: list[Shape]) -> Inferred:
 
 @infers("pad")
 def _pad(op: Operation, inputs: list[Shape]) -> Inferred:
-    given = attribute(op, "padding")
-    if not isinstance(given, tuple):
+    padding = attribute(op, "padding")
+    if not isinstance(padding, tuple):
         return None
-    need(len(given) == 2 * len(inputs[0]), f"padding must have {2 * len(inputs[0])} entries, got {len(given)}")
-    return [size + given[2 * i] + given[2 * i + 1] for i, size in enumerate(inputs[0])]
+    need(len(padding) == 2 * len(inputs[0]), f"padding must have {2 * len(inputs[0])} entries, got {len(padding)}")
+    return [size + padding[2 * i] + padding[2 * i + 1] for i, size in enumerate(inputs[0])]
 
 
 @infers("gather")

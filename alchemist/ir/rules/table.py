@@ -18,7 +18,7 @@ from alchemist.ir.op_class import short_names
 
 Shape = tuple[int, ...]
 Inferred = Sequence[int] | list[Shape] | None
-"""Shape of every result, or a list with one for each; None where the attributes do not say."""
+"""Shape of every result, or a list with one for each; None if the attributes do not determine it."""
 Inference = Callable[[Operation, list[Shape]], Inferred]
 Rule = Callable[[Operation, list[Shape], list[Shape]], None]
 AnyRule = Callable[[Operation], None]
@@ -36,12 +36,12 @@ def _of(table: dict[str, R], op: Operation) -> R | None:
 
 def shapes_of(values: Sequence[SSAValue]) -> list[Shape] | None:
     """Shapes of the tensors among the values (devices and semaphores are none), None where one is not static."""
-    found = [value.type.get_shape() for value in values if isinstance(value.type, TensorType)]
-    return found if all(dim >= 0 for dims in found for dim in dims) else None
+    shapes = [value.type.get_shape() for value in values if isinstance(value.type, TensorType)]
+    return shapes if all(dim >= 0 for dims in shapes for dim in dims) else None
 
 
 def inferred_shapes(op: Operation, inputs: list[Shape]) -> list[Shape] | None:
-    """Shapes of the results of an op with operands of shapes `inputs`; None without a rule, or where its attributes do not say. It may have no results yet.
+    """Shapes of the results of an op with operands of shapes `inputs`; None without a rule or if undetermined. The op may have no results yet.
 
     Raises:
         VerifyException: there is no such op on these operands.
@@ -52,10 +52,10 @@ def inferred_shapes(op: Operation, inputs: list[Shape]) -> list[Shape] | None:
         if not inputs or ("elementwise_unary" in traits and len(inputs) > 1) or not any(trait.startswith("elementwise") for trait in traits):
             return None
         function = broadcast
-    found = function(op, inputs)
-    if found is None:
+    shapes = function(op, inputs)
+    if shapes is None:
         return None
-    return found if isinstance(found, list) and found and isinstance(found[0], tuple) else [tuple(found)] * len(op.info.results)  # type: ignore
+    return shapes if isinstance(shapes, list) and shapes and isinstance(shapes[0], tuple) else [tuple(shapes)] * len(op.info.results)  # type: ignore
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape | None:
@@ -79,18 +79,18 @@ def broadcast(op: Operation, inputs: list[Shape]) -> Shape:
 
 def check(op: Operation) -> None:
     """Raises VerifyException where a rule of the table does not hold."""
-    always, found = _of(ANY_RULES, op), _of(RULES, op)
+    always, rule = _of(ANY_RULES, op), _of(RULES, op)
     if always is not None:
         always(op)
     inputs, outputs = shapes_of(op.operands), shapes_of(op.results)
     if inputs is None or outputs is None:
         return
-    if found is not None:
-        found(op, inputs, outputs)
+    if rule is not None:
+        rule(op, inputs, outputs)
     expected = inferred_shapes(op, inputs) if outputs else None
-    for have, wanted in zip(outputs, expected or (), strict=False):
-        if have != (1,) or wanted or op.name.partition(".")[2] not in VECTOR_FOR_SCALAR:
-            same(have, wanted)
+    for have, expected_shape in zip(outputs, expected or (), strict=False):
+        if have != (1,) or expected_shape or op.name.partition(".")[2] not in VECTOR_FOR_SCALAR:
+            same(have, expected_shape)
 
 
 def _adding(table: dict[str, R], names: Sequence[str]) -> Callable[[R], R]:
@@ -129,8 +129,8 @@ def need(condition: bool, message: str) -> None:
         raise VerifyException(message)
 
 
-def rank_is(shape: Shape, rank: int, what: str) -> None:
-    need(len(shape) == rank, f"{what} must be a {rank}D tensor, got rank {len(shape)}")
+def rank_is(shape: Shape, rank: int, name: str) -> None:
+    need(len(shape) == rank, f"{name} must be a {rank}D tensor, got rank {len(shape)}")
 
 
 def axis_of(op: Operation, name: str, rank: int, *, extra: int = 0) -> int | None:
@@ -145,8 +145,8 @@ def axis_of(op: Operation, name: str, rank: int, *, extra: int = 0) -> int | Non
 
 def element(value: SSAValue) -> Attribute:
     assert isinstance(value.type, TensorType)
-    found: Attribute = value.type.get_element_type()
-    return found
+    element_type: Attribute = value.type.get_element_type()
+    return element_type
 
 
 def is_float(value: SSAValue) -> bool:
@@ -162,8 +162,8 @@ def is_quantised(value: SSAValue) -> bool:
     return isinstance(of, OpaqueType) and str(of.data[0]).startswith("!quant.uniform")
 
 
-def same(actual: Shape, expected: Sequence[int], what: str = "result") -> None:
-    need(actual == tuple(expected), f"expected {what} shape {list(expected)}, got {list(actual)}")
+def same(actual: Shape, expected: Sequence[int], name: str = "result") -> None:
+    need(actual == tuple(expected), f"expected {name} shape {list(expected)}, got {list(actual)}")
 
 
 def value_of(op: Operation, name: str) -> SSAValue | None:
@@ -179,8 +179,8 @@ def shape_of(op: Operation, name: str) -> Shape | None:
     return tuple(value.type.get_shape()) if value is not None and isinstance(value.type, TensorType) else None
 
 
-def same_elements(first: SSAValue, second: SSAValue, what: str) -> None:
-    need(element(first) == element(second), f"{what} must have the same element type, got {text_of(first)} and {text_of(second)}")
+def same_elements(first: SSAValue, second: SSAValue, name: str) -> None:
+    need(element(first) == element(second), f"{name} must have the same element type, got {text_of(first)} and {text_of(second)}")
 
 
 def text_of(value: SSAValue) -> str:

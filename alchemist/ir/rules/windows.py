@@ -15,21 +15,21 @@ def _pair(op: Operation, name: str, least: int) -> tuple[int, int]:
     value = attribute(op, name)
     if value is None:
         return (least, least)
-    given = (value, value) if isinstance(value, int) else value
-    need(isinstance(given, tuple) and len(given) == 2, f"{name}: expected an integer or a pair of integers, got {given}")
-    assert isinstance(given, tuple)
-    need(all(number >= least for number in given), f"{name} values must be at least {least}, got {given}")
-    return given
+    numbers = (value, value) if isinstance(value, int) else value
+    need(isinstance(numbers, tuple) and len(numbers) == 2, f"{name}: expected an integer or a pair of integers, got {numbers}")
+    assert isinstance(numbers, tuple)
+    need(all(number >= least for number in numbers), f"{name} values must be at least {least}, got {numbers}")
+    return numbers
 
 
 def _padding(op: Operation) -> tuple[int, int, int, int]:
     """(top, left, bottom, right)."""
     value = attribute(op, "padding")
-    given = (value,) * 4 if isinstance(value, int) else value
-    need(isinstance(given, tuple) and len(given) in (2, 4), f"padding: expected an integer, a pair or four integers, got {given}")
-    assert isinstance(given, tuple)
-    need(all(number >= 0 for number in given), f"padding values must be at least 0, got {given}")
-    return given if len(given) == 4 else (*given, *given)
+    numbers = (value,) * 4 if isinstance(value, int) else value
+    need(isinstance(numbers, tuple) and len(numbers) in (2, 4), f"padding: expected an integer, a pair or four integers, got {numbers}")
+    assert isinstance(numbers, tuple)
+    need(all(number >= 0 for number in numbers), f"padding values must be at least 0, got {numbers}")
+    return numbers if len(numbers) == 4 else (*numbers, *numbers)
 
 
 def _windows(size: int, kernel: int, stride: int, dilation: int, padding: int, *, ceil: bool, after: int = 0) -> int:
@@ -40,10 +40,10 @@ def _windows(size: int, kernel: int, stride: int, dilation: int, padding: int, *
 
 
 def sizes_of(op: Operation, sizes: tuple[int, int]) -> tuple[int, int]:
-    """Height and width of what a convolution or a pool makes of images of `sizes`.
+    """Height and width of the result of a convolution or pool on images of `sizes`.
 
     Raises:
-        VerifyException: attributes that are none of it, or a kernel that does not fit.
+        VerifyException: invalid attributes, or a kernel that does not fit.
     """
     weight = access.shape(op.operands[1]) if "pool" not in op.name else None
     kernel = _pair(op, "kernel", 1) if weight is None else (weight[2], weight[3])
@@ -77,14 +77,14 @@ def _indices(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
 
 
 def _images(op: Operation, x: Shape, channels: int, axes: tuple[int, int, int, int]) -> Shape:
-    """What a convolution or a pool makes of `x`. axes: of batch, height, width and channels."""
+    """The expected result shape of a convolution or pool on `x`. axes: of batch, height, width and channels."""
     flat = _flattened(op)
     batch, height, width = flat or (x[axes[0]], x[axes[1]], x[axes[2]])
-    made = sizes_of(op, (height, width))
+    expected = sizes_of(op, (height, width))
     if flat:
         need(x[2] == batch * height * width, f"the flattened dimension is {x[2]}, expected {batch * height * width}")
-        return (x[0], x[1], batch * math.prod(made), channels)
-    sizes = dict(zip(axes, (batch, *made, channels), strict=True))
+        return (x[0], x[1], batch * math.prod(expected), channels)
+    sizes = dict(zip(axes, (batch, *expected, channels), strict=True))
     return tuple(sizes[axis] for axis in range(4))
 
 
@@ -146,8 +146,8 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape]) -> Inferred:
 def _pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     """[1, N, C, P] -> [1, 1, N * P, C] with at most eight channels more: pixels end at whole words."""
     rank_is(inputs[0], 4, "input")
-    one, images, channels, size = inputs[0]
-    need(one == 1 and channels <= 32, f"expected an input of shape [1, N, at most 32 channels, P], got {list(inputs[0])}")
+    leading, images, channels, size = inputs[0]
+    need(leading == 1 and channels <= 32, f"expected an input of shape [1, N, at most 32 channels, P], got {list(inputs[0])}")
     need(outputs[0][:3] == (1, 1, images * size), f"expected {images * size} pixels in [1, 1, N * P, C], got {list(outputs[0])}")
     need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
 
@@ -200,9 +200,9 @@ def _values(op: Operation, name: str, least: int, counts: tuple[int, ...]) -> tu
     return value
 
 
-def _flat(size: int, op: Operation, names: tuple[str, ...], what: str) -> None:
+def _flat(size: int, op: Operation, names: tuple[str, ...], label: str) -> None:
     total = math.prod(integer(op, name) or 0 for name in names)
-    need(size == total, f"the flattened dimension of the {what} is {size}, {' * '.join(names)} is {total}")
+    need(size == total, f"the flattened dimension of the {label} is {size}, {' * '.join(names)} is {total}")
 
 
 def _raw_weight(op: Operation, weight: Shape, kernel: tuple[int, ...]) -> None:
@@ -217,8 +217,8 @@ def _raw_weight(op: Operation, weight: Shape, kernel: tuple[int, ...]) -> None:
 @rule("ttnn.conv2d")
 def _device_conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     x, weight, bias, y = inputs[0], inputs[1], shape_of(op, "bias"), outputs[0]
-    for shape, what in ((x, "input"), (weight, "weight"), (y, "result")):
-        rank_is(shape, 4, what)
+    for shape, label in ((x, "input"), (weight, "weight"), (y, "result")):
+        rank_is(shape, 4, label)
     if bias is not None:
         rank_is(bias, 4, "bias")
     kernel, stride, dilation = (_values(op, name, 1, (2,)) for name in ("kernel_size", "stride", "dilation"))
@@ -229,8 +229,8 @@ def _device_conv2d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> 
     _flat(x[2], op, ("batch_size", "input_height", "input_width"), "input")
     sizes = (integer(op, "input_height") or 0, integer(op, "input_width") or 0)
     _fits((kernel[0], kernel[1]), (dilation[0], dilation[1]), (sizes[0] + top + bottom, sizes[1] + left + right))
-    made = [_windows(sizes[i], kernel[i], stride[i], dilation[i], (top + bottom, left + right)[i], ceil=False) for i in (0, 1)]
-    total = (integer(op, "batch_size") or 0) * math.prod(made)
+    sizes_out = [_windows(sizes[i], kernel[i], stride[i], dilation[i], (top + bottom, left + right)[i], ceil=False) for i in (0, 1)]
+    total = (integer(op, "batch_size") or 0) * math.prod(sizes_out)
     need(y[2] == total, f"the flattened dimension of the result is {y[2]}, expected {total}")
 
 
@@ -249,25 +249,25 @@ def _conv1d(op: Operation, inputs: list[Shape]) -> Inferred:
     (x, weight), sizes = inputs[:2], {"stride": 1, "dilation": 1, "padding": 0}
     for name in sizes:
         value = attribute(op, name)
-        given = value if isinstance(value, tuple) else (value,)
-        need(value is None or all(isinstance(number, int) for number in given), f"{name}: expected integers, got {value}")
-        need(name == "padding" or value is None or all(number >= 1 for number in given), f"{name} values must be at least 1, got {value}")
+        numbers = value if isinstance(value, tuple) else (value,)
+        need(value is None or all(isinstance(number, int) for number in numbers), f"{name}: expected integers, got {value}")
+        need(name == "padding" or value is None or all(number >= 1 for number in numbers), f"{name} values must be at least 1, got {value}")
         if value is not None:
-            sizes[name] = sum(given) if len(given) == 2 else given[0] * (2 if name == "padding" else 1)
+            sizes[name] = sum(numbers) if len(numbers) == 2 else numbers[0] * (2 if name == "padding" else 1)
     n, length, c = axes = tuple(
         default if axis is None else axis for default, axis in enumerate(integer(op, f"{name}_dim") for name in ("batch", "length", "channel"))
     )
     if len(x) != 3 or len(weight) != 3 or sorted(axes) != [0, 1, 2]:
         return None
     count = _windows(x[length], weight[2], sizes["stride"], sizes["dilation"], sizes["padding"], ceil=False)
-    made = {n: x[n], length: count, c: weight[0]}
-    return tuple(made[axis] for axis in range(3))
+    result = {n: x[n], length: count, c: weight[0]}
+    return tuple(result[axis] for axis in range(3))
 
 
 @infers("ttir.conv3d")
 def _conv3d(op: Operation, inputs: list[Shape]) -> Inferred:
-    for given, what in ((inputs[0], "input"), (inputs[1], "weight")):
-        rank_is(given, 5, what)
+    for shape, label in ((inputs[0], "input"), (inputs[1], "weight")):
+        rank_is(shape, 5, label)
     groups, weight = integer(op, "groups") or 1, inputs[1]
     channel = integer(op, "channel_dim")
     c = 4 if channel is None else channel
@@ -301,5 +301,5 @@ def _device_conv3d(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> 
     if len(weight) == 2:
         rows = math.prod(kernel) * (integer(op, "in_channels") or 0) // groups
         need(weight[0] == rows, f"the prepared weight has {weight[0]} rows, expected {rows}")
-    made = weight[1] if len(weight) == 2 else weight[0]
-    need(bias is None or bias[1] == made, f"the bias has {bias[1] if bias else 0} channels, the weight makes {made}")
+    channels = weight[1] if len(weight) == 2 else weight[0]
+    need(bias is None or bias[1] == channels, f"the bias has {bias[1] if bias else 0} channels, the weight makes {channels}")

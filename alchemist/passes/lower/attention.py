@@ -1,4 +1,4 @@
-"""Scaled dot-product attention and heads. The device's fused kernels take bfloat16 and head sizes of whole tiles."""
+"""Lowers scaled dot-product attention and head ops. The device's fused kernels take bfloat16 and head sizes of whole tiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, first_core
 from alchemist.passes.lower.eltwise import broadcast_to
 
 LONGEST_CHUNKS = (256, 128, 64)
-"""Of queries and keys: what leaves room in L1 for most head sizes; half of it for wide heads."""
+"""Candidate chunk sizes of queries and keys: these fit in L1 for most head sizes; half of it for wide heads."""
 PROGRAM_CONFIG = "alchemist.program_config"
 MOST_CORES_OF_A_HEAD = 64
 """That decode attention takes for the keys of a user's head: their parts are joined in six rounds (tt-metal, sdpa_decode_program_factory.cpp)."""
@@ -47,14 +47,14 @@ def sdpa(c: Lowering, op: Operation) -> None:
         "sliding_window_size": access.attr(op, "sliding_window_size"),
         "alchemist.compute_config": compute_config(c.options),
     }
-    made = c.emit("scaled_dot_product_attention", operands, attributes)
-    if not c.options.optimization_level and isinstance(made, OpResult):
-        _chunked(c, made.op)
-    c.set(result, c.convert(made, TILE, dtype))
+    attention = c.emit("scaled_dot_product_attention", operands, attributes)
+    if not c.options.optimization_level and isinstance(attention, OpResult):
+        _chunked(c, attention.op)
+    c.set(result, c.convert(attention, TILE, dtype))
 
 
 def _chunked(c: Lowering, op: Operation) -> None:
-    """Gives an attention of more than one tile of positions chunks as long as fit: the library's own are 32 positions, whatever their number."""
+    """Sets the longest chunk sizes that fit; the library's default is 32 positions for any length."""
     lengths = [shape(value)[2] for value in op.operands[:2]]
     if max(lengths) <= TILE_EDGE:
         return
@@ -68,9 +68,9 @@ def _chunked(c: Lowering, op: Operation) -> None:
 
 
 def _scale(op: Operation, size: int) -> float:
-    """The factor of the scores; by default one over the root of the head's size."""
-    found = access.attr(op, "scale")
-    return 1.0 / math.sqrt(size) if found is None else float(found)
+    """The factor of the scores; by default 1 / sqrt(head size)."""
+    scale = access.attr(op, "scale")
+    return 1.0 / math.sqrt(size) if scale is None else float(scale)
 
 
 def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, ...]) -> SSAValue:
@@ -78,14 +78,14 @@ def _mask(c: Lowering, mask: SSAValue, query: tuple[int, ...], key: tuple[int, .
     value = c.get(mask, TILE, "bf16")
     own = (1,) * (4 - len(shape(mask))) + shape(mask)
     full = (own[0], own[1], query[2], key[2])
-    found = c._converted.get((value, f"mask {full}"))
-    if found is None:
-        found = c._converted[(value, f"mask {full}")] = broadcast_to(c, value, full)
-    return found
+    cached = c._converted.get((value, f"mask {full}"))
+    if cached is None:
+        cached = c._converted[(value, f"mask {full}")] = broadcast_to(c, value, full)
+    return cached
 
 
 def _composed(c: Lowering, op: Operation) -> None:
-    """matmul, scale, mask, softmax, matmul: for head sizes that the fused kernel refuses."""
+    """Attention as matmul, scale, mask, softmax, matmul, for head sizes that the fused kernel rejects."""
     query, key, value = op.operands[:3]
     result = op.results[0]
     dtype = c.dtype(result)
@@ -116,26 +116,26 @@ def _composed(c: Lowering, op: Operation) -> None:
 
 
 def _causal(c: Lowering, op: Operation, rows: int, columns: int, dtype: str) -> SSAValue:
-    """[1, 1, rows, columns]: 0 where a row may look, -inf after it; depends on nothing, so const-eval computes it once."""
+    """[1, 1, rows, columns]: 0 for visible positions, -inf after them; a constant, so const-eval computes it once."""
     key = (c.device, f"causal {rows} {columns} {dtype}")
-    found = c._converted.get(key)
-    if found is None:
-        at = [
+    cached = c._converted.get(key)
+    if cached is None:
+        columns_of = [
             c.convert(c.reshape(c.emit("arange", [c.device], {"start": start, "end": start + n, "step": 1}, (n,), "f32", ROW_MAJOR), dims))
             for start, n, dims in ((columns - rows, rows, (1, 1, rows, 1)), (0, columns, (1, 1, 1, columns)))
         ]
-        allowed = c.emit("ge", at)
+        allowed = c.emit("ge", columns_of)
         allowed = c.convert(allowed, TILE, dtype)
         operands = [allowed, c.scalar(0.0, dtype), c.scalar(-math.inf, dtype)]
-        found = c._converted[key] = c.emit("where", operands)
-    else:  # made for several attentions: it belongs to the module around all of them
-        pending = [defining_op(found)]
+        cached = c._converted[key] = c.emit("where", operands)
+    else:  # shared by several attentions: its source is the module around all of them
+        pending = [defining_op(cached)]
         while pending:
             maker = pending.pop()
             if maker is not None and maker.name != "ttnn.get_device":
                 add_sources(maker, op, before=False)
                 pending += [defining_op(value) for value in maker.operands]
-    return found
+    return cached
 
 
 def defining_op(value: SSAValue) -> Operation | None:
@@ -159,22 +159,22 @@ def sdpa_decode(c: Lowering, op: Operation) -> None:
         table = operand(op, "page_table")
         operands.append(c.get(table, ROW_MAJOR, "si32"))  # type: ignore[arg-type]
     for name, page, kind in (("attention_mask", TILE, "bf16"), ("cur_pos_tensor", ROW_MAJOR, "si32"), ("attention_sink", TILE, "bf16")):
-        given = operand(op, name)
-        value = None if given is None else c.get(given, page, kind)
-        if value is not None and name == "attention_mask":  # the kernel scales what it added: exp((scores + mask) * scale)
+        scalar = operand(op, name)
+        value = None if scalar is None else c.get(scalar, page, kind)
+        if value is not None and name == "attention_mask":  # the kernel scales after it adds the mask: exp((scores + mask) * scale)
             value = c.emit("multiply", [value, c.scalar(1 / _scale(op, shape(op.operands[0])[-1]), kind)])
         operands.append(value)
     if shape(op.operands[0])[1] * shape(op.operands[1])[1] * MOST_CORES_OF_A_HEAD < MOST_CORES_OF_A_CARD:
         cores = {"compute_with_storage_grid_size": machine(c.options.card).grid, "max_cores_per_head_batch": MOST_CORES_OF_A_HEAD}
         attributes["program_config"] = struct("ttnn.sdpa_program_config", {**cores, "q_chunk_size": 0, "k_chunk_size": 0})
-    made = c.emit(op.name.removeprefix("ttir."), operands, attributes, shape(result), "bf16")
+    attention = c.emit(op.name.removeprefix("ttir."), operands, attributes, shape(result), "bf16")
     if c.options.optimization_level and _heads_are_joined(result):
-        made = c.reshape(_join_heads(c, made), shape(result))  # undone by the reshape behind it: the one between is swept
-    c.set(result, c.convert(made, TILE, dtype))
+        attention = c.reshape(_join_heads(c, attention), shape(result))  # cancels with the reshape after it, which the sweep pass removes
+    c.set(result, c.convert(attention, TILE, dtype))
 
 
 def _heads_are_joined(value: SSAValue) -> bool:
-    """Whether [1, B, H, D] is only read with each user's heads side by side, on a whole row of tiles of users."""
+    """Whether [1, B, H, D] is only read with each user's heads concatenated, on whole tiles of users."""
     _, users, heads, size = shape(value)
     reader = next(iter(value.uses)).operation if value.has_one_use() else None
     if reader is None or reader.name != "ttir.reshape" or users != TILE_EDGE or heads > TILE_EDGE or size % TILE_EDGE:
@@ -183,7 +183,7 @@ def _heads_are_joined(value: SSAValue) -> bool:
 
 
 def _join_heads(c: Lowering, value: SSAValue) -> SSAValue:
-    """[1, B, H, D] -> [1, 1, B, H * D] by cores that each have one user's heads and then one head of all users."""
+    """[1, B, H, D] -> [1, 1, B, H * D], from one user's heads per core to one head of all users per core."""
     (_, users, heads, size), dtype = shape(value), layout(value).dtype
     dims = (1, 1, users, heads * size)
     on_cores = c.b.op("ttnn.to_memory_config", [value], {}, [user_per_core(shape(value), dtype).type_for(shape(value))])
@@ -198,8 +198,8 @@ def sdpa_chunked(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     operands = [c.get(operand(op, n), TILE, "bf16") for n in ("query", "key", "value")]  # type: ignore[arg-type]
     operands += [c.get(operand(op, n), ROW_MAJOR, "si32") for n in ("page_table", "chunk_start_idx")]  # type: ignore[arg-type]
-    made = c.emit("chunked_scaled_dot_product_attention", operands, {"scale": access.attr(op, "scale")}, shape(result), "bf16")
-    c.set(result, c.convert(made, TILE, dtype))
+    attention = c.emit("chunked_scaled_dot_product_attention", operands, {"scale": access.attr(op, "scale")}, shape(result), "bf16")
+    c.set(result, c.convert(attention, TILE, dtype))
 
 
 @rule("concatenate_heads")
@@ -229,17 +229,17 @@ def split_heads(c: Lowering, op: Operation) -> None:
         _one_token(c, op, c.reshape(value, (1, 1, users, width)))
         return
     operands = [value, None if other is None else c.get(other)]
-    made = c.emit_many("split_query_key_value_and_split_heads", operands, attributes, results)
-    for result, lowered in zip(op.results, made, strict=True):
+    split = c.emit_many("split_query_key_value_and_split_heads", operands, attributes, results)
+    for result, lowered in zip(op.results, split, strict=True):
         c.set(result, lowered)
 
 
 def _one_token(c: Lowering, op: Operation, rows: SSAValue) -> None:
-    """Query, key and value of one token per user, [1, B, heads, D], a user's heads on a core of its own."""
+    """Query, key and value of one token per user, [1, B, heads, D], with each user's heads on a separate core."""
     attributes = {"num_heads": access.attr(op, "num_heads"), "num_kv_heads": access.attr(op, "num_kv_heads") or access.attr(op, "num_heads")}
     users, dtype = shape(rows)[2], c.dtype(op.results[0])
     dims = [(1, users, shape(result)[1], shape(result)[3]) for result in op.results]
-    types = [user_per_core(one, dtype).type_for(one) for one in dims]
-    made = c.b.make("ttnn.nlp_create_qkv_heads_decode", [rows], attributes, types)
-    for result, lowered in zip(op.results, made.results, strict=True):
+    types = [user_per_core(sizes, dtype).type_for(sizes) for sizes in dims]
+    split = c.b.make("ttnn.nlp_create_qkv_heads_decode", [rows], attributes, types)
+    for result, lowered in zip(op.results, split.results, strict=True):
         c.set(result, c.reshape(c.emit("to_memory_config", [lowered], {}, shape(lowered), dtype), shape(result)))

@@ -1,4 +1,4 @@
-"""Collectives of the chips of a mesh."""
+"""Lowers collectives between the chips of a mesh."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, layout, ru
 
 @rule("all_reduce", "all_gather", "reduce_scatter", "mesh_partition")
 def _collective(c: Lowering, op: Operation) -> None:
-    """In tiles; the library cuts whole ones only, so smaller parts are cut from rows."""
+    """Tiled; the library splits only at whole tiles, so smaller parts are split row-major."""
     result, name = op.results[0], op.name.removeprefix("ttir.")
     dims, page = shape(result), TILE
     if name == "mesh_partition":

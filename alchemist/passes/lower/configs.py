@@ -1,4 +1,4 @@
-"""Configs that compiler options put on ops."""
+"""Configs that lowering sets on ops according to compiler options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIELDS = ("math_fidelity", "math_approx_mode", "fp32_dest_acc_en", "packer_l1_a
 
 
 def compute_config(options: CompilerOptions) -> StructAttr | None:
-    """The compute config that the options ask for; None leaves the choice to the library."""
+    """The compute config that the options set; None leaves the choice to the library."""
     values = {name: getattr(options, name) for name in _FIELDS}
     if all(value is None for value in values.values()):
         return None
@@ -36,12 +36,12 @@ def compute_config(options: CompilerOptions) -> StructAttr | None:
 
 
 def wide_sums_config(options: CompilerOptions) -> StructAttr:
-    """The options' compute config with sums in float32 where they say nothing of it."""
+    """The options' compute config, with float32 accumulation unless the options set it."""
     return _with_defaults(options, {"math_fidelity": "hifi4", "fp32_dest_acc_en": True})
 
 
 def has_wide_sums(options: CompilerOptions, terms: int) -> bool:
-    """Whether `wide_sum_terms` asks for sums of this many products in 32 bits."""
+    """Whether `wide_sum_terms` requires 32-bit accumulation for sums of this many products."""
     return 0 < options.wide_sum_terms <= terms and options.precision not in BLOCK_PRECISIONS
 
 
@@ -61,7 +61,7 @@ def convolution_config(options: CompilerOptions, dtype: str, terms: int) -> Stru
 
 
 def pointwise_config(options: CompilerOptions, dtype: str, terms: int) -> StructAttr | None:
-    """The compute config of a convolution that runs as a matrix product: at the fidelity that conv2d has by itself, which is higher than a product's."""
+    """The compute config of a convolution that runs as a matrix product: with conv2d's default fidelity, which is higher than a product's."""
     if has_wide_sums(options, terms):
         return wide_sums_config(options)
     if dtype != "bf16" or options.precision in BLOCK_PRECISIONS:
@@ -70,7 +70,7 @@ def pointwise_config(options: CompilerOptions, dtype: str, terms: int) -> Struct
 
 
 def _with_defaults(options: CompilerOptions, defaults: Mapping[str, str | bool]) -> StructAttr:
-    """The options' compute config with these fields where they say nothing."""
+    """The options' compute config, with these values for fields that they do not set."""
     values = {name: getattr(options, name) for name in _FIELDS}
     return struct("ttnn.device_compute_kernel_config", {name: defaults.get(name) if value is None else value for name, value in values.items()})
 
@@ -83,7 +83,7 @@ def weight_dtype(options: CompilerOptions) -> str | None:
 
 
 _SAME_WEIGHT = named("ttir", "keeps_weight")
-"""Ops behind which a weight is still the same one, as tt-mlir's PropagateWeightDtype has it."""
+"""Ops through which tt-mlir's PropagateWeightDtype follows a weight."""
 
 
 def weight_dtype_of(options: CompilerOptions, func: FuncOp, weight: SSAValue) -> str | None:
@@ -94,22 +94,22 @@ def weight_dtype_of(options: CompilerOptions, func: FuncOp, weight: SSAValue) ->
     facts = func.arg_attrs
     if not options.override_weight_dtype and not (facts and any("ttcore.weight_dtype" in part.data for part in facts.data)):
         return weight_dtype(options)
-    found = {_asked_for(options, func, argument) for argument in _arguments_behind(weight)} - {""}
-    if not found:
+    dtypes = {_asked_for(options, func, argument) for argument in _arguments_behind(weight)} - {""}
+    if not dtypes:
         return weight_dtype(options)
-    dtype = next(dtype for dtype in reversed(WEIGHT_DTYPES) if dtype in found)
+    dtype = next(dtype for dtype in reversed(WEIGHT_DTYPES) if dtype in dtypes)
     return None if dtype == "bf16" else dtype
 
 
 def _arguments_behind(weight: SSAValue) -> list[BlockArgument]:
-    pending, found = [weight], []
+    pending, arguments = [weight], []
     while pending:
         value = pending.pop()
         if isinstance(value, BlockArgument):
-            found.append(value)
+            arguments.append(value)
         elif value.owner.name in _SAME_WEIGHT:  # type: ignore[union-attr]
             pending += value.owner.operands if value.owner.name == "ttir.concat" else value.owner.operands[:1]  # type: ignore[union-attr]
-    return found
+    return arguments
 
 
 def _asked_for(options: CompilerOptions, func: FuncOp, argument: BlockArgument) -> str:

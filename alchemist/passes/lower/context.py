@@ -44,7 +44,7 @@ RULES: dict[str, Rule] = {}
 
 INTEGERS = ("si32", "u32", "u16", "u8")
 _WIDER = {"u8": "si32", "u16": "si32"}
-"""The library moves and counts with 8 and 16 bits in few of its ops: as arguments, values have them, computed ones are wider."""
+"""Few ops of the library support 8 and 16 bits: only arguments have them, computed values are wider."""
 TILE = "tile"
 ROW_MAJOR = "row_major"
 
@@ -118,21 +118,21 @@ class Lowering:
     # --- values ---------------------------------------------------------------------------------------------------------
 
     def dtype(self, value: SSAValue) -> str:
-        """Device data type that the model's element type asks for; integers of 8 and 16 bits are computed in 32."""
-        return _WIDER.get(found := self.stored_dtype(value), found)
+        """Device data type for the model's element type; integers of 8 and 16 bits are computed in 32."""
+        return _WIDER.get(stored := self.stored_dtype(value), stored)
 
     def stored_dtype(self, value: SSAValue) -> str:
-        """Device data type in which a tensor of the caller comes, and whose bits `ttir.bitcast_convert` reads."""
+        """Device data type of a tensor from the caller, whose bits `ttir.bitcast_convert` reads."""
         element = access.element_type(value)
-        found = HELD_AS.get(element)
-        if found is None:
+        dtype = HELD_AS.get(element)
+        if dtype is None:
             raise LoweringError(f"no device data type for {element}", op=self.name, location=self.where)
-        return found
+        return dtype
 
     def actual(self, value: SSAValue) -> str:
-        """Device data type in which `get` has the value by now (booleans have their maker's)."""
+        """Device data type of the converted value (booleans have that of the op that computes them)."""
         entry = self._entries.get(value)
-        return _WIDER.get(found := layout(entry.value).dtype, found) if entry is not None else self.dtype(value)
+        return _WIDER.get(stored := layout(entry.value).dtype, stored) if entry is not None else self.dtype(value)
 
     def is_image(self, value: SSAValue) -> tuple[int, ...] | None:
         """The dim order of a value held in flat image form, else None."""
@@ -165,8 +165,8 @@ class Lowering:
             current = entry.value
         else:
             key = (value, f"flat {order}")
-            found = self._converted.get(key)
-            if found is None:
+            cached = self._converted.get(key)
+            if cached is None:
                 root = self.pixels_of(value, order)
                 if root is not None:
                     logical = self.get(root, self._page(root) or page or ROW_MAJOR)
@@ -174,8 +174,8 @@ class Lowering:
                     logical = self.get(value, page or ROW_MAJOR)
                     if order != (0, 1, 2, 3):
                         logical = self.permute(logical, order)
-                found = self._converted[key] = self.reshape(logical, (1, 1, n * h * w, c))
-            current = found
+                cached = self._converted[key] = self.reshape(logical, (1, 1, n * h * w, c))
+            current = cached
         return self.convert(current, page or layout(current).page, dtype)
 
     def flat_page(self, value: SSAValue, order: Sequence[int]) -> str:
@@ -203,17 +203,17 @@ class Lowering:
 
     def _logical(self, value: SSAValue, entry: Entry) -> Entry:
         key = (value, "logical")
-        found = self._converted.get(key)
-        if found is None:
+        cached = self._converted.get(key)
+        if cached is None:
             assert entry.order is not None
             dims = shape(value)
-            moved = tuple(dims[i] for i in entry.order)
-            found = self.reshape(entry.value, moved)
+            ordered = tuple(dims[i] for i in entry.order)
+            cached = self.reshape(entry.value, ordered)
             back = tuple(entry.order.index(i) for i in range(len(dims)))
             if back != tuple(range(len(dims))):
-                found = self.permute(found, back)
-            self._converted[key] = found
-        return Entry(found)
+                cached = self.permute(cached, back)
+            self._converted[key] = cached
+        return Entry(cached)
 
     def _argument(self, value: SSAValue, page: str, dtype: str | None) -> Entry:
         """First use of a function argument: it gets the layout asked for, on the device, where programs load all tensors.
@@ -233,10 +233,10 @@ class Lowering:
     def declare(self, value: BlockArgument, page: str, dtype: str) -> Entry:
         """Makes the lowered function's argument for `value`."""
         dims = shape(value)
-        made = TTNNLayout.make(dims, dtype, page)
-        at = bisect.bisect_left(self._order, value.index)
-        self._order.insert(at, value.index)
-        argument = self.block.insert_arg(made.type_for(dims), at)
+        declared = TTNNLayout.make(dims, dtype, page)
+        place = bisect.bisect_left(self._order, value.index)
+        self._order.insert(place, value.index)
+        argument = self.block.insert_arg(declared.type_for(dims), place)
         argument.location = value.location
         self._arguments[value.index] = argument
         entry = self._entries[value] = Entry(argument)
@@ -283,9 +283,9 @@ class Lowering:
         note: str = "",
     ) -> SSAValue:
         """A TTNN op with one result (name without dialect), whose type the op says, with elements `of` where given; else of `dims`, `dtype` and `page`."""
-        given = {**(attributes or {}), NOTE: note} if note else attributes
+        with_note = {**(attributes or {}), NOTE: note} if note else attributes
         types = None if dims is None else [TTNNLayout.make(tuple(dims), dtype, page).type_for(tuple(dims))]
-        return self.b.value(f"ttnn.{name}", operands, given, types, of=of)
+        return self.b.value(f"ttnn.{name}", operands, with_note, types, of=of)
 
     def emit_many(
         self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any], results: Sequence[tuple[Shape, str]], page: str = TILE
@@ -313,11 +313,11 @@ class Lowering:
 
     def _step(self, value: SSAValue, name: str, operands: list[SSAValue], to: TTNNLayout, note: str = "") -> SSAValue:
         key = (value, f"{name} {to.dtype} {to.page}")
-        found = self._converted.get(key)
-        if found is None:
-            found = self.b.op(f"ttnn.{name}", operands, {NOTE: note} if note else {}, [to.type_for(shape(value))])
-            self._converted[key] = found
-        return found
+        cached = self._converted.get(key)
+        if cached is None:
+            cached = self.b.op(f"ttnn.{name}", operands, {NOTE: note} if note else {}, [to.type_for(shape(value))])
+            self._converted[key] = cached
+        return cached
 
     def fastest(self, root: SSAValue, *ways: Callable[[], SSAValue]) -> SSAValue:
         """What the first way makes of `root`, or a later one whose ops behind `root` take less time by the clock; the others' ops are swept."""
@@ -341,12 +341,12 @@ class Lowering:
         if shape(value) == dims:
             return value
         key = (value, f"reshape {dims} {self._module()}")
-        found = self._converted.get(key)
-        if found is None:
-            found = self._converted[key] = self.emit("reshape", [value], {"shape": dims})
-        elif self.op is not None and isinstance(found.owner, Operation):
-            add_sources(found.owner, self.op, before=False)
-        return found
+        cached = self._converted.get(key)
+        if cached is None:
+            cached = self._converted[key] = self.emit("reshape", [value], {"shape": dims})
+        elif self.op is not None and isinstance(cached.owner, Operation):
+            add_sources(cached.owner, self.op, before=False)
+        return cached
 
     def _module(self) -> tuple[str, ...]:
         """The module around the op in hand: what one module makes of a value, another one makes for itself."""
@@ -398,29 +398,29 @@ class Lowering:
         if isinstance(number, int) and not isinstance(number, bool):
             number = int(self.fitting(np.asarray(number)))
         key = (repr(number), dtype)
-        found = self._scalars.get(key)
-        if found is None:
+        cached = self._scalars.get(key)
+        if cached is None:
             kind = TTNNLayout.make((), dtype).type_for(())
             attributes = {"shape": (), "fill_value": number, INLINE: UnitAttr()}
             b = Builder(self.block, self.block.first_op)
-            found = self._scalars[key] = b.op("ttnn.full", [], attributes, [kind])
-        return found
+            cached = self._scalars[key] = b.op("ttnn.full", [], attributes, [kind])
+        return cached
 
     def matrix(self, values: np.ndarray[Any, Any], dtype: str, name: str) -> SSAValue:
         """A constant that lowering adds, in tiles, once for equal values. name: of the argument that it becomes."""
         key = (values.shape, values.tobytes(), dtype)
-        found = self._matrices.get(key)
-        if found is None:
+        cached = self._matrices.get(key)
+        if cached is None:
             attributes = {"value": elements(values, "f32"), LIFTED_NAME: name}
             stored = self.emit("constant", [self.device], attributes, values.shape, dtype, ROW_MAJOR)
-            found = self._matrices[key] = self.convert(stored, TILE)
-        return found
+            cached = self._matrices[key] = self.convert(stored, TILE)
+        return cached
 
 
 def layout(value: SSAValue) -> TTNNLayout:
-    found = layout_of(value.type)
-    assert found is not None, "a lowered value has a layout"
-    return found
+    result = layout_of(value.type)
+    assert result is not None, "a lowered value has a layout"
+    return result
 
 
 def user_per_core(dims: Shape, dtype: str) -> TTNNLayout:

@@ -110,19 +110,19 @@ class _Conv:
 
         if c.options.optimization_level and self._has_short_sticks():
             step, weight = self._join_rows(dtype) if self._steps_over_rows() else (1, None)
-            made = self._on_pixel_shards(step, weight, dtype, call) if dtype == "bf16" else None
-            if made is None:
+            lowered = self._on_pixel_shards(step, weight, dtype, call) if dtype == "bf16" else None
+            if lowered is None:
                 self.prepared_from = weight
-                made = call(self._planes_as_tiles(step, dtype), TILE)
+                lowered = call(self._planes_as_tiles(step, dtype), TILE)
         else:
             ways = [lambda: self._by_rows_of_pixels(dtype)] if self._is_patches() else []
             pixels_in = c.flat(op.operands[0], self.order, page)
-            made = c.fastest(pixels_in, *ways, lambda: call(c.convert(pixels_in, page, dtype), page))
-            if isinstance(made.owner, Operation) and made.owner.name != f"ttnn.{name}":
-                c.set(result, made, self.order)
+            lowered = c.fastest(pixels_in, *ways, lambda: call(c.convert(pixels_in, page, dtype), page))
+            if isinstance(lowered.owner, Operation) and lowered.owner.name != f"ttnn.{name}":
+                c.set(result, lowered, self.order)
                 return
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
-        c.set(result, made, self.order)
+        c.set(result, lowered, self.order)
 
     def _is_patches(self) -> bool:
         """A big kernel that steps by its own size: halos and shards of conv2d would not fit into L1 for nothing."""
@@ -160,17 +160,17 @@ class _Conv:
         x = c.get(self.op.operands[0], ROW_MAJOR, dtype)
         if step > 1:
             x = c.permute(c.reshape(x, (n, channels, height // step, step, width)), (0, 1, 3, 2, 4))
-        made = pixels.on_shards(c, c.reshape(x, (1, n, planes, height // step * width)), where, dtype)
+        rows = pixels.on_shards(c, c.reshape(x, (1, n, planes, height // step * width)), where, dtype)
         weight = weight if weight is not None else c.get(self.weight, ROW_MAJOR, dtype)
         dims = list(shape(weight))
-        dims[1] = shape(made)[-1]
+        dims[1] = shape(rows)[-1]
         weight = c.emit("pad", [weight], {"padding": [0, 0, 0, dims[1] - planes, 0, 0, 0, 0], "value": 0.0, "use_multicore": True}, dims, dtype, ROW_MAJOR)
         self.prepared_from = weight
         g["in_channels"] = dims[1]
-        result = call(made, ROW_MAJOR)
+        result = call(rows, ROW_MAJOR)
         assert isinstance(result.owner, Operation)
-        assert isinstance(made.owner, Operation)
-        if pixels.fit_blocks(result.owner, self.rows // where.cores, c.options.card, L1_SMALL_BYTES) and device_ns([made.owner], c.options.card) < math.inf:
+        assert isinstance(rows.owner, Operation)
+        if pixels.fit_blocks(result.owner, self.rows // where.cores, c.options.card, L1_SMALL_BYTES) and device_ns([rows.owner], c.options.card) < math.inf:
             return result
         self.geometry = before
         return None
@@ -272,8 +272,8 @@ class _Conv:
         self._lower_rows(c.convert(x, TILE), shape(x)[-1], dtype, (0, 3, 1, 2))
 
     def _lower_rows(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> None:
-        made = self._times_weights(x, depth, dtype, taps, compute)
-        self.c.set(self.op.results[0], self.c.reshape(made, (1, 1, self.rows, self.out_channels)), self.order)
+        product = self._times_weights(x, depth, dtype, taps, compute)
+        self.c.set(self.op.results[0], self.c.reshape(product, (1, 1, self.rows, self.out_channels)), self.order)
 
     def _times_weights(self, x: SSAValue, depth: int, dtype: str, taps: tuple[int, ...] | None = None, compute: StructAttr | None = None) -> SSAValue:
         """x [..., depth], a row per pixel, times the weights as a matrix [depth, channels]. taps: the order of the weights' axes in x's columns."""
@@ -297,8 +297,8 @@ class _Conv:
         return c.emit("linear", [x, matrix, c.reshape(c.get(bias, TILE, dtype), (1, self.out_channels))], attributes, note=note)
 
     def _prepared(self, name: str, prepare: dict[str, Any], bias: SSAValue | None, dtype: str) -> tuple[SSAValue, SSAValue | None]:
-        given = self.prepared_from if self.prepared_from is not None else self.c.get(self.weight, ROW_MAJOR, dtype)
-        weight = self.c.product_weight(given, ROW_MAJOR, host=True)
+        source = self.prepared_from if self.prepared_from is not None else self.c.get(self.weight, ROW_MAJOR, dtype)
+        weight = self.c.product_weight(source, ROW_MAJOR, host=True)
         return prepared_weights(self.c, name, prepare, self.geometry, weight, bias, dtype)
 
 
@@ -313,8 +313,8 @@ def prepared_weights(
     if bias is None:
         return weights, None
     row = c.convert(c.reshape(c.get(bias, ROW_MAJOR, dtype), (1, 1, 1, out)), ROW_MAJOR, host=True)
-    given = {key: value for key, value in (prepare | geometry).items() if key != "output_padding"}
-    return weights, c.emit(f"prepare_{name}_bias", [row, c.device], given, (1, 1, 1, out), conv_weight_dtype(c, dtype))
+    attributes = {key: value for key, value in (prepare | geometry).items() if key != "output_padding"}
+    return weights, c.emit(f"prepare_{name}_bias", [row, c.device], attributes, (1, 1, 1, out), conv_weight_dtype(c, dtype))
 
 
 @rule("conv1d")
@@ -350,10 +350,10 @@ def conv1d(c: Lowering, op: Operation) -> None:
     x = c.reshape(x, (1, 1, n * length, channels))
     kernel = c.product_weight(c.reshape(c.get(weight, ROW_MAJOR, dtype), (*shape(weight)[:2], *geometry["kernel_size"])), ROW_MAJOR, host=True)
     weights, bias = prepared_weights(c, "conv2d", prepare, geometry, kernel, operand(op, "bias"), dtype)
-    made = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
+    conv = c.emit("conv2d", [x, weights, bias, c.device], geometry | configs, (1, 1, n * out_length, out_channels), dtype)
     c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
     back = tuple(dims.index(i) for i in range(3))
-    c.set(result, c.permute(c.reshape(made, (n, out_length, out_channels)), back))
+    c.set(result, c.permute(c.reshape(conv, (n, out_length, out_channels)), back))
 
 
 @rule("conv2d", "conv_transpose2d")

@@ -62,9 +62,9 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
     missing: dict[str, list[Operation]] = {}
     for func in funcs:
         for op in func.body.block.ops:
-            known = op.name.startswith(("ttnn.", "ttcore.")) or isinstance(op, ReturnOp | CallOp) or _has_rule(op.name)
-            known = known and (op.name[5:] not in COLLECTIVES or _is_for_a_mesh(func))
-            if not known:
+            is_supported = op.name.startswith(("ttnn.", "ttcore.")) or isinstance(op, ReturnOp | CallOp) or _has_rule(op.name)
+            is_supported = is_supported and (op.name[5:] not in COLLECTIVES or _is_for_a_mesh(func))
+            if not is_supported:
                 missing.setdefault(op.name, []).append(op)
     if missing:
         rows = tuple((name, len(ops), place_of(ops[0]) or location_text(sources_of(ops[0])), _reason(name)) for name, ops in sorted(missing.items()))

@@ -1,4 +1,4 @@
-"""Elementwise ops, typecasts, creation."""
+"""Lowers elementwise ops, typecasts and creation ops."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def one_to_one(c: Lowering, op: Operation) -> None:
     declared = _attribute_names(target)
     attributes = {name: value for name, value in access.attrs(op).items() if name in declared}
     results = [(shape(result), c.dtype(result)) for result in op.results]
-    made = c.emit_many(target.removeprefix("ttnn."), operands, attributes, results)
-    for result, value in zip(op.results, made, strict=True):
+    results_of = c.emit_many(target.removeprefix("ttnn."), operands, attributes, results)
+    for result, value in zip(op.results, results_of, strict=True):
         c.set(result, value)
 
 
@@ -71,7 +71,7 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
     order = c.is_image(operand)
     value = c.flat(operand, order, TILE) if order is not None else c.get(operand)
     if layout(value).dtype == "u32" and name in _SIGNED and not access.element_type(operand).startswith("ui"):
-        value = c.convert(value, TILE, "si32")  # an index, which may be below 0 from here on
+        value = c.convert(value, TILE, "si32")  # an index, which may become negative here
     if layout(value).dtype in INTEGERS and (name in _ROUNDING or (name == "sign" and layout(value).dtype == "si32")):
         return value if name in _ROUNDING else whole_numbers.sign(c, value), order
     if layout(value).dtype in INTEGERS and name == "clamp_scalar" and attributes is not None:
@@ -91,13 +91,13 @@ def apply_unary(c: Lowering, name: str, operand: SSAValue, attributes: dict[str,
 
 
 def _clamped(c: Lowering, value: SSAValue, attributes: dict[str, object]) -> SSAValue:
-    """Integers between two bounds. The library's clamp takes them through float32: larger ones are tensors of a maximum and a minimum."""
+    """Clamps integers. The library's clamp converts bounds to float32: larger ones become tensors of a maximum and a minimum."""
     dtype = layout(value).dtype
-    least, most = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
-    low, high = np.clip([attributes["min"], attributes["max"]], least, most).astype(np.int64).tolist()
+    lowest, highest = (0, (1 << 32) - 1) if dtype == "u32" else (-(1 << 31), (1 << 31) - 1)
+    low, high = np.clip([attributes["min"], attributes["max"]], lowest, highest).astype(np.int64).tolist()
     if dtype == "si32" and max(abs(low), abs(high)) <= FLOAT32_EXACT:
         return c.emit("clamp_scalar", [value], {"min": low, "max": high})
-    for name, bound, neutral in (("maximum", low, least), ("minimum", high, most)):
+    for name, bound, neutral in (("maximum", low, lowest), ("minimum", high, highest)):
         if bound != neutral:
             value = c.emit(name, [value, filled(c, (1,) * len(shape(value)), dtype, bound)])
     return value
@@ -116,7 +116,7 @@ _ROUNDED = short_names("ttnn", "truth", "extreme")
 
 
 def rounded_to(dtype: str, number: float) -> float:
-    """A number as a data type of the device has it; arithmetic reads numbers in float32."""
+    """Rounds a number to a device data type; arithmetic reads numbers in float32."""
     return float(ml_dtypes.bfloat16(number)) if dtype == "bf16" else float(np.float32(number))
 
 
@@ -172,7 +172,7 @@ def _low_bits(element: str) -> tuple[int, bool] | None:
 
 
 def within_width(c: Lowering, value: SSAValue, element: str) -> SSAValue:
-    """int32 values as integers of an element type of 8 or 16 bits have them: modulo 256 or 65536. Others stay."""
+    """Wraps int32 values to an integer type of 8 or 16 bits: modulo 256 or 65536. Others stay."""
     low = _low_bits(element)
     if low is None or layout(value).dtype != "si32":
         return value
@@ -183,7 +183,7 @@ def within_width(c: Lowering, value: SSAValue, element: str) -> SSAValue:
 
 
 def _is_held(c: Lowering, value: SSAValue, dtype: str) -> bool:
-    """Whether a data type of integers without a sign has each value of an operand."""
+    """Whether an unsigned integer data type can represent each value of an operand."""
     array = constant_of(value)
     return c.actual(value) == dtype if array is None else bool((np.asarray(array) >= 0).all())
 
@@ -207,7 +207,7 @@ def binary(c: Lowering, op: Operation) -> None:
             and not access.element_type(lhs).startswith("ui")
             and not all(_is_held(c, value, dtype) for value in (lhs, rhs))
         ):
-            dtype = "si32"  # an index beside numbers that may be below 0
+            dtype = "si32"  # an index together with numbers that may be negative
     else:
         dtype = c.dtype(result)
     work = "f32" if name in _FLOAT_ONLY_INTEGER and dtype in INTEGERS else dtype
@@ -224,7 +224,7 @@ def binary(c: Lowering, op: Operation) -> None:
         first_literal = scalar_of(c, lhs, work)
     a = first_literal or operand_for(c, lhs, dims, order, work)
     if name == "logical_right_shift" and (low := _low_bits(access.element_type(lhs))) is not None and low[1]:
-        a = c.emit("bitwise_and", [a, c.scalar(low[0], "si32")])  # the bits that are shifted in are zeros
+        a = c.emit("bitwise_and", [a, c.scalar(low[0], "si32")])  # zeros are shifted in
     b = literal or operand_for(c, rhs, dims, order, work)
     fused = access.attr(op, ACTIVATION)
     attributes = {"alchemist.activations": (fused,)} if fused else None
@@ -232,7 +232,7 @@ def binary(c: Lowering, op: Operation) -> None:
     if name in _BEYOND_ITS_WIDTH:
         value = within_width(c, value, access.element_type(result))
     elif work != dtype:
-        value = c.convert(value, TILE, dtype)  # a quotient of integers loses the part behind the point
+        value = c.convert(value, TILE, dtype)  # integer division truncates
     c.set(result, value, order)
 
 
@@ -250,7 +250,7 @@ def pow_(c: Lowering, op: Operation) -> None:
     number = uniform(constant_of(exponent))
     dtype = c.dtype(result)
     square = number == 2 and shape(base) == shape(result)
-    if dtype in INTEGERS:  # the library has powers of floats alone
+    if dtype in INTEGERS:  # the library has only float powers
         c.set(result, within_width(c, whole_numbers.power(c, op), access.element_type(result)))
         return
     if number is not None and (number >= 0 or number == -0.5) and shape(base) == shape(result):  # the IR's pow_scalar takes no other negative number
@@ -283,12 +283,12 @@ def where(c: Lowering, op: Operation) -> None:
     # ttnn.where takes scalars through float32: integers beyond its 24 bits stay tensors
     inline = [dtype not in INTEGERS or _exact_in_float32(constant_of(value)) for value in (yes, no)]
     if dtype in INTEGERS and uniform(constant_of(yes)) is not None:
-        inline[1] = False  # of two scalars it would make float32
+        inline[1] = False  # for two scalars it returns float32
     branches = [(scalar_of(c, value, dtype) if short else None) or c.get(value, TILE, dtype) for value, short in zip((yes, no), inline, strict=True)]
     dims = shape(result)
     choice = [mask, *branches]
     if () not in map(shape, branches) and not _one_program_chooses([shape(value) for value in choice]):
-        # The library would multiply both branches by what the mask says and add them: five programs, and of an infinite weight NaN would remain.
+        # The library would multiply both branches by the mask and add them: five programs, and an infinite weight would become NaN.
         whole = [(*shape(value)[:-2], *dims[-2:]) if c.is_constant(source) else shape(value) for value, source in zip(choice, op.operands, strict=True)]
         if _one_program_chooses(whole):
             choice = [broadcast_to(c, value, dims) for value, dims in zip(choice, whole, strict=True)]
@@ -403,7 +403,7 @@ def typecast(c: Lowering, op: Operation) -> None:
         c.set(result, Tensor(c, c.get(source)).op("ne", 0).ssa)
         return
     want = c.actual(source) if to_bool else c.dtype(result)
-    element, given = access.element_type(result), access.element_type(source)
+    element, source_element = access.element_type(result), access.element_type(source)
     narrower = _low_bits(element) is not None and not _holds(element, source)
     if {c.actual(source), want} == {"si32", "u32"} and not narrower and _wraps(result, source):
         c.set(result, c.emit("bitcast_convert", [c.get(source, TILE)], None, shape(result), want))
@@ -411,8 +411,8 @@ def typecast(c: Lowering, op: Operation) -> None:
     if c.actual(source) in INTEGERS and want in INTEGERS and not narrower:
         c.set(result, c.get(source, ROW_MAJOR if not _needs_tile(result) else TILE, None))
         return
-    value = c.get(source, TILE, None if want in INTEGERS or given not in ("ui8", "ui16") else want)
-    value = c.convert(value, TILE, want)  # floats are cut off by the library's cast to 32 bits
+    value = c.get(source, TILE, None if want in INTEGERS or source_element not in ("ui8", "ui16") else want)
+    value = c.convert(value, TILE, want)  # the library's cast truncates floats to 32 bits
     c.set(result, within_width(c, value, element) if narrower else value)
 
 
@@ -426,18 +426,18 @@ def _wraps(result: SSAValue, source: SSAValue) -> bool:
 
 
 def _holds(element: str, source: SSAValue) -> bool:
-    """Whether an integer type has every number that `source` can be."""
+    """Whether an integer type can represent every value of `source`."""
     low = _low_bits(element)
     assert low is not None
     mask, signed = low
-    least, most = (-(mask + 1) // 2, mask // 2) if signed else (0, mask)
-    given = access.element_type(source)
-    inner = _low_bits(given)
-    if inner is not None and (inner[0] // 2 if inner[1] else inner[0]) <= most and (signed or not inner[1]):
+    lowest, high = (-(mask + 1) // 2, mask // 2) if signed else (0, mask)
+    of = access.element_type(source)
+    inner = _low_bits(of)
+    if inner is not None and (inner[0] // 2 if inner[1] else inner[0]) <= high and (signed or not inner[1]):
         return True
     maker = source.owner
-    clamped = isinstance(maker, Operation) and maker.name == "ttir.clamp_scalar" and access.attr(maker, "min") >= least and access.attr(maker, "max") <= most
-    return given == "i1" or clamped
+    clamped = isinstance(maker, Operation) and maker.name == "ttir.clamp_scalar" and access.attr(maker, "min") >= lowest and access.attr(maker, "max") <= high
+    return of == "i1" or clamped
 
 
 def _needs_tile(value: SSAValue) -> bool:
@@ -446,7 +446,7 @@ def _needs_tile(value: SSAValue) -> bool:
 
 @rule("to_layout")
 def to_layout(c: Lowering, op: Operation) -> None:
-    """Layout hints of TTIR text have no meaning here: layouts are chosen by the lowering."""
+    """Ignores layout hints of TTIR text: the lowering chooses layouts."""
     c.set(op.results[0], c.get(op.operands[0]))
 
 
@@ -457,13 +457,13 @@ def to_layout(c: Lowering, op: Operation) -> None:
 def full(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     dtype, dims = c.dtype(result), shape(result)
-    given = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
-    value = access.attr(op, "fill_value") if given is None else given
+    fixed = {"ttir.zeros": 0, "ttir.ones": 1}.get(op.name)
+    value = access.attr(op, "fill_value") if fixed is None else fixed
     c.set(result, filled(c, dims, dtype, int(c.fitting(np.asarray(value))) if dtype in INTEGERS else float(value)))
 
 
 def filled(c: Lowering, dims: tuple[int, ...], dtype: str, number: int | float) -> SSAValue:
-    """A tensor of one value; it is dropped as dead code when all its users take a literal."""
+    """A tensor of one value; dead code if all its users take a literal."""
     if number == 0:
         return c.emit("zeros", [c.device], {"shape": dims}, dims, dtype)
     if number == 1:
@@ -482,8 +482,8 @@ def constant(c: Lowering, op: Operation) -> None:
     if number is not None and not isinstance(number, complex):
         c.set(result, filled(c, dims, dtype, int(number) if dtype in INTEGERS else float(number)))
         return
-    kept = array.astype(np.int32) if dtype in INTEGERS else array.astype(np.float32)
-    value = elements(np.ascontiguousarray(kept), "si32" if dtype in INTEGERS else "f32")
+    stored = array.astype(np.int32) if dtype in INTEGERS else array.astype(np.float32)
+    value = elements(np.ascontiguousarray(stored), "si32" if dtype in INTEGERS else "f32")
     attributes = {"value": value} | ({LIFTED_NAME: name} if (name := access.attr(op, LIFTED_NAME)) else {})
     c.set(result, c.emit("constant", [c.device], attributes, dims, dtype, ROW_MAJOR))
 

@@ -1,4 +1,4 @@
-"""Group norms, of flat images by products with constant matrices or by a layer norm of each group's values."""
+"""Lowers group norms: by products with constant matrices, or by a layer norm of each group's values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Vectors = tuple[SSAValue | None, ...]
 
 @rule("group_norm")
 def group_norm(c: Lowering, op: Operation) -> None:
-    """Each group's values in one row, normalised as a layer norm without weights, then scaled per channel; of images in the form that is faster."""
+    """Reshapes each group to a row and normalizes it by a layer norm without weights, then scales per channel; images use the faster form."""
     source, result = op.operands[0], op.results[0]
     dims, dtype = shape(source), c.dtype(result)
     channel = access.attr(op, "channel_dim") % len(dims)
@@ -37,11 +37,11 @@ def group_norm(c: Lowering, op: Operation) -> None:
     x = c.get(source, TILE, dtype)
     order = (0, channel, *(d for d in range(1, len(dims)) if d != channel))
     x = c.permute(x, order)
-    moved = shape(x)
-    rows = c.reshape(x, (moved[0], groups, math.prod(moved[1:]) // groups))
+    dims_last = shape(x)
+    rows = c.reshape(x, (dims_last[0], groups, math.prod(dims_last[1:]) // groups))
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": compute_config(c.options)}
     rows = c.emit("layer_norm", [rows], attributes)
-    x = _scaled(c, c.reshape(rows, moved), _vectors(c, op, (1, dims[channel], *(1 for _ in moved[2:])), dtype))
+    x = _scaled(c, c.reshape(rows, dims_last), _vectors(c, op, (1, dims[channel], *(1 for _ in dims_last[2:])), dtype))
     c.set(result, c.permute(x, tuple(order.index(d) for d in range(len(dims)))))
 
 
@@ -57,7 +57,7 @@ def _scaled(c: Lowering, x: SSAValue, vectors: Vectors) -> SSAValue:
 
 
 def _norm_of_pixels(c: Lowering, op: Operation, x: SSAValue, images: int, groups: int) -> SSAValue:
-    """The same of [1, 1, N*H*W, C], in the faster of two forms."""
+    """Group norm of [1, 1, N*H*W, C], in the faster of two forms."""
     channels, dtype = shape(x)[3], layout(x).dtype
     pixels = shape(x)[2] // images
     matrices = _matrices(c, (images, pixels), (channels, groups), dtype)
@@ -127,6 +127,6 @@ def mean_factors(pixels: int, channels: int) -> tuple[float, float]:
 
 
 def _rounded(number: float) -> float:
-    """To `FACTOR_BITS` significant bits."""
+    """Rounds to `FACTOR_BITS` significant bits."""
     mantissa, exponent = math.frexp(number)
     return math.ldexp(round(math.ldexp(mantissa, FACTOR_BITS)), exponent - FACTOR_BITS)

@@ -1,4 +1,4 @@
-"""Rows of tables by index. `ttnn.embedding` reads bfloat16 tables only: float32 and integer tables are read exactly in other ways."""
+"""Lowers look-ups. `ttnn.embedding` reads bfloat16 tables only: float32 and integer tables use exact alternatives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _PARTS = ("high", "middle", "low")
-"""What the bfloat16 tables of a float32 table are called: `wte.weight_high`."""
+"""Suffixes of the bfloat16 tables of a float32 table: `wte.weight_high`."""
 _GATHERED_NOTE = "ttnn.embedding would round the float32 table to bfloat16: gather reads element [i, j] at row index[i, j]"
 _PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
 
@@ -55,22 +55,22 @@ def _sum_of_parts(c: Lowering, table: SSAValue, ids: SSAValue, width: int) -> SS
 
 
 def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
-    """A float32 table as three row-major bfloat16 tables whose sum it is. Infinities and the largest numbers stay what they are: the first two
+    """Splits a float32 table into three row-major bfloat16 tables with this sum. Infinities and the largest numbers stay exact: the first two
     parts are finite, and the last one has the rest."""
     value = c.get(table, TILE, "f32")
     parts: list[SSAValue] = []
     rest = value
     for place, name in enumerate(_PARTS):
-        if (known := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
-            parts.append(known)
+        if (cached := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
+            parts.append(cached)
             continue
         within = rest if place == 2 else c.emit("clamp_scalar", [rest], {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
         part = c.emit("typecast", [within], {LIFTED_NAME: name}, of="bf16")
         if place < 2:
             wide = c.emit("typecast", [part], of="f32")
             rest = c.emit("subtract", [rest, wide], {LIFTED_NAME: _PARTS[place + 1]})
-        made = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
-        parts.append(made)
+        rows = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
+        parts.append(rows)
     return parts
 
 
@@ -79,13 +79,13 @@ def _gathered(c: Lowering, table: SSAValue, ids: SSAValue, dtype: str) -> SSAVal
     rows, (count, width) = c.get(table, ROW_MAJOR, dtype), shape(table)[-2:]
     where, total = c.get(ids, ROW_MAJOR, "u32"), math.prod(shape(ids))
     if width == 1 and count <= LONGEST_ROW:
-        found = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1}, note=_GATHERED_NOTE)
+        elements = c.emit("gather", [c.reshape(rows, (1, count)), c.reshape(where, (1, total))], {"dim": 1}, note=_GATHERED_NOTE)
     else:
         spread = c.reshape(where, (total, 1))
         if width > 1:
             spread = c.emit("repeat", [spread], {"repeat_dims": (1, width)})
-        found = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, note=_GATHERED_NOTE)
-    return c.reshape(found, (*shape(ids), width))
+        elements = c.emit("gather", [c.reshape(rows, (count, width)), spread], {"dim": 0}, note=_GATHERED_NOTE)
+    return c.reshape(elements, (*shape(ids), width))
 
 
 @rule("gather")
@@ -95,7 +95,7 @@ def gather(c: Lowering, op: Operation) -> None:
     dtype = c.dtype(result)
     value, where = c.get(source, TILE, dtype), c.get(index, TILE, "u32")
     if len(shape(source)) == 1:  # the library gathers from two dims on
-        made = c.emit("gather", [c.reshape(value, (1, *shape(source))), c.reshape(where, (1, *shape(index)))], {"dim": 1})
-        c.set(result, c.reshape(made, shape(result)))
+        gathered = c.emit("gather", [c.reshape(value, (1, *shape(source))), c.reshape(where, (1, *shape(index)))], {"dim": 1})
+        c.set(result, c.reshape(gathered, shape(result)))
         return
     c.set(result, c.emit("gather", [value, where], {"dim": access.attr(op, "dim")}))

@@ -1,4 +1,4 @@
-"""Views and data movement; caches."""
+"""Lowers views, data movement and caches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 def natural_page(c: Lowering, value: SSAValue) -> str:
-    """The page layout that a value is in (or, for an argument without use yet, that its consumers need)."""
+    """The current page layout of a value (for an argument without use yet, the one that its readers need)."""
     entry = c._entries.get(value)
     if entry is not None:
         return layout(entry.value).page
@@ -33,7 +33,7 @@ _VIEWS = named("ttir", "view") | {"ttir.concat"}
 
 
 def wanted_page(value: SSAValue) -> str:
-    """Row-major when every use leads, through views, to an op that reads row-major pages."""
+    """Row-major if every use leads, through views, to an op that reads row-major pages."""
     work, seen = [value], 0
     while work and seen < 16:
         seen += 1
@@ -61,7 +61,7 @@ def index_dtype(value: SSAValue) -> str | None:
 
 
 def fetch(c: Lowering, value: SSAValue) -> SSAValue:
-    """A view's operand in the layout that it has; an undecided argument gets what its users want."""
+    """A view's operand in its current layout; an undecided argument gets the layout that its readers need."""
     dtype = None
     if c.dtype(value) in INTEGERS and c._entries.get(value) is None:
         dtype = index_dtype(value)
@@ -129,8 +129,8 @@ def _flattened(c: Lowering, source: SSAValue, order: Shape, dims: Shape) -> SSAV
     """A reshape of a flat image that only joins dims in memory order: one reshape of the flat value."""
     if order == tuple(range(len(order))) or sum(n != 1 for n in shape(source)[1:]) <= 1:
         return c.reshape(c.flat(source, order), dims)
-    moved = [shape(source)[i] for i in order]
-    n, h, w, ch = moved
+    ordered = [shape(source)[i] for i in order]
+    n, h, w, ch = ordered
     if h * w == 1 and dims[:1] == (n,) and ch == math.prod(dims[1:]):
         return c.reshape(c.flat(source, order), dims)
     # [N, C, H, W] -> [N, C, H*W]: keep channels last, then one transpose
@@ -168,7 +168,7 @@ def rearrange(c: Lowering, op: Operation) -> None:
 
 @rule("broadcast")
 def broadcast(c: Lowering, op: Operation) -> None:
-    """Elementwise users broadcast by themselves: the copy is made only for the others."""
+    """Elementwise ops broadcast implicitly: the copy is created only for other readers."""
     result = op.results[0]
     if shape(op.operands[0]) == (1,) and all(has_trait(use.operation, "by_position") for use in result.uses):
         value = c.get(op.operands[0], ROW_MAJOR, "si32")
@@ -228,7 +228,7 @@ def slice_static(c: Lowering, op: Operation) -> None:
 
 
 def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
-    """The dim behind another one that the op takes one step of out of tiles, from level 1 on; None for any other slice."""
+    """The dim, other than the first, of which the op slices one step of a tiled value, from level 1 on; None for any other slice."""
     dims, left = shape(op.operands[0]), shape(op.results[0])
     cut = [dim for dim, (whole, part) in enumerate(zip(dims, left, strict=True)) if whole != part]
     single = len(cut) == 1 and cut[0] > 0 and left[cut[0]] == 1
@@ -236,9 +236,9 @@ def _step_of(c: Lowering, op: Operation, value: SSAValue) -> int | None:
 
 
 def _steps_in_front(c: Lowering, op: Operation, value: SSAValue, dim: int) -> SSAValue:
-    """The value with the dim in front of all others (rows and columns of tiles) where that and the cuts take less time; else the value as it is.
+    """The value permuted so that the dim comes first, if the permute and the slices then take less time; else the value itself.
 
-    A step within a tile is cut out of rows: the library takes the whole tensor out of its tiles for each.
+    To slice a step within a tile, the library untilizes the whole tensor each time.
     """
     left = shape(op.results[0])
     reader = next(iter(op.results[0].uses)).operation if op.results[0].has_one_use() else None
@@ -247,11 +247,11 @@ def _steps_in_front(c: Lowering, op: Operation, value: SSAValue, dim: int) -> SS
     key = (value, f"{count} steps of dim {dim} read as {read}")
     if count > 1 and key not in c._converted:
         whole, middle = Tensor(c, value), shape(value)[dim] // 2
-        front = whole.permute(dim, *(each for each in range(len(left)) if each != dim))
+        front = whole.permute(dim, *(axis for axis in range(len(left)) if axis != dim))
 
         def cut_ns(of: Tensor, dim: int) -> float:
             step = of.cut(dim, middle, middle + 1)
-            return sum(price_of(made.ssa.owner, c.options).ns for made in (step, step.reshape(*read)) if isinstance(made.ssa.owner, Operation))
+            return sum(price_of(new.ssa.owner, c.options).ns for new in (step, step.reshape(*read)) if isinstance(new.ssa.owner, Operation))
 
         assert isinstance(front.ssa.owner, Operation)
         moved_ns = price_of(front.ssa.owner, c.options).ns + count * cut_ns(front, 0)
@@ -292,7 +292,7 @@ def slice_dynamic(c: Lowering, op: Operation) -> None:
 
 @rule("reverse")
 def reverse(c: Lowering, op: Operation) -> None:
-    """Flips by gathering the rows in the opposite order; parts of size 1 are joined backwards."""
+    """Flips by a gather in reverse order; slices of size 1 are concatenated in reverse."""
     source, result = op.operands[0], op.results[0]
     value = c.get(source, TILE)
     dims = shape(source)
@@ -306,7 +306,7 @@ def reverse(c: Lowering, op: Operation) -> None:
 
 @rule("pad")
 def pad(c: Lowering, op: Operation) -> None:
-    """Row-major: tiled padding only grows at the end."""
+    """Pads row-major: tiled padding only grows at the end."""
     source, result = op.operands[0], op.results[0]
     padding = list(access.attr(op, "padding"))
     front = any(padding[::2])
@@ -331,9 +331,9 @@ def scatter(c: Lowering, op: Operation) -> None:
     attributes: dict[str, object] = {"dim": access.attr(op, "dim"), "scatter_reduce_type": kind}
     if kind in _REDUCE_NAMES:
         attributes["alchemist.reduce"] = _REDUCE_NAMES[kind]
-    made = c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR)
+    scattered = c.emit("scatter", operands, attributes, shape(result), dtype, ROW_MAJOR)
     adds = kind != "invalid" and access.element_type(result) in ("i8", "si8", "ui8", "i16", "si16", "ui16")
-    c.set(result, within_width(c, c.convert(made, TILE, None), access.element_type(result)) if adds else made)
+    c.set(result, within_width(c, c.convert(scattered, TILE, None), access.element_type(result)) if adds else scattered)
 
 
 # --- caches ----------------------------------------------------------------------------------------------------------------
@@ -353,10 +353,10 @@ def update_cache(c: Lowering, op: Operation) -> None:
     """A position known here is a number in the call; one known at run time goes to the update that reads it from a tensor."""
     cache, update, index = op.operands
     value = c.get(cache, TILE)
-    at = uniform(constant_of(index))
-    if at is not None:
+    row = uniform(constant_of(index))
+    if row is not None:
         position = c.get(index, TILE, "u32")
-        attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(at)}
+        attributes = {"batch_offset": access.attr(op, "batch_offset"), "alchemist.update_index": int(row)}
         c.b.make("ttnn.update_cache", [value, c.get(update, TILE, layout(value).dtype), position], attributes, [])
     else:
         users = shape(cache)[0]
@@ -378,7 +378,7 @@ def _one_user_per_core(c: Lowering, value: SSAValue) -> SSAValue:
     to = user_per_core(shape(value), layout(value).dtype).type_for(shape(value))
     maker = value.owner
     if isinstance(maker, Operation) and maker.name == "ttnn.to_memory_config" and maker.operands[0].type == to:
-        return maker.operands[0]  # it came from there: the copy is swept when nothing else reads it
+        return maker.operands[0]  # it has this layout already: the copy is dead if it has no other reader
     return c.b.value("ttnn.to_memory_config", [value], {}, [to])
 
 

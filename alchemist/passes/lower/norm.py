@@ -1,4 +1,4 @@
-"""matmul, linear, softmax and normalisations."""
+"""Lowers matmul, linear, softmax and normalizations."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NHWC = (0, 1, 2, 3)
 
 def _matrix(c: Lowering, value: SSAValue, dtype: str, transposed: bool, weight: bool) -> tuple[SSAValue, bool]:
     """A matmul operand; constant ones are transposed and quantised in const-eval. Returns (value, still transposed)."""
-    made = c.get(value, TILE, dtype)
+    matrix = c.get(value, TILE, dtype)
     constant = weight and c.is_constant(value)
     if constant:
-        made = c.product_weight(made)
+        matrix = c.product_weight(matrix)
     if transposed and constant:
-        rank = len(shape(made))
-        made = c.permute(made, (*range(rank - 2), rank - 1, rank - 2))
+        rank = len(shape(matrix))
+        matrix = c.permute(matrix, (*range(rank - 2), rank - 1, rank - 2))
         transposed = False
-    blocks = weight_dtype_of(c.options, c.func, value) if constant and len(shape(made)) == 2 and dtype not in INTEGERS else None
+    blocks = weight_dtype_of(c.options, c.func, value) if constant and len(shape(matrix)) == 2 and dtype not in INTEGERS else None
     if blocks is not None:
-        made = c.convert(made, TILE, blocks)
-    return made, transposed
+        matrix = c.convert(matrix, TILE, blocks)
+    return matrix, transposed
 
 
 def _attributes(c: Lowering, op: Operation, transpose_a: bool, transpose_b: bool, terms: int) -> dict[str, Any]:
@@ -73,10 +73,10 @@ def linear(c: Lowering, op: Operation) -> None:
     a, b = _same_batches(c, a, b)
     bias = operand(op, "bias") if op.name == "ttir.linear" else None
     if dtype in INTEGERS:
-        made = _of_whole_numbers(c, op, a, b, transpose_a, transpose_b)
+        product = _of_whole_numbers(c, op, a, b, transpose_a, transpose_b)
         if bias is not None:
-            made = c.emit("add", [made, c.get(bias, TILE, dtype)])
-        c.set(result, within_width(c, made, access.element_type(result)))
+            product = c.emit("add", [product, c.get(bias, TILE, dtype)])
+        c.set(result, within_width(c, product, access.element_type(result)))
         return
     attributes = _attributes(c, op, transpose_a, transpose_b, shape(a)[-2 if transpose_a else -1])
     if bias is None:
@@ -103,7 +103,7 @@ def linear(c: Lowering, op: Operation) -> None:
 
 
 def _of_whole_numbers(c: Lowering, op: Operation, a: SSAValue, b: SSAValue, transpose_a: bool, transpose_b: bool) -> SSAValue:
-    """The matrix engine multiplies floats: in it where it rounds nothing, else as products and sums of integers."""
+    """An integer matmul: on the float matrix engine if that is exact, else as products and sums of integers."""
     out, dtype = shape(op.results[0]), c.dtype(op.results[0])
     depth = shape(a)[-2 if transpose_a and len(shape(a)) > 1 else -1]
     if not whole_numbers.fits_float_product(op, depth):
@@ -185,8 +185,8 @@ def norm(c: Lowering, op: Operation) -> None:
     config = wide_sums_config(c.options) if access.attr(op, WIDE_SUMS) and dtype == "bf16" else compute_config(c.options)
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": config}
     name = op.name.removeprefix("ttir.")
-    made = c.emit(name, [value, weight, bias], attributes)
-    c.set(result, made if image else c.reshape(made, dims), NHWC if image else None)
+    normalized = c.emit(name, [value, weight, bias], attributes)
+    c.set(result, normalized if image else c.reshape(normalized, dims), NHWC if image else None)
 
 
 @rule("batch_norm_inference")

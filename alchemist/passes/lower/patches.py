@@ -1,4 +1,4 @@
-"""Patches of an image as rows of a matrix: lines of the image stay whole until one transpose, `ttnn.fold` puts the pixels of a patch side by side."""
+"""Lowers image patches to rows of a matrix: image lines stay whole until one transpose; `ttnn.fold` concatenates the pixels of a patch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST_CORES = 0.5
 
 
 def rows_of_patches(c: Lowering, image: SSAValue, kernel: tuple[int, int]) -> SSAValue:
-    """[N, C, H, W] in rows -> [N, patches, W' * C * H'], a patch's pixels in the order column, channel, row."""
+    """Row-major [N, C, H, W] -> [N, patches, W' * C * H'], with a patch's pixels in the order column, channel, row."""
     n, channels, height, width = shape(image)
     rows, columns = kernel
     x = c.reshape(image, (n, channels, height // rows, rows, width))
@@ -26,10 +26,10 @@ def rows_of_patches(c: Lowering, image: SSAValue, kernel: tuple[int, int]) -> SS
 
 
 def _even_cores(c: Lowering, lines: int) -> tuple[int, ...]:
-    """The most cores over which whole lines of patches fall evenly; none where those are few."""
+    """The largest number of cores that divides the lines of patches; 0 if it is small."""
     width, height = machine(c.options.card).grid
-    found = max(cores for cores in range(1, width * height + 1) if lines % cores == 0)
-    return (found,) if found >= FEWEST_CORES * width * height else ()
+    most_cores = max(cores for cores in range(1, width * height + 1) if lines % cores == 0)
+    return (most_cores,) if most_cores >= FEWEST_CORES * width * height else ()
 
 
 def _folded(c: Lowering, lines: SSAValue, columns: int, cores: int) -> SSAValue:
@@ -46,5 +46,5 @@ def _folded(c: Lowering, lines: SSAValue, columns: int, cores: int) -> SSAValue:
     x = c.b.op("ttnn.fold", [x], {"stride_h": 1, "stride_w": columns}, [rows(patches).type_for(patches)])
     if cores:
         x = c.b.op("ttnn.to_memory_config", [x], {}, [TTNNLayout.make(patches, dtype, ROW_MAJOR).type_for(patches)])
-    made: SSAValue = x
-    return made
+    folded: SSAValue = x
+    return folded

@@ -1,4 +1,4 @@
-"""Images of a few colours: planes on shards turned into pixels on shards (`ttnn.experimental.convert_to_hwc`)."""
+"""Converts images of few channels from sharded planes to sharded pixels (`ttnn.experimental.convert_to_hwc`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from alchemist.passes.lower.context import ROW_MAJOR, Lowering, first_cores
 WORD_ELEMENTS = 8
 """bfloat16 values of an aligned word of L1 (16 bytes): shards begin and pixels end at whole words."""
 FEWEST_CORES = 0.5
-"""Of the card's: on fewer the planes in tiles are as fast."""
+"""Least share of the card's cores: on fewer cores tiled planes are as fast."""
 MOST_L1 = 0.35
-"""Of a core's L1 for planes and pixels together: the convolution's result and blocks lie beside the pixels."""
+"""Share of a core's L1 for planes and pixels: the convolution's result and blocks need the rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Pools and upsampling on flat images; the device pools bfloat16."""
+"""Lowers pools and upsampling on flat images; the device pools bfloat16."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pool(c: Lowering, op: Operation) -> None:
         mean = image_means(c, c.flat(source, order, TILE, dtype), dims[0], dims[1] * dims[2], dims[3])
         c.set(result, c.reshape(mean, (1, 1, dims[0], dims[3])), order)
         return
-    order = NHWC  # an image that lies otherwise is flattened anew
+    order = NHWC  # an image in another dim order is flattened again
     note = "" if dtype == "bf16" else f"ttnn.{name} takes bfloat16 only"
     if any(max(pair) > size // 2 for pair, size in zip(pairs, kernel, strict=True)):
         x, dims, pairs = _padded_image(c, op, dims, pairs, note), (dims[0], dims[1] + sum(pairs[0]), dims[2] + sum(pairs[1]), dims[3]), ((0, 0), (0, 0))
@@ -59,16 +59,16 @@ def pool(c: Lowering, op: Operation) -> None:
     c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
     flat = (1, 1, out[0] * out[1] * out[2], out[3])
     if name == "max_pool2d_with_indices":
-        made = c.emit_many(name, [x], attributes, [(flat, "bf16"), (flat, "u16")], ROW_MAJOR)
-        c.set(result, c.convert(made[0], ROW_MAJOR, dtype), order)
-        c.set(op.results[1], c.convert(c.convert(made[1], ROW_MAJOR, "u32"), ROW_MAJOR, "si32"), order)
+        pooled = c.emit_many(name, [x], attributes, [(flat, "bf16"), (flat, "u16")], ROW_MAJOR)
+        c.set(result, c.convert(pooled[0], ROW_MAJOR, dtype), order)
+        c.set(op.results[1], c.convert(c.convert(pooled[1], ROW_MAJOR, "u32"), ROW_MAJOR, "si32"), order)
         return
     value = c.emit(name, [x], attributes, flat, "bf16", TILE)
     c.set(result, c.convert(value, TILE, dtype), order)
 
 
 def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequence[Sequence[int]], note: str) -> SSAValue:
-    """The pool's image with its padding as values, flat: the device pads at most half of a window."""
+    """The pool's flat image with its padding as values: the device pads at most half of a window."""
     name = op.name.removeprefix("ttir.")
     if name == "max_pool2d_with_indices" or (name == "avg_pool2d" and not access.attr(op, "count_include_pad")):
         raise c.error(f"a {name} whose padding is larger than half of its window", expected="at most half of the window", got=str(pairs))
@@ -98,7 +98,7 @@ def global_avg_pool2d(c: Lowering, op: Operation) -> None:
 
 @rule("upsample2d")
 def upsample2d(c: Lowering, op: Operation) -> None:
-    """NHWC, row-major. The bilinear kernel works on whole tiles of channels: others are padded, and cut off afterwards."""
+    """NHWC, row-major. The bilinear kernel works on whole tiles of channels: others are padded, then sliced."""
     source, result = op.operands[0], op.results[0]
     dtype = c.dtype(result)
     mode = access.attr(op, "mode")
@@ -110,12 +110,12 @@ def upsample2d(c: Lowering, op: Operation) -> None:
         c.l1_small_bytes = max(c.l1_small_bytes, L1_SMALL_BYTES)
     if mode == "bilinear":
         value = _in_whole_tiles(c, value, work, "bilinear ttnn.upsample")
-    made = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode})
-    _set_image(c, result, made, work)
+    enlarged = c.emit("upsample", [value], {"scale_factor": factor, "mode": mode})
+    _set_image(c, result, enlarged, work)
 
 
 def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAValue:
-    """A row-major image with channels of zeros behind its own up to whole tiles, as the op of this name takes it."""
+    """A row-major image with channels padded by zeros to whole tiles, as the op of this name requires."""
     dims = shape(image)
     missing = -dims[3] % TILE_EDGE
     if not missing:
@@ -125,12 +125,12 @@ def _in_whole_tiles(c: Lowering, image: SSAValue, dtype: str, name: str) -> SSAV
     return c.emit("pad", [image], attributes, note=note)
 
 
-def _set_image(c: Lowering, result: SSAValue, made: SSAValue, work: str) -> None:
-    """What was made in rows, without the channels that were added, as a flat image: it is joined with others channel by channel as they lie."""
+def _set_image(c: Lowering, result: SSAValue, rows: SSAValue, work: str) -> None:
+    """Registers a row-major result, without padded channels, as a flat image."""
     out = shape(result)
-    if shape(made) != out:
-        made = c.emit("slice_static", [made], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]})
-    c.set(result, c.reshape(c.convert(made, ROW_MAJOR, c.dtype(result)), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
+    if shape(rows) != out:
+        rows = c.emit("slice_static", [rows], {"begins": [0, 0, 0, 0], "ends": list(out), "step": [1, 1, 1, 1]})
+    c.set(result, c.reshape(c.convert(rows, ROW_MAJOR, c.dtype(result)), (1, 1, out[0] * out[1] * out[2], out[3])), NHWC)
 
 
 @rule("grid_sample")

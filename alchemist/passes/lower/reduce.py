@@ -1,4 +1,4 @@
-"""Reductions, scans, sorting."""
+"""Lowers reductions, scans and sorts."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def reduction(c: Lowering, op: Operation) -> None:
     if name == "mean" and dtype == "f32" and _is_taken_off(op):
         c.set(result, c.reshape(_centre(c, c.get(source, TILE, dtype), axes), shape(result)))
         return
-    made = reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
-    c.set(result, within_width(c, made, access.element_type(result)))
+    reduced = reduce_to(c, name, c.get(source, TILE, dtype), axes, shape(result), bool(access.attr(op, "keep_dim")))
+    c.set(result, within_width(c, reduced, access.element_type(result)))
 
 
 def _is_taken_off(op: Operation) -> bool:
-    """Whether a mean is subtracted from the values that it is of."""
+    """Whether the mean is subtracted from the values that it is computed from."""
     todo = [op.results[0]]
     while todo:
         for use in todo.pop().uses:
@@ -55,10 +55,10 @@ def _is_taken_off(op: Operation) -> bool:
 def _centre(c: Lowering, x: SSAValue, axes: tuple[int, ...]) -> SSAValue:
     """The mean of float32 values, kept dims, in two passes: the matrix engine reads 11 bits of each value, which a mean that is large beside the
     spread leaves none of. The mean of what is left after the first pass has those bits."""
-    kept = _reduced(shape(x), axes, True)
-    first = reduce_to(c, "mean", x, axes, kept, True)
+    kept_dims = _reduced(shape(x), axes, True)
+    first = reduce_to(c, "mean", x, axes, kept_dims, True)
     left = c.emit("subtract", [x, first], note="the mean once more of what is left: sums read 11 bits of each value")
-    return c.emit("add", [first, reduce_to(c, "mean", left, axes, kept, True)])
+    return c.emit("add", [first, reduce_to(c, "mean", left, axes, kept_dims, True)])
 
 
 def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], out: tuple[int, ...], keep: bool) -> SSAValue:
@@ -68,8 +68,8 @@ def reduce_to(c: Lowering, name: str, value: SSAValue, axes: tuple[int, ...], ou
     if not real:
         return c.reshape(value, out)
     attributes = {"dim_arg": list(axes), "keep_dim": keep, "compute_config": compute_config(c.options)}
-    made = c.emit(name, [value], attributes)
-    return c.reshape(made, out)
+    reduced = c.emit(name, [value], attributes)
+    return c.reshape(reduced, out)
 
 
 def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ...]) -> None:
@@ -79,15 +79,15 @@ def _image_reduction(c: Lowering, op: Operation, name: str, order: tuple[int, ..
     n, h, w, ch = (dims[i] for i in order)
     flat = c.flat(source, order, TILE, c.dtype(result))
     if name == "mean":
-        made = image_means(c, flat, n, h * w, ch)
+        means = image_means(c, flat, n, h * w, ch)
     else:
-        made = reduce_to(c, name, c.reshape(flat, (n, 1, h * w, ch)), (2,), (n, 1, 1, ch), True)
+        means = reduce_to(c, name, c.reshape(flat, (n, 1, h * w, ch)), (2,), (n, 1, 1, ch), True)
     if len(shape(result)) == len(dims):
-        c.set(result, c.reshape(made, (1, 1, n, ch)), order)
+        c.set(result, c.reshape(means, (1, 1, n, ch)), order)
         return
-    kept = [shape(result)[0], shape(result)[1]]
-    value = c.reshape(made, (n, ch))
-    c.set(result, value if kept == [n, ch] else c.permute(value, (1, 0)))
+    kept_dims = [shape(result)[0], shape(result)[1]]
+    value = c.reshape(means, (n, ch))
+    c.set(result, value if kept_dims == [n, ch] else c.permute(value, (1, 0)))
 
 
 def image_means(c: Lowering, flat: SSAValue, images: int, pixels: int, channels: int) -> SSAValue:
@@ -124,14 +124,14 @@ def logical_reduction(c: Lowering, op: Operation) -> None:
 
 @rule("prod")
 def prod(c: Lowering, op: Operation) -> None:
-    """One dim per call, or everything at once (bfloat16)."""
+    """One dim per call, or all dims at once (bfloat16)."""
     source, result = op.operands[0], op.results[0]
     dims, dtype = shape(source), c.dtype(result)
     axes = dims_of(access.attrs(op), len(dims))
     value = c.get(source, TILE, dtype)
     if dtype in INTEGERS:
-        made = c.reshape(whole_numbers.product(c, value, axes), shape(result))
-        c.set(result, within_width(c, made, access.element_type(result)))
+        result_value = c.reshape(whole_numbers.product(c, value, axes), shape(result))
+        c.set(result, within_width(c, result_value, access.element_type(result)))
         return
     for axis in axes:
         value = c.emit("prod", [value], {"dim_arg": axis, "keep_dim": True})
@@ -142,8 +142,8 @@ def prod(c: Lowering, op: Operation) -> None:
 def cumulative(c: Lowering, op: Operation) -> None:
     result = op.results[0]
     value = c.get(op.operands[0], TILE, c.dtype(result))
-    made = c.emit(op.name.removeprefix("ttir."), [value], {"dim": access.attr(op, "dim")})
-    c.set(result, within_width(c, made, access.element_type(result)))
+    sums = c.emit(op.name.removeprefix("ttir."), [value], {"dim": access.attr(op, "dim")})
+    c.set(result, within_width(c, sums, access.element_type(result)))
 
 
 @rule("argmax")
@@ -152,7 +152,7 @@ def argmax(c: Lowering, op: Operation) -> None:
     dims = access.attr(op, "dim_arg")
     keep = bool(access.attr(op, "keep_dim"))
     rank = len(shape(source))
-    if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:  # along one row of all of them
+    if dims is not None and len(dims) != 1 and len(set(d % rank for d in dims)) != rank:  # flattened to one row
         reduced = sorted({d % rank for d in dims})
         others = [d for d in range(rank) if d not in reduced]
         rows = c.permute(c.get(source), (*others, *reduced))
@@ -165,8 +165,8 @@ def argmax(c: Lowering, op: Operation) -> None:
         c.set(result, _argmax_of_rows(c, c.get(source), dim, shape(result)))
         return
     value = c.get(source, TILE if dim is not None else ROW_MAJOR, "f32" if c.actual(source) in INTEGERS else None)
-    made = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
-    c.set(result, c.reshape(made, shape(result)))
+    indices = c.emit("argmax", [value], {"dim": dim, "keep_dim": keep}, out, "u32", ROW_MAJOR)
+    c.set(result, c.reshape(indices, shape(result)))
 
 
 def _argmax_of_rows(c: Lowering, value: SSAValue, dim: int | None, out: tuple[int, ...]) -> SSAValue:
@@ -190,19 +190,19 @@ def _sorted(c: Lowering, op: Operation, name: str, attributes: dict[str, object]
         return
     work = "f32" if dtype in INTEGERS else dtype
     source = c.get(op.operands[0], TILE, work)
-    made = c.emit_many(name, [source], attributes, [(shape(values), work), (shape(indices), _index_dtype(work))])
-    c.set(values, c.convert(made[0], TILE, dtype))
-    wide = c.convert(made[1], TILE, "u32" if any(True for _ in indices.uses) else None)
+    pair = c.emit_many(name, [source], attributes, [(shape(values), work), (shape(indices), _index_dtype(work))])
+    c.set(values, c.convert(pair[0], TILE, dtype))
+    wide = c.convert(pair[1], TILE, "u32" if any(True for _ in indices.uses) else None)
     c.set(indices, c.convert(wide, TILE, "si32") if any(True for _ in indices.uses) else wide)
 
 
 def _sorted_whole(c: Lowering, op: Operation) -> None:
-    """`sort` and `topk` of numbers that float32 may not have: all in order, of which `topk` takes the first."""
+    """`sort` and `topk` of numbers that float32 may not represent: sorts all values, of which `topk` takes the first."""
     values, indices = op.results
     dim = access.attr(op, "dim") % len(shape(values))
     descending = bool(access.attr(op, "descending") if op.name == "ttir.sort" else access.attr(op, "largest"))
-    made = whole_numbers.sorted_pair(c, c.get(op.operands[0], TILE, c.dtype(values)), dim, descending)
-    for result, value in zip((values, indices), made, strict=True):
+    pair = whole_numbers.sorted_pair(c, c.get(op.operands[0], TILE, c.dtype(values)), dim, descending)
+    for result, value in zip((values, indices), pair, strict=True):
         if shape(value) != shape(result):
             attributes = {"begins": [0] * len(shape(result)), "ends": list(shape(result)), "step": [1] * len(shape(result))}
             value = c.emit("slice_static", [value], attributes)
@@ -238,5 +238,5 @@ def sampling(c: Lowering, op: Operation) -> None:
     ]
     seed = access.attr(op, "seed")
     attributes = {} if seed is None else {"seed": seed}
-    made = c.emit("sampling", operands, attributes, (1, 1, 1, _USERS), "u32", ROW_MAJOR)
-    c.set(result, c.reshape(made, shape(result)))
+    samples = c.emit("sampling", operands, attributes, (1, 1, 1, _USERS), "u32", ROW_MAJOR)
+    c.set(result, c.reshape(samples, shape(result)))

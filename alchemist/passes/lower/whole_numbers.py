@@ -1,6 +1,6 @@
-"""Integer ops that TT-NN lacks or computes in floats, as sequences of exact ones.
+"""Lowers integer ops that TT-NN lacks or computes in floats to sequences of exact ops.
 
-`SUPPORT` says of each TTIR op on integers how it runs; `docs/numerics.md` shows the table (written by `python -m tests.properties.table --write`).
+`SUPPORT` lists for each TTIR op on integers how it runs; `docs/numerics.md` shows the table (written by `python -m tests.properties.table --write`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ SUPPORT: tuple[Support, ...] = (
 )
 
 LARGEST_PRODUCT = 1 << 26
-"""Most int32 products of a matrix product of integers: 256 MiB."""
+"""Limit of int32 products of an integer matrix product: 256 MiB."""
 LARGEST_STEP = 1 << 23
-"""Most of them at once."""
+"""Limit of products computed at once."""
 _ALIGNED_BITS = 10
 """A step of the matrix engine keeps so many bits below the largest of its 8 products (docs/numerics.md)."""
 _EXACT_SUM = 1 << 12
@@ -69,7 +69,7 @@ def sign(c: Lowering, value: SSAValue) -> SSAValue:
 
 
 def quotient(c: Lowering, op: Operation) -> SSAValue:
-    """`ttir.div` of integers: towards zero. The dividend less its remainder is a multiple, whose float32 quotient rounds to the exact one."""
+    """`ttir.div` of integers, truncating. Dividend minus remainder is a multiple of the divisor, whose float32 quotient rounds to the exact one."""
     lhs, rhs = op.operands
     dtype, dims, number = c.dtype(op.results[0]), shape(op.results[0]), uniform(constant_of(rhs))
     written = multiple_of(lhs, rhs)
@@ -85,20 +85,20 @@ def quotient(c: Lowering, op: Operation) -> SSAValue:
     return (floored + negative * rest.op("ne", 0)).ssa
 
 
-def _floored(a: Tensor, rest: Tensor, b: Tensor, divisor: Tensor, most: int) -> Tensor:
-    """(a - rest) / b, which is whole. divisor: `b` in float32. most: of the quotient's absolute value.
+def _floored(a: Tensor, rest: Tensor, b: Tensor, divisor: Tensor, limit: int) -> Tensor:
+    """(a - rest) / b, which is an integer. divisor: `b` in float32. limit: of the quotient's absolute value.
 
-    `a - rest` may leave 32 bits: quotients are estimated from `a`, and what is left of it is small again.
+    `a - rest` may overflow 32 bits: quotients are estimated from `a`, and the remaining difference is small again.
     """
     dtype = layout(a.ssa).dtype
 
     def rounded(value: Tensor) -> Tensor:
         return (value + 0.5).op("floor").cast(dtype)
 
-    if most < _ONE_STEP_QUOTIENT:
+    if limit < _ONE_STEP_QUOTIENT:
         return rounded((a.cast("f32") - rest.cast("f32")) / divisor)
     estimate = a.cast("f32") / divisor
-    if dtype == "u32":  # too small rather than too large: what is left is not negative
+    if dtype == "u32":  # rounded down, so that the remaining difference is not negative
         estimate = estimate * (1.0 - 2.0**-20)
     first = estimate.cast(dtype)
     left = a - rest - first * b
@@ -109,7 +109,7 @@ def _floored(a: Tensor, rest: Tensor, b: Tensor, divisor: Tensor, most: int) -> 
 
 
 def power(c: Lowering, op: Operation) -> SSAValue:
-    """By squaring. Negative exponents give what is in front of the point, as torch has it: 0, or the base's sign where that is 1 or -1."""
+    """By squaring. Negative exponents truncate as in torch: 0, or the base's sign if the base is 1 or -1."""
     base, exponent = op.operands
     dims, dtype = shape(op.results[0]), c.dtype(op.results[0])
     x, number = Tensor(c, c.get(base, TILE, dtype)), uniform(constant_of(exponent))
@@ -145,7 +145,7 @@ def _fixed_power(x: Tensor, exponent: int) -> Tensor:
 
 
 def product(c: Lowering, value: SSAValue, axes: Sequence[int]) -> SSAValue:
-    """Along `axes`, which become 1: the halves of an axis times each other until one is left."""
+    """The product along `axes`, which become 1: multiplies the halves of an axis until one element is left."""
     x = Tensor(c, value)
     for axis in axes:
         while (size := x.shape[axis]) > 1:
@@ -161,7 +161,7 @@ def product(c: Lowering, value: SSAValue, axes: Sequence[int]) -> SSAValue:
 
 
 def fits_float_product(op: Operation, depth: int) -> bool:
-    """Whether the matrix engine rounds nothing: of 0 and 1 by small numbers, with a small sum."""
+    """Whether the matrix engine is exact: 0 and 1 times small numbers, with a small sum."""
     a, b = (magnitude(value) for value in op.operands[:2])
     return a * b <= 1 << _ALIGNED_BITS and a * b * depth <= _EXACT_SUM
 
@@ -178,8 +178,8 @@ def matrix_product(c: Lowering, a: SSAValue, b: SSAValue, transpose_a: bool, tra
     """
     left, right = (Tensor(c, value) for value in (a, b))
     left, right = (
-        value.permute(*range(len(value.shape) - 2), len(value.shape) - 1, len(value.shape) - 2) if turned else value
-        for value, turned in ((left, transpose_a), (right, transpose_b))
+        value.permute(*range(len(value.shape) - 2), len(value.shape) - 1, len(value.shape) - 2) if is_transposed else value
+        for value, is_transposed in ((left, transpose_a), (right, transpose_b))
     )
     left = left.reshape(1, *left.shape) if len(left.shape) == 1 else left
     right = right.reshape(*right.shape, 1) if len(right.shape) == 1 else right
@@ -220,16 +220,16 @@ def sorted_pair(c: Lowering, values: SSAValue, dim: int, descending: bool) -> tu
         attributes = {"dim": dim, "descending": descending, "stable": True}
         return c.emit_many("sort", [keys.cast("f32").ssa], attributes, [(dims, "f32"), (dims, "u32")])[1]
 
-    def at(table: SSAValue, places: SSAValue) -> SSAValue:
+    def gather_at(table: SSAValue, places: SSAValue) -> SSAValue:
         return c.emit("gather", [table, places], {"dim": dim})
 
     first = ordered(Tensor(c, values).op("bitwise_and", 0xFFFF))
-    once = Tensor(c, at(values, first))
+    once = Tensor(c, gather_at(values, first))
     high = once.op("logical_right_shift", 16) if dtype == "u32" else once - once.op("bitwise_and", 0xFFFF)  # a multiple of 2^16: float32 has it
     second = ordered(high)
-    return at(once.ssa, second), at(first, second)
+    return gather_at(once.ssa, second), gather_at(first, second)
 
 
 def is_small(value: SSAValue) -> bool:
-    """Whether float32 has every number that the value can be."""
+    """Whether float32 represents every possible value exactly."""
     return magnitude(value) <= FLOAT32_EXACT
