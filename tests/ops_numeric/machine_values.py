@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from ml_dtypes import bfloat16
 
 Floats = npt.NDArray[np.float32]
 SAMPLE = 16
@@ -41,13 +42,12 @@ def reordered(depth: int, permuted: bool) -> npt.NDArray[np.int64]:
 
 def results(permuted: bool) -> dict[str, Floats]:
     """Each op's result as float32, by the op's name in docs/lab/numerics.md."""
-    import torch
     import ttnn
 
     device = ttnn.open_device(device_id=0, l1_small_size=32768)
 
     def on_device(array: Floats, dtype: Any) -> Any:
-        return ttnn.from_torch(torch.from_numpy(np.ascontiguousarray(array)), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
+        return ttnn.from_torch(np.ascontiguousarray(array), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
 
     def product(dtype: Any, sizes: tuple[int, int, int] = (128, 512, 256), **arguments: Any) -> Callable[[], Any]:
         rows, depth, columns = sizes
@@ -57,8 +57,8 @@ def results(permuted: bool) -> dict[str, Floats]:
     def convolution(dtype: Any) -> Callable[[], Any]:
         order = reordered(64, permuted)
         image = on_device(values(3, 1, 1, 16 * 16, 64)[..., order], dtype)
-        weights = torch.from_numpy(np.ascontiguousarray(values(4, 64, 64, 3, 3)[:, order]))
-        weights = ttnn.from_torch(weights if dtype == ttnn.float32 else weights.bfloat16(), dtype=dtype)
+        weights = np.ascontiguousarray(values(4, 64, 64, 3, 3)[:, order])
+        weights = ttnn.from_torch(weights if dtype == ttnn.float32 else weights.astype(bfloat16), dtype=dtype)
         sizes = {"in_channels": 64, "out_channels": 64, "batch_size": 1, "input_height": 16, "input_width": 16, "kernel_size": (3, 3), "padding": (1, 1)}
         return lambda: ttnn.conv2d(input_tensor=image, weight_tensor=weights, device=device, **sizes)
 
@@ -84,7 +84,7 @@ def results(permuted: bool) -> dict[str, Floats]:
         "exp, float32": lambda: ttnn.exp(on_device(rows, ttnn.float32)),
         "gelu, bfloat16": lambda: ttnn.gelu(on_device(rows, ttnn.bfloat16)),
     }
-    made = {name: ttnn.to_torch(call()).float().numpy() for name, call in calls.items()}
+    made = {name: call().to_numpy().astype(np.float32) for name, call in calls.items()}
     ttnn.close_device(device)
     inverse = np.argsort(reordered(256, permuted))
     by_row = ("softmax, float32", "layer_norm, bfloat16", "exp, float32", "gelu, bfloat16")
@@ -104,7 +104,6 @@ SMALL_CONVOLUTIONS = ((1, 320, 16, 16, 1, 7, 3), (5, 40, 8, 8, 1, 7, 3), (7, 7, 
 
 def small_results() -> dict[str, Floats]:
     """Products with few columns, stacks of products, attentions of 197 rows and convolutions with dilated kernels."""
-    import torch
     import ttnn
 
     device = ttnn.open_device(device_id=0, l1_small_size=32768)
@@ -112,7 +111,7 @@ def small_results() -> dict[str, Floats]:
     for dtype in (ttnn.float32, ttnn.bfloat16):
 
         def tensor(seed: int, *shape: int, dtype: Any = dtype) -> Any:
-            return ttnn.from_torch(torch.from_numpy(values(seed, *shape)), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
+            return ttnn.from_torch(values(seed, *shape), dtype=dtype, layout=ttnn.TILE_LAYOUT, device=device)
 
         for first, second in SMALL_PRODUCTS:
             made[f"{first} x {second}, {dtype}"] = ttnn.matmul(tensor(1, *first), tensor(2, *second))
@@ -121,14 +120,14 @@ def small_results() -> dict[str, Floats]:
         made[f"attention of {heads} and {key_heads} heads"] = ttnn.transformer.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
     for height, width, before, behind, *kernel, dilation in SMALL_CONVOLUTIONS:
         spread = [dilation if extent > 1 else 1 for extent in kernel]
-        image = ttnn.from_torch(torch.from_numpy(values(6, 1, 1, height * width, before)).bfloat16(), device=device)
-        weights = ttnn.from_torch(torch.from_numpy(values(7, behind, before, *kernel)).bfloat16())
+        image = ttnn.from_torch(values(6, 1, 1, height * width, before).astype(bfloat16), device=device)
+        weights = ttnn.from_torch(values(7, behind, before, *kernel).astype(bfloat16))
         sizes = {"in_channels": before, "out_channels": behind, "batch_size": 1, "input_height": height, "input_width": width}
         padding = [step * (extent // 2) for step, extent in zip(spread, kernel, strict=True)]
         made[f"conv2d of {height} x {width} x {before}"] = ttnn.conv2d(
             input_tensor=image, weight_tensor=weights, device=device, kernel_size=kernel, padding=padding, dilation=spread, **sizes
         )
-    found = {name: ttnn.to_torch(result).float().numpy() for name, result in made.items()}
+    found = {name: result.to_numpy().astype(np.float32) for name, result in made.items()}
     ttnn.close_device(device)
     return found
 

@@ -28,7 +28,7 @@ def bounds() -> dict[str, tuple[float, float]]:
 
 
 def values(folder: Path, cap: str, threads: int, *kinds: str) -> dict[str, dict[str, Floats]]:
-    """Kind -> op -> values. One process for all kinds: most of its time is to import torch."""
+    """Kind -> op -> values. One process for all kinds."""
     file = folder / "values.npz"
     environment = os.environ | {"ONEDNN_MAX_CPU_ISA": cap, "OMP_NUM_THREADS": str(threads)}
     subprocess.run([sys.executable, "-m", "tests.ops_numeric.machine_values", str(file), *kinds], cwd=ROOT, env=environment, check=True)

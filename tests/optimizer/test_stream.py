@@ -129,7 +129,7 @@ HEADS: dict[str, tuple[Callable[[], Head], int, dict[str, Any], list[tuple[int, 
 }
 
 
-NIGHTLY = ("at level 1", "weights in bfloat16", "rows of two tiles", "words that no cores divide")
+NIGHTLY = ("at level 1", "level 0", "weights in bfloat16", "rows of two tiles", "words that no cores divide")
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, marks=pytest.mark.slow if case in NIGHTLY else ()) for case in HEADS])
@@ -138,7 +138,7 @@ def test_very_wide_products_are_made_in_parts(case: str) -> None:
     assert heads_of(head(), rows, **options) == expected
 
 
-@pytest.mark.parametrize("precision", ["model", "bfp8"])
+@pytest.mark.parametrize("precision", [pytest.param("model", marks=pytest.mark.slow), "bfp8"])
 def test_results_of_parts_wait_where_there_is_room(precision: str) -> None:
     """The next part's blocks fill L1: at level 2 the parts before it may wait in DRAM, and the plan is no slower than level 1's."""
     captured = capture(Head(128256).to(torch.bfloat16).eval(), (torch.zeros(32, 512, dtype=torch.bfloat16),), {}, "torch")

@@ -29,9 +29,10 @@ INPUT = torch.ones(512, 256, dtype=torch.bfloat16)
 
 
 def test_the_table_has_every_combination() -> None:
-    found = tune(model(), INPUT, cards=("n150", "p150"), levels=(0, 2), precisions=("model", "bfp8_lofi"), max_pcc_loss=0.02)
+    """What is picked where less accuracy may be lost: test_accurate_choices_come_first."""
+    found = tune(model(), INPUT, levels=(0, 2), precisions=("model", "bfp8_lofi"), max_pcc_loss=0.02)
     assert {(row.card, row.precision, row.level) for row in found.rows} == {
-        (card, precision, level) for card in ("n150", "p150") for precision in ("model", "bfp8_lofi") for level in (0, 2)
+        ("n150", precision, level) for precision in ("model", "bfp8_lofi") for level in (0, 2)
     }
     times = {(row.card, row.precision, row.level): row for row in found.rows}
     plain, fast = times["n150", "model", 0], times["n150", "bfp8_lofi", 2]
@@ -48,8 +49,8 @@ def test_the_table_has_every_combination() -> None:
     assert {(row.precision, row.weight_bytes) for row in found.rows} == {("model", tiles * 2048), ("bfp8_lofi", tiles * 1088)}
     assert found.picked == fast and found.picked.options == {"arch": "n150", "precision": "bfp8_lofi", "optimization_level": 2}
     assert "> n150" in str(found) and "bfp8_lofi" in str(found)
-    none_lost = tune(model(), INPUT, levels=(2,), precisions=("model", "bfp8_lofi"), max_pcc_loss=0.0)
-    assert none_lost.picked is not None and none_lost.picked.precision == "model"
+    cards = tune(model(), INPUT, cards=("n150", "p150"), levels=(0,), precisions=("model",))
+    assert [row.card for row in cards.rows] == ["n150", "p150"] and cards.rows[0].device_ms == plain.device_ms != cards.rows[1].device_ms
 
 
 def sources(tmp_path: Path) -> dict[str, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ from ttnn_shim.reports.calls import Call, Run, read_calls, run_of, write_calls
 from ttnn_shim.reports.compare import ROWS, by_line, by_module, counts, differences, load, pairs, table, write_compare
 
 from alchemist import codegen_py
-from tests.e2e.models import torch_mlp
 from tests.reports.test_reports import HOSTILE, profile
+from tests.shared import small_export
 
 SETUP = {"inputs": "[32, 64] bfloat16 tile dram", "outputs": "[32, 64] bfloat16 tile dram", "fidelity": "HiFi4", "cores": "8", "attributes": "dim=1"}
 
@@ -92,10 +93,9 @@ def test_the_file_of_calls(tmp_path: Path) -> None:
             load(tmp_path, "n150")
 
 
-def test_two_exports(tmp_path: Path) -> None:
-    model, args, _ = torch_mlp()
-    codegen_py(model, *args, export_path=tmp_path / "a")
-    codegen_py(model, *args, export_path=tmp_path / "b")
+def test_two_exports(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(small_export(tmp_path_factory, "torch_mlp", codegen_py), tmp_path / name)
     main = tmp_path / "b" / "main.py"
     text = main.read_text()
     assert 'activation="relu"' in text
