@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from alchemist.ir.access import attr, shape
 from alchemist.ir.builder import Builder
+from alchemist.ir.value import Value
 from alchemist.rewrite.driver import Rule, Rules
 from alchemist.rewrite.match import Exact, Maybe, Pattern, V
 
@@ -19,22 +20,29 @@ def repeated(name: str) -> Pattern:
     return Exact("repeat_interleave", V(name), name=f"{name} repeat") | Exact("reshape", split)
 
 
-def _is_repeated(bound: Mapping[str, Any], name: str) -> bool:
-    dims = shape(bound[name])
-    if len(dims) != 4 or f"{name} repeat" in bound:
-        return len(dims) == 4 and attr(bound[f"{name} repeat"], "dim") % 4 == 1
-    times = shape(bound["attention"].operands[1])[1] // dims[1]
-    wide = (dims[0], dims[1] * times, *dims[2:])
-    spread, split = (shape(bound[f"{name} {view}"].results[0]) for view in ("spread", "split"))
-    return split == (*dims[:2], 1, *dims[2:]) and spread == (*dims[:2], times, *dims[2:]) and shape(bound["attention"].operands["qkv".index(name)]) == wide
+def _heads(bound: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    """Shape [B, KV, S, D] of the heads before they are repeated for the groups of attention; () where something else is repeated.
+
+    The heads may be stored in another shape: with one of them, their permute is a reshape, and the one behind it absorbs it.
+    """
+    wide = shape(bound["attention"].operands["qkv".index(name)])
+    if f"{name} repeat" in bound:
+        dims = shape(bound[name])
+        return dims if len(dims) == 4 and attr(bound[f"{name} repeat"], "dim") % 4 == 1 else ()
+    split, spread = (shape(bound[f"{name} {view}"].results[0]) for view in ("split", "spread"))
+    if len(split) != 5 or split[2] != 1 or (*split[:2], spread[2], *split[3:]) != spread or wide != (split[0], split[1] * spread[2], *split[3:]):
+        return ()
+    return *split[:2], *split[3:]
 
 
 def _are_groups(bound: Mapping[str, Any]) -> bool:
-    return _is_repeated(bound, "k") and _is_repeated(bound, "v") and shape(bound["k"])[1] == shape(bound["v"])[1]
+    keys, values = _heads(bound, "k"), _heads(bound, "v")
+    return len(keys) == len(values) == 4 and keys[1] == values[1]
 
 
 def _of_groups(b: Builder, bound: Mapping[str, Any]) -> SSAValue:
-    return b.like(bound["attention"], {1: bound["k"], 2: bound["v"]})
+    keys, values = (Value(b, bound[name]).reshape(*_heads(bound, name)).ssa for name in "kv")
+    return b.like(bound["attention"], {1: keys, 2: values})
 
 
 GROUPED_HEADS = Rules(

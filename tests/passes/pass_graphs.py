@@ -155,6 +155,15 @@ def written_attention(g: Graph, q: Any, k: Any, v: Any, mask: Any = None, *, cho
     return g("matmul", g("softmax", scores, dimension=3, numericStable=True), v, out=(2, 2, 8, 32))
 
 
+ONE_HEAD = ((2, 8, 32), F, "input")
+
+
+def for_groups(g: Graph, heads: Any) -> Any:
+    """[2, 8, 32], one head of two users, for both of their query heads."""
+    spread = g("broadcast", g("reshape", heads, out=(2, 1, 1, 8, 32), shape=[2, 1, 1, 8, 32]), out=(2, 1, 2, 8, 32), broadcast_dimensions=[1, 1, 2, 1, 1])
+    return g("reshape", spread, out=(2, 2, 8, 32), shape=[2, 2, 8, 32])
+
+
 def gelu_factored(g: Graph, x: Any, factor: float = 0.044715) -> Any:
     square = g("multiply", g("multiply", x, g.number(factor, (1, 1, 1))), x)
     inner = g("multiply", g("multiply", x, g.number(math.sqrt(2 / math.pi), (1, 1, 1))), g("add", square, g.number(1.0, (1, 1, 1))))

@@ -58,7 +58,7 @@ MODELS = {
     # two reshapes stand around the gather from the float32 table of tokens
     "gpt2": (_gpt2, {"split_query_key_value_and_split_heads": 2, "linear": 8, "reshape": 2, "permute": 0, "tanh": 0}),
     "resnet": (_resnet, {"conv2d": 20, "permute": 1, "relu": 0, "batch_norm_inference": 0}),
-    "llama": (_llama, {"rms_norm": 5, "scaled_dot_product_attention": 2, "concatenate_heads": 2}),
+    "llama": (_llama, {"rms_norm": 5, "scaled_dot_product_attention": 2, "concatenate_heads": 2, "repeat": 1}),  # of the index into the table
 }
 
 
