@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import FunctionType, StringAttr
@@ -11,8 +11,12 @@ from xdsl.ir import BlockArgument, Operation
 
 from alchemist.errors import InternalError, LoweringError
 from alchemist.frontends.base import FrontendResult, Mesh, Placement
+from alchemist.frontends.stablehlo.exchanges import Chips, along_groups, dealt, exchanged, from_first, parted, reduced, scattered, senders_of
+from alchemist.frontends.stablehlo.values import Emitter, Unsupported, Val
 from alchemist.ir import access
+from alchemist.ir.builder import Builder
 from alchemist.ir.edit import functions
+from alchemist.ir.edit import replace as replace_op
 from alchemist.ir.location import place_of
 from alchemist.mesh import lockstep
 from alchemist.mesh.placements import Array
@@ -49,6 +53,7 @@ def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:
     for op in list(func.body.block.ops):
         if op.name == "ttir.mesh_shard" and not op.results[0].first_use:
             func.body.block.erase_op(op)
+    _write_out(func, mesh)
     _check(func)
     func.properties["function_type"] = FunctionType.from_lists([arg.type for arg in func.args], [value.type for value in returned.operands])
     captured.module.attributes[MESH] = StringAttr(mesh.name)
@@ -104,10 +109,58 @@ def _placement(op: Operation, mesh: Mesh, whole: tuple[int, ...], part: tuple[in
     return first, second
 
 
+_REDUCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod"}
+"""TTIR's words for what a collective computes -> its ops on one chip."""
+_Exchange = Callable[[Chips, Val, Operation], Val]
+
+
+def _axis(chips: Chips, op: Operation) -> tuple[int, ...]:
+    """Along one axis, or along both of them; those of one chip are none."""
+    given = access.attr(op, "cluster_axis")
+    return tuple(axis for axis, size in enumerate(chips.extents) if size > 1 and given in (None, axis))
+
+
+def _groups(chips: Chips, op: Operation) -> tuple[int, ...]:
+    return along_groups(op.properties["replica_groups"].array, chips.extents)  # type: ignore[attr-defined]
+
+
+def _kind(op: Operation) -> str:
+    kind = str(access.attr(op, "reduce_type") or "sum")
+    if kind not in _REDUCTIONS:
+        raise Unsupported(f"a collective that reduces by {kind}", hint=f"there are {', '.join(_REDUCTIONS)}")
+    return _REDUCTIONS[kind]
+
+
+_EXCHANGES: Mapping[str, _Exchange] = {
+    "ttir.all_reduce": lambda chips, val, op: reduced(chips, val, _axis(chips, op), _kind(op)),
+    "ttir.reduce_scatter": lambda chips, val, op: scattered(chips, val, _axis(chips, op), _kind(op), access.attr(op, "scatter_dim")),
+    "ttir.mesh_partition": lambda chips, val, op: parted(chips, val, _axis(chips, op), access.attr(op, "dim")),
+    "ttir.all_to_all": lambda chips, val, op: dealt(chips, val, _groups(chips, op), access.attr(op, "split_dim"), access.attr(op, "concat_dim")),
+    "ttir.collective_broadcast": lambda chips, val, op: from_first(chips, val, _groups(chips, op)),
+    "ttir.collective_permute": lambda chips, val, op: exchanged(chips, val, senders_of(op)),
+}
+
+
+def _write_out(func: FuncOp, mesh: Mesh) -> None:
+    """Collectives become those of one axis that TT-NN has."""
+    for op in [op for op in func.body.block.ops if op.name in _EXCHANGES]:
+        b = Builder.in_place_of(op)
+        e = Emitter(b)
+        operand = op.operands[0]
+        try:
+            made = e.full(_EXCHANGES[op.name](Chips(e, mesh.extents), Val(access.shape(operand), access.element_type(operand), operand), op))
+        except Unsupported as error:
+            raise LoweringError(error.message, op=op.name, location=place_of(op), hint=error.hint) from None
+        if made.type != op.results[0].type:
+            what = "the result does not follow from the mesh"
+            raise LoweringError(what, op=op.name, location=place_of(op), expected=str(made.type), got=str(op.results[0].type))
+        replace_op(op, [made])
+
+
 def _check(func: FuncOp) -> None:
     for op in func.body.block.ops:
         if op.name.removeprefix("ttir.") not in COLLECTIVES:
             continue
-        if op.name not in RULES or access.attr(op, "reduce_type") not in (None, "sum"):
-            what = f"{op.name.removeprefix('ttir.')} of {access.attr(op, 'reduce_type')}" if op.name in RULES else "a collective of several chips"
-            raise LoweringError(f"{what} is not written yet", op=op.name, location=place_of(op), hint="sums, gathers and cuts of arguments and results are")
+        if op.name not in RULES:
+            what = "a cut of what is neither an argument nor a result" if op.name == "ttir.mesh_shard" else "a collective that is not written yet"
+            raise LoweringError(what, op=op.name, location=place_of(op), hint="mesh_partition cuts what is computed, all_gather joins it")

@@ -129,7 +129,7 @@ for _suffix, _mode in (("inference", "training=const:False"), ("training", "trai
         ),
         doc="NCHW, statistics [1, C, 1, 1]",
     )
-ttir("batch_norm_inference", batch_norm_inference)
+ttir("batch_norm_inference", batch_norm_inference, sharding=sharding.by_channel)
 op(
     "group_norm",
     "input_tensor num_groups epsilon input_mask weight bias memory_config core_grid=alchemist.core_grid inplace=alchemist.inplace",

@@ -201,6 +201,13 @@ def by_rows(inputs: Sequence[Dims], attributes: Mapping[str, Any], _results: Seq
     return Rule([made, *(_new(dims, range(len(dims))) for dims in inputs[1:])], [made])
 
 
+def by_channel(inputs: Sequence[Dims], attributes: Mapping[str, Any], _results: Sequence[Dims]) -> Rule:
+    """Element by element, with one number of each other operand for a channel (`dimension`)."""
+    made = _new(inputs[0])
+    channel = made[attributes["dimension"]]
+    return Rule([made, *([channel] for _ in inputs[1:])], [made])
+
+
 def looks_up(inputs: Sequence[Dims], attributes: Mapping[str, Any], results: Sequence[Dims]) -> Rule:
     """A row of a table for each index; where rows are cut, each chip gives zeros for those of others."""
     indices, table = inputs

@@ -167,6 +167,20 @@ def test_a_weight_that_is_sliced_behind_its_product_is_cut_slice_by_slice() -> N
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
 
+def test_a_norm_by_channel_is_cut_by_images_and_by_channels() -> None:
+    rng = np.random.default_rng(0)
+    values = [rng.random(shape, np.float32) + 0.5 for shape in [(4, 2, 2, 8), *[(8,)] * 4]]
+    b = Builder.module("forward", [(f"x{place}", tensor(value.shape, "f32"), "parameter", None) for place, value in enumerate(values)])
+    b.ret([b.value("ttir.batch_norm_inference", [*b.args], {"epsilon": 1e-5, "dimension": 3})])
+    arguments = [Argument(f"x{place}", "parameter", value.shape, "float32", partial(np.asarray, value)) for place, value in enumerate(values)]
+    captured = FrontendResult(b.module_op, "mlir", "norm", arguments, [Output("y", (4, 2, 2, 8), "float32")], None)
+    made = partition(captured, Mesh(2, 2), [(0, 3), *[None] * 4])
+    assert [argument.placement for argument in made.arguments] == [(0, 3), *[(None, 0)] * 4]
+    assert not [op for op in all_ops(made.module) if access.attr(op, "cluster_axis") is not None]
+    (want,), (got,) = evaluate.run(captured.module, values), lockstep.run(made)
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
 def test_heads_that_chips_do_not_divide_stay_whole() -> None:
     """Two key-value heads for eight query heads on four chips: each chip makes both and takes what its query heads read."""
     rng = np.random.default_rng(0)

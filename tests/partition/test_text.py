@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,9 +119,9 @@ STATED = {
 }  # fmt: skip
 
 
-def _program(text: str, path: Path, mesh: str = "1,1") -> FrontendResult:
+def _program(text: str, path: Path, mesh: str = "1,1", name: str = "main") -> FrontendResult:
     path.write_text(text, encoding="utf-8")
-    return mlir_loader(FileCall.checked(path, compiler_options={"mesh_shape": mesh}), "")()["main"]
+    return mlir_loader(FileCall.checked(path, compiler_options={"mesh_shape": mesh}), "")()[name]
 
 
 @pytest.mark.parametrize("name", STATED)
@@ -151,18 +153,41 @@ def test_a_program_of_shardings_in_text_runs(tmp_path: Path) -> None:
     assert "check: passed" in running.run_checked(Path(made.path))
 
 
+_ALL_REDUCE = '"ttir.all_reduce"(%2) <{cluster_axis = 1 : ui32, reduce_type = #ttcore.reduce_type<sum>}>'
+_HALVES = lambda x, w: [x[:, 64 * chip : 64 * chip + 64] @ w[64 * chip : 64 * chip + 64] for chip in (0, 1)]  # noqa: E731
+_SWAPPED = "source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"
+
+
+@pytest.mark.parametrize(
+    ("op", "joined", "function"),
+    [
+        (_ALL_REDUCE.replace("<sum>", "<max>"), "", lambda x, w: np.maximum(*_HALVES(x, w))),
+        ('"ttir.collective_broadcast"(%2) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}>', "", lambda x, w: _HALVES(x, w)[0]),
+        (f'"ttir.collective_permute"(%2) <{{{_SWAPPED}}}>', "0", lambda x, w: np.concatenate(_HALVES(x, w)[::-1])),
+        (f'"ttir.collective_permute"(%2) <{{{_SWAPPED.replace(", [1, 0]", "").replace("2x2", "1x2")}}}>', "0",
+         lambda x, w: np.concatenate([np.zeros((32, 64)), _HALVES(x, w)[0]])),
+    ],
+    ids=["maximum", "from the first", "swapped", "to the second"],
+)  # fmt: skip
+def test_collectives_that_the_library_does_not_have(op: str, joined: str, function: Callable[..., Any], tmp_path: Path) -> None:
+    text = _SUM.replace(_ALL_REDUCE, op)
+    if joined:
+        text = text.replace(_join("%3", "-1", "32x64", "32x64", "replicate"), _join("%3", "-1, 0", "32x64", "64x64"))
+        text = text.replace(f"return %4 : {_F32('32x64')}", f"return %4 : {_F32('64x64')}").replace(
+            f"-> {_F32('32x64')} {{\n  %0", f"-> {_F32('64x64')} {{\n  %0"
+        )
+    made = _program(text, tmp_path / "x.mlir", "1,2", "product")
+    (got,) = lockstep.run(made)
+    np.testing.assert_allclose(got, function(*(argument.value() for argument in made.arguments)), rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_not_written_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mlir"
     cases = {
-        "all_reduce of max": (_SUM.replace("reduce_type<sum>", "reduce_type<max>"), "1,2"),
         "the parts are not those of the mesh": (_SUM, "1,4"),
         "no wormhole_b0 system has a mesh of 3x3": (_SUM, "3,3"),
-        "a collective of several chips is not written": (
-            _SUM.replace("ttir.all_reduce", "ttir.collective_permute").replace(
-                "cluster_axis = 1 : ui32, reduce_type = #ttcore.reduce_type<sum>", "source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"
-            ),
-            "1,2",
-        ),
+        "cannot reduce by std": (_SUM.replace("reduce_type<sum>", "reduce_type<std>"), "1,2"),
+        "no axis of 1x2": (_SUM.replace(_ALL_REDUCE, '"ttir.collective_broadcast"(%2) <{replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}>'), "1,2"),
     }
     for words, (text, mesh) in cases.items():
         path.write_text(text, encoding="utf-8")

@@ -6,27 +6,26 @@ Where a module is for one chip, both do nothing. What a chip computes on its own
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
+from alchemist.frontends.stablehlo.exchanges import Chips, along_groups, dealt, exchanged, from_first, gathered, parted, reduced, scattered, senders_of
 from alchemist.frontends.stablehlo.shardings import (
     CONSTRAINT,
     TO_PART,
     TO_WHOLE,
     Array,
     Sharding,
-    axes_of_groups,
     constrained,
     extents_of_groups,
     placed,
 )
 from alchemist.frontends.stablehlo.values import Unsupported, Val
-from alchemist.ir.attributes import DenseElements, tensor
+from alchemist.ir.attributes import DenseElements
 from alchemist.ir.printer import attribute_text
 
 _REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "and": "reduce_and", "or": "reduce_or"}
@@ -124,65 +123,13 @@ def _groups(op: Operation) -> Array:
     return groups.array
 
 
-def _axes(c: Converter, groups: Array) -> tuple[int, ...]:
+def _axes(c: Converter, op: Operation) -> tuple[Chips, tuple[int, ...]]:
     """Axes of chips along which a collective is, the outer one first."""
-    if groups.shape[1] == 1:
-        return ()
-    c.meshes.take(extents_of_groups(groups))
-    axes = axes_of_groups(groups, c.meshes.extents)
-    if axes is None:
-        raise Unsupported(
-            f"groups of chips that are no axis of {c.meshes.extents[0]}x{c.meshes.extents[1]}: {groups.tolist()}"[:200],
-            hint="collectives go along rows or columns of the mesh, or over all of it",
-        )
-    return axes
-
-
-def _emit(c: Converter, name: str, val: Val, axis: int, place: int | None, change: int, **attributes: object) -> Val:
-    """A collective of TTIR. change: 1 where dimension `place` grows by the chips of the axis, -1 where it shrinks."""
-    shape, chips = list(val.shape), c.meshes.extents[axis]
-    if place is not None:
-        if change < 0 and shape[place] % chips:
-            raise Unsupported(f"dimension {place} of {shape} in {chips} parts", hint="give it a size that the chips divide")
-        shape[place] = shape[place] * chips if change > 0 else shape[place] // chips
-    made = c.e.b.value(f"ttir.{name}", [c.e.full(val)], {**attributes, "cluster_axis": axis}, [tensor(tuple(shape), val.of)])
-    return Val(tuple(shape), val.of, made)
-
-
-def gathered(c: Converter, val: Val, axes: Sequence[int], dim: int) -> Val:
-    for axis in reversed(axes):
-        val = _emit(c, "all_gather", val, axis, dim, 1, all_gather_dim=dim)
-    return val
-
-
-def parted(c: Converter, val: Val, axes: Sequence[int], dim: int) -> Val:
-    """Each chip's part of what all chips have."""
-    for axis in axes:
-        val = _emit(c, "mesh_partition", val, axis, dim, -1, dim=dim)
-    return val
-
-
-def _stacked(c: Converter, val: Val, axes: Sequence[int]) -> Val:
-    """The values of all chips along the axes, in a new first dimension."""
-    return gathered(c, c.e.reshape(val, (1, *val.shape)), axes, 0)
-
-
-def _slices(c: Converter, val: Val, count: int) -> list[Val]:
-    """`count` parts of the first dimension."""
-    step = val.shape[0] // count
-    rest = [0] * (len(val.shape) - 1)
-    return [
-        c.e.make("ttir.slice_static", [c.e.full(val)], {"begins": [n * step, *rest], "ends": [(n + 1) * step, *val.shape[1:]], "step": [1] * len(val.shape)})
-        for n in range(count)
-    ]
-
-
-def _reduced(c: Converter, val: Val, axes: Sequence[int], kind: str) -> Val:
-    if kind == "sum":
-        for axis in axes:
-            val = _emit(c, "all_reduce", val, axis, None, 0, reduce_type="sum")
-        return val
-    return c.e.make(f"ttir.{kind}", [c.e.full(_stacked(c, val, axes))], {"dim_arg": [0], "keep_dim": False}, val.of) if axes else val
+    groups = _groups(op)
+    if groups.shape[1] > 1:
+        c.meshes.take(extents_of_groups(groups))
+    chips = Chips(c.e, c.meshes.extents)
+    return chips, () if groups.shape[1] == 1 else along_groups(groups, chips.extents)
 
 
 def _kind(op: Operation) -> str:
@@ -195,82 +142,41 @@ def _kind(op: Operation) -> str:
 
 @rule("stablehlo.all_reduce")
 def all_reduce(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """Sums are TT-NN's; of other reductions each chip gathers the operands."""
-    axes, kind = _axes(c, _groups(op)), _kind(op)
-    return [_reduced(c, val, axes, kind) for val in vals]
+    chips, axes = _axes(c, op)
+    return [reduced(chips, val, axes, _kind(op)) for val in vals]
 
 
 @rule("stablehlo.all_gather")
 def all_gather(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    axes, dim = _axes(c, _groups(op)), int(prop(op, "all_gather_dim"))
-    return [gathered(c, val, axes, dim) for val in vals]
+    chips, axes = _axes(c, op)
+    return [gathered(chips, val, axes, int(prop(op, "all_gather_dim"))) for val in vals]
 
 
 @rule("stablehlo.reduce_scatter")
 def reduce_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    axes, kind, dim, val = _axes(c, _groups(op)), _kind(op), int(prop(op, "scatter_dimension")), vals[0]
-    if kind != "sum":
-        return parted(c, _reduced(c, val, axes, kind), axes, dim)
-    for axis in axes:
-        val = _emit(c, "reduce_scatter", val, axis, dim, -1, reduce_type="sum", scatter_dim=dim)
-    return val
+    chips, axes = _axes(c, op)
+    return scattered(chips, vals[0], axes, _kind(op), int(prop(op, "scatter_dimension")))
 
 
 @rule("stablehlo.all_to_all")
 def all_to_all(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
-    """TT-NN has no such call without semaphores: everything is gathered, and each chip keeps its part."""
-    axes = _axes(c, _groups(op))
-    split, joined = int(prop(op, "split_dimension")), int(prop(op, "concat_dimension"))
-    return [parted(c, gathered(c, val, axes, joined), axes, split) for val in vals]
+    chips, axes = _axes(c, op)
+    return [dealt(chips, val, axes, int(prop(op, "split_dimension")), int(prop(op, "concat_dimension"))) for val in vals]
 
 
 @rule("stablehlo.collective_broadcast")
 def collective_broadcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """From the first chip of each group."""
-    axes = _axes(c, _groups(op))
-    if not axes:
-        return vals[0]
-    count = math.prod(c.meshes.extents[axis] for axis in axes)
-    return c.e.reshape(_slices(c, _stacked(c, vals[0], axes), count)[0], vals[0].shape)
+    chips, axes = _axes(c, op)
+    return from_first(chips, vals[0], axes)
 
 
 @rule("stablehlo.collective_permute")
 def collective_permute(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """Everything is gathered and put into the order of the receivers, of which each keeps its part. A chip that receives nothing has zeros."""
-    pairs, val = op.properties["source_target_pairs"], vals[0]
-    senders = {int(target): int(source) for source, target in np.reshape(pairs.array, (-1, 2))}  # type: ignore[attr-defined]
+    senders = senders_of(op)
     if senders == {0: 0} and c.meshes.chips == 1:
-        return val
+        return vals[0]
     c.meshes.take((1, max([*senders, *senders.values()], default=0) + 1))
-    return exchanged(c, val, senders)
-
-
-def exchanged(c: Converter, val: Val, senders: dict[int, int]) -> Val:
-    """senders: chip -> the chip whose value it gets."""
-    rows, columns = c.meshes.extents
-    axes: tuple[int, ...] = tuple(axis for axis in (0, 1) if c.meshes.extents[axis] > 1)
-    order = senders
-    for axis, place, group in (1, lambda chip: chip % columns, lambda chip: chip // columns), (0, lambda chip: chip // columns, lambda chip: chip % columns):
-        along = _along(senders, rows * columns, place, group)
-        if c.meshes.extents[axis] > 1 and along is not None:
-            axes, order = (axis,), along
-            break
-    count = math.prod(c.meshes.extents[axis] for axis in axes)
-    slices = _slices(c, _stacked(c, val, axes), count)
-    nothing = c.e.scalar(0, slices[0].shape, val.of)
-    chosen = [c.e.full(slices[order[chip]] if chip in order else nothing) for chip in range(count)]
-    return c.e.reshape(parted(c, c.e.make("ttir.concat", [chosen], {"dim": 0}), axes, 0), val.shape)
-
-
-def _along(senders: dict[int, int], chips: int, place: Callable[[int], int], group: Callable[[int], int]) -> dict[int, int] | None:
-    """Receiver -> sender by place in a group, where all groups do the same and none gets something from another."""
-    if any(group(target) != group(source) for target, source in senders.items()):
-        return None
-    known: dict[int, dict[int, int]] = {group(chip): {} for chip in range(chips)}
-    for target, source in senders.items():
-        known[group(target)][place(target)] = place(source)
-    first = next(iter(known.values()))
-    return first if all(one == first for one in known.values()) else None
+    return exchanged(Chips(c.e, c.meshes.extents), vals[0], senders)
 
 
 @rule("stablehlo.partition_id", "stablehlo.replica_id")
@@ -280,7 +186,8 @@ def number_of_chip(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if c.meshes.chips == 1:
         return c.e.const(np.zeros(shape), shape, of)
     rows, columns = c.meshes.extents
+    chips = Chips(c.e, (rows, columns))
     numbers = c.e.const(np.arange(rows * columns).reshape(rows, columns, 1, 1), (rows, columns, 1, 1), of)
     for axis in (axis for axis in (0, 1) if c.meshes.extents[axis] > 1):
-        numbers = parted(c, numbers, (axis,), axis)
+        numbers = parted(chips, numbers, (axis,), axis)
     return c.e.reshape(numbers, shape)
