@@ -546,7 +546,7 @@ def table(*, markdown: bool = False) -> str:
     if markdown:
         rows = ["| compiler option | values (default first) | meaning |", "|---|---|---|"]
         rows += [f"| `{entry.name}` | {', '.join(f'`{value}`' for value in values_of(entry))} | {described(entry)} |" for entry in fields(CompilerOptions)]
-        return "\n".join(rows)
+        return "\n".join(rows).replace("*", r"\*")
     rows = []
     for entry in fields(CompilerOptions):
         others = [name for name in about(entry).upstream if name.replace("-", "_") != entry.name]
