@@ -1,1 +1,1 @@
-"""Choice of program configs, memory and layouts by simulated time."""
+"""Chooses program configs, memory and layouts by simulated time."""

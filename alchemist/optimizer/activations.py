@@ -1,7 +1,7 @@
-"""The exact GELU as a product with its error function: the chip's program for it takes a longer series than the error function alone.
+"""Rewrites an exact GELU to a product with its error function: the chip's GELU program takes a longer series than erf alone.
 
-gelu(x) = x * (1 + erf(x / sqrt(2))) / 2. The chain runs in bfloat16 as the GELU does; both stay within the rounding of bfloat16. Where one
-product alone reads the result, its weights take the half: a power of two changes no bit of a product but its exponent.
+gelu(x) = x * (1 + erf(x / sqrt(2))) / 2. The chain runs in bfloat16 as the GELU does; both stay within the rounding of bfloat16. If the only
+reader of the result is a product, its weights are halved instead: a power of two changes only the exponent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HALF = {"op_type": "mul_unary_sfpu", "params": (0.5,)}
 
 
 def exact_gelus(func: FuncOp) -> Iterator[Operation]:
-    """Products with a GELU behind them and GELUs of their own, on tiles of bfloat16."""
+    """Products followed by a GELU, and separate GELUs, on tiles of bfloat16."""
     for op in func.body.block.ops:
         fused = has_trait(op, "product") and access.attr(op, "activation") == "gelu" and FAST not in op.attributes
         alone = op.name == "ttnn.gelu" and access.attr(op, "alchemist.variant") is None
@@ -43,7 +43,7 @@ def exact_gelus(func: FuncOp) -> Iterator[Operation]:
 
 
 def split_gelus(func: FuncOp) -> None:
-    """Every exact GELU becomes a chain of functions and a product."""
+    """Replaces every exact GELU by a chain of functions and a product."""
     for op in list(exact_gelus(func)):
         build = Builder.after(op)
         kind = op.results[0].type
@@ -53,8 +53,8 @@ def split_gelus(func: FuncOp) -> None:
             (*ONE_PLUS_ERF, HALF), "gelu(x) is x * (1 + erf(x / sqrt(2))) / 2")  # fmt: skip
         chain = build.make("ttnn.unary_chain", [x], {"chain": steps, NOTE: note}, [kind])
         product = build.make("ttnn.multiply", [x, chain.results[0]], {}, [kind])
-        for made in (chain, product):
-            set_source(made, *sources_of(op))
+        for new_op in (chain, product):
+            set_source(new_op, *sources_of(op))
         for use in [use for use in op.results[0].uses if use.operation not in (chain, product)]:
             use.operation.operands[use.index] = product.results[0]
         if weight is not None:
@@ -66,7 +66,7 @@ def split_gelus(func: FuncOp) -> None:
 
 
 def _only_reader(op: Operation) -> FuncOp | None:
-    """The const-eval function of the weight with which a product, the one reader of the op's result, multiplies it."""
+    """The const-eval function of the weight, if the only reader of the op's result is a product."""
     uses = list(op.results[0].uses)
     if len(uses) != 1 or uses[0].index != 0 or not has_trait(uses[0].operation, "product"):
         return None
@@ -82,7 +82,7 @@ def _halve(weight: FuncOp) -> None:
     assert layout is not None
     build = Builder.before(end)
     half = build.make("ttnn.full", [], {"shape": (), "fill_value": 0.5, INLINE: UnitAttr()}, [TTNNLayout.make((), layout.dtype).type_for(())])
-    made = build.make("ttnn.multiply", [value, half.results[0]], {NOTE: "the half of gelu(x) = x * (1 + erf(x / sqrt(2))) / 2"}, [value.type])
+    halved = build.make("ttnn.multiply", [value, half.results[0]], {NOTE: "the half of gelu(x) = x * (1 + erf(x / sqrt(2))) / 2"}, [value.type])
     if isinstance(value.owner, Operation):
-        set_source(made, *sources_of(value.owner))
-    end.operands[0] = made.results[0]
+        set_source(halved, *sources_of(value.owner))
+    end.operands[0] = halved.results[0]

@@ -35,121 +35,121 @@ def layout_in(value: SSAValue, memory: Memory) -> TTNNLayout:
     """The value's layout in another memory.
 
     Raises:
-        InternalError: shards that no layout of the value has: the search has offered what cannot be written down.
+        InternalError: shards that no layout of the value can express: the search chose an invalid memory.
     """
     have = layout_of(value.type)
     assert have is not None
     if memory.shard is None:
         return TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower())
     (rows, columns), corners, _ = memory.shard
-    ranges = tuple(((corners[at], corners[at + 1]), (corners[at + 2], corners[at + 3])) for at in range(0, len(corners), 4))
+    ranges = tuple(((corners[i], corners[i + 1]), (corners[i + 2], corners[i + 3])) for i in range(0, len(corners), 4))
     cores = cores_of(memory)
     grid = {"HEIGHT_SHARDED": (cores, 1), "WIDTH_SHARDED": (1, cores)}.get(memory.layout) or blocks_of(memory)
-    made = TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower(), memory.layout.lower(), grid, ranges)
-    if made.shard_shape() != (rows, columns) or made.orientation.upper() != memory.shard[2]:
+    layout = TTNNLayout.make(access.shape(value), have.dtype, have.page, memory.buffer.lower(), memory.layout.lower(), grid, ranges)
+    if layout.shard_shape() != (rows, columns) or layout.orientation.upper() != memory.shard[2]:
         raise InternalError(
             f"level 2 has placed a tensor {list(access.shape(value))} in shards that it cannot have",
             op=value.owner.name if isinstance(value.owner, Operation) else "",
-            expected=f"shards of {list(made.shard_shape())} on {cores} cores",
+            expected=f"shards of {list(layout.shard_shape())} on {cores} cores",
             got=spelled(memory),
         )
-    return made
+    return layout
 
 
 def retype(value: SSAValue, memory: Memory) -> None:
-    """Changes where the value lies."""
+    """Sets the memory of the value's type."""
     layout = layout_in(value, memory)
     value._type = layout.type_for(access.shape(value))
 
 
 def apply(placed: Placed) -> None:
-    """Result layouts and attributes of all steps, and a `ttnn.to_memory_config` where a user wants another memory."""
+    """Writes result layouts and attributes of all steps, and a `ttnn.to_memory_config` where a user needs another memory."""
     for number, step in enumerate(placed.graph.steps):
-        taken = placed.plan.taken.get(number)
-        if taken is None:
+        decision = placed.plan.taken.get(number)
+        if decision is None:
             continue
         op = step.op
-        for index, memory in taken.moves:
+        for index, memory in decision.moves:
             value = op.operands[index]
             kind = layout_in(value, memory).type_for(access.shape(value))
             move = Builder.before(op).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + spelled(memory)}, [kind])
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
-        if op.name == "ttnn.concat" and taken.moves:
-            _move_parts_where_made(op, [op.operands[index] for index, _ in taken.moves])
-        overwritten = taken.choice.priced.candidate.attributes.get(IN_PLACE)
+        if op.name == "ttnn.concat" and decision.moves:
+            _move_parts_where_made(op, [op.operands[index] for index, _ in decision.moves])
+        overwritten = decision.choice.priced.candidate.attributes.get(IN_PLACE)
         if overwritten is not None:
             op = step.op = _overwriting(op, overwritten)
         else:
-            access.set_attrs(op, taken.choice.priced.candidate.attributes)
-        for index, memory in taken.choice.priced.candidate.weights.items():
+            access.set_attrs(op, decision.choice.priced.candidate.attributes)
+        for index, memory in decision.choice.priced.candidate.weights.items():
             _place_weight(op, index, memory)
         if has_trait(op, "window"):
             prepare_weights(op)
         if step.results:
             for result in op.results:
-                retype(result, taken.choice.result)
-            access.set_attr(op, "memory_config", None)  # a text's own: the type says it now
-        if (then := taken.choice.then) is not None:
+                retype(result, decision.choice.result)
+            access.set_attr(op, "memory_config", None)  # written in the input text; the result type replaces it
+        if (then := decision.choice.then) is not None:
             kind = layout_in(op.results[0], then).type_for(access.shape(op.results[0]))
-            made = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: RESHARD + spelled(then)}, [kind])
-            op = _read_instead(made, op, placed, number)
+            move_op = Builder.after(op).make("ttnn.to_memory_config", [op.results[0]], {NOTE: RESHARD + spelled(then)}, [kind])
+            op = _read_instead(move_op, op, placed, number)
         if number in placed.plan.packed:
-            made = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
-            _read_instead(made, op, placed, number)
+            move_op = Builder.after(op).make("ttnn.reallocate", [op.results[0]], {NOTE: PACKED}, [op.results[0].type])
+            _read_instead(move_op, op, placed, number)
     _bring_back(placed)
 
 
-def _move_parts_where_made(joined: Operation, moved: Sequence[SSAValue]) -> None:
-    """Moves of parts of one statement stand behind what makes the parts: equal parts are turns of a loop."""
-    parts = [value.owner.operands[0] if value in moved and isinstance(value.owner, Operation) else value for value in joined.operands]
+def _move_parts_where_made(joined: Operation, moved_parts: Sequence[SSAValue]) -> None:
+    """Places each part's move right after the op that computes the part: equal parts become iterations of a loop."""
+    parts = [value.owner.operands[0] if value in moved_parts and isinstance(value.owner, Operation) else value for value in joined.operands]
     makers = [part.owner for part in parts if isinstance(part.owner, Operation) and len(list(part.uses)) == 1]
     if len(makers) < len(parts) or len({(maker.name, sources_of(maker)) for maker in makers}) > 1 or not sources_of(makers[0]):
         return
     for value, maker in zip(joined.operands, makers, strict=True):
-        if value in moved and isinstance(value.owner, Operation) and maker.parent is not None:
+        if value in moved_parts and isinstance(value.owner, Operation) and maker.parent is not None:
             value.owner.detach()  # type: ignore[no-untyped-call]
             maker.parent.insert_ops_after([value.owner], maker)
 
 
-def _read_instead(made: Operation, op: Operation, placed: Placed, number: int) -> Operation:
-    """All readers of a step's result read `made`, which stands beside them."""
-    set_source(made, *_beside_reader(placed.graph.steps[number].op, placed, number))
-    for use in [use for use in op.results[0].uses if use.operation is not made]:
-        use.operation.operands[use.index] = made.results[0]
-    return made
+def _read_instead(new_op: Operation, op: Operation, placed: Placed, number: int) -> Operation:
+    """Redirects all readers of a step's result to `new_op`, which is placed next to them."""
+    set_source(new_op, *_beside_reader(placed.graph.steps[number].op, placed, number))
+    for use in [use for use in op.results[0].uses if use.operation is not new_op]:
+        use.operation.operands[use.index] = new_op.results[0]
+    return new_op
 
 
 def _overwriting(op: Operation, place: int) -> Operation:
-    """The same op into one of its operands, which comes first."""
+    """The in-place form of the op, with the overwritten operand first."""
     operands = [op.operands[place], op.operands[1 - place]]
-    made = Builder.before(op).make(OVERWRITING[op.name], operands, {**op.properties, **op.attributes}, list(op.result_types))
-    for old, new in zip(op.results, made.results, strict=True):
+    in_place = Builder.before(op).make(OVERWRITING[op.name], operands, {**op.properties, **op.attributes}, list(op.result_types))
+    for old, new in zip(op.results, in_place.results, strict=True):
         old.replace_all_uses_with(new)
-    set_source(made, *sources_of(op))
+    set_source(in_place, *sources_of(op))
     Rewriter.erase_op(op)
-    return made
+    return in_place
 
 
 def _place_weight(op: Operation, index: int, memory: Memory) -> None:
-    """The const-eval function of a weight leaves it in a memory."""
+    """Makes the const-eval function of a weight return it in a memory."""
     func = maker_of_weight(op)
     assert isinstance(func, FuncOp)
     end = func.get_return_op()
     assert end is not None
     value, loaded = end.operands[0], op.operands[index].owner
     kind = layout_in(value, memory).type_for(access.shape(value))
-    made = Builder.before(end).make("ttnn.to_memory_config", [value], {NOTE: f"columns dealt to {cores_of(memory)} banks"}, [kind])
+    move = Builder.before(end).make("ttnn.to_memory_config", [value], {NOTE: f"columns dealt to {cores_of(memory)} banks"}, [kind])
     if isinstance(value.owner, Operation):
-        set_source(made, *sources_of(value.owner))
-    end.operands[0] = made.results[0]
+        set_source(move, *sources_of(value.owner))
+    end.operands[0] = move.results[0]
     func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [kind])
     assert isinstance(loaded, Operation)
     loaded.results[0]._type = kind
 
 
 def prepare_weights(op: Operation) -> None:
-    """Weights are prepared for the memory that the call reads its input from."""
+    """Prepares weights for the memory from which the call reads its input."""
     layout = layout_of(op.operands[0].type)
     if layout is None or layout.on_host:
         return
@@ -164,7 +164,7 @@ def prepare_weights(op: Operation) -> None:
 
 
 def _bring_back(placed: Placed) -> None:
-    """Results that were made in L1 go to DRAM right after their last reader, in the module that reads them, so that equal layers stay equal."""
+    """Moves results from L1 to DRAM right after their last reader, in its module, so that equal layers stay equal."""
     for place in placed.graph.returned:
         value = placed.graph.values[place]
         layout = layout_of(value.type)
@@ -183,7 +183,7 @@ def _bring_back(placed: Placed) -> None:
 
 
 def _last_reader(value: SSAValue) -> Operation | None:
-    """The last op that reads the value before the function returns it, the op that makes it where none does; None for an argument that nothing reads."""
+    """The last op that reads the value before the function returns it, else the op that computes it; None for an argument without readers."""
     readers = {use.operation for use in value.uses if not isinstance(use.operation, ReturnOp)}
     maker = value.owner if isinstance(value.owner, Operation) else None
     block = maker.parent if maker is not None else value.owner
@@ -192,7 +192,7 @@ def _last_reader(value: SSAValue) -> Operation | None:
 
 
 def _in_module_of(maker: Operation, last: Operation) -> tuple[SourceInfo, ...]:
-    """The source of an op right after `last`: of the innermost module of both and of what follows, without a statement."""
+    """The source of an op right after `last`: the innermost module that contains both and the next op, without a statement."""
     following = last.next_op
     if following is None or isinstance(following, ReturnOp):
         return _outermost(maker)
@@ -201,11 +201,11 @@ def _in_module_of(maker: Operation, last: Operation) -> tuple[SourceInfo, ...]:
 
 
 def _beside_reader(op: Operation, placed: Placed, number: int) -> tuple[SourceInfo, ...]:
-    """The op's source in the module that the next reader shares with it: the statement stands where the caller holds nothing older any more."""
+    """The op's source in the innermost module that contains the next reader: at this statement the caller holds no older tensor."""
     common = common_prefix([scopes_of(op), scopes_of(reader_of(placed.graph, number).op)])
     return tuple(replace(info, scopes=common or info.scopes[:1]) for info in sources_of(op))
 
 
 def _outermost(op: Operation) -> tuple[SourceInfo, ...]:
-    """The op's source in the whole model, without its statement: the move belongs to no layer, and no line of the model asks for it."""
+    """The op's source in the whole model, without its statement: the move belongs to no layer and no line of the model."""
     return tuple(replace(info, scopes=info.scopes[:1], frames=()) for info in sources_of(op))

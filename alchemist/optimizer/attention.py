@@ -1,4 +1,4 @@
-"""Chunk sizes of scaled dot-product attention."""
+"""Candidates of chunk sizes for scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ COMPUTE = "alchemist.compute_config"
 
 
 def _chunks(length: int) -> list[int]:
-    """Multiples of a tile up to the padded length: powers of two and the even parts of the whole."""
+    """Multiples of a tile up to the padded length: powers of two, and even fractions of the length."""
     tiles = -(-length // 32)
-    found = {2**power for power in range(5) if 2**power <= tiles} | {-(-tiles // parts) for parts in (1, 2, 3, 4)}
-    return sorted((32 * count for count in found if count <= 16), reverse=True)
+    sizes = {2**power for power in range(5) if 2**power <= tiles} | {-(-tiles // parts) for parts in (1, 2, 3, 4)}
+    return sorted((32 * count for count in sizes if count <= 16), reverse=True)
 
 
 def attention(op: Operation, machine: Machine, operands: dict[int, Memory], result: Memory | None) -> Iterator[Candidate]:
-    """Queries and keys in chunks of multiples of 32."""
+    """Candidates with query and key chunks that are multiples of 32."""
     queries, keys = access.shape(op.operands[0])[-2], access.shape(op.operands[1])[-2]
     for q_chunk in _chunks(queries):
         for k_chunk in _chunks(keys):

@@ -1,7 +1,7 @@
-"""A product of one row of tiles with a bias, as a product that reads its weight from all banks of DRAM at once and a sum.
+"""Splits a product of one row of tiles with a bias into a product that reads its weight from all DRAM banks at once, and a sum.
 
-The program that reads from the banks wants a bias in the banks as well, padded to whole tiles for each; a row of a bias beside one row of tiles is
-read by a sum in a few microseconds, while a large weight is read a third faster.
+The program that reads from the banks needs the bias in the banks as well, padded to whole tiles for each. A sum reads a bias row for one row of tiles
+in a few microseconds, while a large weight is read a third faster.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from alchemist.optimizer.movement import device_ns
 from alchemist.optimizer.wide_products import streamed
 
 LEAST_ELEMENTS = 1 << 22
-"""Of a weight that is worth a question: a smaller one is read in less time than the sum takes."""
+"""Least elements of the weight: reading a smaller one takes less time than the sum."""
 ACTIVATIONS = (None, "relu")
-"""What becomes an op behind the sum: the library's activations of sums are wrong with broadcasts (tt-metal #44823)."""
+"""Activations that may become an op after the sum: the library's activations of sums are wrong with broadcasts (tt-metal #44823)."""
 
 
 def biased_streams(func: FuncOp, machine: Machine, cap: float) -> list[Operation]:
-    """Products with a bias that are faster in two ops, beyond half the clock's error."""
+    """Products with a bias that are faster as two ops, by more than half the cost model's error."""
     return [op for op in func.body.block.ops if _is_candidate(op) and _gains(op, machine, cap)]
 
 
 def _is_candidate(op: Operation) -> bool:
-    """Whether something in the function makes what the product reads: an input of the program stays where it is."""
+    """Whether an op of the function computes the product's operand: an input of the program keeps its memory."""
     if op.name != "ttnn.linear" or len(op.operands) != 3 or math.prod(shape(op.results[0])[:-1]) > TILE_EDGE:
         return False
     if not isinstance(op.operands[0].owner, Operation) or access.attr(op, "activation") not in ACTIVATIONS:
@@ -54,46 +54,46 @@ def _gains(op: Operation, machine: Machine, cap: float) -> bool:
     decision = choose(op, machine, cap)
     if decision is None:
         return False
-    made = _split(op)
+    new_ops = _split(op)
     try:
-        best = min(_times(made, machine, cap), default=math.inf)
+        best = min(_times(new_ops, machine, cap), default=math.inf)
     finally:
-        for each in reversed(made):
-            Rewriter.erase_op(each)
+        for op_ in reversed(new_ops):
+            Rewriter.erase_op(op_)
     return best < decision.chosen.ns
 
 
-def _times(made: list[Operation], machine: Machine, cap: float) -> Iterator[float]:
-    """With the move to shards and the error of a ratio of two prices."""
-    product, total, *behind = made
+def _times(new_ops: list[Operation], machine: Machine, cap: float) -> Iterator[float]:
+    """Times of the new ops, the move to shards, and the error of a ratio of two prices."""
+    product, total, *behind = new_ops
     for priced in streamed(product, machine, cap):
         shards = priced.candidate.operands[0]
         try:
-            moved = query("ttnn.to_memory_config", [spec_of(product.operands[0], L1), shards], card=machine.card).device_ns
+            move_ns = query("ttnn.to_memory_config", [spec_of(product.operands[0], L1), shards], card=machine.card).device_ns
         except ShimError:
             continue
         added = device_ns([total], machine.card, None, operands={0: priced.candidate.result}, results=L1)
-        yield moved + priced.ns + added + device_ns(behind, machine.card) + priced.answer.ratio_error_ns
+        yield move_ns + priced.ns + added + device_ns(behind, machine.card) + priced.answer.ratio_error_ns
 
 
 def split_bias(op: Operation) -> None:
-    """The product, the sum and the activation in the op's place."""
+    """Replaces the op by the product, the sum and the activation."""
     op.results[0].replace_all_uses_with(_split(op)[-1].results[0])
     Rewriter.erase_op(op)
 
 
 def _split(op: Operation) -> list[Operation]:
-    """Product, sum and perhaps an activation, in front of the op."""
+    """Creates product, sum and activation, if any, before the op."""
     a, weight, bias = op.operands
-    kept = {name: value for name, value in op.properties.items() if name not in ("activation", "operandSegmentSizes")}
+    attributes = {name: value for name, value in op.properties.items() if name not in ("activation", "operandSegmentSizes")}
     others = {name: value for name, value in op.attributes.items() if name != "activation"}
     kind = op.results[0].type
-    product = op_classes()["ttnn.matmul"].create(operands=[a, weight], result_types=[kind], properties=kept, attributes=others)
+    product = op_classes()["ttnn.matmul"].create(operands=[a, weight], result_types=[kind], properties=attributes, attributes=others)
     b = Builder.before(op)
     b.insert(product)
-    made = [product, b.make("ttnn.add", [product.results[0], bias], {NOTE: "the bias by itself: the weight is read from all banks at once"}, [kind])]
+    new_ops = [product, b.make("ttnn.add", [product.results[0], bias], {NOTE: "the bias by itself: the weight is read from all banks at once"}, [kind])]
     if activation := access.attr(op, "activation"):
-        made.append(b.make(f"ttnn.{activation}", [made[-1].results[0]], {}, [kind]))
-    for each in made:
-        set_source(each, *sources_of(op))
-    return made
+        new_ops.append(b.make(f"ttnn.{activation}", [new_ops[-1].results[0]], {}, [kind]))
+    for new_op in new_ops:
+        set_source(new_op, *sources_of(op))
+    return new_ops

@@ -1,4 +1,4 @@
-"""IR ops as questions to `ttnn_shim.query`."""
+"""Queries `ttnn_shim.query` about the calls of IR ops."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from alchemist.ops.library_names import DTYPES, FIDELITIES, class_name, field_na
 from alchemist.ops.spec import TTNN_OPS, Arg, Kind, inline_scalar
 
 IN_PLACE = "alchemist.in_place"
-"""Among changed attributes: the place of the operand that the result overwrites."""
+"""Among changed attributes: the index of the operand that the result overwrites."""
 OVERWRITING = {"ttnn.add": "ttnn.add_in_place", "ttnn.multiply": "ttnn.multiply_in_place"}
 NATURAL = Memory("NATURAL")
-"""Stands for no memory in a question about a result: none is asked for, the library puts it where it makes it."""
+"""Marks a query without a result memory: the library chooses it."""
 
 
 class NotAskable(Exception):
-    """The op is no call that a query can stand for."""
+    """The op is not a call that can be queried."""
 
 
 def memory_of(layout: TTNNLayout) -> Memory:
-    """Where a tensor of this layout lies."""
+    """The memory of a tensor with this layout."""
     if not layout.is_sharded or layout.data.ranges is None:
         return Memory(layout.buffer.upper(), "INTERLEAVED" if not layout.is_sharded else layout.memory.upper())
     corners = tuple(part for (x0, y0), (x1, y1) in layout.data.ranges for part in (x0, y0, x1, y1))
@@ -57,7 +57,7 @@ def spec_of(value: SSAValue, memory: Memory | None = None) -> Spec:
 
 
 def maker_of(value: SSAValue) -> Operation | None:
-    """The op that makes the value: here, or in the const-eval function that the program loads it from."""
+    """The op that computes the value: here, or in the const-eval function that the program loads it from."""
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "ttcore.load_cached":
         return owner if isinstance(owner, Operation) else None
@@ -68,15 +68,15 @@ def maker_of(value: SSAValue) -> Operation | None:
         for region in scope.regions:
             for func in region.block.ops if region.blocks else ():
                 if isinstance(func, FuncOp) and func.sym_name.data == callee:
-                    made = func.get_return_op()
-                    found = made.operands[place].owner if made is not None else None
-                    return found if isinstance(found, Operation) else None
+                    end = func.get_return_op()
+                    maker = end.operands[place].owner if end is not None else None
+                    return maker if isinstance(maker, Operation) else None
         scope = scope.parent_op()
     return None
 
 
 def record_of(config: StructAttr) -> Record:
-    """A config attribute as the library's object."""
+    """A config attribute as an object of the library."""
     fields: Mapping[str, Any] = config.python()
     return Record(class_name(config.name), tuple((field_name(name), _field(name, value)) for name, value in fields.items() if value is not None))
 
@@ -111,33 +111,33 @@ def ask(
     results: Memory | None = None,
     l1_small_bytes: int = 0,
     l1_taken_bytes: int = 0,
-    kept: dict[Any, Any] | None = None,
+    cache: dict[Any, Any] | None = None,
 ) -> CallAnswer:
-    """What the op's call would do.
+    """Queries the result and cost of the op's call.
 
     Args:
-        attributes: instead of the op's own, by IR name; None leaves one out. kept: what earlier questions about the op have in common with this one.
-        operands: memories by place among the op's operands, instead of those of their types. results: of the first result.
+        attributes: replace the op's own, by IR name; None removes one. cache: shared by queries about the same op.
+        operands: memories by operand index, instead of those of their types. results: of the first result.
 
     Raises:
         NotAskable: an op without description.
     """
     places = {id(value): memory for index, value in enumerate(op.operands) if (memory := (operands or {}).get(index)) is not None}
-    known: dict[Any, Any] = kept if kept is not None else {}
+    shared: dict[Any, Any] = cache if cache is not None else {}
 
     def tensor(value: SSAValue) -> Spec:
         key = (id(value), places.get(id(value)))
-        if key not in known:
-            known[key] = spec_of(value, key[1])
-        found: Spec = known[key]
-        return found
+        if key not in shared:
+            shared[key] = spec_of(value, key[1])
+        spec: Spec = shared[key]
+        return spec
 
-    target, first, arguments = call_of(op, attributes or {}, results, tensor, known)
+    target, first, arguments = call_of(op, attributes or {}, results, tensor, shared)
     return query(target, first, card=card, l1_small_bytes=l1_small_bytes, l1_taken_bytes=l1_taken_bytes, **arguments)
 
 
 def call_of(
-    op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], kept: dict[Any, Any] | None = None
+    op: Operation, attributes: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], cache: dict[Any, Any] | None = None
 ) -> tuple[str, list[Any], dict[str, Any]]:
     """The op's callee, leading arguments by position and others by name. attributes, result, kept: as in `ask`. tensor: what stands for an operand.
 
@@ -151,47 +151,47 @@ def call_of(
     if spec is None or not op.results:
         raise NotAskable(op.name)
     arguments: dict[str, Any] = {}
-    kept = kept if kept is not None else {}
+    cache = cache if cache is not None else {}
     for arg in spec.args:
-        value = _argument(op, arg, attributes, result, tensor, kept)
+        value = _argument(op, arg, attributes, result, tensor, cache)
         if value is not None:
             arguments[arg.name] = value
     if place == 1:
         first, second = (arg.name for arg in spec.args[:2])
         arguments[first], arguments[second] = arguments[second], arguments[first]
-    if None not in kept:
-        kept[None] = all(inline_scalar(value) is None for value in op.operands)
-    if kept[None]:
+    if None not in cache:
+        cache[None] = all(inline_scalar(value) is None for value in op.operands)
+    if cache[None]:
         return spec.target, [], arguments
     leading = list(itertools.takewhile(lambda arg: arg.source.startswith("operand") and arg.name in arguments, spec.args))
     return spec.target, [arguments.pop(arg.name) for arg in leading], arguments
 
 
-def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], kept: dict[Any, Any]) -> Any:
+def _argument(op: Operation, arg: Arg, changed: Mapping[str, Any], result: Memory | None, tensor: Callable[[SSAValue], Any], cache: dict[Any, Any]) -> Any:
     source, _, name = arg.source.partition(":")
     if source == "operand":
-        values = kept.get(name)
+        values = cache.get(name)
         if values is None:
-            values = kept[name] = [(value, inline_scalar(value)) for value in access.operands(op, name)]
+            values = cache[name] = [(value, inline_scalar(value)) for value in access.operands(op, name)]
         tensors = [tensor(value) if scalar is None else scalar for value, scalar in values]
         return None if not tensors else tensors if arg.kind is Kind.TENSOR_LIST else tensors[0]
     if source == "attr" and name in changed:
-        given = changed[name]
+        override = changed[name]
         if arg.kind is Kind.UNARY_LIST:
-            return _plain(given, arg)
-        return record_of(given) if isinstance(given, StructAttr) else given
+            return _plain(override, arg)
+        return record_of(override) if isinstance(override, StructAttr) else override
     if source in ("memory_config", "changed_memory_config"):
         layout = layout_of(op.results[0].type)
         if layout is None:
             raise NotAskable(op.name)
         return None if layout.on_host or result == NATURAL else (result or memory_of(layout))
-    if id(arg) not in kept:
-        kept[id(arg)] = _own_argument(op, arg, source, name)
-    return kept[id(arg)]
+    if id(arg) not in cache:
+        cache[id(arg)] = _own_argument(op, arg, source, name)
+    return cache[id(arg)]
 
 
 def _own_argument(op: Operation, arg: Arg, source: str, name: str) -> Any:
-    """An argument that is the same whatever the question changes."""
+    """An argument that no query changes."""
     if source == "device":
         return None
     if source == "const":
@@ -204,7 +204,7 @@ def _own_argument(op: Operation, arg: Arg, source: str, name: str) -> Any:
     layout = layout_of(op.results[0].type)
     if layout is None:
         raise NotAskable(op.name)
-    if source == "changed_dtype":  # of the result where the first operand has another
+    if source == "changed_dtype":  # the result's dtype if the first operand's differs
         first = layout_of(op.operands[0].type)
         return DTYPES[layout.dtype] if first is not None and first.dtype != layout.dtype else None
     if source == "dtype":

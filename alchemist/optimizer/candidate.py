@@ -1,4 +1,4 @@
-"""What may be chosen for one op."""
+"""Candidates for one op: attributes and memories that may change."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A candidate that the library takes, with what it says of it."""
+    """A candidate that the library accepts, with the answer of its query."""
 
     candidate: Candidate
     answer: CallAnswer
 
     @property
     def ns(self) -> float:
-        """Kernels and the gaps in front of them."""
+        """Time of the kernels and of the gaps before them."""
         return self.answer.device_ns
 
 

@@ -1,4 +1,4 @@
-"""Level 1: every op on its own, tensors stay where they are."""
+"""Level 1: optimizes every op separately; tensors keep their memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FAMILIES: dict[str, Family] = {
     "ttnn.scaled_dot_product_attention": attention.attention,
 }
 Refusals = dict[str, int]
-"""How often each reason was given."""
+"""Refusal reason -> count."""
 MOST_KEPT = 2
 TRIFLE = 0.01
 
 
 @dataclass(slots=True)
 class Decision:
-    """What became of an op. safe: as level 0 does it. next: the candidates behind the chosen one. refused: reasons, with a count each."""
+    """The decision for an op. safe: the choice of level 0. next: the next best candidates. refused: reasons, with a count each."""
 
     op: str
     chosen: Priced
@@ -43,15 +43,15 @@ class Decision:
 
 
 def fits(answer: CallAnswer, machine: Machine, cap: float) -> bool:
-    """Whether tensors and buffers leave what the cap says."""
+    """Whether tensors and buffers stay within the cap."""
     return answer.l1_peak_bytes <= cap * machine.l1_bytes
 
 
 def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], cap: float, refused: Refusals, l1_small_bytes: int = 0) -> list[Priced]:
     """The accepted candidates, fastest first; ties keep their order, simpler ones come first."""
-    found: list[Priced] = []
+    priced_candidates: list[Priced] = []
     seen: set[Any] = set()
-    kept: dict[Any, Any] = {}
+    cache: dict[Any, Any] = {}
     for candidate in candidates:
         operands = {**candidate.operands, **candidate.weights}
         same = (tuple(candidate.attributes.items()), tuple(operands.items()), candidate.result)
@@ -59,10 +59,10 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
             continue
         seen.add(same)
         try:
-            answer = ask(op, machine.card, candidate.attributes, operands, candidate.result, l1_small_bytes, kept=kept)
+            answer = ask(op, machine.card, candidate.attributes, operands, candidate.result, l1_small_bytes, cache=cache)
         except NotAskable:
             return []
-        except ShimError as error:  # the simulator has no such path: not a candidate
+        except ShimError as error:  # not a candidate, as the simulator lacks this path
             refused[str(error)[:160]] = refused.get(str(error)[:160], 0) + 1
             continue
         if not answer.accepted:
@@ -75,18 +75,18 @@ def price_all(op: Operation, machine: Machine, candidates: Iterable[Candidate], 
         elif not fits(answer, machine, cap):
             refused["more L1 than the cap leaves"] = refused.get("more L1 than the cap leaves", 0) + 1
         else:
-            found.append(Priced(candidate, answer))
-    return sorted(found, key=lambda priced: priced.ns)
+            priced_candidates.append(Priced(candidate, answer))
+    return sorted(priced_candidates, key=lambda priced: priced.ns)
 
 
-def roomiest(found: list[Priced]) -> Priced:
-    """Of the candidates as fast as the first but for a trifle, the one with the smallest buffers."""
-    near = [priced for priced in found if priced.ns <= found[0].ns * (1 + TRIFLE)]
+def roomiest(candidates: list[Priced]) -> Priced:
+    """Among the candidates about as fast as the first, the one with the smallest buffers."""
+    near = [priced for priced in candidates if priced.ns <= candidates[0].ns * (1 + TRIFLE)]
     return min(near, key=lambda priced: priced.answer.cb_bytes)
 
 
 def choose(op: Operation, machine: Machine, cap: float, l1_small_bytes: int = 0) -> Decision | None:
-    """The best configuration of an op whose tensors stay where they are; None for an op without alternatives or a price."""
+    """The best configuration of an op whose tensors keep their memory; None for an op without alternatives or a price."""
     family = FAMILIES.get(op.name)
     if family is None:
         return None
@@ -98,20 +98,20 @@ def choose(op: Operation, machine: Machine, cap: float, l1_small_bytes: int = 0)
         return None
     safe = Priced(SAFE, answer)
     refused: dict[str, int] = {}
-    found = price_all(op, machine, family(op, machine, {}, None), cap, refused, l1_small_bytes)
-    decision = Decision(label(op), safe, safe, found[:MOST_KEPT], refused, len(found) + sum(refused.values()))
-    if not found:
+    candidates = price_all(op, machine, family(op, machine, {}, None), cap, refused, l1_small_bytes)
+    decision = Decision(label(op), safe, safe, candidates[:MOST_KEPT], refused, len(candidates) + sum(refused.values()))
+    if not candidates:
         decision.reason = "no candidate is accepted"
-    elif safe.ns - found[0].ns <= found[0].answer.ratio_error_ns:
+    elif safe.ns - candidates[0].ns <= candidates[0].answer.ratio_error_ns:
         decision.reason = "the gain is within the error of a ratio of two prices"
     else:
-        best = roomiest(found)
-        decision.chosen, decision.next = best, [priced for priced in found if priced is not best][:MOST_KEPT]
+        best = roomiest(candidates)
+        decision.chosen, decision.next = best, [priced for priced in candidates if priced is not best][:MOST_KEPT]
     return decision
 
 
 def reason(decision: Decision) -> str:
-    """Why a config is as it is, for the comment at its constant."""
+    """The reason for a config, for the comment at its constant."""
     chosen, answer = decision.chosen, decision.chosen.answer
     shape = chosen.candidate.label
     cores = "" if "cores" in shape else f", {answer.cores} core{'s' if answer.cores != 1 else ''}"
@@ -126,6 +126,6 @@ def label(op: Operation, *, names: bool = True) -> str:
 
 
 def key_of(op: Operation) -> tuple[Any, ...]:
-    """Ops with equal keys are decided once."""
+    """Ops with equal keys share one decision."""
     attributes: Mapping[str, Any] = {**op.properties, **{name: value for name, value in op.attributes.items() if name != "alchemist.note"}}
     return op.name, tuple(value.type for value in op.operands), tuple(op.result_types), tuple(sorted((name, value) for name, value in attributes.items()))

@@ -1,7 +1,7 @@
-"""The compute configs that the library takes by itself, spelled out.
+"""The library's default compute configs, written out.
 
-A bfloat16 matmul that is given `program_config` or `core_grid` without a compute config drops from HiFi2 to LoFi (`create_matmul_attributes`,
-tt-metal #55889): with every program config the config of level 0 is written too, so that numbers stay as they are.
+A bfloat16 matmul with `program_config` or `core_grid` but no compute config drops from HiFi2 to LoFi (`create_matmul_attributes`,
+tt-metal #55889). So every program config comes with the compute config of level 0, which keeps the numerics.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _dtype(op: Operation, index: int) -> str:
 
 
 def of_matmul(op: Operation, architecture: str) -> StructAttr:
-    """As `create_matmul_attributes` of ttnn 0.81.1 without program config: by the dtypes of both inputs."""
+    """The default of `create_matmul_attributes` in ttnn 0.81.1 without program config, by the dtypes of both inputs."""
     a, b = _dtype(op, 0), _dtype(op, 1)
     exact = a == "f32" and b == "f32"
     if a in _BLOCK and b in _BLOCK:
@@ -43,7 +43,7 @@ def of_matmul(op: Operation, architecture: str) -> StructAttr:
 
 
 def of_convolution(op: Operation) -> StructAttr:
-    """As conv2d of ttnn 0.81.1 without compute config: sums in 32 bits for float32 operands alone."""
+    """The default of conv2d in ttnn 0.81.1: 32-bit accumulation only for float32 operands."""
     exact = _dtype(op, 0) == "f32" and _dtype(op, 1) == "f32"
     return _config("hifi4", True, exact, False)
 

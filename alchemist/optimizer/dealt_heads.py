@@ -1,7 +1,7 @@
-"""Query, key and value heads cut out of block shards: each core holds whole heads and cuts them out of its own memory.
+"""Splits query, key and value heads on block shards: each core holds whole heads and splits them in its own memory.
 
-The library's program for tensors on shards wants the columns in another order, q, k and v of one head after the other, and a batch entry per row
-of cores. The weights behind the columns are dealt in that order once, at const-eval.
+The library's sharded program needs the columns in another order, q, k and v of one head after the other, and a batch entry per row
+of cores. Const-eval reorders the columns of the weights once.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _DEALT = "q, k and v of one head after the other: a core gets whole heads"
 
 
 def splits_to_deal(func: FuncOp, machine: Machine) -> Iterator[Operation]:
-    """Head splits of fused projections that take less time on shards by the clock, moves there and back counted."""
+    """Head splits of fused projections that are faster on shards, including the moves to and from them."""
     for op in func.body.block.ops:
         if op.name == SPLIT and _projection(op) is not None and _gains(op, machine):
             yield op
 
 
 def deal_heads(func: FuncOp, machine: Machine) -> None:
-    """Each of them becomes `ttnn.experimental.create_qkv_heads` of a projection whose weight and bias are dealt to heads."""
+    """Replaces each split by `ttnn.experimental.create_qkv_heads` of a projection whose weight and bias are reordered by heads."""
     for op in list(splits_to_deal(func, machine)):
         product = _projection(op)
         assert product is not None
@@ -53,27 +53,27 @@ def deal_heads(func: FuncOp, machine: Machine) -> None:
         build = Builder.in_place_of(op)
         flat = Value(build, op.operands[0]).reshape(batch, 1, rows, columns)
         attributes = {"num_heads": heads, "num_kv_heads": heads, "transpose_k_heads": False}
-        made = build.make(DEALT, [flat.ssa], attributes, list(op.result_types))
-        for old, new in zip(op.results, made.results, strict=True):
+        split = build.make(DEALT, [flat.ssa], attributes, list(op.result_types))
+        for old, new in zip(op.results, split.results, strict=True):
             old.replace_all_uses_with(new)
         Rewriter.erase_op(op)
 
 
 def on_shards(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
-    """Ways of `ttnn.create_qkv_heads`: on as many columns of cores as divide the heads."""
+    """Candidates of `ttnn.create_qkv_heads`: on each number of columns of cores that divides the heads."""
     if [index for index, _ in step.operands] == [0]:
-        yield [Candidate("heads on their cores", {}, {0: at}, heads) for at, heads in _shards(step.op, machine)]
+        yield [Candidate("heads on their cores", {}, {0: memory}, heads) for memory, heads in _shards(step.op, machine)]
 
 
 def as_dealt(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
-    """Ways of a reshape in front of it that is a view of the projection's shards."""
+    """Candidates of a reshape before it that is a view of the projection's shards."""
     users = [use.operation for use in step.op.results[0].uses]
     if len(users) == 1 and users[0].name == DEALT and step.results:
-        yield [Candidate("a view of the shards", {}, {0: at}, at) for at, _ in _shards(users[0], machine)]
+        yield [Candidate("a view of the shards", {}, {0: memory}, memory) for memory, _ in _shards(users[0], machine)]
 
 
 def _shards(op: Operation, machine: Machine) -> Iterator[tuple[Memory, Memory]]:
-    """Memories of the operand and of the results, most cores first."""
+    """Memories of the operand and of the results, largest number of cores first."""
     batch, *_, columns = shape(op.operands[0])
     heads, rows, size = shape(op.results[0])[1:]
     if batch > machine.grid[1]:
@@ -95,24 +95,24 @@ def _gains(op: Operation, machine: Machine) -> bool:
     least_ns = math.inf
     plain = query(SPLIT.replace("ttnn.", "ttnn.transformer."), [Spec((batch, rows, columns), name, "tile", L1)], card=machine.card,
                   num_heads=heads, transpose_key=False, memory_config=L1)  # fmt: skip
-    for at, cut in _shards(op, machine):
-        dealt, part = Spec((batch, 1, rows, columns), name, "tile", at), Spec((batch, heads, rows, size), name, "tile", cut)
+    for memory, cut in _shards(op, machine):
+        dealt, part = Spec((batch, 1, rows, columns), name, "tile", memory), Spec((batch, heads, rows, size), name, "tile", cut)
         try:
-            asked = [
-                query("ttnn.to_memory_config", [Spec((batch, 1, rows, columns), name, "tile", L1), at], card=machine.card),
+            times = [
+                query("ttnn.to_memory_config", [Spec((batch, 1, rows, columns), name, "tile", L1), memory], card=machine.card),
                 query("ttnn.experimental.create_qkv_heads", [dealt], card=machine.card, num_heads=heads, num_kv_heads=heads,
                       transpose_k_heads=False, memory_config=cut),
                 *[query("ttnn.to_memory_config", [part, L1], card=machine.card)] * 3,
             ]  # fmt: skip
         except ShimError:
             continue
-        if all(answer.accepted for answer in asked):
-            least_ns = min(least_ns, sum(answer.device_ns + answer.ratio_error_ns for answer in asked))
+        if all(answer.accepted for answer in times):
+            least_ns = min(least_ns, sum(answer.device_ns + answer.ratio_error_ns for answer in times))
     return plain.accepted and least_ns < plain.device_ns
 
 
 def _projection(op: Operation) -> Operation | None:
-    """The product that makes q, k and v of all heads for the split alone, if its weight and bias are made at const-eval for it alone."""
+    """The product whose only reader is the split, if const-eval computes its weight and bias for it alone."""
     if len(op.operands) != 1 or bool(access.attr(op, "transpose_key")):
         return None
     _, heads, rows, size = shape(op.results[0])
@@ -132,30 +132,30 @@ def _projection(op: Operation) -> Operation | None:
 
 
 def _makers(product: Operation) -> list[tuple[int, FuncOp]]:
-    """The const-eval functions of weight and bias by the operands' places."""
-    found = [(place, maker_of_constant(product.operands[place])) for place in range(1, len(product.operands))]
-    return [(place, maker) for place, maker in found if maker is not None]
+    """The const-eval functions of weight and bias by operand index."""
+    makers = [(place, maker_of_constant(product.operands[place])) for place in range(1, len(product.operands))]
+    return [(place, maker) for place, maker in makers if maker is not None]
 
 
 def _deal(maker: FuncOp, heads: int, rows: bool) -> None:
-    """Columns [q of all heads, k of all heads, v of all heads] become [q, k, v] of one head after the other.
+    """Reorders columns [q of all heads, k of all heads, v of all heads] to [q, k, v] of one head after the other.
 
-    rows: of a matrix, whose columns are dealt as the rows of its transpose: whole tiles.
+    rows: for a matrix, reorder the rows of its transpose instead, which are whole tiles.
     """
     end = maker.get_return_op()
     assert end is not None
     value = end.operands[0]
-    turned = rows and isinstance(value.owner, Operation) and value.owner.name == "ttnn.transpose" and len(shape(value)) == 2
-    before = value.owner if turned else end
+    is_transposed = rows and isinstance(value.owner, Operation) and value.owner.name == "ttnn.transpose" and len(shape(value)) == 2
+    before = value.owner if is_transposed else end
     assert isinstance(before, Operation)
     build, source = Builder.before(before), before.operands[0]
     build.source = sources_of(source.owner) or None if isinstance(source.owner, Operation) else None
-    given = Value(build, source)
-    if rows and not turned:
-        given = given.op("transpose", dim0=0, dim1=1)
-    columns, *rest = given.shape
+    source_columns = Value(build, source)
+    if rows and not is_transposed:
+        source_columns = source_columns.op("transpose", dim0=0, dim1=1)
+    columns, *rest = source_columns.shape
     apart = (3, heads, columns // (3 * heads), *rest)
-    dealt = given.op("reshape", shape=apart, **{NOTE: _DEALT}).permute(1, 0, *range(2, len(apart))).reshape(*given.shape)
-    if rows and not turned:
+    dealt = source_columns.op("reshape", shape=apart, **{NOTE: _DEALT}).permute(1, 0, *range(2, len(apart))).reshape(*source_columns.shape)
+    if rows and not is_transposed:
         dealt = dealt.op("transpose", dim0=0, dim1=1)
     before.operands[0] = dealt.ssa

@@ -1,4 +1,4 @@
-"""What was decided per op, as text for people (`irs/<nn>_decisions.txt`)."""
+"""The decisions per op as text for users (`irs/<nn>_decisions.txt`)."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ def report(decisions: Sequence[tuple[Decision, int]], card: str) -> str:
 
 
 def note_reasons(placed: Placed) -> None:
-    """Writes beside the steps' configs why they are as they are."""
+    """Writes the reason for each step's config into its note."""
     for number, step in enumerate(placed.graph.steps):
         if why := placed_reason(placed, number):
             access.set_attr(step.op, WHY, why)
 
 
 def placed_reason(placed: Placed, number: int) -> str:
-    """Why a step's config is as it is, for the comment at its constant; "" for a step with the library's own."""
-    taken = placed.plan.taken.get(number)
-    if taken is None or not taken.choice.priced.candidate.attributes:
+    """The reason for a step's config, for the comment at its constant; "" for the library's default."""
+    decision = placed.plan.taken.get(number)
+    if decision is None or not decision.choice.priced.candidate.attributes:
         return ""
-    answer = taken.choice.priced.answer
+    answer = decision.choice.priced.answer
     safe = safe_of(placed, number)
     before = f", level 0: {safe.ns / 1000:.1f}" if safe is not None else ""
-    return f"{taken.choice.priced.candidate.label}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {taken.choice.ns / 1000:.1f} us{before}"
+    return f"{decision.choice.priced.candidate.label}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {decision.choice.ns / 1000:.1f} us{before}"
 
 
 def safe_of(placed: Placed, number: int) -> Choice | None:
-    """The step as level 0 does it."""
+    """The step's choice at level 0."""
     for choice in placed.options.get(number, []):
         if is_safe(choice):
             return choice
@@ -72,7 +72,7 @@ def safe_of(placed: Placed, number: int) -> Choice | None:
 
 
 def placed_report(placed: Placed, card: str) -> str:
-    """Level 2: per step the chosen memories and configuration, and the next ones."""
+    """Level 2: per step the chosen memories and configuration, and the next best ones."""
     before = f"for {placed.safe_ns / 1000:.1f} at level 0" if math.isfinite(placed.safe_ns) else "where level 0 is refused"
     lines = [
         f"Decisions on {card}, by simulated time: {placed.ns / 1000:.1f} us {before} (replayed with all addresses),"
@@ -83,17 +83,17 @@ def placed_report(placed: Placed, card: str) -> str:
     counts: dict[str, int] = {}
     blocks: list[tuple[str, list[str]]] = []
     for number, step in enumerate(placed.graph.steps):
-        taken = placed.plan.taken.get(number)
+        decision = placed.plan.taken.get(number)
         block = [f"{label(step.op, names=False)}: {len(placed.options.get(number, []))} choices"]
         safe = safe_of(placed, number)
         if safe is not None:
             block.append(f"  level 0   {_line(safe.priced)}")
-        if taken is None:
+        if decision is None:
             block.append("  stays as it is: nothing is known of it")
         else:
-            block.append(f"  chosen    {_line(taken.choice.priced)} {_where(taken.choice)}")
-            block += [f"  moved     operand {index} to {spelled(memory)}" for index, memory in taken.moves]
-            others = [choice for choice in sorted(placed.options[number], key=lambda each: each.ns) if choice is not taken.choice]
+            block.append(f"  chosen    {_line(decision.choice.priced)} {_where(decision.choice)}")
+            block += [f"  moved     operand {index} to {spelled(memory)}" for index, memory in decision.moves]
+            others = [choice for choice in sorted(placed.options[number], key=lambda choice: choice.ns) if choice is not decision.choice]
             block += [f"  next      {_line(choice.priced)} {_where(choice)}" for choice in others[:2]]
         reasons = sorted(placed.refused.get(number, {}).items(), key=lambda item: -item[1])
         block += [f"  refused   {count:4d}  {reason}" for reason, count in reasons[:MOST_REASONS]]

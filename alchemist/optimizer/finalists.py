@@ -1,4 +1,4 @@
-"""The finished function timed again: a plan's promise counts only when the function that will be emitted keeps it."""
+"""Replays finished functions: a plan is accepted only if the function to emit reaches the predicted time."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from alchemist.optimizer.machine import Machine
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A finished function on an idle device. ns: None where it runs out of memory or the library refuses a call; error: why.
+    """A replay of a finished function on an idle device. ns: None if it runs out of memory or the library refuses a call; error: why.
 
-    skipped: calls that the replay cannot make, as "op: reason" with a count; those that level 0 has too say nothing about a plan.
+    skipped: calls that the replay cannot run, as "op: reason" with a count; those that level 0 has too do not count against a plan.
     """
 
     ns: float | None
@@ -31,7 +31,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Finalist:
-    """A way to emit the function. planned_ns: what its search promises. write: changes a function of the same steps, and says what was decided."""
+    """A way to emit the function. planned_ns: predicted by its search. write: changes a function of the same steps, and returns the decisions as text."""
 
     name: str
     planned_ns: float
@@ -59,25 +59,25 @@ def timed(func: FuncOp, machine: Machine, l1_small_bytes: int) -> Timed:
     return Timed(done.ns, skipped=skipped)
 
 
-def beside_level_0(found: Timed, level_0: Timed) -> Timed:
-    """`found`, refused where a call is refused that level 0 does not make or that is not refused there."""
+def beside_level_0(result: Timed, level_0: Timed) -> Timed:
+    """`result`, marked as refused if it has a refused call that level 0 does not have."""
     of_op = Counter(text.partition(":")[0] for text in level_0.skipped.elements())
-    for text in found.skipped:
+    for text in result.skipped:
         op = text.partition(":")[0]
-        if sum(count for each, count in found.skipped.items() if each.partition(":")[0] == op) > of_op[op]:
+        if sum(count for reason, count in result.skipped.items() if reason.partition(":")[0] == op) > of_op[op]:
             return Timed(None, text)
-    return found
+    return result
 
 
 def placed_finalist(placed: Placed, machine: Machine, name: str, rewrite: Callable[[FuncOp], None] = lambda func: None) -> Finalist:
-    """A plan of level 2, or of level 1 with sliding windows. rewrite: what makes the function the one that was planned."""
+    """A plan of level 2, or of level 1 with sliding windows. rewrite: creates the function that was planned."""
 
     def write(func: FuncOp) -> str:
         rewrite(func)
-        mine = replace(placed, graph=forward_of(func))
-        note_reasons(mine)
-        text = placed_report(mine, machine.card)
-        apply(mine)
+        own_plan = replace(placed, graph=forward_of(func))
+        note_reasons(own_plan)
+        text = placed_report(own_plan, machine.card)
+        apply(own_plan)
         return text
 
     return Finalist(name, placed.ns, write)
@@ -111,19 +111,19 @@ def best_of(
         func = next(op for op in tried.ops if isinstance(op, FuncOp) and op.sym_name.data == name)
         text = finalist.write(func)
         say(f"timing the finished program of {finalist.name}")
-        found = beside_level_0(timed(func, machine, l1_small_bytes), level_0)
-        if found.ns is None:
-            reason = f"the finished program is refused at {found.error}"
-        elif must_gain and level_0.ns is not None and (found.ns > level_0.ns or found.ns == level_0.ns > finalist.planned_ns):
-            reason = f"the finished program takes {found.ns / 1000:.1f} us, level 0 {level_0.ns / 1000:.1f}"
-        elif best is not None and best.ns <= found.ns:
-            reason = f"the finished program takes {found.ns / 1000:.1f} us, {best.name} {best.ns / 1000:.1f}"
+        result = beside_level_0(timed(func, machine, l1_small_bytes), level_0)
+        if result.ns is None:
+            reason = f"the finished program is refused at {result.error}"
+        elif must_gain and level_0.ns is not None and (result.ns > level_0.ns or result.ns == level_0.ns > finalist.planned_ns):
+            reason = f"the finished program takes {result.ns / 1000:.1f} us, level 0 {level_0.ns / 1000:.1f}"
+        elif best is not None and best.ns <= result.ns:
+            reason = f"the finished program takes {result.ns / 1000:.1f} us, {best.name} {best.ns / 1000:.1f}"
         else:
             if best is not None:
-                dropped.append(f"Dropped: {best.name}: the finished program takes {best.ns / 1000:.1f} us, {finalist.name} {found.ns / 1000:.1f}")
+                dropped.append(f"Dropped: {best.name}: the finished program takes {best.ns / 1000:.1f} us, {finalist.name} {result.ns / 1000:.1f}")
             before = f", level 0 {level_0.ns / 1000:.1f}" if level_0.ns is not None else ""
-            text = f"{text}\nThe finished program, timed again: {found.ns / 1000:.1f} us{before}.\n" if text else ""
-            best = Winner(finalist.name, tried, found.ns, text)
+            text = f"{text}\nThe finished program, timed again: {result.ns / 1000:.1f} us{before}.\n" if text else ""
+            best = Winner(finalist.name, tried, result.ns, text)
             continue
         dropped.append(f"Dropped: {finalist.name}: {reason}")
         say(dropped[-1])

@@ -1,4 +1,4 @@
-"""The ops of a forward function as the search sees them: values that may move, how long they live."""
+"""The ops of a forward function for the search: values that may move, and their live ranges."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Step:
 
     op: Operation
     results: tuple[int, ...]
-    operands: tuple[tuple[int, int], ...]  # (place among the op's operands, place among the values)
+    operands: tuple[tuple[int, int], ...]  # (index among the op's operands, index among the values)
     last: tuple[int, ...] = ()
 
 
@@ -57,7 +57,7 @@ class Forward:
     local: list[bool] = field(default_factory=list)
 
     def makers(self) -> dict[int, int]:
-        """Value -> the step that makes it."""
+        """Value -> the step that computes it."""
         return {place: number for number, step in enumerate(self.steps) for place in step.results}
 
 
@@ -68,17 +68,17 @@ def forward_of(func: FuncOp) -> Forward:
     ops = [op for op in func.body.block.ops if op.name.startswith("ttnn.") and not has_trait(op, "bookkeeping") and INLINE not in op.attributes]
     returned = {value for op in func.body.block.ops if isinstance(op, ReturnOp) for value in op.operands}
     for number, op in enumerate(ops):
-        made = []
+        results = []
         if _movable(op):
             for result in op.results:
                 places[result] = len(graph.values)
-                made.append(len(graph.values))
+                results.append(len(graph.values))
                 graph.values.append(result)
                 graph.ends.append(number)
         operands = tuple((index, places[value]) for index, value in enumerate(op.operands) if value in places)
         for _, place in operands:
             graph.ends[place] = max(graph.ends[place], number)
-        graph.steps.append(Step(op, tuple(made), operands))
+        graph.steps.append(Step(op, tuple(results), operands))
     _mark_last_reads(graph, returned)
     graph.returned = [place for place, value in enumerate(graph.values) if value in returned]
     graph.reads = list(graph.ends)
@@ -91,7 +91,7 @@ def forward_of(func: FuncOp) -> Forward:
 
 
 def ends_of(graph: Forward, packed: Iterable[int] = ()) -> list[int]:
-    """The step behind which each value's memory is free. packed: steps with a statement of their own behind them (`ttnn.reallocate`)."""
+    """The step after which each value's memory is free. packed: steps followed by a statement of their own (`ttnn.reallocate`)."""
     ends = _until_functions_return(graph, _functions(graph, frozenset(packed)))
     for place in graph.returned:
         ends[place] = len(graph.steps)
@@ -99,24 +99,24 @@ def ends_of(graph: Forward, packed: Iterable[int] = ()) -> list[int]:
 
 
 def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
-    whole: dict[SSAValue, SSAValue] = {}  # view -> what it may be a view of
+    whole: dict[SSAValue, SSAValue] = {}  # view -> its possible source
     last: dict[SSAValue, int] = {}
     for number, step in enumerate(graph.steps):
         for value in step.op.operands:
             last[whole.get(value, value)] = number
         if step.op.operands and _may_share(step.op):
             whole.update((result, whole.get(step.op.operands[0], step.op.operands[0])) for result in step.op.results)
-    kept = {whole.get(value, value) for value in returned}
+    returned_roots = {whole.get(value, value) for value in returned}
     movable = set(graph.values)
     for number, step in enumerate(graph.steps):
         roots = [(index, whole.get(step.op.operands[index], step.op.operands[index])) for index, _ in step.operands]
-        alone = [index for index, root in roots if root in movable and root not in kept and last[root] == number]
+        alone = [index for index, root in roots if root in movable and root not in returned_roots and last[root] == number]
         once = [index for index in alone if sum(root is dict(roots)[index] for _, root in roots) == 1]
         step.last = tuple(sorted(once, key=lambda index: dict(step.operands)[index]))
 
 
 def _may_share(op: Operation) -> bool:
-    """Whether the result may share its memory with the first operand: not where order, layout or dtype of the elements change."""
+    """Whether the result may be a view of the first operand: not if order, layout or dtype of the elements change."""
     if not has_trait(op, "shares_memory"):
         return False
     before, after = layout_of(op.operands[0].type), layout_of(op.results[0].type)
@@ -146,7 +146,7 @@ def _scope(op: Operation) -> tuple[str, ...]:
 
 
 def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
-    """The modules around each step that are functions of the program, outermost first: what only calls others dissolves into its caller."""
+    """The modules around each step that become functions, outermost first; a module that only calls others is inlined into its caller."""
     chains: dict[object, tuple[Scope, ...]] = {step.op: scopes_of(step.op) for step in graph.steps}
     ops: list[object] = []
     for number, step in enumerate(graph.steps):
@@ -154,7 +154,7 @@ def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
         if number in packed:
             chains[number] = common_prefix([scopes_of(step.op), scopes_of(reader_of(graph, number).op)])
             ops.append(number)
-    found: dict[object, tuple[str, ...]] = {}
+    functions: dict[object, tuple[str, ...]] = {}
 
     def enter(run: Group[object], around: tuple[str, ...], is_layer: bool) -> None:
         inner = around if (_dissolves(run) and not is_layer) or not run.chain else (*around, run.scope.path)
@@ -163,10 +163,10 @@ def _functions(graph: Forward, packed: frozenset[int]) -> list[tuple[str, ...]]:
             if isinstance(item, Group):
                 enter(item, inner, item in layers)
             else:
-                found[item] = inner
+                functions[item] = inner
 
     enter(group(ops, chains), (), is_layer=False)
-    return [found[step.op] for step in graph.steps]
+    return [functions[step.op] for step in graph.steps]
 
 
 def _dissolves(run: Group[object]) -> bool:
@@ -180,17 +180,17 @@ def reader_of(graph: Forward, number: int) -> Step:
 
 
 def _until_functions_return(graph: Forward, scopes: Sequence[tuple[str, ...]]) -> list[int]:
-    """A function's argument is its caller's until it returns: a value that is last read inside a callee lives as long as the callee runs."""
+    """Extends live ranges: the caller holds a function's argument until it returns, so a value last read inside a callee lives until then."""
     makers = graph.makers()
     ends = []
     for place, end in enumerate(graph.reads):
-        made, used = scopes[makers[place]], scopes[end]
+        maker_scopes, reader_scopes = scopes[makers[place]], scopes[end]
         common = 0
-        while common < min(len(made), len(used)) and made[common] == used[common]:
+        while common < min(len(maker_scopes), len(reader_scopes)) and maker_scopes[common] == reader_scopes[common]:
             common += 1
         last = end
-        if common < len(used):
-            prefix = used[: common + 1]
+        if common < len(reader_scopes):
+            prefix = reader_scopes[: common + 1]
             while last + 1 < len(scopes) and scopes[last + 1][: common + 1] == prefix:
                 last += 1
         ends.append(last)
@@ -198,7 +198,7 @@ def _until_functions_return(graph: Forward, scopes: Sequence[tuple[str, ...]]) -
 
 
 def l1_bytes(spec: Spec, memory: Memory, cores: int) -> int:
-    """Bytes of L1 per core that a tensor takes: pages dealt round robin to the cores, or its shard."""
+    """Bytes of L1 per core that a tensor occupies: interleaved pages, or its shard."""
     if memory.buffer != "L1":
         return 0
     tile = spec.layout == "tile"

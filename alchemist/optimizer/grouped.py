@@ -1,7 +1,7 @@
-"""What convolutions with many groups take, whole and in parts.
+"""Costs of convolutions with many groups, whole and split.
 
-The library fills the weights of groups up with zeros to those of all channels (tt-metal #25523), so that the time grows with the square of the channels. A
-convolution of some of the groups has a smaller square.
+The library pads the weights of groups with zeros to those of all channels (tt-metal #25523), so that the time grows with the square of the channels.
+Convolutions of some of the groups are cheaper in total.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from alchemist.optimizer.windows import BUFFERS
 TILE = 32
 DTYPES = {"bf16": "bfloat16", "f32": "float32"}
 MOST_PARTS = 12
-"""Each is a product, a convolution, and a part of the weights of both."""
+"""Limit of parts: each is a product, a convolution, and a part of the weights of both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """A convolution of images [batch, height, width, channels] behind a product that makes its channels from `before`.
+    """A convolution of images [batch, height, width, channels] after a product that computes its channels from `before`.
 
     channels, out: of operand and result, `groups` parts each. padding: top and bottom, left and right.
     """
@@ -57,7 +57,7 @@ class Grouped:
         return self.batch * math.prod((size + sum(pads) - reach * (taps - 1) - 1) // step + 1 for size, taps, step, pads, reach in sides)
 
     def of(self, channels: int) -> Grouped:
-        """The same of some of the groups, or of more that are filled with zeros."""
+        """The convolution with another number of channels: some of the groups, or groups of zeros added."""
         groups = channels * self.groups // self.channels
         return replace(self, channels=channels, out=groups * self.out // self.groups, groups=groups)
 
@@ -67,23 +67,23 @@ def widths(whole: Grouped, machine: Machine) -> tuple[int, ...]:
 
     Parts are of whole tiles on both sides. The last one is filled up with groups of zeros.
     """
-    units = [each for each in range(TILE, whole.channels, TILE) if each * whole.groups % whole.channels == 0 and whole.of(each).out % TILE == 0]
+    units = [width for width in range(TILE, whole.channels, TILE) if width * whole.groups % whole.channels == 0 and whole.of(width).out % TILE == 0]
     best_ns, _ = _ns(whole, machine)
-    found: tuple[int, ...] = ()
+    best: tuple[int, ...] = ()
     for unit in reversed(units):
         parts = _dealt(whole.channels, unit)
         if len(parts) < 2 or len(parts) > min(MOST_PARTS, MOST_JOINED):
             continue
-        each = {part: _ns(whole.of(part), machine) for part in dict.fromkeys(parts)}
+        ns_of = {part: _ns(whole.of(part), machine) for part in dict.fromkeys(parts)}
         joined = _joined_ns(whole, parts, machine)
-        total = sum(each[part][0] + each[part][1] for part in parts) + joined + 2 * RESHARD_NS * (len(parts) - 1)
+        total = sum(ns_of[part][0] + ns_of[part][1] for part in parts) + joined + 2 * RESHARD_NS * (len(parts) - 1)
         if total < best_ns:
-            best_ns, found = total, parts
-    return found
+            best_ns, best = total, parts
+    return best
 
 
 def _dealt(channels: int, unit: int) -> tuple[int, ...]:
-    """Parts of `unit` channels and one of what is left, in whole tiles."""
+    """Parts of `unit` channels and one with the rest, padded to whole tiles."""
     full, rest = divmod(-(-channels // TILE) * TILE, unit)
     return (unit,) * full + ((rest,) if rest else ())
 
@@ -137,19 +137,19 @@ def _windows(part: Grouped, memory: Memory, machine: Machine) -> Iterator[CallAn
 
 
 def _joined_ns(whole: Grouped, parts: Sequence[int], machine: Machine) -> float:
-    """The parts' results side by side, on shards where there are any."""
+    """Time to concatenate the parts' results, on shards if they are sharded."""
     outs = [whole.of(part).out for part in parts]
-    rows, most = -(-whole.out_pixels // TILE), math.inf
+    rows, limit = -(-whole.out_pixels // TILE), math.inf
     for shards in (height_shards, block_shards):
         places = [next(shards(rows, -(-out // TILE), machine), None) for out in (*outs, sum(outs))]
         if all(places):
             images = [_image(whole.out_pixels, out, whole.dtype, place) for out, place in zip(outs, places, strict=False) if place]
             answer = _asked("ttnn.concat", [images], machine, dim=3, memory_config=places[-1])
-            most = min(most, answer.device_ns) if answer is not None else most
-    if most == math.inf:
+            limit = min(limit, answer.device_ns) if answer is not None else limit
+    if limit == math.inf:
         answer = _asked("ttnn.concat", [[_image(whole.out_pixels, out, whole.dtype, L1) for out in outs]], machine, dim=3, memory_config=L1)
-        most = answer.device_ns if answer is not None else most
-    return most
+        limit = answer.device_ns if answer is not None else limit
+    return limit
 
 
 def _image(pixels: int, channels: int, dtype: str, memory: Memory = DRAM) -> Spec:
@@ -157,7 +157,7 @@ def _image(pixels: int, channels: int, dtype: str, memory: Memory = DRAM) -> Spe
 
 
 def _asked(call: str, inputs: list[Any], machine: Machine, l1_small_bytes: int = 0, **arguments: Any) -> CallAnswer | None:
-    """None where the library refuses the call."""
+    """The query's answer; None if the library refuses the call."""
     try:
         answer = query(call, inputs, card=machine.card, l1_small_bytes=l1_small_bytes, **arguments)
     except ShimError:

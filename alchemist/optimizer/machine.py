@@ -1,4 +1,4 @@
-"""What the optimizer knows of a card."""
+"""The properties of a card that the optimizer uses."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ FAST = "alchemist.fast_activation"
 """On ops whose GELU may come from a table (`precision` bfp8_lofi)."""
 FUSED = {"relu": ("RELU", ()), "relu6": ("RELU6", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
 """Activations by name -> the same variant as a fused unary."""
-MOST_BLOCKS = 7  # shapes of the output block per core that are tried, those with the least work per core first
+MOST_BLOCKS = 7  # limit of candidate output block shapes per core, least work per core first
 MOST_INNER = 16
 
 
@@ -42,12 +42,12 @@ class Sizes:
 
     @property
     def most_subblock(self) -> int:
-        """Tiles of the destination registers."""
+        """Tiles that fit in the destination registers."""
         return 4 if self.fp32 else 8
 
 
 def sizes(op: Operation, fp32: bool) -> Sizes | None:
-    """None for a matmul that no program config of ours fits: transposed operands."""
+    """None for a matmul that no program config supports: transposed operands."""
     if access.attr(op, "transpose_a") or access.attr(op, "transpose_b"):
         return None
     a, b = tile_padded(access.shape(op.operands[0])), tile_padded(access.shape(op.operands[1]))
@@ -57,25 +57,25 @@ def sizes(op: Operation, fp32: bool) -> Sizes | None:
 
 
 @cache
-def divisors(number: int, most: int) -> tuple[int, ...]:
+def divisors(number: int, limit: int) -> tuple[int, ...]:
     """Divisors up to `most`, largest first."""
-    return tuple(part for part in range(min(number, most), 0, -1) if number % part == 0)
+    return tuple(part for part in range(min(number, limit), 0, -1) if number % part == 0)
 
 
 @cache
-def subblocks(rows: int, columns: int, most: int, sharded: bool) -> tuple[tuple[int, int], ...]:
-    """(height, width) of output subblocks worth a try: the largest of each aspect. A sharded output takes height 1 or the whole width."""
-    found: set[tuple[int, int]] = set()
-    for height in divisors(rows, most):
-        for width in divisors(columns, most // height):
+def subblocks(rows: int, columns: int, limit: int, sharded: bool) -> tuple[tuple[int, int], ...]:
+    """Candidate output subblocks (height, width): the largest of each aspect. A sharded output needs height 1 or the whole width."""
+    shapes: set[tuple[int, int]] = set()
+    for height in divisors(rows, limit):
+        for width in divisors(columns, limit // height):
             if sharded and height > 1 and width != columns:
                 continue
-            found.add((height, width))
+            shapes.add((height, width))
             break
-    widest = max(found, key=lambda pair: (pair[0] * pair[1], pair[1]))
-    tallest = max(found, key=lambda pair: (pair[0] * pair[1], pair[0]))
-    flat = max((pair for pair in found if pair[0] == 1), key=lambda pair: pair[1])
-    high = max((pair for pair in found if pair[1] == 1), key=lambda pair: pair[0], default=flat)
+    widest = max(shapes, key=lambda pair: (pair[0] * pair[1], pair[1]))
+    tallest = max(shapes, key=lambda pair: (pair[0] * pair[1], pair[0]))
+    flat = max((pair for pair in shapes if pair[0] == 1), key=lambda pair: pair[1])
+    high = max((pair for pair in shapes if pair[1] == 1), key=lambda pair: pair[0], default=flat)
     return tuple(dict.fromkeys((widest, tallest, high, flat)))
 
 
@@ -98,7 +98,7 @@ def multicast_1d(
 
 
 def _blocked(grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: tuple[int, int], part: tuple[int, int] | None) -> dict[str, Any]:
-    """What both multicast programs are told of their blocks, in the order of the library's fields."""
+    """The block parameters of both multicast programs, in the order of the library's fields."""
     rows, columns = part or (None, None)
     return {
         "compute_with_storage_grid_size": grid,
@@ -128,7 +128,7 @@ def reuse(grid: tuple[int, int], inner: int, subblock: tuple[int, int], block: t
 
 
 def attributes(op: Operation, machine: Machine, config: StructAttr) -> dict[str, Any]:
-    """What a program config changes of an op: the config, level 0's compute config, and the activation where the config has it."""
+    """The attributes that a program config changes: the config, level 0's compute config, and the activation if the config has it."""
     changed: dict[str, Any] = {CONFIG: config}
     if not compute.given(op, COMPUTE):
         changed[COMPUTE] = compute.of_matmul(op, machine.architecture)
@@ -138,12 +138,12 @@ def attributes(op: Operation, machine: Machine, config: StructAttr) -> dict[str,
 
 
 def fused_of(op: Operation) -> Any:
-    """The op's activation as the config's; None without one, or one that stays an argument."""
+    """The op's activation in the config's form; None without one, or if it stays an argument."""
     name = access.attr(op, "activation")
-    found = FUSED.get(str(name)) if name else None
-    if found and found[0] == "GELU" and FAST in op.attributes:
+    fused = FUSED.get(str(name)) if name else None
+    if fused and fused[0] == "GELU" and FAST in op.attributes:
         return {"op_type": "gelu", "params": (1.0,)}
-    return {"op_type": found[0].lower(), "params": found[1]} if found else None
+    return {"op_type": fused[0].lower(), "params": fused[1]} if fused else None
 
 
 def is_fp32_dest(op: Operation, machine: Machine) -> bool:
@@ -153,13 +153,13 @@ def is_fp32_dest(op: Operation, machine: Machine) -> bool:
     return bool(config.get("fp32_dest_acc_en"))
 
 
-def _grids(count: int, most: int) -> tuple[int, ...]:
-    """Tiles per core along one axis, one for each number of cores that they differ for."""
-    return tuple(sorted({-(-count // cores) for cores in range(1, most + 1)}))
+def _grids(count: int, limit: int) -> tuple[int, ...]:
+    """Distinct numbers of tiles per core along one axis, over the possible numbers of cores."""
+    return tuple(sorted({-(-count // cores) for cores in range(1, limit + 1)}))
 
 
 def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], result: Memory | None) -> Iterator[Candidate]:
-    """Candidates with an interleaved result, wherever the inputs lie."""
+    """Candidates with an interleaved result, for any memories of the inputs."""
     shape = sizes(op, is_fp32_dest(op, machine))
     if shape is None:
         return
@@ -180,11 +180,11 @@ def interleaved(op: Operation, machine: Machine, operands: dict[int, Memory], re
         across, along = (shape.n, shape.m) if in0 else (shape.m, shape.n)
         if along > 64 or (across > 64 * along and along > 16):
             continue
-        for each in sorted({-(-across // cores), -(-across // (cores // 2))}):
-            block = (shape.m, each) if in0 else (each, shape.n)
+        for block_width in sorted({-(-across // cores), -(-across // (cores // 2))}):
+            block = (shape.m, block_width) if in0 else (block_width, shape.n)
             for inner, subblock, part in _steps(shape, block):
-                config = multicast_1d(machine.rectangle(-(-across // each)), inner, subblock, block, fused, in0, part)
-                used = -(-across // each)
+                config = multicast_1d(machine.rectangle(-(-across // block_width)), inner, subblock, block, fused, in0, part)
+                used = -(-across // block_width)
                 yield Candidate(f"{used} core{'s' if used > 1 else ''}, {block[0]}x{block[1]} tiles each", attributes(op, machine, config), operands, result)
 
 
@@ -201,7 +201,7 @@ def _steps(shape: Sizes, block: tuple[int, int]) -> Iterator[tuple[int, tuple[in
     """(tiles of K per step, output subblock, part of the output block)."""
     rows, columns = block
     parts: list[tuple[int, int] | None] = [None]
-    if rows * columns > 96:  # a whole block may not fit beside its inputs
+    if rows * columns > 96:  # a whole block may not fit together with its inputs
         parts += [(rows // 2, columns)] if rows % 2 == 0 else []
         parts += [(rows, columns // 2)] if columns % 2 == 0 else []
     for part in parts:

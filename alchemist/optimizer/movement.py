@@ -1,4 +1,4 @@
-"""Rewrites of data movement that lowering and passes ask the clock about."""
+"""Compares the cost of data movement rewrites, for lowering and passes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from alchemist.options import CompilerOptions
 
 P = ParamSpec("P")
 CARDS = ("n150", "p150")
-"""A rewrite at every level has to be faster on both: an export runs on either."""
+"""Rewrites at level 0 have to be faster on both cards: an export runs on either."""
 
 UPSAMPLE_L1_SMALL_BYTES = 1 << 15
 
 
 def unless_refused(asks: Callable[P, bool]) -> Callable[P, bool]:
-    """The question with the answer False where the library refuses a call that it is about."""
+    """Wraps a comparison: False if the library refuses a queried call."""
 
     @functools.wraps(asks)
     def answered(*args: P.args, **kwargs: P.kwargs) -> bool:
@@ -85,8 +85,8 @@ def _resize_ns(op: Operation, dtype: str, card: str) -> float:
     if op.name == "ttir.embedding":
         return query("ttnn.embedding", [Spec(dims[0], "uint32", "row_major"), Spec(dims[1], "bfloat16", "row_major")], card=card, layout="tile").device_ns
     if op.name == "ttir.matmul":
-        turned = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
-        return query("ttnn.matmul", [Spec(each, dtype, "tile") for each in dims], card=card, **turned).device_ns
+        flags = {name: access.attr(op, name) for name in ("transpose_a", "transpose_b")}
+        return query("ttnn.matmul", [Spec(sizes, dtype, "tile") for sizes in dims], card=card, **flags).device_ns
     mode, factor = access.attr(op, "mode"), access.attr(op, "scale_factor")
     work = "bfloat16" if mode == "bilinear" else dtype
     padded = (*dims[0][:3], -(-dims[0][3] // TILE_EDGE) * TILE_EDGE) if mode == "bilinear" else dims[0]
@@ -135,19 +135,19 @@ def _price(op: Operation, card: str, changed: Mapping[str, Any] | None, **elsewh
         answer = ask(op, card, changed, **elsewhere)
     except (NotAskable, ShimError):
         return Price(math.inf)
-    known = answer.accepted and all(program.modelled for program in answer.programs)
-    return Price(answer.device_ns, answer.ratio_error_ns) if known else Price(math.inf)
+    is_modelled = answer.accepted and all(program.modelled for program in answer.programs)
+    return Price(answer.device_ns, answer.ratio_error_ns) if is_modelled else Price(math.inf)
 
 
 def lies_in_tiles(value: SSAValue, dtypes: Collection[str]) -> bool:
-    """Whether the tensor is one of these element types in tiles in interleaved DRAM."""
+    """Whether the tensor is tiled and interleaved in DRAM, with one of these element types."""
     of = layout_of(value.type)
     return of is not None and len(shape(value)) > 0 and (of.page, of.buffer, of.is_sharded) == ("tile", "dram", False) and of.dtype in dtypes
 
 
-def are_faster(made: Iterable[Operation], replaced: Iterable[Operation], options: CompilerOptions) -> bool:
-    """Whether ops take less time than those that they replace, at level 0 on both cards; not where the clock cannot tell."""
-    new, old = list(made), list(replaced)
+def are_faster(new_ops: Iterable[Operation], replaced: Iterable[Operation], options: CompilerOptions) -> bool:
+    """Whether the new ops take less time than those that they replace, at level 0 on both cards; False without a price."""
+    new, old = list(new_ops), list(replaced)
 
     def total_ns(ops: list[Operation], card: str) -> float:
         return sum(price_of(op, options, card).ns for op in ops)
@@ -156,5 +156,5 @@ def are_faster(made: Iterable[Operation], replaced: Iterable[Operation], options
 
 
 def is_faster_with(op: Operation, changed: Mapping[str, Any], card: str) -> bool:
-    """Whether the op takes less time with these attributes on a card that its config is written for."""
+    """Whether these attributes make the op faster on a card that its config is valid for."""
     return device_ns([op], card, changed) < device_ns([op], card) < math.inf

@@ -64,7 +64,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {"dtype": _DTYPES, "page": _PAGES, "layou
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """What is asked of a result; None where nothing is."""
+    """The requested layout of a result; None for fields that are not requested."""
 
     text: str
     grid: tuple[int, int] | None = None  # rows, columns
@@ -84,7 +84,7 @@ class OutputLayout:
 
 @dataclass(slots=True)
 class Overrides:
-    """By op of the forward function. moved: places of operands that are moved right before the op."""
+    """Per op of the forward function. moved: indices of operands that are moved right before the op."""
 
     layouts: dict[Operation, OutputLayout]
     fixed: set[Operation]
@@ -95,12 +95,12 @@ class Overrides:
 
     @property
     def ops(self) -> set[Operation]:
-        """All that something is asked of."""
+        """All ops with an override."""
         return {*self.layouts, *self.fixed, *self.moved}
 
 
 def names_of(op: Operation) -> list[str]:
-    """What the op may be called."""
+    """The possible names of the op."""
     return list(dict.fromkeys(info.name for info in sources_of(op) if info.name))
 
 
@@ -109,18 +109,18 @@ def written(op: Operation) -> list[tuple[str, str]]:
     names, layout = names_of(op), layout_of(op.results[0].type) if op.results else None
     if not names or layout is None or layout.buffer not in _BUFFERS:
         return []
-    found = [(OUTPUT, f"{names[0]}={_spelled(memory_of(layout))}")]
+    pairs = [(OUTPUT, f"{names[0]}={_spelled(memory_of(layout))}")]
     for option, legal, attribute in ((CONV, _CONV_FIELDS, "conv2d_config"), (MATMUL, _MATMUL_FIELDS, matmul.CONFIG)):
         config = op.properties.get(attribute) or op.attributes.get(attribute)
         if isinstance(config, StructAttr):
             fields = [(name, config.python().get(name), kind) for name, kind in legal.items()]
             texts = [f"{name}#{_text(kind, value)}" for name, value, kind in fields if value is not None]
-            found += [(option, f"{names[0]}={':'.join(texts)}")] if texts else []
-    return found
+            pairs += [(option, f"{names[0]}={':'.join(texts)}")] if texts else []
+    return pairs
 
 
 def _text(kind: str, value: Any) -> str:
-    """What `_value` reads as the value."""
+    """The text that `_value` parses as the value."""
     if kind == "flag":
         return str(bool(value)).lower()
     return f"{value[1]}x{value[0]}" if kind == "grid" else str(value)
@@ -136,11 +136,11 @@ def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Override
     Raises:
         OptionError: a malformed text, a name without op, a field or value that there is not.
     """
-    found = Overrides({}, set())
+    overrides = Overrides({}, set())
     ops = [step.op for step in graph.steps]
     for name, text in _pairs(OUTPUT, options.override_output_layout):
         for op in _named(OUTPUT, name, [op for op in ops if op.results]):
-            found.layouts[op] = _output_layout(op, name, text)
+            overrides.layouts[op] = _output_layout(op, name, text)
     for option, legal, trait, attribute in (
         (CONV, _CONV_FIELDS, "convolution2d", "conv2d_config"),
         (MATMUL, _MATMUL_FIELDS, "product", matmul.CONFIG),
@@ -149,7 +149,7 @@ def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Override
             fields = _fields(option, name, text, legal)
             for op in _named(option, name, [op for op in ops if has_trait(op, trait)]):
                 _set(op, attribute, fields, machine)
-                found.fixed.add(op)
+                overrides.fixed.add(op)
     for name, text in _pairs(MOVED, options.insert_memreconfig):
         places = text.split(":")
         if not all(place.isdigit() and len(place) < 4 for place in places):
@@ -157,8 +157,8 @@ def read(options: CompilerOptions, graph: Forward, machine: Machine) -> Override
         named = set(_named(MOVED, name, ops))
         for step in graph.steps:
             if step.op in named:
-                found.moved[step.op] = _movable(step, name, [int(place) for place in places])
-    return found
+                overrides.moved[step.op] = _movable(step, name, [int(place) for place in places])
+    return overrides
 
 
 def _movable(step: Step, name: str, places: Sequence[int]) -> frozenset[int]:
@@ -180,17 +180,17 @@ def _pairs(option: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _named(option: str, name: str, ops: Sequence[Operation]) -> list[Operation]:
-    found = [op for op in ops if any(fnmatch.fnmatchcase(each, name) for each in names_of(op))]
-    if not found:
-        known = list(dict.fromkeys(each for op in ops for each in names_of(op)))
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known[:3]
+    matching = [op for op in ops if any(fnmatch.fnmatchcase(op_name, name) for op_name in names_of(op))]
+    if not matching:
+        op_names = list(dict.fromkeys(op_name for op in ops for op_name in names_of(op)))
+        near = difflib.get_close_matches(name, op_names, n=3, cutoff=0.4) or op_names[:3]
         raise OptionError(
             f"{option} names no op",
-            expected=f"one of {len(known)} ops, such as {', '.join(near)}" if known else "a model with such ops",
+            expected=f"one of {len(op_names)} ops, such as {', '.join(near)}" if op_names else "a model with such ops",
             got=name[:80],
             hint="irs/*_decisions.txt lists all names; * stands for any part of one",
         )
-    return found
+    return matching
 
 
 def _output_layout(op: Operation, name: str, text: str) -> OutputLayout:
@@ -209,9 +209,9 @@ def _output_layout(op: Operation, name: str, text: str) -> OutputLayout:
         elif low in _PAGES or low in _DTYPES:
             has = layout.page if low in _PAGES else layout.dtype
             if low != has:
-                what = "page layout" if low in _PAGES else "dtype"
+                kind = "page layout" if low in _PAGES else "dtype"
                 raise OptionError(
-                    f"{OUTPUT}: the {what} of {name} is not the optimizer's to choose", expected=has, got=low, hint="see the option `precision` for dtypes"
+                    f"{OUTPUT}: the {kind} of {name} is not the optimizer's to choose", expected=has, got=low, hint="see the option `precision` for dtypes"
                 )
         else:
             legal = ("a grid as 8x8", *_BUFFERS, *_MEMORIES, *_PAGES, *_DTYPES)
@@ -220,31 +220,31 @@ def _output_layout(op: Operation, name: str, text: str) -> OutputLayout:
 
 
 def _fields(option: str, name: str, text: str, legal: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for word in text.split(":"):
         key, mark, value = word.partition("#")
         key = key.lower()
         if not mark or key not in legal:
             raise OptionError(f"{option}: bad field for {name}", expected=", ".join(legal), got=word[:40], hint="fields are written field#value")
-        found[key] = _value(f"{option}: {key} of {name}", legal[key], value)
-    return found
+        fields[key] = _value(f"{option}: {key} of {name}", legal[key], value)
+    return fields
 
 
-def _value(what: str, kind: str, text: str) -> Any:
+def _value(label: str, kind: str, text: str) -> Any:
     low = text.lower()
     if kind == "flag":
-        return boolean(what, text)
+        return boolean(label, text)
     if kind == "number":
         if not low.isdigit() or int(low) > 1 << 16:
-            raise OptionError(f"bad value for {what}", expected="a whole number", got=text[:40])
+            raise OptionError(f"bad value for {label}", expected="a whole number", got=text[:40])
         return int(low)
     if kind == "grid":
         rows, cross, columns = low.partition("x")
         if not (cross and rows.isdigit() and columns.isdigit() and 0 < int(rows) < 1 << 8 and 0 < int(columns) < 1 << 8):
-            raise OptionError(f"bad value for {what}", expected="rows x columns, as 8x8", got=text[:40])
+            raise OptionError(f"bad value for {label}", expected="rows x columns, as 8x8", got=text[:40])
         return (int(columns), int(rows))
     if low not in _CHOICES[kind]:
-        raise OptionError(f"bad value for {what}", expected=", ".join(_CHOICES[kind]), got=text[:40])
+        raise OptionError(f"bad value for {label}", expected=", ".join(_CHOICES[kind]), got=text[:40])
     return None if low == "none" else low
 
 
@@ -270,9 +270,9 @@ def _with(config: StructAttr, fields: Mapping[str, Any]) -> StructAttr:
 
 
 def _base(op: Operation, machine: Machine, fields: Mapping[str, Any]) -> StructAttr:
-    """The fastest candidate of the fields' class: 1-D where `mcast_in0` is among them, 2-D for `transpose_mcast`, any else."""
-    found = price_all(op, machine, matmul.interleaved(op, machine, {}, None), 1.0, {})
-    for priced in found:
+    """The fastest candidate of the fields' class: 1-D with `mcast_in0`, 2-D with `transpose_mcast`, else any."""
+    candidates = price_all(op, machine, matmul.interleaved(op, machine, {}, None), 1.0, {})
+    for priced in candidates:
         config = priced.candidate.attributes[matmul.CONFIG]
         assert isinstance(config, StructAttr)
         if all(name in config.python() for name in fields):
@@ -283,34 +283,34 @@ def _base(op: Operation, machine: Machine, fields: Mapping[str, Any]) -> StructA
 
 
 def choices_for(step: Step, layout: OutputLayout, options: Sequence[Choice], machine: Machine, cap: float, l1_small_bytes: int) -> list[Choice]:
-    """The op's choices with the layout that was asked for.
+    """The op's choices with the requested layout.
 
     Raises:
-        OptionError: the library takes none; with its reasons.
+        OptionError: the library accepts none; with its reasons.
     """
-    found = [choice for choice in options if layout.takes(choice.result)]
-    if found:
-        return found
+    matching = [choice for choice in options if layout.takes(choice.result)]
+    if matching:
+        return matching
     reasons: Refusals = {}
-    wanted = list(_memories(step, layout, machine))
+    targets = list(_memories(step, layout, machine))
     places = [index for index, _ in step.operands]
-    for memory in wanted:
+    for memory in targets:
         for operands in itertools.product((DRAM, L1, memory), repeat=len(places)) if len(places) <= 3 else ((DRAM,) * len(places),):
             given_memories = dict(zip(places, operands, strict=True))
             candidates = [Candidate("as overridden", {}, given_memories, memory)]
             priced = price_all(step.op, machine, candidates, cap, reasons, l1_small_bytes)
-            found += [choice_of(each, given_memories, memory) for each in priced[:1]]
+            matching += [choice_of(candidate, given_memories, memory) for candidate in priced[:1]]
         if has_trait(step.op, "product") and memory.shard is not None:
             for group in sharded.linear(step, machine, memory):
                 priced = price_all(step.op, machine, group, cap, reasons, l1_small_bytes)
-                found += [choice_of(each, dict(each.candidate.operands), memory) for each in priced[:1]]
-    if not found:
+                matching += [choice_of(candidate, dict(candidate.candidate.operands), memory) for candidate in priced[:1]]
+    if not matching:
         why = max(reasons, key=lambda reason: reasons[reason]) if reasons else "the shape has no such shards"
         legal = dict.fromkeys(_spelled(choice.result) for choice in options)
         raise OptionError(
             f"{OUTPUT}: {step.op.name} {', '.join(names_of(step.op))} has no such result", expected=" or ".join(legal), got=layout.text[:80], hint=why[:160]
         )
-    return found
+    return matching
 
 
 def _spelled(memory: Memory) -> str:
@@ -335,10 +335,10 @@ def _memories(step: Step, layout: OutputLayout, machine: Machine) -> Iterable[Me
         "height_sharded": lambda: (cores, 1),
         "width_sharded": lambda: (1, cores),
     }
-    found = []
+    memories = []
     for memory in (layout.memory,) if layout.memory else ("block_sharded",):
         down, across = parts[memory]()
         if rows % down == 0 and columns % across == 0:
             corners = (0, 0, grid[1] - 1, grid[0] - 1)
-            found.append(Memory("L1", memory.upper(), ((rows // down * 32, columns // across * 32), corners, "ROW_MAJOR")))
-    return found
+            memories.append(Memory("L1", memory.upper(), ((rows // down * 32, columns // across * 32), corners, "ROW_MAJOR")))
+    return memories

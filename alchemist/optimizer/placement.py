@@ -26,7 +26,7 @@ MOST_SIZES = 3  # choices of the same memories that are kept, each slower than t
 SMALLER = 0.85
 ON_SHARDS = {"ttnn.conv2d": convolution, "ttnn.conv_transpose2d": convolution, "ttnn.max_pool2d": pool, "ttnn.avg_pool2d": pool}
 IN_DRAM = {"ttnn.scaled_dot_product_attention": (3,)}
-"""Operands that the library wants in DRAM, by place: the mask."""
+"""Indices of operands that the library requires in DRAM: the mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Choice:
 
     @property
     def leaves(self) -> Memory:
-        """Where readers find the result."""
+        """The memory in which readers find the result."""
         return self.then or self.result
 
 
@@ -62,17 +62,17 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
     op = step.op
     places = [index for index, _ in step.operands]
     safe_operands = (DRAM,) * len(places)
-    found: list[Choice] = []
+    listed: list[Choice] = []
     best_of: dict[str, None] = {}
     moving = len(places) <= MOST_MOVING_OPERANDS and has_trait(op, "takes_l1")
     per_operand = [(DRAM,) if index in IN_DRAM.get(op.name, ()) else (DRAM, L1) for index in places]
     for memories in itertools.product(*per_operand) if moving else (safe_operands,):
         for result in (DRAM, L1) if step.results and moving else (DRAM,):
-            at = dict(zip(places, memories, strict=True))
-            found += _at(op, machine, cap, at, result if step.results else None, refused, l1_small_bytes, best_of, fixed)
+            memory_of_place = dict(zip(places, memories, strict=True))
+            listed += _at(op, machine, cap, memory_of_place, result if step.results else None, refused, l1_small_bytes, best_of, fixed)
     if has_trait(op, "takes_l1") and not fixed:
-        found += _sharded(step, machine, cap, refused, l1_small_bytes)
-    return _pareto(found)
+        listed += _sharded(step, machine, cap, refused, l1_small_bytes)
+    return _pareto(listed)
 
 
 def _at(
@@ -86,7 +86,7 @@ def _at(
     best_of: dict[str, None],
     fixed: bool,
 ) -> Iterator[Choice]:
-    """The library's own choice and the best configurations with tensors at these memories."""
+    """The library's default and the best configurations with tensors in these memories."""
     plain = price_all(op, machine, [Candidate("the library's choice", {}, operands, result)], cap, refused, l1_small_bytes)
     if plain:
         yield choice_of(plain[0], operands, result)
@@ -96,14 +96,14 @@ def _at(
     candidates = family(op, machine, operands, result)
     if len(best_of) >= MOST_CONFIGS:
         candidates = iter([candidate for candidate in candidates if str(candidate.attributes) in best_of])
-    found = price_all(op, machine, candidates, cap, refused, l1_small_bytes)
+    accepted = price_all(op, machine, candidates, cap, refused, l1_small_bytes)
     if len(best_of) < MOST_CONFIGS:
-        for priced in found[: MOST_CONFIGS // 2]:
+        for priced in accepted[: MOST_CONFIGS // 2]:
             best_of[str(priced.candidate.attributes)] = None
-    if found and not (plain and plain[0].ns - found[0].ns <= found[0].answer.ratio_error_ns):
-        yield choice_of(roomiest(found), operands, result)
-        if roomiest(found) is not found[0]:  # where memory is there, the last percent counts too
-            yield choice_of(found[0], operands, result)
+    if accepted and not (plain and plain[0].ns - accepted[0].ns <= accepted[0].answer.ratio_error_ns):
+        yield choice_of(roomiest(accepted), operands, result)
+        if roomiest(accepted) is not accepted[0]:  # where memory is there, the last percent counts too
+            yield choice_of(accepted[0], operands, result)
 
 
 def _sharded(step: Step, machine: Machine, cap: float, refused: Refusals, l1_small_bytes: int) -> Iterator[Choice]:
@@ -115,9 +115,9 @@ def _sharded(step: Step, machine: Machine, cap: float, refused: Refusals, l1_sma
     else:
         return
     for candidates in groups:
-        found = price_all(step.op, machine, candidates, cap, refused, l1_small_bytes)
+        accepted = price_all(step.op, machine, candidates, cap, refused, l1_small_bytes)
         least = math.inf  # of the bytes of those before
-        for priced in [roomiest(found), *found] if found else ():
+        for priced in [roomiest(accepted), *accepted] if accepted else ():
             if priced.answer.l1_peak_bytes < least * SMALLER:
                 least = priced.answer.l1_peak_bytes
                 yield choice_of(priced, dict(priced.candidate.operands), priced.candidate.result)
@@ -129,25 +129,25 @@ def choice_of(priced: Priced, operands: dict[int, Memory], result: Memory | None
     return Choice(priced, tuple(operands.values()), memory, priced.answer.l1_peak_bytes)
 
 
-def _pareto(found: list[Choice]) -> list[Choice]:
-    """Level 0's choice; per memories the fastest, and a slower one when it needs less L1."""
-    kept: dict[tuple[tuple[Memory, ...], Memory, tuple[int, ...], bool], list[Choice]] = {}
-    safe = [choice for choice in found if is_safe(choice)][:1]
-    for choice in sorted(found, key=lambda each: (each.ns, each.own_bytes)):
+def _pareto(choices: list[Choice]) -> list[Choice]:
+    """Level 0's choice; per memories the fastest choice, and slower ones that need less L1 (the Pareto front)."""
+    frontiers: dict[tuple[tuple[Memory, ...], Memory, tuple[int, ...], bool], list[Choice]] = {}
+    safe = [choice for choice in choices if is_safe(choice)][:1]
+    for choice in sorted(choices, key=lambda choice: (choice.ns, choice.own_bytes)):
         candidate = choice.priced.candidate
-        same = kept.setdefault((choice.operands, choice.result, candidate.frees, halo_stays(candidate.attributes)), [])
+        same = frontiers.setdefault((choice.operands, choice.result, candidate.frees, halo_stays(candidate.attributes)), [])
         if not same or choice.own_bytes < same[-1].own_bytes * SMALLER:
             same.append(choice)
-    return [*safe, *(choice for same in kept.values() for choice in same[:MOST_SIZES] if choice not in safe)]
+    return [*safe, *(choice for same in frontiers.values() for choice in same[:MOST_SIZES] if choice not in safe)]
 
 
 def is_safe(choice: Choice) -> bool:
-    """As level 0 does it."""
+    """Whether it is the choice of level 0."""
     return not choice.priced.candidate.attributes and choice.result == DRAM and all(memory == DRAM for memory in choice.operands)
 
 
 class Moves:
-    """Prices of `ttnn.to_memory_config`, remembered."""
+    """Cached prices of `ttnn.to_memory_config`."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -162,8 +162,8 @@ class Moves:
         if key not in self._known:
             try:
                 answer = query("ttnn.to_memory_config", [spec, to], card=self._machine.card)
-                made = answer.outputs[0] if answer.accepted and answer.outputs else None
-                self._known[key] = answer.device_ns + answer.ns_error if made is not None and made.memory == to else None
+                result = answer.outputs[0] if answer.accepted and answer.outputs else None
+                self._known[key] = answer.device_ns + answer.ns_error if result is not None and result.memory == to else None
             except ShimError:
                 self._known[key] = None
         return self._known[key]

@@ -20,19 +20,19 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves
 
 GONE = Memory("GONE")
-"""Stands for no memory in a state of the search: the op that read the value last has freed or overwritten it; a caller's variable may still hold it."""
+"""Marks a value in a state that its last reader freed or overwrote; a caller's variable may still refer to it."""
 BEAM = 96
 LEXICOGRAPHIC_BEAM = 8  # as in tt-mlir's MemoryLayoutPropagation
-RESHARD_NS = 1000.0  # a statement more in the program must gain something
+RESHARD_NS = 1000.0  # least gain of a further statement in the program
 FOR_ONE_FUNCTION = 0.05
-"""Share of the plan's time that equal layers may cost."""
+"""Share of the plan's time that equal choices in repeated layers may cost."""
 Policy = Literal["time", "lexicographic"]
 Options = Mapping[int, Sequence[Choice]]
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What was decided for a step: its choice and where its operands must be moved to before, by place among the op's operands."""
+    """The decision for a step: its choice, and the memories that its operands are moved to before it, by operand index."""
 
     choice: Choice
     moves: tuple[tuple[int, Memory], ...]
@@ -40,7 +40,7 @@ class Taken:
 
 @dataclass(slots=True)
 class _Path:
-    """rank: what paths are compared by, smaller is better: the accumulated time, or the last op's score."""
+    """rank: the order of paths, smaller is better: the accumulated time, or the last op's score."""
 
     ns: float
     taken: Taken | None
@@ -82,28 +82,28 @@ def search(
     cores = machine.grid[0] * machine.grid[1]
     room = cap * machine.l1_bytes
     sizes = _Sizes(graph, cores)
-    wanted = must_move or {}
+    required = must_move or {}
     states: dict[State, _Path] = {(): _Path(0.0, None, None, ())}
     for number, step in enumerate(graph.steps):
         following: dict[State, _Path] = {}
         ways = _ways(number, step, options.get(number, ()), moves, room - (left or {}).get(number, 0), sizes, barred)
         for state, path in states.items():
-            held = dict(state)
-            for taken, ns in ways(held):
-                if number in wanted and (taken is None or not wanted[number].issubset(index for index, _ in taken.moves)):
+            memories = dict(state)
+            for decision, ns in ways(memories):
+                if number in required and (decision is None or not required[number].issubset(index for index, _ in decision.moves)):
                     continue
-                after = dict(held)
+                after = dict(memories)
                 for place in step.results:
-                    after[place] = taken.choice.leaves if taken is not None else DRAM
-                for index in taken.choice.priced.candidate.frees if taken is not None else ():
-                    if not any(index == moved for moved, _ in taken.moves):  # a moved one is a copy, which the step frees
+                    after[place] = decision.choice.leaves if decision is not None else DRAM
+                for index in decision.choice.priced.candidate.frees if decision is not None else ():
+                    if not any(index == place_ for place_, _ in decision.moves):  # a moved operand is a copy, which the step frees
                         after[dict(step.operands)[index]] = GONE
                 key = tuple(sorted((place, memory) for place, memory in after.items() if graph.ends[place] > number)) if after else ()
-                known = following.get(key)
+                best_path = following.get(key)
                 total = path.ns + ns
-                rank = (total,) if policy == "time" else _score(step, held, taken, cores)
-                if known is None or rank < known.rank:
-                    following[key] = _Path(total, taken, path, rank)
+                rank = (total,) if policy == "time" else _score(step, memories, decision, cores)
+                if best_path is None or rank < best_path.rank:
+                    following[key] = _Path(total, decision, path, rank)
         if not following:
             return None
         beam = BEAM if policy == "time" else LEXICOGRAPHIC_BEAM
@@ -124,7 +124,7 @@ def search(
 
 
 class _Sizes:
-    """Bytes of L1 per core and prices of moves of the graph's values, by place: the search asks for few of them, but very often."""
+    """Cached L1 bytes per core and move prices of the graph's values, by index: the search needs few of them, but very often."""
 
     def __init__(self, graph: Forward, cores: int) -> None:
         self._graph, self._cores = graph, cores
@@ -132,7 +132,7 @@ class _Sizes:
         self._moves: dict[tuple[int, Memory, Memory], float | None] = {}
 
     def ends_at(self, place: int, number: int) -> bool:
-        """Whether a value that is moved for a step is free behind the move."""
+        """Whether a value that is moved for a step is free after the move."""
         return self._graph.ends[place] == number and self._graph.local[place]
 
     def of(self, place: int, memory: Memory) -> int:
@@ -141,29 +141,29 @@ class _Sizes:
             self._bytes[key] = l1_bytes(spec_of(self._graph.values[place]), memory, self._cores)
         return self._bytes[key]
 
-    def move(self, place: int, at: Memory, to: Memory, moves: Moves) -> float | None:
-        key = (place, at, to)
+    def move(self, place: int, source: Memory, to: Memory, moves: Moves) -> float | None:
+        key = (place, source, to)
         if key not in self._moves:
-            self._moves[key] = moves.ns(spec_of(self._graph.values[place], at), to)
+            self._moves[key] = moves.ns(spec_of(self._graph.values[place], source), to)
         return self._moves[key]
 
 
-def _score(step: Step, held: Mapping[int, Memory], taken: Taken | None, cores: int) -> tuple[float, ...]:
+def _score(step: Step, memories: Mapping[int, Memory], decision: Taken | None, cores: int) -> tuple[float, ...]:
     """tt-mlir's rule for a choice, in its order: L1, sharded, few bytes from DRAM, no moves, many cores, little L1 for the result."""
-    if taken is None:
+    if decision is None:
         return ()
-    choice = taken.choice
-    from_dram = sum(l1_bytes(spec_of(step.op.operands[index]), L1, cores) for index, place in step.operands if held[place] == DRAM)
+    choice = decision.choice
+    from_dram = sum(l1_bytes(spec_of(step.op.operands[index]), L1, cores) for index, place in step.operands if memories[place] == DRAM)
     result = sum(l1_bytes(spec_of(value), choice.result, cores) for value in step.op.results) if step.results else 0
     answer = choice.priced.answer
-    return (choice.result.buffer != "L1", choice.result.shard is None, from_dram, len(taken.moves), -answer.cores, result)
+    return (choice.result.buffer != "L1", choice.result.shard is None, from_dram, len(decision.moves), -answer.cores, result)
 
 
-def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float | None:
-    """What it costs to bring the results to DRAM."""
+def _return(graph: Forward, memories: Mapping[int, Memory], moves: Moves) -> float | None:
+    """The cost of moving the results to DRAM."""
     total = 0.0
     for place in graph.returned:
-        cost = moves.ns(spec_of(graph.values[place], held[place]), DRAM)
+        cost = moves.ns(spec_of(graph.values[place], memories[place]), DRAM)
         if cost is None:
             return None
         total += cost + (RESHARD_NS if cost else 0.0)
@@ -173,36 +173,36 @@ def _return(graph: Forward, held: Mapping[int, Memory], moves: Moves) -> float |
 def _ways(
     number: int, step: Step, choices: Sequence[Choice], moves: Moves, room: float, sizes: _Sizes, barred: frozenset[int]
 ) -> Callable[[Mapping[int, Memory]], list[tuple[Any, float]]]:
-    """A function of a state: what a step may take there, each with its time."""
+    """A function from a state to the possible decisions for a step, each with its time."""
     operands = {place for _, place in step.operands}
     dying = {place for place in operands if sizes.ends_at(place, number) and sum(place == other for _, other in step.operands) == 1}
     offers = [(choice, choice.ns) for choice in choices if choice.leaves == DRAM or not barred.intersection(step.results)]
 
-    def ways(held: Mapping[int, Memory]) -> list[tuple[Any, float]]:
-        if not choices:  # nothing is known of it: it reads DRAM
-            return [(None, 0.0)] if all(held[place] == DRAM for _, place in step.operands) else []
-        others = sum(sizes.of(place, memory) for place, memory in held.items() if place not in operands)
-        found: list[tuple[Any, float]] = []
+    def ways(memories: Mapping[int, Memory]) -> list[tuple[Any, float]]:
+        if not choices:  # without choices, it reads DRAM
+            return [(None, 0.0)] if all(memories[place] == DRAM for _, place in step.operands) else []
+        others = sum(sizes.of(place, memory) for place, memory in memories.items() if place not in operands)
+        found_ways: list[tuple[Any, float]] = []
         for choice, ns in offers:
             if others + choice.own_bytes > room:
                 continue
-            moved, extra, most = [], 0, choice.own_bytes
-            for (index, place), wanted in zip(step.operands, choice.operands, strict=True):
-                if held[place] == wanted:
+            move_list, extra, peak = [], 0, choice.own_bytes
+            for (index, place), target in zip(step.operands, choice.operands, strict=True):
+                if memories[place] == target:
                     continue
-                cost = sizes.move(place, held[place], wanted, moves)
+                cost = sizes.move(place, memories[place], target, moves)
                 if cost is None:
                     break
                 ns += cost + RESHARD_NS
-                if place in dying:  # both are there while it is moved, then only the copy
-                    most = max(most, sum(sizes.of(each, held[each]) for each in operands) + sizes.of(place, wanted))
+                if place in dying:  # during the move both copies exist, then only the new one
+                    peak = max(peak, sum(sizes.of(operand, memories[operand]) for operand in operands) + sizes.of(place, target))
                 else:
-                    extra += sizes.of(place, held[place])
-                moved.append((index, wanted))
+                    extra += sizes.of(place, memories[place])
+                move_list.append((index, target))
             else:
-                if others + most + extra <= room:
-                    found.append((Taken(choice, tuple(moved)), ns))
-        return found
+                if others + peak + extra <= room:
+                    found_ways.append((Taken(choice, tuple(move_list)), ns))
+        return found_ways
 
     return ways
 
@@ -224,17 +224,17 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) 
     differing = [numbers for numbers in members.values() if len({_choice_key(plan, number) for number in numbers}) > 1]
     if not differing:
         return _entered_alike(plan, graph, members, run)
-    found: list[Plan] = []
+    candidates: list[Plan] = []
     for part in (0.5, 0.0, 1.0):  # the choices of the middle layer, of the first, of the last
-        fixed = {number: like for numbers in members.values() if len(numbers) > 1 for like in [_like(plan, numbers, part)] for number in numbers}
-        made = run(fixed, {})
-        if made is not None:
-            found.append(made)
-    # what was alike before may follow what was not: keys that lay in L1 beside queries in DRAM are read where all casts now write
+        fixed = {number: choice for numbers in members.values() if len(numbers) > 1 for choice in [_like(plan, numbers, part)] for number in numbers}
+        rerun = run(fixed, {})
+        if rerun is not None:
+            candidates.append(rerun)
+    # fixed choices may change equal ops before them: keys in L1 next to queries in DRAM are now read from the memory that all casts write
     following = run({number: _like(plan, numbers, 0.5) for numbers in differing for number in numbers}, {})
     if following is not None and all(len({_choice_key(following, number) for number in numbers}) == 1 for numbers in members.values()):
-        found.append(following)
-    best = min(found, key=lambda each: each.ns, default=plan)
+        candidates.append(following)
+    best = min(candidates, key=lambda candidate: candidate.ns, default=plan)
     return _entered_alike(best, graph, members, run)
 
 
@@ -248,16 +248,16 @@ def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[in
             continue
         fixed.update((number, plan.taken[number].choice) for number in numbers)
         middle = graph.steps[numbers[len(numbers) // 2]]
-        found = {index: plan.taken[makers[place]].choice.leaves for index, place in middle.operands if makers[place] in plan.taken}
+        entry = {index: plan.taken[makers[place]].choice.leaves for index, place in middle.operands if makers[place] in plan.taken}
         for number in numbers:
             for index, place in graph.steps[number].operands:
                 maker = makers[place]
-                if maker in single and index in found and plan.taken[maker].choice.leaves != found[index]:
-                    required[maker] = found[index]
+                if maker in single and index in entry and plan.taken[maker].choice.leaves != entry[index]:
+                    required[maker] = entry[index]
     if not required:
         return plan
-    made = run(fixed, required)
-    return made if made is not None and made.ns <= plan.ns * (1 + FOR_ONE_FUNCTION) else plan
+    candidate = run(fixed, required)
+    return candidate if candidate is not None and candidate.ns <= plan.ns * (1 + FOR_ONE_FUNCTION) else plan
 
 
 def _like(plan: Plan, numbers: Sequence[int], part: float) -> Choice:

@@ -24,13 +24,13 @@ from alchemist.optimizer.graph import DRAM, L1, Step
 from alchemist.optimizer.machine import Machine
 
 Family = Callable[[Step, Machine], Iterator[list[Candidate]]]
-FEWEST_CORES = 0.5  # of the card's: fewer make the op slower than interleaved
+FEWEST_CORES = 0.5  # least share of the card's cores: with fewer, the op is slower than interleaved
 FEWEST_BLOCKS = 0.4  # in blocks: a small image of many channels gives each core less to do, and takes its weights to fewer
-MOST_WASTE = 1.13  # rows of the shards for a row of the tensor
+MOST_WASTE = 1.13  # limit of shard rows per row of the tensor
 MOST_HEIGHTS = 2
 MOST_BLOCKS = 3
 MOST_JOINED = 16
-"""Tensors that the library joins on shards."""
+"""Limit of sharded tensors that the library concatenates."""
 NORM_CONFIG = "alchemist.program_config"
 
 
@@ -53,7 +53,7 @@ def block(value: SSAValue, machine: Machine) -> Memory | None:
 
 
 def corners_of(cores: int, machine: Machine) -> tuple[int, ...]:
-    """Ranges of the first cores, row by row, as `num_cores_to_corerangeset` gives them."""
+    """Ranges of the first cores, row by row, as `num_cores_to_corerangeset` returns them."""
     width = machine.grid[0]
     full, rest = divmod(cores, width)
     return ((0, 0, width - 1, full - 1) if full else ()) + ((0, full, rest - 1, full) if rest else ())
@@ -65,12 +65,12 @@ def heights(value: SSAValue, machine: Machine) -> Iterator[Memory]:
 
 
 def height_shards(rows: int, columns: int, machine: Machine) -> Iterator[Memory]:
-    """Even ones of as many tiles, most cores first; then, where that is lower, those whose last core has fewer rows."""
+    """Even shards, largest number of cores first; then, if lower, those whose last core has fewer rows."""
     cores = machine.grid[0] * machine.grid[1]
     even = [part for part in range(cores, 0, -1) if rows % part == 0 and part >= FEWEST_CORES * cores][:MOST_HEIGHTS]
     height = -(-rows // cores)
-    most = -(-rows // height)
-    for part in (*even, *((most,) if most >= FEWEST_CORES * cores and (not even or height < rows // even[0]) else ())):
+    limit = -(-rows // height)
+    for part in (*even, *((limit,) if limit >= FEWEST_CORES * cores and (not even or height < rows // even[0]) else ())):
         yield Memory("L1", "HEIGHT_SHARDED", ((-(-rows // part) * 32, columns * 32), corners_of(part, machine), "ROW_MAJOR"))
 
 
@@ -93,25 +93,25 @@ def block_shards(rows: int, columns: int, machine: Machine) -> Iterator[Memory]:
         if width == 1:
             continue
         for height, part in list(fits.items())[:MOST_BLOCKS]:
-            turned = orientation == "COL_MAJOR"
-            if not turned or part != width:  # a square is the same both ways
-                corner = (part - 1, width - 1) if turned else (width - 1, part - 1)
+            is_column_major = orientation == "COL_MAJOR"
+            if not is_column_major or part != width:  # both orientations of a square are equal
+                corner = (part - 1, width - 1) if is_column_major else (width - 1, part - 1)
                 yield Memory("L1", "BLOCK_SHARDED", ((height * 32, columns // width * 32), (0, 0, *corner), orientation))
 
 
 def images(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
-    """Shards that a flat image [1, 1, N*H*W, C] may lie in; one of rows, not tiles, has no padding that they could hold, and only even shards."""
+    """Shards for a flat image [1, 1, N*H*W, C]; a row-major one has only even shards, as it cannot be padded."""
     if not is_whole(value):
         return ()
-    found, layout = (*heights(value, machine), *blocks(value, machine)), layout_of(value.type)
+    memories_, layout = (*heights(value, machine), *blocks(value, machine)), layout_of(value.type)
     if layout is None or layout.page == "tile":
-        return found
+        return memories_
     rows = math.prod(access.shape(value)[:-1])
-    return tuple(shards for shards in found if shards.shard is not None and shards.shard[0][0] * _rows_of_shards(shards) == rows)
+    return tuple(shards for shards in memories_ if shards.shard is not None and shards.shard[0][0] * _rows_of_shards(shards) == rows)
 
 
 def is_whole(value: SSAValue) -> bool:
-    """Whether shards of whole tiles hold the value: it is tiled, or its rows and columns are those of whole tiles."""
+    """Whether shards of whole tiles fit the value: it is tiled, or its rows and columns are multiples of a tile."""
     layout = layout_of(value.type)
     shape = access.shape(value)
     return layout is None or layout.page == "tile" or (shape[-1] % 32 == 0 and math.prod(shape[:-1]) % 32 == 0)
@@ -123,7 +123,7 @@ def is_image(value: SSAValue) -> bool:
 
 
 def memories(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
-    """Shards that are tried for a value: of an image several, of other tensors even blocks."""
+    """Candidate shards for a value: several for an image, even blocks for other tensors."""
     if is_image(value):
         return images(value, machine)
     if tiles_of(value)[0] == 1 and is_whole(value):
@@ -133,7 +133,7 @@ def memories(value: SSAValue, machine: Machine) -> tuple[Memory, ...]:
 
 
 def blocks_of(memory: Memory) -> tuple[int, int]:
-    """Rows and columns of blocks: turned ones have a row of them on a column of cores."""
+    """Rows and columns of blocks: with column-major orientation, a row of blocks is on a column of cores."""
     assert memory.shard is not None
     return grid_of(memory) if memory.shard[2] == "COL_MAJOR" else grid_of(memory)[::-1]
 
@@ -153,7 +153,7 @@ def cores_of(memory: Memory) -> int:
     """Cores of all ranges."""
     assert memory.shard is not None
     corners = memory.shard[1]
-    return sum((corners[at + 2] - corners[at] + 1) * (corners[at + 3] - corners[at + 1] + 1) for at in range(0, len(corners), 4))
+    return sum((corners[i + 2] - corners[i] + 1) * (corners[i + 3] - corners[i + 1] + 1) for i in range(0, len(corners), 4))
 
 
 def _shard_tiles(memory: Memory) -> tuple[int, int]:
@@ -161,7 +161,7 @@ def _shard_tiles(memory: Memory) -> tuple[int, int]:
     return memory.shard[0][0] // 32, memory.shard[0][1] // 32
 
 
-def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterator[list[Candidate]]:
+def linear(step: Step, machine: Machine, target: Memory | None = None) -> Iterator[list[Candidate]]:
     """2-D multicast with block shards on either side. wanted: the result's instead of the largest even ones."""
     op = step.op
     shape = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
@@ -171,14 +171,14 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
     fused = matmul.fused_of(op)
     if access.attr(op, "activation") and fused is None:
         return
-    if wanted is None and is_image(op.results[0]):
+    if target is None and is_image(op.results[0]):
         yield from _tall(step, machine, shape, fused)
-    if wanted is None:
+    if target is None:
         yield from stream.products(step, machine, shape)
-    inside, outside = _blocks(op.operands[0], machine), [wanted] if wanted else _blocks(op.results[0], machine)
+    inside, outside = _blocks(op.operands[0], machine), [target] if target else _blocks(op.results[0], machine)
     pairs = [(a, c) for a in inside for c in outside] + [(a, c) for a in inside for c in (L1, DRAM)] + [(a, c) for a in (L1, DRAM) for c in outside]
     for a, result in pairs:
-        if (not moving and a != DRAM) or (wanted is not None and (result != wanted or wanted.layout != "BLOCK_SHARDED")):
+        if (not moving and a != DRAM) or (target is not None and (result != target or target.layout != "BLOCK_SHARDED")):
             continue
         shards = [memory for memory in (a, result) if memory.shard is not None]
         grid = grid_of(shards[0])
@@ -196,7 +196,7 @@ def linear(step: Step, machine: Machine, wanted: Memory | None = None) -> Iterat
 
 
 def _blocks(value: SSAValue, machine: Machine) -> list[Memory]:
-    """Those that are not turned: the program configs here send operands along rows of cores."""
+    """Row-major block shards: the program configs here send operands along rows of cores."""
     return [memory for memory in memories(value, machine) if memory.shard is not None and memory.layout == "BLOCK_SHARDED" and memory.shard[2] == "ROW_MAJOR"]
 
 
@@ -220,7 +220,7 @@ def _tall(step: Step, machine: Machine, shape: matmul.Sizes, fused: Any) -> Iter
 
 
 def norm(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
-    """Shards in, the same shards out."""
+    """Equal shards for input and result."""
     op = step.op
     moving = [index for index, _ in step.operands]
     if not step.results or any(access.shape(op.operands[index]) != access.shape(op.operands[0]) for index in moving):
@@ -249,11 +249,11 @@ def _normed(op: Operation, machine: Machine, moving: list[int], shards: Memory) 
 
 
 OF_OPERANDS = ("alchemist.lhs_activations", "alchemist.rhs_activations")
-"""Functions in front of operands, which the call in place has not."""
+"""Fused functions of operands, which the in-place call does not support."""
 
 
 def may_overwrite(step: Step) -> bool:
-    """Whether the result may take an operand's memory: sums of images, products of a gate, where three of them would not fit."""
+    """Whether the result may overwrite an operand: sums of images, products of a gate, if three tensors would not fit."""
     op = step.op
     if op.name not in OVERWRITING or [index for index, _ in step.operands] != [0, 1] or any(name in op.attributes for name in OF_OPERANDS):
         return False
@@ -268,7 +268,7 @@ def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
     moving = [index for index, _ in step.operands]
     for shards in memories(op.results[0], machine) if moving else ():
         yield [Candidate("sharded", {}, dict.fromkeys(moving, shards), shards)]
-        for place in step.last if may_overwrite(step) else ():  # the one made first mostly lies higher in memory: no hole is left above the result
+        for place in step.last if may_overwrite(step) else ():  # the older operand is usually higher in memory, so that no hole is left above the result
             yield [Candidate("sharded, in place", {IN_PLACE: place}, dict.fromkeys(moving, shards), shards, (place,))]
         if moving == [0, 1]:
             for other in (L1, DRAM):
@@ -276,7 +276,7 @@ def elementwise(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
 
 
 def joined(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
-    """Images side by side, on the cores that hold their pixels: whole tiles of channels are copied."""
+    """Concatenates images on the cores that hold their pixels: whole tiles of channels are copied."""
     op = step.op
     moving, result = [index for index, _ in step.operands], op.results[0]
     rank = len(access.shape(result))
@@ -286,16 +286,16 @@ def joined(step: Step, machine: Machine) -> Iterator[list[Candidate]]:
         return
     for shards in images(result, machine):
         assert shards.shard is not None
-        found = [each for value in op.operands for each in images(value, machine) if _on_same_cores(each, shards)]
-        if len(found) == len(moving):
-            yield [Candidate("on the operands' shards", {}, dict(zip(moving, found, strict=True)), shards)]
+        candidates = [memory for value in op.operands for memory in images(value, machine) if _on_same_cores(memory, shards)]
+        if len(candidates) == len(moving):
+            yield [Candidate("on the operands' shards", {}, dict(zip(moving, candidates, strict=True)), shards)]
 
 
-def _on_same_cores(one: Memory, other: Memory) -> bool:
-    """Shards of as many rows on the same cores."""
-    assert one.shard is not None
-    assert other.shard is not None
-    return one.layout == other.layout and one.shard[1:] == other.shard[1:] and one.shard[0][0] == other.shard[0][0]
+def _on_same_cores(first: Memory, second: Memory) -> bool:
+    """Whether both have shards of equally many rows on the same cores."""
+    assert first.shard is not None
+    assert second.shard is not None
+    return first.layout == second.layout and first.shard[1:] == second.shard[1:] and first.shard[0][0] == second.shard[0][0]
 
 
 SHARDED: dict[str, Family] = {

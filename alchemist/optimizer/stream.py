@@ -23,11 +23,11 @@ from alchemist.optimizer.graph import Step
 from alchemist.optimizer.machine import Machine
 
 CORES = (32, 16)
-"""Numbers of cores of width shards that are tried: one of them divides the widths of usual decoders."""
+"""Candidate numbers of cores of width shards: one of them divides the widths of usual decoders."""
 MORE_CORES = (24, 8)
 """For very wide products, whose tiles are seldom a multiple of the others."""
 FEWEST_WIDE = 1 << 10
-"""Tiles of a row that make a product very wide."""
+"""Columns, in tiles, from which a product counts as very wide."""
 MOST_STEP = 16
 LOADED = "ttcore.load_cached"
 
@@ -37,30 +37,30 @@ def widths(value: SSAValue, machine: Machine, numbers: tuple[int, ...] = CORES) 
     shape = access.shape(value)
     padded = tile_padded(shape)
     columns = padded[-1] // 32
-    found = []
+    memories = []
     for cores in numbers:
         corners = (0, 0, 7, cores // 8 - 1)
         if columns % cores == 0 and corners[3] < machine.grid[1] and machine.grid[0] >= 8:
-            found.append(Memory("L1", "WIDTH_SHARDED", ((32, columns // cores * 32), corners, "ROW_MAJOR")))
-    return tuple(found)
+            memories.append(Memory("L1", "WIDTH_SHARDED", ((32, columns // cores * 32), corners, "ROW_MAJOR")))
+    return tuple(memories)
 
 
 def in_banks(value: SSAValue, machine: Machine) -> Memory:
-    """A weight's columns dealt to the banks of DRAM."""
+    """A weight's columns sharded over the banks of DRAM."""
     rows, columns = access.shape(value)[-2:]
     per_bank = -(-tile_padded((columns,))[-1] // (32 * machine.dram_banks))
     return Memory("DRAM", "WIDTH_SHARDED", ((rows, per_bank * 32), (0, 0, machine.dram_banks - 1, 0), "ROW_MAJOR"))
 
 
 def maker_of_weight(op: Operation) -> FuncOp | None:
-    """The const-eval function that makes the op's weight for it alone."""
+    """The const-eval function that computes the op's weight, if the op is its only reader."""
     if not has_trait(op, "product"):
         return None
     return maker_of_constant(op.operands[1])
 
 
 def maker_of_constant(value: SSAValue) -> FuncOp | None:
-    """The const-eval function that makes a value for its one reader."""
+    """The const-eval function that computes a value with a single reader."""
     loaded = value.owner
     if not isinstance(loaded, Operation) or loaded.name != LOADED or len(loaded.results) != 1 or len(list(value.uses)) != 1:
         return None
@@ -83,7 +83,7 @@ def weight_may_move(op: Operation) -> bool:
 
 
 def is_wide(op: Operation) -> bool:
-    """A product of one row of tiles whose result fills much of L1: what reads it finds it elsewhere."""
+    """Whether a product of one row of tiles has a result that fills much of L1, so that readers find it elsewhere."""
     dims = access.shape(op.results[0]) if has_trait(op, "product") else ()
     return bool(dims) and math.prod(dims[:-1]) <= TILE_EDGE and dims[-1] >= FEWEST_WIDE * TILE_EDGE
 
@@ -97,7 +97,7 @@ def may_stream(op: Operation) -> bool:
 
 
 def products(step: Step, machine: Machine, shape: matmul.Sizes) -> Iterator[list[Candidate]]:
-    """Products of one row of tiles: the weight is read from all banks at once."""
+    """Candidates for products of one row of tiles that read the weight from all banks at once."""
     if [index for index, _ in step.operands] == [0] and weight_may_move(step.op):
         yield from from_banks(step.op, machine, shape)
 
@@ -116,7 +116,7 @@ def from_banks(op: Operation, machine: Machine, shape: matmul.Sizes) -> Iterator
             continue
         candidates = []
         steps = matmul.divisors(a.shard[0][1] // 32, MOST_STEP)
-        for inner in steps if is_wide(op) else steps[:3]:  # wide blocks leave little room
+        for inner in steps if is_wide(op) else steps[:3]:  # wide blocks leave little L1
             fields = {"in0_block_w": inner, "per_core_m": 1, "per_core_n": c.shard[0][1] // 32, "fused_activation": fused}
             config = struct("ttnn.matmul_multi_core_reuse_multi_cast_dram_sharded_program_config", fields)
             label = f"weight in {machine.dram_banks} banks, 1x{c.shard[0][1] // 32} tiles on each of {8 * (a.shard[1][3] + 1)} cores"

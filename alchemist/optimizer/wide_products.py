@@ -1,4 +1,4 @@
-"""A product of one row of tiles by very many columns (a decoder's vocabulary) in parts.
+"""Splits a product of one row of tiles by very many columns (a decoder's vocabulary) into parts.
 
 The program that reads its weight from all banks of DRAM at once leaves its whole result in L1: a part of a vocabulary fits there, all of it does not.
 """
@@ -31,42 +31,42 @@ from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.movement import device_ns
 
 MOST_PARTS = 4
-"""Each is a statement of the program and a weight of its own."""
+"""Limit of parts: each is a statement of the program with a separate weight."""
 FEWEST_COLUMNS = 1 << 15
-"""Of a product that is worth a question: the result of a narrower one fits into L1 as a whole."""
+"""Least columns: the result of a narrower product fits into L1."""
 
 
 def parts_of(op: Operation, machine: Machine, cap: float) -> int:
-    """Into how many products by equal parts of the weight the clock would split an op; 1 for none, or where the gain is within its error."""
+    """The number of equal parts of the weight into which an op should be split; 1 for none, or if the gain is within the cost model's error."""
     if not has_trait(op, "product") or len(op.operands) != 2 or access.attr(op, "activation"):
         return 1
     rows, columns = math.prod(shape(op.results[0])[:-1]), shape(op.results[0])[-1]
     if rows > TILE_EDGE or columns < FEWEST_COLUMNS or not stream.weight_may_move(op):
         return 1
     whole = price_all(op, machine, FAMILIES[op.name](op, machine, {0: L1}, DRAM), cap, {})
-    best_ns = min((_with_move_ns(op, each, machine) for each in (*whole, *streamed(op, machine, cap))), default=math.inf)
+    best_ns = min((_with_move_ns(op, priced, machine) for priced in (*whole, *streamed(op, machine, cap))), default=math.inf)
     best = 1
     for parts in range(2, MOST_PARTS + 1):
         if columns % (parts * TILE_EDGE):
             continue
         part = _detached(op, columns // parts)
-        found = streamed(part, machine, cap)
-        if not found:
+        candidates = streamed(part, machine, cap)
+        if not candidates:
             continue
-        error_ns = parts * found[0].answer.ratio_error_ns
-        total_ns = parts * _with_move_ns(part, found[0], machine) + _joined_ns(op, parts, machine) + error_ns
+        error_ns = parts * candidates[0].answer.ratio_error_ns
+        total_ns = parts * _with_move_ns(part, candidates[0], machine) + _joined_ns(op, parts, machine) + error_ns
         if total_ns < best_ns:
             best, best_ns = parts, total_ns
     return best
 
 
 def wide_products(func: FuncOp, machine: Machine, cap: float) -> list[tuple[Operation, int]]:
-    """Products that the clock would split, and into how many parts."""
+    """Products that should be split, and into how many parts."""
     return [(op, parts) for op in func.body.block.ops if (parts := parts_of(op, machine, cap)) > 1]
 
 
 def split_product(op: Operation, parts: int) -> None:
-    """Equal parts of the weight, each made by a const-eval function of its own, a product with each, and their results side by side."""
+    """Replaces the product by products with equal parts of the weight, one const-eval function each, and a concatenation."""
     weight = op.operands[1]
     loaded = weight.owner
     maker = stream.maker_of_weight(op)
@@ -81,9 +81,9 @@ def split_product(op: Operation, parts: int) -> None:
         access.set_attr(load, "callee", func.sym_name.data)
         load.results[0]._type = func.function_type.outputs.data[0]
         Builder.before(loaded).insert(load)
-        made = _narrowed(op, [op.operands[0], load.results[0]], columns)
-        build.insert(made)
-        results.append(made.results[0])
+        product = _narrowed(op, [op.operands[0], load.results[0]], columns)
+        build.insert(product)
+        results.append(product.results[0])
     note = f"the columns in {parts} parts: the results of one lie in L1"
     joined = build.make("ttnn.concat", [results], {"dim": len(shape(op.results[0])) - 1, NOTE: note}, [op.results[0].type])
     set_source(joined, *sources_of(op))
@@ -94,16 +94,16 @@ def split_product(op: Operation, parts: int) -> None:
 
 
 def streamed(op: Operation, machine: Machine, cap: float) -> list[Priced]:
-    """Ways to read the weight from all banks, fastest first."""
+    """Candidates that read the weight from all banks, fastest first."""
     sizes = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
     if sizes is None:
         return []
-    found = [priced for group in stream.from_banks(op, machine, sizes) for priced in price_all(op, machine, group, cap, {})]
-    return sorted(found, key=lambda priced: priced.ns)
+    priced_list = [priced for group in stream.from_banks(op, machine, sizes) for priced in price_all(op, machine, group, cap, {})]
+    return sorted(priced_list, key=lambda priced: priced.ns)
 
 
 def _with_move_ns(op: Operation, priced: Priced, machine: Machine) -> float:
-    """With what the result then takes to DRAM."""
+    """Time including the move of the result to DRAM."""
     memory = priced.candidate.result or DRAM
     if memory == DRAM:
         return priced.ns
@@ -116,35 +116,35 @@ def _with_move_ns(op: Operation, priced: Priced, machine: Machine) -> float:
 def _joined_ns(op: Operation, parts: int, machine: Machine) -> float:
     part = _detached(op, shape(op.results[0])[-1] // parts)
     block = Block(arg_types=[part.results[0].type] * parts)
-    made = Builder(block).make("ttnn.concat", [list(block.args)], {"dim": len(shape(op.results[0])) - 1}, [op.results[0].type])
-    return device_ns([made], machine.card)
+    concat = Builder(block).make("ttnn.concat", [list(block.args)], {"dim": len(shape(op.results[0])) - 1}, [op.results[0].type])
+    return device_ns([concat], machine.card)
 
 
 def _detached(op: Operation, columns: int) -> Operation:
-    """The op by as many columns of the weight, in a block of its own, to be asked about."""
+    """The op with fewer columns of the weight, in a separate block, for a query."""
     kind = layout_of(op.operands[1].type)
     assert kind is not None
     dims = (shape(op.operands[1])[0], columns)
     block = Block(arg_types=[op.operands[0].type, kind.with_(dims).type_for(dims)])
-    made = _narrowed(op, list(block.args), columns)
-    block.add_op(made)
-    return made
+    product = _narrowed(op, list(block.args), columns)
+    block.add_op(product)
+    return product
 
 
 def _narrowed(op: Operation, operands: list[SSAValue], columns: int) -> Operation:
-    """The op on other operands, with as many columns in its result."""
+    """Clones the op on other operands, with this number of columns in its result."""
     kind = layout_of(op.results[0].type)
     assert kind is not None
     dims = (*shape(op.results[0])[:-1], columns)
-    made = op_classes()[op.name].create(
+    product = op_classes()[op.name].create(
         operands=operands, result_types=[kind.with_(dims).type_for(dims)], properties=dict(op.properties), attributes=dict(op.attributes)
     )
-    set_source(made, *sources_of(op))
-    return made
+    set_source(product, *sources_of(op))
+    return product
 
 
 def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
-    """A copy of a const-eval function that makes some columns of its result, sliced as early as rows of it can be told apart."""
+    """Copies a const-eval function so that it computes some columns of its result, and slices as early as possible."""
     func = maker.clone()
     func.properties["sym_name"] = StringAttr(f"{maker.sym_name.data}_{number}")
     module = maker.parent
@@ -167,7 +167,7 @@ def _part_of(maker: FuncOp, number: int, columns: int) -> FuncOp:
     for step in behind:
         before, after = shape(step.operands[0]), layout_of(step.results[0].type)
         assert after is not None
-        turned = tuple(before[axis] for axis in access.order_of(step)) if has_trait(step, "transposition") else before
-        step.results[0]._type = after.with_(turned).type_for(turned)
+        source_dims = tuple(before[axis] for axis in access.order_of(step)) if has_trait(step, "transposition") else before
+        step.results[0]._type = after.with_(source_dims).type_for(source_dims)
     func.properties["function_type"] = FunctionType.from_lists([argument.type for argument in func.args], [end.operands[0].type])
     return func

@@ -1,4 +1,4 @@
-"""Candidates of sliding windows on shards: a convolution or pool that stays on its input's cores."""
+"""Candidates of sliding windows on shards: a convolution or pool on its input's cores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alchemist.optimizer.sharded import images, is_image, is_whole
 CONV_CONFIG = "conv2d_config"
 HALO = "reallocate_halo_output"
 MOST_BLOCKS = 6
-"""Heights of the activation block that are tried."""
+"""Limit of candidate heights of the activation block."""
 TWICE = ("enable_act_double_buffer", "enable_weights_double_buffer")
 BUFFERS: dict[str, dict[str, tuple[str, ...]]] = {
     "HEIGHT_SHARDED": {"": (), ", weights twice": TWICE[1:]},
@@ -40,18 +40,18 @@ def halo_stays(attributes: Mapping[str, Any]) -> bool:
 
 
 def blocks_of(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A convolution's config, but for what becomes of its halo."""
+    """A convolution's config without its halo setting."""
     config = attributes.get(CONV_CONFIG)
     return {name: value for name, value in config.python().items() if name != HALO} if isinstance(config, StructAttr) else {}
 
 
 def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
-    """On the input's shards: the result lies on the same rows of cores. What nothing reads later is freed as soon as its halo is gathered."""
+    """Candidates on the input's shards: the result is on the same rows of cores. An input without later readers is freed after its halo is gathered."""
     op = step.op
     have = op.properties.get(CONV_CONFIG) or op.attributes.get(CONV_CONFIG)
     if not isinstance(have, StructAttr) or not is_image(op.operands[0]):
         return
-    fixed = layout_of(op.operands[0].type) if not step.operands else None  # pixels that were made on shards stay there
+    fixed = layout_of(op.operands[0].type) if not step.operands else None  # pixels that are sharded already stay there
     if fixed is not None and fixed.is_sharded:
         shapes: tuple[Memory, ...] = (memory_of(fixed),)
     elif [index for index, _ in step.operands] == [0]:
@@ -63,7 +63,7 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
     frees = (0,) if 0 in step.last else ()
     for shards in shapes:
         small = access.struct(have.name, {**have.python(), "deallocate_activation": True, "act_block_h_override": 32})
-        result = _natural(step, machine, shards, {CONV_CONFIG: small, **common}, l1_small_bytes)  # blocks change nothing of it
+        result = _natural(step, machine, shards, {CONV_CONFIG: small, **common}, l1_small_bytes)  # blocks have no effect
         if result is None or result.shard is None:
             continue
         rows = result.shard[0][0] // 32
@@ -71,17 +71,17 @@ def convolution(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[l
         heights = [0, *(32 * part for part in (lower[: MOST_BLOCKS - 1] if shards.layout == "HEIGHT_SHARDED" else (*lower[: MOST_BLOCKS - 2], *lower[-1:])))]
         for stays in (False, True):
             candidates = []
-            for height, (held, buffers) in itertools.product(dict.fromkeys(heights), BUFFERS[shards.layout].items()):
+            for height, (doubled, buffers) in itertools.product(dict.fromkeys(heights), BUFFERS[shards.layout].items()):
                 changed = ({"act_block_h_override": height} if height else {}) | ({HALO: False} if stays else {})
                 fields = {**have.python(), **({"deallocate_activation": True} if frees else {}), **changed, **dict.fromkeys(buffers, True)}
-                label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{held}{', halo where it is' if stays else ''}"
+                label = f"on the input's shards{f', blocks of {height} rows' if height else ''}{doubled}{', halo where it is' if stays else ''}"
                 attributes = {CONV_CONFIG: access.struct(have.name, fields), **common}
                 candidates.append(Candidate(label, attributes, dict.fromkeys(places, shards), result, frees))
             yield candidates
 
 
 def pool(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Candidate]]:
-    """On the input's shards."""
+    """Candidates on the input's shards."""
     op = step.op
     if [index for index, _ in step.operands] != [0] or not is_image(op.operands[0]):
         return
@@ -92,7 +92,7 @@ def pool(step: Step, machine: Machine, l1_small_bytes: int) -> Iterator[list[Can
 
 
 def _natural(step: Step, machine: Machine, shards: Memory, attributes: dict[str, Any], l1_small_bytes: int) -> Memory | None:
-    """Where the op leaves its result."""
+    """The memory in which the op creates its result by default."""
     try:
         answer = ask(step.op, machine.card, attributes, {0: shards}, NATURAL, l1_small_bytes)
     except (NotAskable, ShimError):
