@@ -1,4 +1,4 @@
-"""Values that a user hands over in files: `.npy` and `.tensorbin`, read without trust in what they say of themselves."""
+"""Reads values from users' files, `.npy` and `.tensorbin`, and checks every size that a file states before it is used."""
 
 from __future__ import annotations
 

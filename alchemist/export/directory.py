@@ -1,4 +1,4 @@
-"""The export directory: built aside, moved into place whole, replaced only if nobody edited it."""
+"""The export directory: built in a separate directory, moved into place in one step, replaced only if nobody edited it."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def exporting(path: Path, *, overwrite: bool) -> Iterator[Path]:
         ExportDirectoryError: `path` is or lies in a file, is not writable, is not an export, or has edited files.
     """
     shown, path = path, Path(os.path.realpath(path) if path.is_dir() else os.path.abspath(path))
-    made: list[Path] = []
+    created: list[Path] = []
     workspace: Workspace | None = None
     in_body = False
     try:
-        _make_parents(path, made)
+        _make_parents(path, created)
         recover(path.parent)
         recover(path)
         _check_replaceable(path, overwrite)
@@ -69,7 +69,7 @@ def exporting(path: Path, *, overwrite: bool) -> Iterator[Path]:
         with uninterrupted():
             workspace.commit()
             workspace.close()
-            workspace, made = None, []
+            workspace, created = None, []
     except OSError as error:
         # A file that the model reads and does not find is no error of the export.
         if isinstance(error, ExportDirectoryError) or (in_body and not _is_of_writing(error, workspace)):
@@ -77,10 +77,10 @@ def exporting(path: Path, *, overwrite: bool) -> Iterator[Path]:
         raise _refusal(shown, path, error) from error
     finally:
         with uninterrupted():
-            _clean_up(workspace, made)
+            _clean_up(workspace, created)
 
 
-def _clean_up(workspace: Workspace | None, made: list[Path]) -> None:
+def _clean_up(workspace: Workspace | None, created: list[Path]) -> None:
     try:
         if workspace is not None:
             workspace.close()
@@ -90,12 +90,12 @@ def _clean_up(workspace: Workspace | None, made: list[Path]) -> None:
             location=str(workspace and workspace.folder),
             hint="nothing is lost, it lies in that folder; the next export to the same place tries again",
         ) from error
-    for parent in reversed(made):
+    for parent in reversed(created):
         with contextlib.suppress(OSError):
             parent.rmdir()
 
 
-def _make_parents(path: Path, made: list[Path]) -> None:
+def _make_parents(path: Path, created: list[Path]) -> None:
     """Creates the directories above `path` and lists them in `made`, the outermost first."""
     missing = []
     for parent in path.parents:
@@ -105,13 +105,13 @@ def _make_parents(path: Path, made: list[Path]) -> None:
     for parent in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another export made it
             parent.mkdir()
-            made.append(parent)
+            created.append(parent)
     if not path.parent.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path.parent))
 
 
 def _stays(path: Path) -> bool:
-    """Whether the directory itself has to stay: what stands in it, or is mounted there, would not see another one."""
+    """Whether the directory itself must not be replaced: a process inside it, or its mount, would not see the new one."""
     if not path.is_dir():
         return False
     try:
@@ -179,20 +179,20 @@ def _check_replaceable(path: Path, overwrite: bool) -> None:
 
 
 def _is_too_much(path: Path) -> bool:
-    """Whether overwriting `path` is more likely a slip: the current or the home directory, or one that holds them."""
-    found = [Path.home()]
+    """Whether overwriting `path` is probably a mistake: the current or the home directory, or a parent of one."""
+    protected = [Path.home()]
     with contextlib.suppress(OSError):
-        found.append(Path.cwd())
-    return any(place == path or path in place.parents for place in found)
+        protected.append(Path.cwd())
+    return any(place == path or path in place.parents for place in protected)
 
 
 def _fingerprint(path: Path) -> dict[str, tuple[int, ...]]:
-    """What tells a touched directory from an untouched one without reading files: kind, size, inode and times of each entry."""
-    found: dict[str, tuple[int, ...]] = {}
+    """Detects changes of a directory without reading files: kind, size, inode and times of each entry."""
+    entries: dict[str, tuple[int, ...]] = {}
     for name, status in _entries(path):
         times = () if stat.S_ISDIR(status.st_mode) else (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        found[name] = (status.st_mode, status.st_ino, *times)
-    return found
+        entries[name] = (status.st_mode, status.st_ino, *times)
+    return entries
 
 
 def _entries(path: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -238,10 +238,10 @@ def edited_files(path: Path, manifest: Mapping[str, Any]) -> list[str]:
     programs = ["", *(f"{name}/" for name in (folders if isinstance(folders, list) else ()) if isinstance(name, str))]
     results = result_files(path)
     edited = {name for name, entry in recorded.items() if not _is_unchanged(path / name, entry)}
-    found = dict(_entries(path))
-    filled = {name.rpartition("/")[0] for name in found}
+    on_disk = dict(_entries(path))
+    filled = {name.rpartition("/")[0] for name in on_disk}
     manifests = {f"{program}{MANIFEST}" for program in programs}
-    for name, status in found.items():
+    for name, status in on_disk.items():
         generated = _is_built(name, programs) or "__pycache__" in name.split("/")
         if name in recorded or name in results:
             continue
@@ -265,7 +265,7 @@ _BUILT = {
     "CMakeCache.txt", "CMakeFiles", "Makefile", "build.ninja", ".ninja_deps", ".ninja_log", "cmake_install.cmake", "compile_commands.json",
     "main", "place.cpp", "libmodel.a", "libmodel_place.a", "libmodule.so", "configure.log", "build.log", ".configured",
 }  # fmt: skip
-"""What CMake and `./run` make in a build directory: build/simulator, build/device, or build/ itself."""
+"""Files that CMake and `./run` create in a build directory: build/simulator, build/device, or build/ itself."""
 
 
 def _is_built(name: str, programs: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Calls of Linux that Python does not offer: two paths exchanged in one step, files that share their blocks, mount points."""
+"""Linux system calls that Python does not offer: atomic exchange of two paths, files that share blocks, mount points."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def is_mount_point(path: Path) -> bool:
         lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
         return False
-    wanted = os.fsencode(os.path.realpath(path))
-    return any(_unescaped(fields[4]) == wanted for fields in map(bytes.split, lines) if len(fields) > 4)
+    target = os.fsencode(os.path.realpath(path))
+    return any(_unescaped(fields[4]) == target for fields in map(bytes.split, lines) if len(fields) > 4)
 
 
 def _unescaped(name: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """golden/ops: the framework's own intermediate values, each assigned to the TT-NN call that computes it.
 
 `golden/ops.json` lists the calls of one forward pass in program order: {"op", "shape", "value", "golden"}; the last two are
-absent where the framework has no such value (an op of several that stand for one, an op that was rewritten). "form": the call
+absent where the framework has no such value (an op of several that implement one, an op that was rewritten). "form": the call
 only gives its input another shape or order, which may be another one than the framework's.
 """
 
@@ -63,8 +63,8 @@ def _storable(value: np.ndarray[Any, Any]) -> bool:
 def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) -> list[str]:
     """For each call the name of the value it computes, "" for none.
 
-    A value that took several calls belongs to the last of them, and to those before that it only gives another form of.
-    A call that stands for several framework ops computes the last one's value.
+    A value that several calls compute belongs to the last of them, and to earlier ones if the later ones only change its form.
+    A call that implements several framework ops computes the last one's value.
     """
     order = {name: number for number, name in enumerate(values)}
     last = {name: number for number, step in enumerate(steps) for name in step.values}
@@ -73,7 +73,7 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
         if step.shape is None:
             continue
         size = int(np.prod(step.shape))
-        # A mask that the framework has as booleans may be what is added to the scores here: not the same numbers.
+        # The framework's mask may be boolean, ours is added to the scores: different numbers.
         whole = "int" in step.dtype
         names = [
             name
@@ -96,7 +96,7 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
     return assigned
 
 
-def _turned(given: Sequence[int], made: Sequence[int]) -> bool:
-    """Whether the dimensions are the same in another order: then so are the numbers."""
-    one, two = [extent for extent in given if extent != 1], [extent for extent in made if extent != 1]
-    return one != two and sorted(one) == sorted(two)
+def _turned(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether the shapes differ by a permutation of dims greater than 1, so that a permute may have moved the elements."""
+    first, second = [extent for extent in before if extent != 1], [extent for extent in after if extent != 1]
+    return first != second and sorted(first) == sorted(second)

@@ -1,4 +1,4 @@
-"""Raises the precision of products where an export would fail its own check.
+"""Raises the precision of matrix products if an export would fail its own check.
 
 The unedited program's error is known at export. Where it is above the limit of `./run --check`, the program is compiled again with more exact
 products, in the order of what they cost on the device: weights that are rounded instead of truncated (float32; nothing per call), then 32-bit
@@ -65,9 +65,9 @@ def export_within_limits(
     if chosen is None:
         if trials.in_directory is not None:
             result, first = write(options)
-        moved = moved_by_rounding() if moved_by_rounding is not None else {}
-        left = judge_by_unedited(directory, moved) if any(moved.values()) else first.disagreement
-        text = _disagreement(model, left, bool(trials.settings)) if left else _amplified(model, first.disagreement, max(moved.values()))
+        rounding_errors = moved_by_rounding() if moved_by_rounding is not None else {}
+        left = judge_by_unedited(directory, rounding_errors) if any(rounding_errors.values()) else first.disagreement
+        text = _disagreement(model, left, bool(trials.settings)) if left else _amplified(model, first.disagreement, max(rounding_errors.values()))
         warn_user(text, AccuracyWarning)
         return result
     result, best = trials.written(chosen)
@@ -101,7 +101,7 @@ class _Trials(Generic[Result]):
         return not self.written(place)[1].disagreement
 
     def cheapest_passing(self) -> int | None:
-        """The first setting, if it passes; else by bisection the cheapest that passes, until the time is over; None where the most exact one fails."""
+        """The first setting, if it passes; else by bisection the cheapest that passes, within the time limit; None if the most exact one fails."""
         if not self.settings:
             return None
         if self.passes(0):
@@ -123,9 +123,9 @@ def _disagreement(model: str, disagreement: str, tried: bool) -> str:
     )
 
 
-def _amplified(model: str, disagreement: str, moved: float) -> str:
+def _amplified(model: str, disagreement: str, rounding_error: float) -> str:
     return (
         f"the emitted program of {model} does not agree with the framework: {disagreement}. {AMPLIFIES_ROUNDING}: the framework's own outputs "
-        f"move by {moved:.0%} when each of its results is rounded once more, so `./run --check` compares with the unedited program alone. "
+        f"move by {rounding_error:.0%} when each of its results is rounded once more, so `./run --check` compares with the unedited program alone. "
         "Judge the program on trained weights, or on inputs whose outputs are less close to each other"
     )

@@ -17,12 +17,12 @@ VENV = ".venv"
 
 def result_files(export: Path) -> set[str]:
     """The noted files of an export that are there, relative, and their folders; of the programs inside it too, with the notes."""
-    found: set[str] = set()
+    files: set[str] = set()
     for notes in (export / RESULTS, *sorted(export.glob(f"*/{RESULTS}"))):
         if notes.is_symlink() or not notes.is_file():
             continue
         folder = notes.parent
-        found.add(notes.relative_to(export).as_posix())
+        files.add(notes.relative_to(export).as_posix())
         for line in notes.read_text(encoding="utf-8", errors="replace").splitlines():
             parent, _, pattern = line.rpartition("/")
             if not pattern or parent.startswith("/") or ".." in parent.split("/"):
@@ -31,10 +31,10 @@ def result_files(export: Path) -> set[str]:
                 for name in os.listdir(folder / parent):
                     file = folder / parent / name
                     if (name == pattern or fnmatch.fnmatchcase(name, pattern)) and file.is_file() and not file.is_symlink():
-                        found.add(file.relative_to(export).as_posix())
-                at = folder / parent
-                found |= {place.relative_to(export).as_posix() for place in (at, *at.parents) if export in place.parents}
-    return found
+                        files.add(file.relative_to(export).as_posix())
+                location = folder / parent
+                files |= {place.relative_to(export).as_posix() for place in (location, *location.parents) if export in place.parents}
+    return files
 
 
 def keep_results(before: Path, new: Path) -> None:

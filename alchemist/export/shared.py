@@ -1,4 +1,4 @@
-"""Tensors that several exports of one process have in common: stored once where the file system can share blocks (Btrfs, XFS).
+"""Shares equal tensors between exports of one process: stored once if the file system can share blocks (Btrfs, XFS).
 
 Each export has files of its own (a write to one changes no other); they are clones, so equal tensors take their space once. On other
 file systems each export is written in full.
@@ -19,11 +19,11 @@ MOST_FILES = 4096
 """How many files a process remembers; the oldest are forgotten first."""
 
 Stamp = tuple[int, int, int]
-"""Inode, time of the last change of contents and of status, in ns: a file with the same ones holds what it held."""
+"""Inode, and times of the last change of contents and of status in ns: if they are equal, the file is unchanged."""
 Twins = Mapping[tuple[int, str], tuple[Path, Stamp]]
 _known: dict[tuple[int, str], tuple[Path, Stamp]] = {}
 _without_clones: set[int] = set()
-"""Devices whose file systems turned out not to share blocks: nothing is looked for there."""
+"""Devices whose file systems turned out not to share blocks: no search for twins there."""
 
 
 def twins(directory: Path) -> Twins:

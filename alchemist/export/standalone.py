@@ -1,4 +1,4 @@
-"""`--standalone`: the simulator inside the export directory, so that it runs where alchemist is not installed.
+"""`--standalone`: copies the simulator into the export directory, so that it runs where alchemist is not installed.
 
 `shim/ttnn_shim/` holds, for Python, the launcher, the `ttnn` package and the compiled extension (numpy and cffi are all that a
 machine must have), and `shim/alchemist/tools/`, which `--what-if` and `--check-ops` run; for C++ the headers, the
@@ -21,7 +21,7 @@ _SKIPPED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.pyi", "emit_extensi
 
 
 def bundle(directory: Path, language: Language) -> None:
-    """Copies what a program in `language` needs below `directory/shim`.
+    """Copies the files that a program in `language` needs to `directory/shim`.
 
     Raises:
         ToolchainError: the simulator is not installed, or installed without its library.

@@ -1,4 +1,4 @@
-"""Values in the dtype in which the device has them, and the bounds within which outputs have to agree."""
+"""Converts values to the dtype of the device, and computes the bounds within which outputs have to agree."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Layout of a file: u64 header size H, a flatbuffer (root table `Tensor`) zero padded so that 8 + H is a multiple of 64, then the
 data of the shards: one, or that of each chip of a mesh, where chips with the same part share it. Row-major data is the logical shape
 in C order; tile data is 32x32 tiles of four 16x16 faces with the last two dimensions padded. The C++ core has its own writer; a test
-holds the two against each other.
+compares the two.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NUMPY_DTYPES: dict[int, np.dtype[Any]] = {code: np.dtype(ml_dtypes.bfloat16) if
 
 @dataclass(frozen=True, slots=True)
 class WrittenTensor:
-    """What was written: file size and SHA-256 of the whole file, for the manifest."""
+    """File size and SHA-256 of a written file, for the manifest."""
 
     size_bytes: int
     sha256: str
@@ -50,13 +50,13 @@ def write_tensor(
     values: np.ndarray[Any, Any],
     *,
     tiled: bool = False,
-    known: Twins | None = None,
+    shared: Twins | None = None,
     mesh: Mesh = ONE_CHIP,
     placement: Placement = (None, None),
 ) -> WrittenTensor:
     """Writes `values` (any shape; bfloat16, float32, uint32, int32, uint16 or uint8) as a host tensor.
 
-    known: files that `path` may be a clone of, where one holds the same. placement: how it is cut over the mesh.
+    shared: files that `path` may become a clone of if the contents are equal. placement: how it is sharded over the mesh.
 
     Raises:
         TensorFileError: the dtype has no TTNN form.
@@ -81,9 +81,9 @@ def write_tensor(
         for payload in payloads:
             into.update(payload)
 
-    if known and any(size == size_bytes for size, _ in known):
+    if shared and any(size == size_bytes for size, _ in shared):
         hash_data(digest)
-        twin = known.get((size_bytes, digest.hexdigest()))
+        twin = shared.get((size_bytes, digest.hexdigest()))
         if twin is not None and clone_twin(twin, path):
             return WrittenTensor(size_bytes, digest.hexdigest())
         digest = hashlib.sha256(header)
@@ -159,10 +159,10 @@ def _u32_vector(builder: Any, values: tuple[int, ...]) -> int:
 
 
 def _u32_list(b: Any, values: tuple[int, ...]) -> int:
-    """A table that holds one vector of u32 in field 0: MeshShape, MeshCoordinate."""
-    held = _u32_vector(b, values)
+    """A table with one vector of u32 in field 0: MeshShape, MeshCoordinate."""
+    vector = _u32_vector(b, values)
     b.StartObject(1)
-    b.PrependUOffsetTRelativeSlot(0, held, 0)
+    b.PrependUOffsetTRelativeSlot(0, vector, 0)
     return int(b.EndObject())
 
 
@@ -211,8 +211,8 @@ def _header(
 
     coordinates = [(row, column) for row in range(extents[0]) for column in range(extents[1])]
     shards = []
-    for at, (offset, nbytes) in zip(coordinates, places, strict=True):
-        coordinate = _u32_list(b, at)
+    for position, (offset, nbytes) in zip(coordinates, places, strict=True):
+        coordinate = _u32_list(b, position)
         b.Prep(8, 16)  # InlineFileStorage is a bare struct {u64 offset, u64 size}, pointed at by the union
         b.PrependUint64(nbytes)
         b.PrependUint64(offset)
@@ -222,7 +222,7 @@ def _header(
         b.PrependUOffsetTRelativeSlot(1, storage, 0)
         b.PrependUint8Slot(0, _BUFFER_INLINE_FILE_STORAGE, 0)
         shards.append(b.EndObject())
-    held = _tables(b, shards)
+    shard_table = _tables(b, shards)
     mesh_shape = _u32_list(b, extents)
 
     alone = extents == (1, 1)
@@ -234,7 +234,7 @@ def _header(
         b.PrependUint8Slot(0, int(dim is not None), 0)
         cuts.append(b.EndObject())
     placements = _tables(b, cuts)
-    mesh_coordinates = _tables(b, [_u32_list(b, at) for at in coordinates])
+    mesh_coordinates = _tables(b, [_u32_list(b, coordinate) for coordinate in coordinates])
     b.StartObject(3)
     b.PrependUOffsetTRelativeSlot(2, mesh_coordinates, 0)
     b.PrependUOffsetTRelativeSlot(1, placements, 0)
@@ -243,7 +243,7 @@ def _header(
 
     b.StartObject(4)
     b.PrependUOffsetTRelativeSlot(3, topology, 0)
-    b.PrependUOffsetTRelativeSlot(2, held, 0)
+    b.PrependUOffsetTRelativeSlot(2, shard_table, 0)
     b.PrependUOffsetTRelativeSlot(1, mesh_shape, 0)
     b.PrependUOffsetTRelativeSlot(0, spec, 0)
     b.Finish(b.EndObject())

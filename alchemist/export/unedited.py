@@ -1,4 +1,4 @@
-"""What the unedited program computes: run once at export on the simulator, so that `./run --check` knows how good it was.
+"""Runs the unedited program once at export on the simulator, so that `./run --check` can compare an edited program with it.
 
 The emitted Python program runs in a process of its own (`python -m ttnn_shim worker`), which is kept for the next export unless it
 grew large: a device that this process has open, its settings and its modules are not touched. A C++ export is measured by the
@@ -35,7 +35,7 @@ from alchemist.resources import template_text, templates_dir
 FOLDER = "golden/unedited"
 EXPLAINED_BY_ROUNDING = 3.0
 """Rounding explains an error of up to so many times what a draw of it moves: the engine truncates, which is off twice as far, and one draw is by chance."""
-_KEPT_BYTES = 500_000_000  # a worker that needed more gives it back by ending
+_KEPT_BYTES = 500_000_000  # a worker that needed more memory frees it when it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _measure(
     card: str,
     written: dict[str, WrittenTensor],
 ) -> tuple[Measured, str]:
-    """Runs the program; the second value says why it has no result, "" if it has."""
+    """Runs the program: (result, reason why there is none or "")."""
     program = {**sources, "utils.py": template_text("py/utils.py"), "check.py": template_text("py/check.py"), MANIFEST: json.dumps(manifest)}
     if "generation" in manifest:
         program["generate.py"] = template_text("py/generate.py")
@@ -116,18 +116,18 @@ def _measure(
         return Measured(), f"the program did not run on the simulator at export: {failure.splitlines()[0] if failure else 'no reason was given'}"
 
 
-def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> Measured:
+def _note_results(results: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> Measured:
     """found: the program's own report (--json); values: the folder of its outputs."""
-    manifest["unedited"] = {"instructions": found["instructions"]}
-    wrong = []
-    for row in found["outputs"]:
+    manifest["unedited"] = {"instructions": results["instructions"]}
+    differences = []
+    for row in results["outputs"]:
         entry = manifest["outputs"][row["name"]]
         if "golden" not in entry:
             continue
         entry["unedited_rel_l2"], entry["unedited_max_abs_err"] = row["rel_l2"], row["max_abs_err"]
         value = np.load(values / f"{entry['stem']}.npy")
         if row["passed"] is False and (why := _verdict(row, value, directory, entry)):
-            wrong.append(f"{row['name']}: {why}")
+            differences.append(f"{row['name']}: {why}")
         is_float = value.dtype.kind == "f"
         if value.size and (is_float or row["passed"] is False):  # whole numbers that pass are the framework's
             entry["unedited"] = f"{FOLDER}/{entry['stem']}.tensorbin"
@@ -135,9 +135,9 @@ def _note_results(found: Mapping[str, Any], values: Path, directory: Path, manif
             if is_float and not np.array_equal(stored.astype(np.float32), value, equal_nan=True):
                 stored = value.astype(np.float32)
             written[entry["unedited"]] = write_tensor(directory / entry["unedited"], stored)
-    if found.get("op_errors"):
-        _note_op_errors(directory / "golden" / "ops.json", found["op_errors"])
-    return Measured("; ".join(wrong), found["device_ns"] or 0.0)
+    if results.get("op_errors"):
+        _note_op_errors(directory / "golden" / "ops.json", results["op_errors"])
+    return Measured("; ".join(differences), results["device_ns"] or 0.0)
 
 
 def _verdict(row: Mapping[str, Any], value: np.ndarray[Any, Any], directory: Path, entry: Mapping[str, Any]) -> str:
@@ -153,7 +153,7 @@ def _compare(value: np.ndarray[Any, Any], golden: np.ndarray[Any, Any], entry: M
     return verdict
 
 
-def judge_by_unedited(directory: Path, moved: Mapping[str, float]) -> str:
+def judge_by_unedited(directory: Path, rounding_errors: Mapping[str, float]) -> str:
     """Has `./run --check` judge an output by the unedited program alone where rounding explains why it is not the framework's.
 
     Rounding explains it where the framework's own output moves at least a third as far when all is rounded once more.
@@ -162,7 +162,7 @@ def judge_by_unedited(directory: Path, moved: Mapping[str, float]) -> str:
     Returns why `./run --check` will still fail, "" where it passes.
     """
     manifest = json.loads((directory / MANIFEST).read_text())
-    wrong = []
+    differences = []
     for name, entry in manifest["outputs"].items():
         if "unedited" not in entry:
             continue
@@ -172,15 +172,15 @@ def judge_by_unedited(directory: Path, moved: Mapping[str, float]) -> str:
             continue
         count = int(np.count_nonzero(value != golden)) if golden.dtype.kind in "iub" else None
         error = (verdict["rel_l2"] or math.inf) if count is None else count / golden.size
-        if error <= EXPLAINED_BY_ROUNDING * moved.get(name, 0.0):
-            entry["moved_by_rounding"] = float(f"{moved[name]:.3g}")
+        if error <= EXPLAINED_BY_ROUNDING * rounding_errors.get(name, 0.0):
+            entry["moved_by_rounding"] = float(f"{rounding_errors[name]:.3g}")
             if count is not None:
                 entry["unedited_wrong"] = count
             verdict = _compare(value, golden, entry)
         if not verdict["passed"]:
-            wrong.append(f"{name}: {verdict['why']}")
+            differences.append(f"{name}: {verdict['why']}")
     (directory / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    return "; ".join(wrong)
+    return "; ".join(differences)
 
 
 def _note_op_errors(index: Path, errors: Mapping[str, Mapping[str, Any]]) -> None:
@@ -206,7 +206,7 @@ class _Workers:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[Path]:
-        """A folder for a program that `run` takes, until the end of the block; what it wrote there can be read until then."""
+        """Yields a folder for a program for `run`; files that the program wrote there can be read until the block ends."""
         with self._lock:
             self._start()
             folder = tempfile.mkdtemp(dir=self._folder or None)
@@ -218,7 +218,7 @@ class _Workers:
                     self._stop()
 
     def run(self, program: Path, arguments: list[str], card: str) -> str:
-        """Runs the program to its end; returns what went wrong, "" if it ended by itself. Within a turn."""
+        """Runs the program to its end; returns an error text, "" if it ended by itself. Within a turn."""
         if self._process is None:
             raise InternalError("no process to run the program")
         self._is_spent = True  # also where this is interrupted: the answer would be the next run's

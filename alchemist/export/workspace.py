@@ -1,11 +1,11 @@
-"""The hidden folder in which an export is made, and the step that puts it in its place.
+"""The hidden folder in which an export is built, and the step that moves it into place.
 
 `.alchemist-work-XXXXXXXX/` lies beside the target (or inside it, when the target itself has to stay: a mount point, the current
 directory). It holds
 
     workspace.json   whose target it is; locked (flock) as long as its process lives
     new/             the export in the making; after an exchange the one that was replaced
-    old/, phase      while several renames are under way: what has to be put back if they do not come to their end
+    old/, phase      during several renames: entries to restore if the renames are interrupted
 
 The next export in the same place finds the folders of killed processes by their free locks, puts back what they moved away, and
 removes them. Where a file system has no locks, a folder that a killed process left stays.
@@ -42,12 +42,12 @@ def is_workspace(name: str) -> bool:
 
 
 def is_kept_entry(directory: Path, name: str) -> bool:
-    """Entries of a target that are nobody's files: workspaces, and what mkfs makes at the root of a file system."""
+    """Entries of a target that belong to no user: workspaces, and those that mkfs creates at the root of a file system."""
     return is_workspace(name) or (name == "lost+found" and is_mount_point(directory))
 
 
 class Workspace:
-    """A workspace of this process. `commit()` puts `new` in the place of the target, `close()` leaves nothing behind."""
+    """A workspace of this process. `commit()` moves `new` to the target, `close()` removes all temporary files."""
 
     def __init__(self, target: Path, *, in_place: bool) -> None:
         """Raises: OSError, when nothing can be created in the target's folder."""
@@ -114,7 +114,7 @@ class Workspace:
         _set_phase(self.folder, name)
 
     def close(self) -> None:
-        """Puts back what an unfinished commit moved away, and removes the folder.
+        """Restores entries that an unfinished commit moved away, and removes the folder.
 
         Raises:
             OSError: something cannot be put back; it stays in the folder, and the next export tries again.
@@ -129,12 +129,12 @@ class Workspace:
 
 
 def recover(place: Path) -> None:
-    """Puts back what killed exports moved away in `place`, and removes their workspaces. Those of living processes stay."""
+    """Restores entries that killed exports moved away in `place`, and removes their workspaces. Workspaces of running processes stay."""
     if not place.is_dir():
         return
-    with _locked(place, fcntl.LOCK_EX | fcntl.LOCK_NB) as held:
-        if not held:
-            return  # a process that starts or ends an export holds it: that one does this, too
+    with _locked(place, fcntl.LOCK_EX | fcntl.LOCK_NB) as is_locked:
+        if not is_locked:
+            return  # another process that starts or ends an export holds the lock; it recovers, too
         for entry in sorted(os.listdir(place)):
             if is_workspace(entry):
                 with contextlib.suppress(OSError):  # of no concern to the export that starts now
@@ -142,12 +142,12 @@ def recover(place: Path) -> None:
 
 
 def _recover(folder: Path) -> None:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return
     try:
         lock = os.open(folder / _STATE, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:  # killed right behind its creation, or right before its end
+    except FileNotFoundError:  # killed right after its creation, or right before its end
         if not set(os.listdir(folder)) - {"new"}:
             _remove(folder)
         return

@@ -69,7 +69,7 @@ def write_export(
     names = FileNames()
     if options.load_input_tensors_from_disk is False:
         export_tensors = False
-    if not export_tensors:  # it runs on ones: what the framework computes from the weights says nothing about that
+    if not export_tensors:  # it runs on ones, so that the framework's outputs for the weights do not apply
         export_golden = "none"
     if options.tensor_load_directory:  # the caller's tensors: their results are not known here
         export_golden = "none"
@@ -135,15 +135,15 @@ def merge(programs: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     if len(programs) == 1:
         return dict(next(iter(programs.values())))
     stems = FileNames()
-    found: dict[str, str] = {}
+    merged: dict[str, str] = {}
     for name, files in programs.items():
         stem = stems.stem(name)
-        found |= {f"{stem}/{file}": text for file, text in files.items()}
-    return found
+        merged |= {f"{stem}/{file}": text for file, text in files.items()}
+    return merged
 
 
 def write_index(directory: Path, programs: Sequence[str]) -> None:
-    """What stands above several programs in folders of their own: a manifest with all files, and a `run` that runs each."""
+    """Writes the index of several programs in separate folders: a manifest with all files, and a `run` that runs each."""
     run = directory / "run"
     _write_text(run, template_text("project/run_all"))
     os.chmod(run, run.stat().st_mode | 0o111)
@@ -179,13 +179,13 @@ def _write_arguments(
     progress: Progress,
     options: CompilerOptions,
 ) -> tuple[list[ExportedArgument], dict[str, dict[str, Any]]]:
-    given: dict[str, Argument] = {argument.name: argument for argument in compiled.captured.arguments}
+    argument_of: dict[str, Argument] = {argument.name: argument for argument in compiled.captured.arguments}
     arguments: list[ExportedArgument] = []
     entries: dict[str, dict[str, Any]] = {}
     (directory / "tensors").mkdir()
     # A weight that no op reads any more (batch counters, folded masks) is not exported; an unused input still is.
     declared = [argument for argument in compiled.declared if argument.used or argument.kind == "input"]
-    known = twins(directory)
+    stored_twins = twins(directory)
     for count, argument in enumerate(declared):
         entry: dict[str, Any] = {
             "kind": argument.kind,
@@ -195,9 +195,9 @@ def _write_arguments(
         }
         if argument.block:
             entry["device_dtype"] = DTYPES[argument.block]
-        if argument.name in given:
-            entry["model_dtype"] = given[argument.name].dtype
-        place = next((i for i, one in enumerate(compiled.captured.arguments) if one.name == argument.name), None)
+        if argument.name in argument_of:
+            entry["model_dtype"] = argument_of[argument.name].dtype
+        place = next((i for i, candidate in enumerate(compiled.captured.arguments) if candidate.name == argument.name), None)
         if options.tensor_load_directory and place is not None:
             entry["file"] = str(Path(options.tensor_load_directory) / f"{options.tensor_load_file_prefix or 'arg'}{place}.tensorbin")
         elif export_tensors or argument.kind == "constant":
@@ -206,13 +206,13 @@ def _write_arguments(
             file = f"tensors/{stem}.tensorbin"
             if argument.name in compiled.constants:
                 value = compiled.constants[argument.name]
-            elif argument.name in given:
-                value = given[argument.name].value()
+            elif argument.name in argument_of:
+                value = argument_of[argument.name].value()
             else:
                 raise InternalError(f"argument {argument.name!r} of @forward has no value")
-            placement = given[argument.name].placement if argument.name in given else (None, None)
+            placement = argument_of[argument.name].placement if argument.name in argument_of else (None, None)
             stored = to_stored(value, argument.dtype, argument.name)
-            written[file] = write_tensor(directory / file, stored, tiled=argument.tiled, known=known, mesh=compiled.captured.mesh, placement=placement)
+            written[file] = write_tensor(directory / file, stored, tiled=argument.tiled, shared=stored_twins, mesh=compiled.captured.mesh, placement=placement)
             if any(dim is not None for dim in placement):
                 entry["placement"] = list(placement)
             entry["file"] = file
@@ -270,7 +270,7 @@ def _write_one_golden(
 
 
 def write_irs(folder: Path, irs: Mapping[str, str]) -> None:
-    """The texts of the compiler's stages, numbered in order; what is no MLIR ends in .txt."""
+    """Writes the texts of the compiler's stages, numbered in order; texts other than MLIR end in .txt."""
     for number, (stage, text) in enumerate(irs.items()):
         _write_text(folder / f"{number:02}_{stage}.{'txt' if stage.rpartition('_')[2] in ('fx', 'decisions') else 'mlir'}", text)
 
@@ -284,8 +284,8 @@ def _hashes(directory: Path, written: dict[str, WrittenTensor]) -> Iterable[tupl
     for path in sorted(directory.rglob("*")):
         if path.is_file():
             name = path.relative_to(directory).as_posix()
-            known = written.get(name)
-            yield (name, known.size_bytes, known.sha256) if known else (name, path.stat().st_size, file_sha256(path))
+            hash_of = written.get(name)
+            yield (name, hash_of.size_bytes, hash_of.sha256) if hash_of else (name, path.stat().st_size, file_sha256(path))
 
 
 INTERPRETER = ".interpreter"

@@ -1,1 +1,1 @@
-"""Front ends: each turns a model or text into one TTIR module."""
+"""Front ends: each converts a model or text into one TTIR module."""

@@ -1,4 +1,4 @@
-"""Operations of several TTIR ops that more than one front end needs, in the vocabulary that their emitters share.
+"""Operations composed of several TTIR ops that more than one front end needs, in the emitters' common vocabulary.
 
 Images are channels first, as in torch and ONNX: [N, C, D, H, W]. `pads` are (before, after) pairs, one per spatial dimension.
 """
@@ -93,7 +93,7 @@ def pad_edge(c: Vocabulary[T, D], x: T, dim: int, low: int, high: int, mode: str
 
 
 def image_dims(rank: int) -> dict[str, int]:
-    """The attributes that tell TTIR's convolutions where the dimensions of a channels-first image are."""
+    """The attributes with the dims of a channels-first image for TTIR's convolutions."""
     names = {1: ["length"], 2: ["height", "width"], 3: ["depth", "height", "width"]}[rank]
     return {"batch_dim": 0, "channel_dim": 1} | {f"{name}_dim": i + 2 for i, name in enumerate(names)}
 
@@ -172,14 +172,14 @@ def _transposed_3d(c: Vocabulary[T, D], x: T, weight: T, bias: T | None, geometr
     whole = (depth - 1) * stride[0] + dilation[0] * (taps - 1) + 1 + extra[0]
     for tap in range(taps):
         kernel = c.reshape(c.slice(weight, 2, tap, tap + 1), [*weight.shape[:2], *weight.shape[3:]])
-        made = c.emit("conv_transpose2d", [planes, kernel, None], attributes)
-        sizes, area = made.shape[2:], math.prod(made.shape[2:])
-        made = c.reshape(made, [n, depth, 1, out_channels * area])
-        made = pad_constant(c, made, [(0, 0), (0, 0), (0, stride[0] - 1), (0, 0)], 0.0)
-        made = c.slice(c.reshape(made, [n, depth * stride[0], out_channels * area]), 1, 0, (depth - 1) * stride[0] + 1)
+        transposed = c.emit("conv_transpose2d", [planes, kernel, None], attributes)
+        sizes, area = transposed.shape[2:], math.prod(transposed.shape[2:])
+        transposed = c.reshape(transposed, [n, depth, 1, out_channels * area])
+        transposed = pad_constant(c, transposed, [(0, 0), (0, 0), (0, stride[0] - 1), (0, 0)], 0.0)
+        transposed = c.slice(c.reshape(transposed, [n, depth * stride[0], out_channels * area]), 1, 0, (depth - 1) * stride[0] + 1)
         begin = tap * dilation[0]
-        made = pad_constant(c, made, [(0, 0), (begin, whole - made.shape[1] - begin), (0, 0)], 0.0)
-        total = made if total is None else c.binary("add", total, made)
+        transposed = pad_constant(c, transposed, [(0, 0), (begin, whole - transposed.shape[1] - begin), (0, 0)], 0.0)
+        total = transposed if total is None else c.binary("add", total, transposed)
     assert total is not None
     total = c.slice(total, 1, padding[0], whole - padding[0])
     out = c.permute(c.reshape(total, [n, total.shape[1], out_channels, *sizes]), [0, 2, 1, 3, 4])
@@ -232,19 +232,19 @@ def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
         if matrix.shape[0] == matrix.shape[1] and bool((matrix == np.eye(matrix.shape[0])).all()):
             continue
         order = [i for i in range(x.rank) if i != dim]
-        moved = c.permute(x, [*order, dim])
+        dim_last = c.permute(x, [*order, dim])
         weight = c.array(np.ascontiguousarray(matrix.T), x.dtype)
-        flat = c.reshape(moved, [math.prod(moved.shape[:-1]), moved.shape[-1]])
+        flat = c.reshape(dim_last, [math.prod(dim_last.shape[:-1]), dim_last.shape[-1]])
         product = c.emit("matmul", [flat, weight])
         back = list(range(x.rank - 1))
         back.insert(dim, x.rank - 1)
-        x = c.permute(c.reshape(product, [*moved.shape[:-1], matrix.shape[0]]), back)
+        x = c.permute(c.reshape(product, [*dim_last.shape[:-1], matrix.shape[0]]), back)
     return x
 
 
-def log_sum_exp(c: Vocabulary[T, D], x: T, dims: list[int] | None, most: float) -> T:
+def log_sum_exp(c: Vocabulary[T, D], x: T, dims: list[int] | None, limit: float) -> T:
     """Over `dims`, which are kept. most: the largest number of the type: infinities have no difference from the peak."""
-    peak = c.unary("clamp_scalar", c.reduce("max", x, dims, True), {"min": -most, "max": most})
+    peak = c.unary("clamp_scalar", c.reduce("max", x, dims, True), {"min": -limit, "max": limit})
     total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), dims, True)
     return c.binary("add", c.unary("log", total), peak)
 
@@ -259,7 +259,7 @@ def towards_zero(c: Vocabulary[T, D], left: T, a: T, b: T) -> T:
 
 
 def in_opposite_order(c: Vocabulary[T, D], x: T) -> T:
-    """What is largest where `x` is smallest: the complement of integers, since not every one has a negative."""
+    """Reverses the order of values: the complement for integers, since not every integer has a negative."""
     return c.unary("neg" if c.is_float(x.dtype) else "logical_not" if x.dtype == c.bool_dtype else "bitwise_not", x)
 
 
@@ -270,10 +270,10 @@ def matmul(c: Vocabulary[T, D], a: T, b: T) -> T:
     """numpy.matmul: vectors become one-row or one-column matrices, batch dimensions broadcast."""
     left = c.reshape(a, [1, a.shape[0]]) if a.rank == 1 else a
     right = c.reshape(b, [b.shape[0], 1]) if b.rank == 1 else b
-    made = c.emit("matmul", [left, right])
+    product = c.emit("matmul", [left, right])
     rows = [] if a.rank == 1 else [left.shape[-2]]
     columns = [] if b.rank == 1 else [right.shape[-1]]
-    return c.reshape(made, [*made.shape[:-2], *rows, *columns])
+    return c.reshape(product, [*product.shape[:-2], *rows, *columns])
 
 
 def rows_of(c: Vocabulary[T, D], table: T, ids: T) -> T:
@@ -286,19 +286,19 @@ def rows_of(c: Vocabulary[T, D], table: T, ids: T) -> T:
     return c.reshape(c.emit("embedding", [flat_ids, flat]), [*ids.shape, *rest])
 
 
-def take(c: Vocabulary[T, D], table: T, ids: T, known: Array | None) -> T:
+def take(c: Vocabulary[T, D], table: T, ids: T, values: Array | None) -> T:
     """Like `rows_of`; `known` ids (which may count from the end) in sequence become a slice, equal ones a broadcast."""
-    if known is None or not known.size:
+    if values is None or not values.size:
         return rows_of(c, table, ids)
     rest, shape = table.shape[1:], [*ids.shape, *table.shape[1:]]
-    if bool((known < 0).any()):
-        known = np.where(known < 0, known + table.shape[0], known)
-        ids = c.array(known, ids.dtype)
-    if bool((known == known.flat[0]).all()):
-        row = int(known.flat[0])
+    if bool((values < 0).any()):
+        values = np.where(values < 0, values + table.shape[0], values)
+        ids = c.array(values, ids.dtype)
+    if bool((values == values.flat[0]).all()):
+        row = int(values.flat[0])
         part = c.slice(table, 0, row, row + 1)
         return c.expand(c.reshape(part, [*[1] * ids.rank, *rest]), shape)
-    steps = progression(known)
+    steps = progression(values)
     if steps is not None and steps[2] > 0:
         dim, start, step = steps
         count = ids.shape[dim]
@@ -307,11 +307,11 @@ def take(c: Vocabulary[T, D], table: T, ids: T, known: Array | None) -> T:
     return rows_of(c, table, ids)
 
 
-def take_along(c: Vocabulary[T, D], x: T, dim: int, ids: T, known: Array | None) -> T:
+def take_along(c: Vocabulary[T, D], x: T, dim: int, ids: T, values: Array | None) -> T:
     """x indexed by one tensor at `dim`; the index's dimensions stand in its place."""
     if dim == 0:
-        return take(c, x, ids, known)
+        return take(c, x, ids, values)
     front = c.permute(x, [dim, *(i for i in range(x.rank) if i != dim)])
-    rows = take(c, front, ids, known)
+    rows = take(c, front, ids, values)
     n = ids.rank
     return c.permute(rows, [*range(n, n + dim), *range(n), *range(n + dim, rows.rank)])

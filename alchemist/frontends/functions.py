@@ -1,4 +1,4 @@
-"""Functions without an op of their own, in simpler ones, for every front end; with the tables that they are computed by."""
+"""Decomposes functions without a TTIR op into simpler ones, for every front end; with their tables."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
     def pixels(axis: int) -> T:
         """Place along an axis of the image, in pixels."""
         last, column, size = grid.rank - 1, len(sizes) - 1 - axis, sizes[axis]
-        moved = c.binary("add", c.reshape(c.slice(grid, last, column, column + 1), grid.shape[:-1]), 1)
+        shifted = c.binary("add", c.reshape(c.slice(grid, last, column, column + 1), grid.shape[:-1]), 1)
         if how.align_corners:
-            place = c.binary("multiply", moved, (size - 1) / 2)
+            place = c.binary("multiply", shifted, (size - 1) / 2)
         else:
-            place = c.binary("div", c.binary("subtract", c.binary("multiply", moved, size), 1), 2)
+            place = c.binary("div", c.binary("subtract", c.binary("multiply", shifted, size), 1), 2)
         return place if how.interpolation == "cubic" else _padded(c, place, size, how)
 
     def fetch(places: Sequence[T]) -> T:
@@ -52,8 +52,8 @@ def sampled(c: Vocabulary[T, D], x: T, grid: T, how: Sampling) -> T:
         for place, size in zip(places, sizes, strict=True):
             within = c.binary("logical_and", c.binary("ge", place, 0, c.bool_dtype), c.binary("le", place, size - 1, c.bool_dtype))
             inside = within if inside is None else c.binary("logical_and", inside, within)
-            held = _clamped(c, place, size)
-            index = held if index is None else c.binary("add", c.binary("multiply", index, size), held)
+            clamped = _clamped(c, place, size)
+            index = clamped if index is None else c.binary("add", c.binary("multiply", index, size), clamped)
         assert index is not None
         assert inside is not None
         index = c.expand(c.reshape(c.cast(index, c.index_dtype), [n, 1, count]), [n, channels, count])
@@ -107,8 +107,8 @@ def _reflected(c: Vocabulary[T, D], place: T, size: int, align_corners: bool) ->
         return c.full(place.shape, 0.0, place.dtype)
     above = c.binary("subtract", place, low)
     turns = c.unary("floor", c.binary("div", above, 2 * span))
-    turned = c.binary("subtract", above, c.binary("multiply", turns, 2 * span))
-    return c.binary("add", _from_number(c, span, c.unary("abs", c.binary("subtract", turned, span))), low)
+    mirrored = c.binary("subtract", above, c.binary("multiply", turns, 2 * span))
+    return c.binary("add", _from_number(c, span, c.unary("abs", c.binary("subtract", mirrored, span))), low)
 
 
 def _cubic_weights(c: Vocabulary[T, D], t: T) -> list[T]:

@@ -1,4 +1,4 @@
-"""What a model is made of, recorded at export and compared when the program runs in the model's place."""
+"""The structure of a model, recorded at export and compared when the program replaces the model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compare_structure(recorded: Structure, now: Structure) -> None:
 
 
 def _differences(recorded: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(export, model) of what differs: changed ones, renamed ones, then those that one side lacks."""
+    """(export, model) pairs of differences: changed ones, renamed ones, then those that one side lacks."""
 
     def text(names: Mapping[str, str], name: str) -> str:
         return f"{name or '(the model)'}: {names[name]}"

@@ -1,4 +1,4 @@
-"""What lowering rules build with, whatever the framework: TTIR ops from shapes, dtypes and values that may be known while lowering."""
+"""The vocabulary of lowering rules for all frameworks: creates TTIR ops from shapes, dtypes and values that may be known while lowering."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Vocabulary(Generic[T, D]):
         self._names = set(names)
         self._starts: list[tuple[int, LiftedConstant, T]] = []  # with the variable of the loop
 
-    # --- what a framework says ------------------------------------------------------------------------------------------
+    # --- hooks of a framework -------------------------------------------------------------------------------------------
 
     def value(self, shape: Shape, dtype: D, ssa: SSAValue) -> T:
         """A computed value."""
@@ -112,11 +112,11 @@ class Vocabulary(Generic[T, D]):
         raise NotImplementedError
 
     def location(self) -> str:
-        """Where the model says what is being lowered."""
+        """The model's line that is being lowered."""
         raise NotImplementedError
 
     def constant_name(self) -> str:
-        """What a constant of the current origin is called."""
+        """The name for a constant of the current origin."""
         raise NotImplementedError
 
     def as_numpy(self, const: Any) -> np.ndarray[Any, Any]:
@@ -124,7 +124,7 @@ class Vocabulary(Generic[T, D]):
         raise NotImplementedError
 
     def _derived(self, x: T, values: Any) -> T:
-        """A constant made of the constant `x`."""
+        """A constant computed from the constant `x`."""
         raise NotImplementedError
 
     def _cast_const(self, const: Any, dtype: D) -> Any:
@@ -134,13 +134,13 @@ class Vocabulary(Generic[T, D]):
         raise NotImplementedError
 
     def _stays_constant(self, x: T) -> bool:
-        """Whether moving the elements of `x` gives a constant again, and no op on a weight."""
+        """Whether moving the elements of `x` folds to a constant, instead of an op on a weight."""
         return x.const is not None and not x.has_ssa
 
     # --- constants ------------------------------------------------------------------------------------------------------
 
     def materialised(self, x: T, otherwise: Callable[[], SSAValue] | None = None) -> SSAValue:
-        """SSA value of a constant: `full`, `arange`, a small `constant`, what `otherwise` makes, or an argument."""
+        """SSA value of a constant: `full`, `arange`, a small `constant`, the result of `otherwise`, or an argument."""
         if x.const is None:
             raise InternalError("value without definition", location=self.location())
         uniform = x.uniform
@@ -166,11 +166,11 @@ class Vocabulary(Generic[T, D]):
 
     def _lift(self, x: T) -> SSAValue:
         """A new argument of kind constant, named after its origin."""
-        wanted = self.constant_name() or "constant"
-        name, count = wanted, 1
+        base_name = self.constant_name() or "constant"
+        name, count = base_name, 1
         while name in self._names:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{base_name}_{count}"
         return self._add_argument(LiftedConstant(name, x.const), x)
 
     def _add_argument(self, constant: LiftedConstant, x: T) -> SSAValue:
@@ -187,9 +187,9 @@ class Vocabulary(Generic[T, D]):
         if x.const is None or x.has_ssa:
             return x
         values = np.broadcast_to(self.as_numpy(x.const), x.shape)
-        for variable, constant, known in self._starts:
-            if variable == place and known.dtype == x.dtype and known.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
-                return known
+        for variable, constant, argument in self._starts:
+            if variable == place and argument.dtype == x.dtype and argument.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
+                return argument
         whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
         constant = LiftedConstant(initial_name(len(self._starts), self._names), whole.const, "default")
         start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
@@ -218,7 +218,7 @@ class Vocabulary(Generic[T, D]):
         shape: Iterable[int] | None = None,
         dtype: D | None = None,
     ) -> T:
-        """One op with one result, of the shape and dtype that its operands and attributes say where none is given."""
+        """One op with one result; shape and dtype are inferred from operands and attributes by default."""
         if dtype is None:
             giver = operands[element_giver(f"ttir.{name}")]
             if giver is None:
@@ -240,8 +240,8 @@ class Vocabulary(Generic[T, D]):
     def op(self, name: str, *operands: T | Scalar) -> T:
         """An elementwise op with broadcasting; a number has the dtype of the tensors beside it."""
         place = element_giver(f"ttir.{name}")
-        like = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Value))
-        return self.emit(name, [operand if isinstance(operand, Value) else self.full((1,) * like.rank, operand, like.dtype) for operand in operands])
+        template = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Value))
+        return self.emit(name, [operand if isinstance(operand, Value) else self.full((1,) * template.rank, operand, template.dtype) for operand in operands])
 
     def full(self, shape: Iterable[int], value: Scalar, dtype: D) -> T:
         shape = tuple(shape)
@@ -273,11 +273,11 @@ class Vocabulary(Generic[T, D]):
         dims = [dim % x.rank for dim in dims]
         if dims == list(range(x.rank)):
             return x
-        kept = [dim for dim in dims if x.shape[dim] != 1]
-        if x.rank > 4 and len(kept) < x.rank and math.prod(x.shape) >= LARGE:
+        kept_dims = [dim for dim in dims if x.shape[dim] != 1]
+        if x.rank > 4 and len(kept_dims) < x.rank and math.prod(x.shape) >= LARGE:
             flat = self.reshape(x, [size for size in x.shape if size != 1])
             shape = [x.shape[dim] for dim in dims]
-            return self.reshape(self.permute(flat, [sorted(kept).index(dim) for dim in kept]), shape)
+            return self.reshape(self.permute(flat, [sorted(kept_dims).index(dim) for dim in kept_dims]), shape)
         return self.emit("permute", [x], {"permutation": dims})
 
     def slice(self, x: T, dim: int, start: int, end: int, step: int = 1) -> T:
@@ -313,38 +313,38 @@ class Vocabulary(Generic[T, D]):
         return self.emit("where", [condition, a, b])
 
     def reduce(self, name: str, x: T, dims: Sequence[int] | None, keep: bool, dtype: D | None = None) -> T:
-        wanted = sorted({dim % x.rank for dim in dims}) if dims else list(range(x.rank))
+        axes = sorted({dim % x.rank for dim in dims}) if dims else list(range(x.rank))
         if x.rank == 0:
             return self.cast(x, dtype)
-        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": wanted}, dtype=x.dtype if dtype is None else dtype)
+        return self.emit(name, [x], {"keep_dim": keep, "dim_arg": axes}, dtype=x.dtype if dtype is None else dtype)
 
     def before_broadcast(self, x: T) -> T:
-        """The operand of the `ttir.broadcast` that makes `x`, or `x` itself."""
+        """The operand of the `ttir.broadcast` that computes `x`, or `x` itself."""
         owner = x.ssa.owner
         if not isinstance(owner, Operation) or owner.name != "ttir.broadcast":
             return x
         return self.value(shape_of(owner.operands[0]), x.dtype, owner.operands[0])
 
-    def shared(self, x: T, what: str, make: Callable[[], T]) -> T:
-        """A value derived from `x` alone, made once, right after `x` and with its origin: every layer uses the same one."""
-        key = (x.ssa, what)
-        known = self._shared.get(key)
-        if known is None:
+    def shared(self, x: T, label: str, make: Callable[[], T]) -> T:
+        """A value derived from `x` alone, created once, right after `x` and with its origin: all layers share it."""
+        key = (x.ssa, label)
+        cached = self._shared.get(key)
+        if cached is None:
             outer = self.builder, self.info
             owner = x.ssa.owner
             if isinstance(owner, Operation):
                 self.builder = Builder.after(owner)
                 self.info = next(iter(sources_of(owner)), self.info)
             try:
-                known = self._shared[key] = make()
+                cached = self._shared[key] = make()
             finally:
                 self.builder, self.info = outer
-        return known
+        return cached
 
     # --- finishing ------------------------------------------------------------------------------------------------------
 
     def finish(self, values: Sequence[T], names: Sequence[str], keep: set[int]) -> tuple[ModuleOp, list[int]]:
-        """Closes the function; drops dead ops and unused arguments except those at `keep`. Gives the indices of those kept."""
+        """Closes the function; drops dead ops and unused arguments except those at `keep`. Returns the indices of kept arguments."""
         builder = self.builder
         block = builder.block
         results = [value.ssa for value in values]
@@ -366,16 +366,16 @@ class Vocabulary(Generic[T, D]):
                     }
                 )
             )
-        kept = [i for i, arg in enumerate(block.args) if i in keep or arg.uses]
+        kept_arguments = [i for i, arg in enumerate(block.args) if i in keep or arg.uses]
         dead = [arg for i, arg in enumerate(block.args) if i not in keep and not arg.uses]
         for arg in dead:
             block.erase_arg(arg)
-        if kept:
-            func.properties["arg_attrs"] = ArrayAttr([described[i] for i in kept])
+        if kept_arguments:
+            func.properties["arg_attrs"] = ArrayAttr([described[i] for i in kept_arguments])
         else:
             func.properties.pop("arg_attrs", None)
         func.update_function_type()  # type: ignore[no-untyped-call]
-        return builder.module_op, kept
+        return builder.module_op, kept_arguments
 
 
 def unchanged(name: str, a: T | Scalar, b: T | Scalar, shape: Shape, dtype: Any) -> T | None:
@@ -383,10 +383,10 @@ def unchanged(name: str, a: T | Scalar, b: T | Scalar, shape: Shape, dtype: Any)
     if name not in NEUTRAL:
         return None
     number, either = NEUTRAL[name]
-    for one, other in ((b, a), (a, b))[: 2 if either else 1]:
-        known = one.uniform if isinstance(one, Value) else one
-        if known == number and isinstance(other, Value) and other.shape == shape and other.dtype == dtype:
-            return other
+    for first, second in ((b, a), (a, b))[: 2 if either else 1]:
+        constant = first.uniform if isinstance(first, Value) else first
+        if constant == number and isinstance(second, Value) and second.shape == shape and second.dtype == dtype:
+            return second
     return None
 
 

@@ -89,7 +89,7 @@ def test_equal_tensors_are_clones(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     values = np.arange(2000, dtype=np.float32)
     first = write_tensor(tmp_path / "a", values)
     known = {(first.size_bytes, first.sha256): (tmp_path / "a", (0, 0, 0))}
-    assert write_tensor(tmp_path / "b", values, known=known) == first
-    assert write_tensor(tmp_path / "c", values + 1, known=known) == write_tensor(tmp_path / "d", values + 1)
+    assert write_tensor(tmp_path / "b", values, shared=known) == first
+    assert write_tensor(tmp_path / "c", values + 1, shared=known) == write_tensor(tmp_path / "d", values + 1)
     assert made == [tmp_path / "b"]
     assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes() != (tmp_path / "c").read_bytes() == (tmp_path / "d").read_bytes()

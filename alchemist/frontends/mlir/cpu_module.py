@@ -1,4 +1,4 @@
-"""`ttcore.cpu_module`: what tt-mlir computes on the host before the first call becomes const-eval like any other.
+"""`ttcore.cpu_module`: functions that tt-mlir runs on the host before the first call become const-eval functions.
 
 The CPU module holds a function in TTIR for each private declaration of the device module. Its ops are spelled as TTNN's on the device, between a
 conversion of each operand from the declared layout and one of each result to it, and take the place of the calls.
@@ -69,9 +69,9 @@ def _on_device(body: FuncOp, declared: FuncOp) -> FuncOp:
             b.insert(ReturnOp(*(b.op("ttnn.to_tensor_spec", [values[value]], {}, [kind]) for value, kind in zip(op.operands, kinds, strict=True))))
         else:
             values.update(zip(op.results, _respelled(b, op, [values[value] for value in op.operands]), strict=True))
-    made = declared.clone()
-    made.body.add_block(block)
-    return made
+    function = declared.clone()
+    function.body.add_block(block)
+    return function
 
 
 def _respelled(b: Builder, op: Operation, operands: list[SSAValue]) -> list[SSAValue]:
@@ -85,7 +85,7 @@ def _respelled(b: Builder, op: Operation, operands: list[SSAValue]) -> list[SSAV
         properties = {"repeat_dims": ShapeAttr(tuple(b // a for a, b in zip(shape(operands[0]), shape(op.results[0]), strict=True)))}
     if cls is not None and any(group.name == "device" for group in cls.info.operands):
         operands = [*operands, b.op("ttnn.get_device", [], {}, [DeviceType()])]
-    known = cls is not None and op.name.startswith("ttir.") and set(properties) <= {*cls.info.attributes, "operandSegmentSizes"}
-    if cls is None or not known or len(operands) > len(cls.info.operands):
+    is_known = cls is not None and op.name.startswith("ttir.") and set(properties) <= {*cls.info.attributes, "operandSegmentSizes"}
+    if cls is None or not is_known or len(operands) > len(cls.info.operands):
         raise LoweringError("a CPU function with an op that has no TTNN op of its own", op=op.name, location=place_of(op))
     return list(b.insert(cls.create(operands=operands, result_types=types, properties=properties, location=op.location)).results)

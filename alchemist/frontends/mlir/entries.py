@@ -1,4 +1,4 @@
-"""Which functions of a module are programs, and what of a module can be read and printed but not lowered."""
+"""Finds the entry functions of a module, and rejects content that can be read and printed but not lowered."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def modules_in(module: ModuleOp) -> list[ModuleOp]:
     if not inner:
         return [module]
     own = [module] if function_names(module) else []
-    return own + [found for op in inner for found in modules_in(op)]
+    return own + [module for op in inner for module in modules_in(op)]
 
 
 def function_names(module: ModuleOp) -> list[str]:
-    """Functions with a body that stand in the module itself."""
+    """Functions with a body directly in the module."""
     return [op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
 
 
@@ -89,10 +89,10 @@ def state_mesh(module: ModuleOp, mesh: str) -> None:
     if mesh == ONE_CHIP:
         return
     stated = next((part.attributes[MESHES] for part in module.walk() if isinstance(part, ModuleOp) and MESHES in part.attributes), None)
-    wanted = OpaqueAttr(("#ttcore.meshes", f'<[<"mesh" = {mesh.replace(",", "x")}>]>'))
-    if stated is not None and sizes_of_meshes(stated) != sizes_of_meshes(wanted):
+    attribute = OpaqueAttr(("#ttcore.meshes", f'<[<"mesh" = {mesh.replace(",", "x")}>]>'))
+    if stated is not None and sizes_of_meshes(stated) != sizes_of_meshes(attribute):
         raise OptionError("the module is for another mesh than mesh_shape says", expected=attribute_text(stated), got=f"mesh_shape={mesh}")
-    module.attributes[MESHES] = wanted if stated is None else stated
+    module.attributes[MESHES] = attribute if stated is None else stated
 
 
 _KERNELS = ("ttkernel.", "ttmetal.", "d2m.")
@@ -118,9 +118,9 @@ def refuse_types(function: FuncOp, filename: str) -> None:
                             hint="programs are made from StableHLO, TOSA or TTIR")  # fmt: skip
     ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
-        gone = unfinished(op.name)
-        if gone is not None:
-            raise LoweringError(f"tt-mlir has no such op since {gone.until}", op=op.name, location=place_of(op) or filename, hint=f"today: {gone.new}")
+        removed = unfinished(op.name)
+        if removed is not None:
+            raise LoweringError(f"tt-mlir has no such op since {removed.until}", op=op.name, location=place_of(op) or filename, hint=f"today: {removed.new}")
         types = ends if op is function else [(result.type, "") for result in op.results]
         for type_, role in types:
             reason = _refusal(type_, role)

@@ -1,6 +1,6 @@
-"""What jaxlib knows and we do not: StableHLO, CHLO, Shardy and upstream dialects in their own assembly, and their verifiers.
+"""Uses jaxlib to parse and verify StableHLO, CHLO, Shardy and upstream dialects in their own assembly.
 
-jaxlib is optional: `generic_form` says how to do without it, `stablehlo_errors` then finds nothing.
+jaxlib is optional: without it `generic_form` raises an error with a hint, and `stablehlo_errors` returns nothing.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def generic_form(text: str, filename: str, error: ParseError) -> str:
 
 
 def stablehlo_errors(text: str, filename: str) -> list[ParseError | VerifyError]:
-    """What StableHLO's own verifiers find in a text that holds such ops; empty where jaxlib is missing."""
+    """Errors of StableHLO's own verifiers for a text with such ops; empty without jaxlib."""
     if not _STABLEHLO.search(text) or not _may_parse(text) or _context() is None:
         return []
-    found = _parse(_WRAPPER.sub(_mask, text), filename)[1]
-    return [failure for failure in found if failure.op.startswith(("stablehlo.", "chlo.", "sdy.")) and not _wider_storage(failure)]
+    errors = _parse(_WRAPPER.sub(_mask, text), filename)[1]
+    return [failure for failure in errors if failure.op.startswith(("stablehlo.", "chlo.", "sdy.")) and not _wider_storage(failure)]
 
 
 def _wider_storage(failure: ParseError | VerifyError) -> bool:
@@ -76,9 +76,9 @@ def restore(module: ModuleOp) -> tuple[ModuleOp, dict[Any, str]]:
     """
     places: dict[Any, str] = {}
     for op in list(module.walk()):
-        at = op.location
-        if isinstance(at, FileLineColLoc) and at.filename.data == _HERE:
-            places[op] = f"{at.line.data}:{at.column.data}"
+        location = op.location
+        if isinstance(location, FileLineColLoc) and location.filename.data == _HERE:
+            places[op] = f"{location.line.data}:{location.column.data}"
             op.location = UnknownLoc()
         for block in (block for region in op.regions for block in region.blocks):
             for arg in block.args:
@@ -97,8 +97,8 @@ def restore(module: ModuleOp) -> tuple[ModuleOp, dict[Any, str]]:
 
 
 def _mask(match: re.Match[str]) -> str:
-    kept = f'{_WRAPPED} = "{match[1]}"'
-    return f"builtin.module attributes {{{kept}, " if "attributes" in match[2] else f"builtin.module attributes {{{kept}}} {{"
+    masked = f'{_WRAPPED} = "{match[1]}"'
+    return f"builtin.module attributes {{{masked}, " if "attributes" in match[2] else f"builtin.module attributes {{{masked}}} {{"
 
 
 def _may_parse(text: str) -> bool:
@@ -121,8 +121,8 @@ def _parse(text: str, filename: str) -> tuple[Any, list[ParseError | VerifyError
         try:
             return ir.Module.parse(text), []
         except ir.MLIRError as failure:
-            found = failure.error_diagnostics or []
-            return None, [_error(str(one.message), str(one.location), filename) for one in found[:_MOST_DIAGNOSTICS]]
+            diagnostics = failure.error_diagnostics or []
+            return None, [_error(str(diagnostic.message), str(diagnostic.location), filename) for diagnostic in diagnostics[:_MOST_DIAGNOSTICS]]
 
 
 _MESSAGE = re.compile(r"(?:custom op )?'([\w.]+)' (?:op )?(.*)", re.DOTALL)
@@ -130,12 +130,12 @@ _MESSAGE = re.compile(r"(?:custom op )?'([\w.]+)' (?:op )?(.*)", re.DOTALL)
 
 def _error(message: str, location: str, filename: str) -> ParseError | VerifyError:
     place = re.search(r'"-":(\d+):(\d+)', location)
-    at = f"{filename}:{place[1]}:{place[2]}" if place else f"{filename}:1:1"
+    place_text = f"{filename}:{place[1]}:{place[2]}" if place else f"{filename}:1:1"
     named = _MESSAGE.match(message)
     if named is None:
-        return ParseError(message, location=at)
+        return ParseError(message, location=place_text)
     kind = VerifyError if f"'{named[1]}' op " in message else ParseError
-    return kind(named[2].strip(), location=at, op=named[1])
+    return kind(named[2].strip(), location=place_text, op=named[1])
 
 
 __all__ = ["CUSTOM", "generic_form", "restore", "stablehlo_errors"]

@@ -43,8 +43,8 @@ class HostConstant:
 
         host = {name: partial(_called, code, op) for op in self.function.walk() if isinstance(op, CallOp) if (code := self.code.get(name := _callee(op)))}
         values = evaluate_ttnn.operands_of(self.call, self.function, [arguments[index].value() for index in self.inputs], host)
-        (found,) = host[_callee(self.call)](values)
-        return np.ascontiguousarray(found.astype(numpy_dtype(element_type(self.call.results[0]))))
+        (result,) = host[_callee(self.call)](values)
+        return np.ascontiguousarray(result.astype(numpy_dtype(element_type(self.call.results[0]))))
 
 
 def _callee(call: CallOp) -> str:
@@ -52,8 +52,8 @@ def _callee(call: CallOp) -> str:
 
 
 def _called(code: HostCode, call: CallOp, values: Sequence[Array]) -> list[Array]:
-    given = [np.asarray(value, numpy_dtype(element_type(operand))) for value, operand in zip(values, call.operands, strict=True)]
-    return code.call(_callee(call), given, [(shape(result), numpy_dtype(element_type(result)).str) for result in call.results])
+    arrays = [np.asarray(value, numpy_dtype(element_type(operand))) for value, operand in zip(values, call.operands, strict=True)]
+    return code.call(_callee(call), arrays, [(shape(result), numpy_dtype(element_type(result)).str) for result in call.results])
 
 
 def lift_host_calls(module: ModuleOp, entry: FuncOp, host: Mapping[str, HostCode]) -> list[HostConstant]:
@@ -65,7 +65,7 @@ def lift_host_calls(module: ModuleOp, entry: FuncOp, host: Mapping[str, HostCode
     if not host:
         return []
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    found: list[HostConstant] = []
+    constants: list[HostConstant] = []
     changed: set[str] = set()
     for load in [op for op in entry.body.block.ops if op.name == "ttcore.load_cached"]:
         callee = load.properties["callee"]
@@ -86,7 +86,7 @@ def lift_host_calls(module: ModuleOp, entry: FuncOp, host: Mapping[str, HostCode
             call.results[0].replace_all_uses_with(inner)
             functions[name].body.block.erase_op(call)
             load.operands = [*load.operands, outer]
-            found.append(HostConstant(f"{PREFIX}{_callee(twin)}_{len(found)}", original, twin, inputs, host))
+            constants.append(HostConstant(f"{PREFIX}{_callee(twin)}_{len(constants)}", original, twin, inputs, host))
         for function in (functions[name], entry):
             _retype(function)
     if left := [op for op in module.walk() if isinstance(op, CallOp) and _callee(op) in host]:
@@ -95,7 +95,7 @@ def lift_host_calls(module: ModuleOp, entry: FuncOp, host: Mapping[str, HostCode
     for name in host:
         if name in functions and functions[name].is_declaration:
             module.body.block.erase_op(functions[name])
-    return found
+    return constants
 
 
 def _retype(function: FuncOp) -> None:
@@ -103,6 +103,6 @@ def _retype(function: FuncOp) -> None:
     end = block.last_op
     assert isinstance(end, ReturnOp)
     function.properties["function_type"] = FunctionType.from_lists([arg.type for arg in block.args], list(end.operand_types))
-    given = function.properties.get("arg_attrs")
-    if isinstance(given, ArrayAttr):
-        function.properties["arg_attrs"] = ArrayAttr([*given.data, *[DictionaryAttr({})] * (len(block.args) - len(given.data))])
+    attributes = function.properties.get("arg_attrs")
+    if isinstance(attributes, ArrayAttr):
+        function.properties["arg_attrs"] = ArrayAttr([*attributes.data, *[DictionaryAttr({})] * (len(block.args) - len(attributes.data))])

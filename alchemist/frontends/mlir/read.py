@@ -28,15 +28,15 @@ _SPLIT = re.compile(r"(?m)^// -----.*$")
 
 
 def parts(text: str) -> list[str]:
-    """What stands between `// -----` lines; each part begins with as many line breaks as its line numbers need."""
-    found, start = [], 0
+    """Splits the text at `// -----` lines; each part begins with as many line breaks as its line numbers need."""
+    chunks, start = [], 0
     for match in [*_SPLIT.finditer(text), None]:
         end = len(text) if match is None else match.start()
         body = text[start:end]
         if body.strip():
-            found.append("\n" * text.count("\n", 0, start) + body)
+            chunks.append("\n" * text.count("\n", 0, start) + body)
         start = end if match is None else match.end()
-    return found or [text]
+    return chunks or [text]
 
 
 def parse_module(text: str, filename: str = "<text>", applied: Applied | None = None) -> tuple[ModuleOp, Callable[[Operation], str]]:
@@ -97,19 +97,19 @@ def stablehlo_in_place(
     op = foreign_class(name).create(operands=list(block.args), result_types=list(results), properties=dict(attributes), regions=regions)
     block.add_ops([op, ReturnOp(*op.results)])
     function = FuncOp("main", ([value.type for value in operands], list(results)), Region(block))
-    made = convert(ModuleOp([function]), [Input(f"arg{index}", "input") for index in range(len(operands))], [f"result{i}" for i in range(len(results))]).module
-    body = entry_function(made).body.block
+    new = convert(ModuleOp([function]), [Input(f"arg{index}", "input") for index in range(len(operands))], [f"result{i}" for i in range(len(results))])
+    body = entry_function(new.module).body.block
     values: dict[SSAValue, SSAValue] = dict(zip(body.args, operands, strict=True))
-    for each in list(body.ops):
-        if isinstance(each, ReturnOp):
-            return [values[value] for value in each.operands]
-        builder.insert(copy := each.clone(values))
-        values.update(zip(each.results, copy.results, strict=True))
+    for new_op in list(body.ops):
+        if isinstance(new_op, ReturnOp):
+            return [values[value] for value in new_op.operands]
+        builder.insert(copy := new_op.clone(values))
+        values.update(zip(new_op.results, copy.results, strict=True))
     raise InternalError("a converted op without return", op=name)
 
 
 def _last_written(of: Attribute) -> Region:
-    """The body of a scatter whose updates replace what stood there."""
+    """The body of a scatter whose updates replace the old elements."""
     scalar = tensor((), element_type(of))
     block = Block(arg_types=[scalar, scalar])
     block.add_op(foreign_class("stablehlo.return").create(operands=[block.args[1]]))

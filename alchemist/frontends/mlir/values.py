@@ -1,4 +1,4 @@
-"""Values of a module's arguments: given ones, or made ones that fit what the ops do with them."""
+"""Values of a module's arguments: the user's, or generated ones that suit the ops that read them."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Values:
         name, dims = str(facts["ttir.name"]), shape(arg)
         dtype = numpy_dtype(element_type(arg))
         if self.values is not None and name in self.values:
-            given = np.asarray(self.values[name])
-            if given.shape != dims:
-                raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(given.shape)))
-            value: Callable[[], Array] = partial(np.array, given, dtype, order="C")
+            array = np.asarray(self.values[name])
+            if array.shape != dims:
+                raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(array.shape)))
+            value: Callable[[], Array] = partial(np.array, array, dtype, order="C")
         else:
             value = partial(make_value, dims, dtype, self.init, self.seed + index, bound or index_bound(arg), _range(arg))
         return Argument(name, kind, dims, dtype.name, value)
@@ -127,7 +127,7 @@ _CONVOLUTIONS = named("ttir", "convolution", "convolution2d")
 
 
 def is_prepared(value: SSAValue, depth: int = 3) -> bool:
-    """Whether an argument is what the library prepares before the first call: kernel or bias of such a convolution, perhaps moved."""
+    """Whether an argument is a tensor that the library prepares before the first call: kernel or bias of such a convolution, perhaps moved."""
     for use in value.uses:
         op = use.operation
         if op.name in _CONVOLUTIONS and use.index > 0:
@@ -187,5 +187,5 @@ def index_bound(value: SSAValue, depth: int = 4) -> int | None:
         elif use.index == 1 and isinstance(op, TTOp) and [group.name for group in op.info.operands][1:2] == ["index"]:
             bounds.append(dims[attr(op, "dim") or 0])
         elif depth and op.results and short in _MOVES | {"convert", "slice"}:
-            bounds += [found for result in op.results if (found := index_bound(result, depth - 1)) is not None]
+            bounds += [bound for result in op.results if (bound := index_bound(result, depth - 1)) is not None]
     return max(min(bounds), 1) if bounds else None

@@ -56,8 +56,8 @@ def _main() -> int:
             module = ir.Module.parse(sys.stdin.read())
             passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)").run(module.operation)
         except ir.MLIRError as error:
-            found = error.error_diagnostics or []
-            print(found[0].message if found else "not understood", file=sys.stderr)
+            diagnostics = error.error_diagnostics or []
+            print(diagnostics[0].message if diagnostics else "not understood", file=sys.stderr)
             return 1
         print(module.operation.get_asm(enable_debug_info=True))
     return 0

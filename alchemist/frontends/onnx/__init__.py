@@ -57,49 +57,49 @@ def load(
     opset = opset_of(model, where)
     stored = stored_tensors(model, path.parent)
     declared = declared_inputs(model.graph, stored)
-    given = examples(declared, args, kwargs or {})
+    inputs_by_name = examples(declared, args, kwargs or {})
     for name, array in (values or {}).items():
-        if any(one.name == name for one in declared):
-            given.setdefault(name, np.asarray(array))
-    shapes = shapes_of(declared, dims or {}, given)
+        if any(item.name == name for item in declared):
+            inputs_by_name.setdefault(name, np.asarray(array))
+    shapes = shapes_of(declared, dims or {}, inputs_by_name)
     inferred = checked(model, stored, shapes, where)
 
-    weights = {name: one for name, one in stored.items() if not _is_number(one)}
-    typed: Inputs = [(one.name, _type(one.name, shapes[one.name], one.dtype), "input", None) for one in declared]
+    weights = {name: item for name, item in stored.items() if not _is_number(item)}
+    typed: Inputs = [(item.name, _type(item.name, shapes[item.name], item.dtype), "input", None) for item in declared]
     model_name = _model_name(model, path)
     sources = Sources(model.graph.node, model_name)
     called = weight_names(model.graph.node, weights, sources)
-    typed += [(called[name], _type(name, one.shape, one.dtype), "parameter", None) for name, one in weights.items()]
+    typed += [(called[name], _type(name, item.shape, item.dtype), "parameter", None) for name, item in weights.items()]
     builder = Builder.module("forward", typed)
     emitter = Emitter(builder, (name for name, *_ in typed))
-    known: dict[str, Tensor | None] = {}
-    places = dict(zip([*(one.name for one in declared), *weights], builder.args, strict=True))
-    for one in declared:
-        known[one.name] = Tensor(emitter, shapes[one.name], one.dtype, places[one.name], name=one.name)
+    known_shapes: dict[str, Tensor | None] = {}
+    places = dict(zip([*(item.name for item in declared), *weights], builder.args, strict=True))
+    for tensor in declared:
+        known_shapes[tensor.name] = Tensor(emitter, shapes[tensor.name], tensor.dtype, places[tensor.name], name=tensor.name)
     for name, held in stored.items():
         small = name not in weights or held.size_bytes <= 8 * SMALL_ELEMENTS
         const = held.values() if small else None
-        known[name] = Tensor(emitter, held.shape, held.dtype, places.get(name), const, name, weight=name in weights)
+        known_shapes[name] = Tensor(emitter, held.shape, held.dtype, places.get(name), const, name, weight=name in weights)
 
     walk = Walk(emitter, inferred, sources)
-    results = walk.graph(model.graph.node, Scope(known, opset, {}), [value.name for value in model.graph.output])
+    results = walk.graph(model.graph.node, Scope(known_shapes, opset, {}), [value.name for value in model.graph.output])
     walk.raise_refused(opset, where)
     outputs = [Output(value.name, result.shape, result.dtype.name) for value, result in zip(model.graph.output, results, strict=True)]
     emitter.info = None
     try:
-        module, kept = emitter.finish(results, [one.name for one in outputs], set(range(len(declared))))
+        module, kept_arguments = emitter.finish(results, [item.name for item in outputs], set(range(len(declared))))
     except Unsupported as error:
         raise FrontendError(str(error), location=where) from None
 
-    made = Values(init, seed, given)
-    by_name = {called[name]: held for name, held in weights.items()}
+    weight_values = Values(init, seed, inputs_by_name)
+    by_name = {called[name]: stored_tensor for name, stored_tensor in weights.items()}
     arguments: list[Argument] = []
     names = [*(name for name, *_ in typed), *(constant.name for constant in emitter.lifted)]
     constants = {constant.name: constant.value for constant in emitter.lifted}
-    for place, index in enumerate(kept):
+    for place, index in enumerate(kept_arguments):
         name, arg = names[index], builder.block.args[place]
         if index < len(declared):
-            arguments.append(made.argument(arg, {"ttir.name": name}, "input", index))
+            arguments.append(weight_values.argument(arg, {"ttir.name": name}, "input", index))
         elif name in by_name:
             held = by_name[name]
             arguments.append(_argument(name, "parameter", held.shape, held.dtype, held.values))
@@ -119,10 +119,10 @@ def load(
     )
 
 
-def _is_number(held: Stored) -> bool:
+def _is_number(tensor: Stored) -> bool:
     """Whether an initializer belongs to the program (a single number, a shape, indices) and is no weight."""
-    count = int(np.prod(held.shape, dtype=np.int64))
-    return count == 1 or (held.dtype.kind in "iub" and held.dtype.itemsize != 1 and count <= FOLD_LIMIT) or held.dtype == np.bool_ or count == 0
+    count = int(np.prod(tensor.shape, dtype=np.int64))
+    return count == 1 or (tensor.dtype.kind in "iub" and tensor.dtype.itemsize != 1 and count <= FOLD_LIMIT) or tensor.dtype == np.bool_ or count == 0
 
 
 def _type(name: str, shape: Sequence[int], dtype: DType) -> Any:
@@ -156,13 +156,13 @@ def _evaluated(model: onnx.ModelProto, stored: Mapping[str, Stored], inputs: Seq
     feeds = {argument.name: argument.value() for argument in inputs}
     try:
         with np.errstate(all="ignore"):
-            found = evaluate(complete(model, stored), opset_of(model, where), feeds)
+            results = evaluate(complete(model, stored), opset_of(model, where), feeds)
     except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError, ArithmeticError) as error:
         hint = 'export_golden="none" exports without reference outputs'
         got = f"{type(error).__name__}: {str(error)[:300]}"
         raise FrontendError("onnx's reference implementation fails on the model", location=where, got=got, hint=hint) from error
-    outputs = [np.asarray(found[value.name]) for value in model.graph.output]
-    return outputs, {name: _plain(np.asarray(value)) for name, value in found.items() if isinstance(value, np.ndarray)}
+    outputs = [np.asarray(results[value.name]) for value in model.graph.output]
+    return outputs, {name: _plain(np.asarray(value)) for name, value in results.items() if isinstance(value, np.ndarray)}
 
 
 def _plain(array: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What rules build with: `Tensor` values and the `Emitter`, the vocabulary of all front ends on numpy dtypes and arrays."""
+"""`Tensor` values and the `Emitter` for rules: the vocabulary of all front ends on numpy dtypes and arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BFLOAT16: DType = np.dtype(ml_dtypes.bfloat16)
 FLOATS = (np.dtype(np.float32), np.dtype(np.float16), BFLOAT16, np.dtype(np.float64))
 DTYPES = (*FLOATS, *(np.dtype(name) for name in ("int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "bool")))
 MOST_ELEMENTS = 1 << 34
-"""More than a card's memory holds; a larger value is a damaged file or a wrong dimension."""
+"""More elements than fit in a card's memory: the file is damaged or a dimension is wrong."""
 
 
 class Tensor(Value[DType]):
@@ -89,7 +89,7 @@ class Emitter(Vocabulary[Tensor, DType]):
         return self.constant_label
 
     def named(self, x: Tensor, name: str) -> Tensor:
-        """The value, whose op says what it is to a node of several ops: `GRU.reset`. One that is known at export has no op."""
+        """Names the value's op after its role in an ONNX node of several ops: `GRU.reset`. A value known at export has no op."""
         owner = x.ssa.owner if x.has_ssa else None
         if isinstance(owner, Operation) and self.info is not None:
             set_source(owner, replace(self.info, name=f"{self.info.op.rpartition('.')[2]}.{name}"))
@@ -137,15 +137,15 @@ class Emitter(Vocabulary[Tensor, DType]):
         """An op with the shape and dtype of its first operand."""
         return self.emit(name, [x, *others], attributes)
 
-    def known(self, x: Tensor | None, what: str) -> Array | None:
-        """The values of an operand that must be known at export; None where it is left out. Raises: Unsupported."""
+    def known(self, x: Tensor | None, label: str) -> Array | None:
+        """The values of an operand that must be known at export; None if it is omitted. Raises: Unsupported."""
         if x is None:
             return None
         if x.const is None:
-            raise Unsupported(f"{what} computed from the model's inputs: it has to be known at export")
+            raise Unsupported(f"{label} computed from the model's inputs: it has to be known at export")
         return x.const
 
-    def integers(self, x: Tensor | None, what: str) -> list[int] | None:
-        """The same as a list of whole numbers."""
-        values = self.known(x, what)
+    def integers(self, x: Tensor | None, label: str) -> list[int] | None:
+        """The same as a list of integers."""
+        values = self.known(x, label)
         return None if values is None else [int(value) for value in values.reshape(-1)]

@@ -1,4 +1,4 @@
-"""Computing what is known while lowering (shape arithmetic) with the standard's reference implementation."""
+"""Constant folding (shape arithmetic) while lowering, with the standard's reference implementation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def fold(node: onnx.NodeProto, opset: int, inputs: Sequence[Array | None], attri
     body = onnx.helper.make_function("", "folded", list(dict.fromkeys(names)), outputs, [node], [onnx.helper.make_opsetid("", opset)])
     try:
         with np.errstate(all="ignore"):
-            made: Any = ReferenceEvaluator(body).run(None, feeds, attributes={})
+            results: Any = ReferenceEvaluator(body).run(None, feeds, attributes={})
     except (RuntimeError, ValueError, TypeError, IndexError, KeyError, AttributeError, NotImplementedError, ZeroDivisionError):
-        return None  # the node's rule says what is wrong with it
-    return [np.asarray(value) for value in made]
+        return None  # the node's rule reports the error
+    return [np.asarray(value) for value in results]

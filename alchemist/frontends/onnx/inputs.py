@@ -31,8 +31,8 @@ class Declared:
 
 
 def declared_inputs(graph: onnx.GraphProto, weights: Mapping[str, Any]) -> list[Declared]:
-    """Inputs that no initializer gives. Raises: FrontendError for sequences, optional values, unknown ranks."""
-    found = []
+    """Inputs without an initializer. Raises: FrontendError for sequences, optional values, unknown ranks."""
+    inputs = []
     for value in graph.input:
         if value.name in weights:
             continue
@@ -49,24 +49,24 @@ def declared_inputs(graph: onnx.GraphProto, weights: Mapping[str, Any]) -> list[
         dims = tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}.{i}" for i, dim in enumerate(type_.shape.dim))
         if any(isinstance(dim, int) and not 0 <= dim < MOST_SIZE for dim in dims):
             raise FrontendError("an input with an impossible shape", location=quoted(value.name), got=str(list(dims)))
-        found.append(Declared(value.name, dtype, dims))
-    return found
+        inputs.append(Declared(value.name, dtype, dims))
+    return inputs
 
 
 def examples(declared: Sequence[Declared], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Array]:
     """Example inputs by name, from positional and named ones. Raises: InputError for names and types that the model has not."""
     if len(args) > len(declared):
-        raise InputError("more inputs than the model has", expected=", ".join(one.text for one in declared) or "none", got=str(len(args)))
-    given = {one.name: value for one, value in zip(declared, args, strict=False)}
+        raise InputError("more inputs than the model has", expected=", ".join(entry.text for entry in declared) or "none", got=str(len(args)))
+    examples_by_name = {entry.name: value for entry, value in zip(declared, args, strict=False)}
     for name, value in kwargs.items():
-        if name in given:
+        if name in examples_by_name:
             raise InputError(f"input {name!r} is given twice")
-        given[name] = value
-    by_name = {one.name: one for one in declared}
-    unknown = sorted(set(given) - set(by_name))
+        examples_by_name[name] = value
+    by_name = {entry.name: entry for entry in declared}
+    unknown = sorted(set(examples_by_name) - set(by_name))
     if unknown:
-        raise InputError(f"the model has no input {unknown[0]!r}", expected=", ".join(one.text for one in declared) or "none")
-    return {name: _array(by_name[name], value) for name, value in given.items()}
+        raise InputError(f"the model has no input {unknown[0]!r}", expected=", ".join(entry.text for entry in declared) or "none")
+    return {name: _array(by_name[name], value) for name, value in examples_by_name.items()}
 
 
 def _array(declared: Declared, value: Any) -> Array:
@@ -82,32 +82,32 @@ def _array(declared: Declared, value: Any) -> Array:
     return np.ascontiguousarray(array.astype(declared.dtype)).reshape(array.shape)
 
 
-def shapes_of(declared: Sequence[Declared], dims: Mapping[str, int], given: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+def shapes_of(declared: Sequence[Declared], dims: Mapping[str, int], examples: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
     """The shape of every input. dims: sizes of named dimensions. Raises: InputError for contradictions, and for what stays open."""
-    known: dict[str, tuple[int, str]] = {}
-    names = {dim for one in declared for dim in one.dims if isinstance(dim, str)}
+    sizes: dict[str, tuple[int, str]] = {}
+    names = {dim for entry in declared for dim in entry.dims if isinstance(dim, str)}
     for name, size in dims.items():
         if name not in names:
             raise InputError(f"no dimension is called {name!r}", expected=", ".join(sorted(names)) or "none: all shapes are fixed")
         if isinstance(size, bool) or not isinstance(size, int) or not 0 < size < MOST_SIZE:
             raise InputError(f"bad size of dimension {name!r}", expected="a whole number from 1", got=quoted(size))
-        known[name] = (size, "dims")
-    for one in declared:
-        if one.name not in given:
+        sizes[name] = (size, "dims")
+    for item in declared:
+        if item.name not in examples:
             continue
-        shape = given[one.name].shape
-        fits = len(shape) == len(one.dims) and all(isinstance(dim, str) or dim == size for dim, size in zip(one.dims, shape, strict=True))
+        shape = examples[item.name].shape
+        fits = len(shape) == len(item.dims) and all(isinstance(dim, str) or dim == size for dim, size in zip(item.dims, shape, strict=True))
         if not fits:
-            raise InputError(f"input {one.name!r} has another shape", expected=one.text, got=str(list(shape)))
-        for dim, size in zip(one.dims, shape, strict=True):
-            if isinstance(dim, str) and known.setdefault(dim, (size, one.name))[0] != size:
-                raise InputError(f"dimension {dim!r} has two sizes", expected=f"{known[dim][0]} (from {known[dim][1]})", got=f"{size} in input {one.name!r}")
-    missing = sorted(names - set(known))
+            raise InputError(f"input {item.name!r} has another shape", expected=item.text, got=str(list(shape)))
+        for dim, size in zip(item.dims, shape, strict=True):
+            if isinstance(dim, str) and sizes.setdefault(dim, (size, item.name))[0] != size:
+                raise InputError(f"dimension {dim!r} has two sizes", expected=f"{sizes[dim][0]} (from {sizes[dim][1]})", got=f"{size} in input {item.name!r}")
+    missing = sorted(names - set(sizes))
     if missing:
         words = ", ".join(f"{name}=..." for name in missing)
         raise InputError(
             f"the model leaves {'a dimension' if len(missing) == 1 else 'dimensions'} open: {', '.join(missing)}",
-            expected=", ".join(one.text for one in declared),
+            expected=", ".join(entry.text for entry in declared),
             hint=f"pass example inputs, or dims={{{', '.join(f'{name!r}: ...' for name in missing)}}}; on the command line --dims {words.replace(' ', '')}",
         )
-    return {one.name: tuple(known[dim][0] if isinstance(dim, str) else dim for dim in one.dims) for one in declared}
+    return {entry.name: tuple(sizes[dim][0] if isinstance(dim, str) else dim for dim in entry.dims) for entry in declared}

@@ -1,4 +1,4 @@
-"""Where a node comes from: what exporters write into its metadata and its name.
+"""Source locations of nodes, from the exporter's metadata and node names.
 
 torch's exporter stores module paths, classes and a stack trace (`pkg.torch.onnx.*`); the older one, and others, put the
 path of the module into the node's name ("/encoder/layer.0/attention/MatMul").
@@ -70,10 +70,10 @@ def _scopes(facts: dict[str, str]) -> tuple[Scope, ...]:
 
 def _texts(text: str) -> list[str]:
     try:
-        found = ast.literal_eval(text) if text.startswith("[") else []
+        texts = ast.literal_eval(text) if text.startswith("[") else []
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
-    return found if isinstance(found, list) and all(isinstance(part, str) for part in found) else []
+    return texts if isinstance(texts, list) and all(isinstance(part, str) for part in texts) else []
 
 
 def _frames(trace: str) -> tuple[Frame, ...]:
@@ -94,32 +94,32 @@ _ROLES = {"Add": "bias", "MatMul": "weight", "Gemm": "weight", "Conv": "weight",
 
 
 def weight_names(nodes: Sequence[onnx.NodeProto], names: Iterable[str], sources: Sources) -> dict[str, str]:
-    """What weights are called: their own names, or where exporters only count, the module and the role of the first node that reads them."""
+    """Names of weights: their own, or for an exporter's counters the module and the role of the first node that reads them."""
     names = list(names)
-    taken = {name for name in names if not _GENERATED.match(name)}
-    found = {name: name for name in taken}
+    used = {name for name in names if not _GENERATED.match(name)}
+    new_names = {name: name for name in used}
     readers: dict[str, onnx.NodeProto] = {}
     for node in nodes:
         for name in node.input:
             readers.setdefault(name, node)
     for name in names:
-        if name in found:
+        if name in new_names:
             continue
         reader = readers.get(name)
         scopes = sources.info(reader, "").scopes if reader is not None else ()
         path = scopes[-1].path if scopes else ""
         role = _ROLES.get(reader.op_type, reader.op_type.lower()) if reader is not None else ""
-        wanted = f"{path}.{role}" if path else role or name
-        chosen, count = wanted, 1
-        while chosen in taken:
+        proposed = f"{path}.{role}" if path else role or name
+        chosen, count = proposed, 1
+        while chosen in used:
             count += 1
-            chosen = f"{wanted}_{count}"
-        taken.add(chosen)
-        found[name] = chosen
-    return found
+            chosen = f"{proposed}_{count}"
+        used.add(chosen)
+        new_names[name] = chosen
+    return new_names
 
 
 def value_name(name: str) -> str:
-    """What a value's name says: nothing where exporters only count, the op of "/conv1/Conv_output_0"."""
+    """The meaningful part of a value's name: "" for an exporter's counter, the op of "/conv1/Conv_output_0"."""
     last = _OUTPUT.sub("", name.rpartition("/")[2])
     return "" if _NUMBERED.match(last) or not last.isprintable() else last[:200]

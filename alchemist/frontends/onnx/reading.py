@@ -1,4 +1,4 @@
-"""An ONNX file as a checked model: nothing that the file says of itself is believed before it is compared with what is there."""
+"""Reads an ONNX file as a checked model: every size and offset in the file is compared with the actual data first."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def dtype_of(kind: int) -> DType:
 
 
 class Stored:
-    """An initializer: its type, and its values when asked for.
+    """An initializer: its type, and its values on demand.
 
     Raises (when made):
         FrontendError: values and shape do not fit, or external data that is not all inside the model's directory.
@@ -105,14 +105,14 @@ class Stored:
 
     def _check_size(self) -> None:
         if self._proto.HasField("raw_data"):
-            held, wanted = len(self._proto.raw_data), self.size_bytes
+            actual, expected = len(self._proto.raw_data), self.size_bytes
         else:
             fields = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
-            held, wanted = max(len(getattr(self._proto, field)) for field in fields), math.prod(self.shape)
+            actual, expected = max(len(getattr(self._proto, field)) for field in fields), math.prod(self.shape)
             if self._proto.data_type in (TensorProto.INT4, TensorProto.UINT4):
-                wanted = -(-wanted // 2)
-        if held != wanted:
-            raise FrontendError("an initializer whose values do not fit its shape", location=self.name, expected=f"{wanted}", got=f"{held}")
+                expected = -(-expected // 2)
+        if actual != expected:
+            raise FrontendError("an initializer whose values do not fit its shape", location=self.name, expected=f"{expected}", got=f"{actual}")
 
     def _find(self, directory: Path) -> None:
         facts = {entry.key: entry.value for entry in self._proto.external_data}
@@ -125,14 +125,14 @@ class Stored:
         try:
             if not file.is_file():
                 raise FileError("no such file of external data", location=str(file), hint="copy it beside the .onnx file")
-            held = file.stat().st_size
+            file_bytes = file.stat().st_size
             offset, length = int(facts.get("offset", 0) or 0), int(facts.get("length", self.size_bytes) or self.size_bytes)
         except OSError as error:
             raise file_error(error, file, "read") from None
         except ValueError:
             raise FrontendError("external data at no place", location=self.name, got=quoted(facts)) from None
-        if offset < 0 or length != self.size_bytes or offset + length > held:
-            got = f"{length} bytes at {offset} of {held}"
+        if offset < 0 or length != self.size_bytes or offset + length > file_bytes:
+            got = f"{length} bytes at {offset} of {file_bytes}"
             raise FrontendError("external data that does not fit the initializer's shape", location=self.name, expected=f"{self.size_bytes} bytes", got=got)
         self._file, self._offset = file, offset
 
@@ -153,21 +153,21 @@ class Stored:
         """The initializer with its values in it."""
         if self._file is None:
             return self._proto
-        made = TensorProto(name=self.name, data_type=self._proto.data_type, dims=self.shape)
-        made.raw_data = self.values().tobytes() if raw is None else raw
-        return made
+        proto = TensorProto(name=self.name, data_type=self._proto.data_type, dims=self.shape)
+        proto.raw_data = self.values().tobytes() if raw is None else raw
+        return proto
 
 
 def stored_tensors(model: onnx.ModelProto, directory: Path) -> dict[str, Stored]:
     """The initializers of the graph by name."""
     if model.graph.sparse_initializer:
         raise FrontendError("sparse initializers", location=model.graph.sparse_initializer[0].values.name, hint="store them as dense tensors")
-    found: dict[str, Stored] = {}
+    tensors: dict[str, Stored] = {}
     for proto in model.graph.initializer:
-        if proto.name in found:
+        if proto.name in tensors:
             raise VerifyError("two initializers with one name", location=quoted(proto.name))
-        found[proto.name] = Stored(proto, directory)
-    return found
+        tensors[proto.name] = Stored(proto, directory)
+    return tensors
 
 
 # --- checking -----------------------------------------------------------------------------------------------------------------
@@ -217,11 +217,11 @@ def checked(model: onnx.ModelProto, stored: Mapping[str, Stored], shapes: Mappin
 
 def complete(model: onnx.ModelProto, stored: Mapping[str, Stored]) -> onnx.ModelProto:
     """The model with its external data read in."""
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    del made.graph.initializer[:]
-    made.graph.initializer.extend(tensor.filled() for tensor in stored.values())
-    return made
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.initializer[:]
+    copy.graph.initializer.extend(tensor.filled() for tensor in stored.values())
+    return copy
 
 
 def known_shape(type_: onnx.TypeProto) -> tuple[int, ...] | None:

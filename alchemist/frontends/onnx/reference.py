@@ -1,4 +1,4 @@
-"""onnx's reference implementation, with its own ops replaced where they do not compute what the standard says (onnx 1.23)."""
+"""onnx's reference implementation, with replacements for its ops that violate the standard (onnx 1.23)."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class GridSample(PackagesGridSample):
     """The package has the names of opset 20 and later, also for models of 16."""
 
     def _run(self, x: Array, grid: Array, mode: str = "linear", padding_mode: str = "zeros", align_corners: int = 0) -> tuple[Array]:
-        made = super()._run(x, grid, mode.removeprefix("bi"), padding_mode, align_corners)  # type: ignore[no-untyped-call]
-        return (made[0],)
+        sampled = super()._run(x, grid, mode.removeprefix("bi"), padding_mode, align_corners)  # type: ignore[no-untyped-call]
+        return (sampled[0],)
 
 
 def corrected(opset: int) -> list[type[OpRun]]:
@@ -66,5 +66,5 @@ def evaluate(model: onnx.ModelProto, opset: int, feeds: dict[str, Array]) -> dic
     """Every value by name. Functions of the model are unfolded first: the package's own handling loses attributes."""
     if model.functions:
         model = inliner.inline_local_functions(model)
-    found: Any = ReferenceEvaluator(model, new_ops=corrected(opset)).run(None, feeds, intermediate=True)
-    return dict(found)
+    outputs: Any = ReferenceEvaluator(model, new_ops=corrected(opset)).run(None, feeds, intermediate=True)
+    return dict(outputs)

@@ -38,7 +38,7 @@ def find(name: str, opset: int) -> tuple[Rule, int] | None:
 
 @dataclass(slots=True)
 class Node:
-    """What a rule knows of its node. attributes: plain Python values and numpy arrays. wanted: which outputs something reads.
+    """The node of a rule. attributes: plain Python values and numpy arrays. wanted: which outputs are read.
 
     counted: whether something reads an output otherwise than by casting it to floats."""
 

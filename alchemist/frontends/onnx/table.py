@@ -26,26 +26,26 @@ standard's own function of simpler ops.
 
 def by_definition() -> list[str]:
     """Ops without a rule that the standard defines by a function of ops that have one, or another such function."""
-    found: list[str] = []
+    names: list[str] = []
     for name in sorted({schema.name for schema in defs.get_all_schemas() if schema.domain == ""} - set(RULES)):
         try:
             schema = defs.get_schema(name, LAST_OPSET, "")
         except defs.SchemaError:
             continue
-        if getattr(schema, "has_function", False) and {node.op_type for node in schema.function_body.node} <= {*RULES, "Constant", "Range", *found}:
-            found.append(name)
-    return [name for name in found if name not in RANDOM]
+        if getattr(schema, "has_function", False) and {node.op_type for node in schema.function_body.node} <= {*RULES, "Constant", "Range", *names}:
+            names.append(name)
+    return [name for name in names if name not in RANDOM]
 
 
 def rows() -> list[tuple[str, str]]:
     """(op, opsets or "by its definition"), by name."""
-    made = []
+    table = []
     for name, versions in RULES.items():
         numbers = sorted({max(since, FIRST_OPSET, _first(name)) for since in versions})
-        made.append((name, ", ".join(map(str, numbers))))
-    made += [(name, "by its definition") for name in by_definition()]
-    made += [(name, "known values") for name in ("Constant", "If", "NonZero", "Range", "Unique")]
-    return sorted(made)
+        table.append((name, ", ".join(map(str, numbers))))
+    table += [(name, "by its definition") for name in by_definition()]
+    table += [(name, "known values") for name in ("Constant", "If", "NonZero", "Range", "Unique")]
+    return sorted(table)
 
 
 def _first(name: str) -> int:

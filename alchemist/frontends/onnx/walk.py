@@ -38,7 +38,7 @@ HINTS = {
 
 @dataclass(slots=True)
 class Scope:
-    """Values by name while walking a graph or function body. attributes: what a function's body refers to by `ref_attr_name`."""
+    """Values by name while walking a graph or function body. attributes: those that a function's body refers to by `ref_attr_name`."""
 
     values: dict[str, Tensor | None]
     opset: int
@@ -49,16 +49,16 @@ _FLOATS = frozenset((onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.Tens
 
 
 def _casts_to_float(node: onnx.NodeProto) -> bool:
-    return node.op_type == "Cast" and any(one.name == "to" and one.i in _FLOATS for one in node.attribute)
+    return node.op_type == "Cast" and any(attribute.name == "to" and attribute.i in _FLOATS for attribute in node.attribute)
 
 
 class Walk:
-    """One capture: the emitter, the model's functions, and what has no rule so far."""
+    """One capture: the emitter, the model's functions, and nodes without a rule so far."""
 
     def __init__(self, emitter: Emitter, model: onnx.ModelProto, sources: Sources) -> None:
         self.c = emitter
         self.sources = sources
-        self.functions = {(one.domain, one.name): one for one in model.functions}
+        self.functions = {(function.domain, function.name): function for function in model.functions}
         self.types = {value.name: value.type for value in (*model.graph.value_info, *model.graph.output)}
         self.refused: dict[tuple[str, str], tuple[int, str, str]] = {}
         self._count = 0
@@ -94,7 +94,7 @@ class Walk:
         """read: names that something reads; counted: those that are not just cast to floats."""
         inputs = [scope.values.get(name) if name else None for name in node.input]
         if any(name and value is None for name, value in zip(node.input, inputs, strict=True)):
-            if self.refused:  # made by a node that has no rule
+            if self.refused:  # computed by a node without a rule
                 return [None] * len(node.output)
             missing = next(name for name, value in zip(node.input, inputs, strict=True) if name and value is None)
             raise VerifyError("a node reads a value that nothing makes", op=node.op_type, location=node.name, got=quoted(missing))
@@ -104,25 +104,25 @@ class Walk:
             self.c.place = node.name or next((name for name in node.output if name), "")
         self.c.new_values = []
         try:
-            wanted = tuple(bool(name) and name in read for name in node.output)
-            made = self._lowered(node, scope, inputs, wanted, any(name in counted for name in node.output))
-            self._check(node, made)
+            is_read = tuple(bool(name) and name in read for name in node.output)
+            outputs = self._lowered(node, scope, inputs, is_read, any(name in counted for name in node.output))
+            self._check(node, outputs)
             if self._depth == 0:
-                self._name(node, made)
-            return made
+                self._name(node, outputs)
+            return outputs
         except Unsupported as error:
             return self._refuse(node, str(error), HINTS["op"])
         finally:
             self.c.info, self.c.place, self.c.new_values = outer
 
-    def _lowered(self, node: onnx.NodeProto, scope: Scope, inputs: list[Tensor | None], wanted: tuple[bool, ...], counted: bool) -> list[Tensor | None]:
+    def _lowered(self, node: onnx.NodeProto, scope: Scope, inputs: list[Tensor | None], is_read: tuple[bool, ...], counted: bool) -> list[Tensor | None]:
         own = self.functions.get((node.domain, node.op_type))
         if own is not None:
             return self._body(node, own, inputs, scope)
         if node.domain not in ("", "ai.onnx"):
             return self._refuse(node, f"no standard op: its domain is {quoted(node.domain)}", HINTS["domain"])
         resolved = self._resolved(node, scope)
-        attributes = {one.name: attribute_value(one) for one in resolved.attribute}
+        attributes = {attribute.name: attribute_value(attribute) for attribute in resolved.attribute}
         if node.op_type == "Constant":
             return [self._constant(attributes)]
         if node.op_type == "If":
@@ -131,18 +131,18 @@ class Walk:
             return self._refuse(node, "control flow", HINTS["control"])
         if node.op_type in RANDOM:
             return self._refuse(node, "it makes random numbers", HINTS["random"])
-        known = [None if value is None else value.known for value in inputs]
-        if inputs and all(value is None or part is not None for value, part in zip(inputs, known, strict=True)):
-            folded = fold(resolved, scope.opset, known, attributes)
+        constants = [None if value is None else value.known for value in inputs]
+        if inputs and all(value is None or part is not None for value, part in zip(inputs, constants, strict=True)):
+            folded = fold(resolved, scope.opset, constants, attributes)
             if folded is not None:
                 return [self.c.constant(value) for value in folded]
-        found = find(node.op_type, scope.opset)
-        if found is not None:
-            rule, known_opset = found
+        rule_of_op = find(node.op_type, scope.opset)
+        if rule_of_op is not None:
+            rule, known_opset = rule_of_op
             later = _later(attributes, node.op_type, known_opset) if scope.opset > known_opset else []
             if later:
                 raise Unsupported(f"attribute {later[0]}, which came after opset {known_opset}")
-            described = Node(node.op_type, scope.opset, node.name, attributes, wanted, counted)
+            described = Node(node.op_type, scope.opset, node.name, attributes, is_read, counted)
             return self._ruled(rule, described, inputs)
         function = self._standard_function(resolved, inputs, scope)
         if function is not None:
@@ -151,30 +151,30 @@ class Walk:
 
     def _ruled(self, rule: Any, node: Node, inputs: list[Tensor | None]) -> list[Tensor | None]:
         try:
-            made = rule(self.c, node, *inputs)
+            result = rule(self.c, node, *inputs)
         except (AlchemistError, Unsupported):
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise Unsupported(f"this form of the op ({type(error).__name__}: {str(error)[:100]})") from error
-        results: list[Tensor | None] = [made] if isinstance(made, Tensor) else list(made)
+        results: list[Tensor | None] = [result] if isinstance(result, Tensor) else list(result)
         if any(node.wants(i) for i in range(len(results), len(node.wanted))):
             raise Unsupported(f"its output {next(i for i in range(len(results), len(node.wanted)) if node.wants(i))} is used")
         return results
 
     def _resolved(self, node: onnx.NodeProto, scope: Scope) -> onnx.NodeProto:
-        """The node with the attributes that its function's caller gives."""
-        if not any(one.ref_attr_name for one in node.attribute):
+        """The node with attributes from the caller of its function."""
+        if not any(attribute.ref_attr_name for attribute in node.attribute):
             return node
-        made = onnx.NodeProto()
-        made.CopyFrom(node)
-        del made.attribute[:]
-        for one in node.attribute:
-            given = scope.attributes.get(one.ref_attr_name) if one.ref_attr_name else one
-            if given is not None:
-                entry = made.attribute.add()
-                entry.CopyFrom(given)
-                entry.name = one.name
-        return made
+        resolved = onnx.NodeProto()
+        resolved.CopyFrom(node)
+        del resolved.attribute[:]
+        for item in node.attribute:
+            bound = scope.attributes.get(item.ref_attr_name) if item.ref_attr_name else item
+            if bound is not None:
+                entry = resolved.attribute.add()
+                entry.CopyFrom(bound)
+                entry.name = item.name
+        return resolved
 
     def _constant(self, attributes: Mapping[str, Any]) -> Tensor:
         for name, value in attributes.items():
@@ -189,12 +189,12 @@ class Walk:
         condition = inputs[0]
         if condition is None or condition.const is None or condition.const.size != 1:
             return self._refuse(node, "control flow whose condition depends on the model's inputs", HINTS["control"])
-        wanted = "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch"
-        body = next(one.g for one in node.attribute if one.name == wanted)
+        branch = "then_branch" if bool(condition.const.reshape(-1)[0]) else "else_branch"
+        body = next(a.g for a in node.attribute if a.name == branch)
         values = dict(scope.values)
         for proto in body.initializer:
             values[proto.name] = self.c.constant(attribute_value(onnx.helper.make_attribute("value", proto)), proto.name)
-        return self._inside(lambda: self.graph(body.node, Scope(values, scope.opset, scope.attributes), [one.name for one in body.output]), deeper=0)
+        return self._inside(lambda: self.graph(body.node, Scope(values, scope.opset, scope.attributes), [a.name for a in body.output]), deeper=0)
 
     # --- functions ------------------------------------------------------------------------------------------------------
 
@@ -208,11 +208,11 @@ class Walk:
             self._depth -= deeper
 
     def _body(self, node: onnx.NodeProto, function: onnx.FunctionProto, inputs: list[Tensor | None], scope: Scope) -> list[Tensor | None]:
-        given = {one.name: one for one in self._resolved(node, scope).attribute}
-        attributes = {one.name: one for one in function.attribute_proto} | given
+        own = {item.name: item for item in self._resolved(node, scope).attribute}
+        attributes = {item.name: item for item in function.attribute_proto} | own
         values: dict[str, Tensor | None] = dict.fromkeys(function.input)
         values.update(zip(function.input, inputs, strict=False))
-        opset = max((one.version for one in function.opset_import if one.domain in ("", "ai.onnx")), default=scope.opset)
+        opset = max((item.version for item in function.opset_import if item.domain in ("", "ai.onnx")), default=scope.opset)
         present = {name for name, value in values.items() if value is not None}
         body = []
         for inner in function.node:  # optional inputs that were left out are left out of the nodes that take them
@@ -222,21 +222,21 @@ class Walk:
                 copy.input[:] = ["" if name in values and name not in present else name for name in inner.input]
                 inner = copy
             body.append(inner)
-        wanted = [name for name, given in zip(function.output, node.output, strict=False) if given]  # others the body need not make
-        made = iter(self._inside(lambda: self.graph(body, Scope(values, opset, attributes), wanted)))
-        return [next(made, None) if given else None for given in node.output]
+        used_outputs = [name for name, used in zip(function.output, node.output, strict=False) if used]  # the body may skip the others
+        results = iter(self._inside(lambda: self.graph(body, Scope(values, opset, attributes), used_outputs)))
+        return [next(results, None) if used else None for used in node.output]
 
     def _standard_function(self, node: onnx.NodeProto, inputs: list[Tensor | None], scope: Scope) -> onnx.FunctionProto | None:
-        """What the standard defines the op by."""
+        """The standard's definition of the op as a function."""
         try:
             schema: Any = defs.get_schema(node.op_type, scope.opset, "")
         except defs.SchemaError:
             return None
         if schema.has_function:
-            made = onnx.FunctionProto()
-            made.CopyFrom(schema.function_body)
-            made.attribute_proto.extend(one.default_value for one in schema.attributes.values() if one.default_value.name)
-            return made
+            body = onnx.FunctionProto()
+            body.CopyFrom(schema.function_body)
+            body.attribute_proto.extend(attribute.default_value for attribute in schema.attributes.values() if attribute.default_value.name)
+            return body
         if not schema.has_context_dependent_function:
             return None
         types = []
@@ -253,13 +253,13 @@ class Walk:
         function.ParseFromString(text)
         return function if function.node else None
 
-    # --- what a node gave -----------------------------------------------------------------------------------------------
+    # --- results of a node ----------------------------------------------------------------------------------------------
 
-    def _check(self, node: onnx.NodeProto, made: Sequence[Tensor | None]) -> None:
-        """The results have the types that the model and the standard's shape inference say."""
+    def _check(self, node: onnx.NodeProto, outputs: Sequence[Tensor | None]) -> None:
+        """Checks that the results have the types of the model and of the standard's shape inference."""
         if self._depth or self.refused:
             return
-        for name, value in zip(node.output, made, strict=False):
+        for name, value in zip(node.output, outputs, strict=False):
             type_ = self.types.get(name)
             if value is None or type_ is None or not type_.HasField("tensor_type"):
                 continue
@@ -270,10 +270,10 @@ class Walk:
                     expected=f"{shape} {dtype.name}", got=f"{value.shape} {value.dtype.name}",
                 )  # fmt: skip
 
-    def _name(self, node: onnx.NodeProto, made: Sequence[Tensor | None]) -> None:
-        """The op that makes a node's value has the value's name; helper ops of the node stay unnamed."""
-        for name, value in zip(node.output, made, strict=False):
-            if value is None or not value.has_ssa or not any(one is value.ssa for one in self.c.new_values[-16:]):
+    def _name(self, node: onnx.NodeProto, outputs: Sequence[Tensor | None]) -> None:
+        """Names the op that computes a node's value after the value; helper ops of the node stay unnamed."""
+        for name, value in zip(node.output, outputs, strict=False):
+            if value is None or not value.has_ssa or not any(new_value is value.ssa for new_value in self.c.new_values[-16:]):
                 continue
             owner: Any = value.ssa.owner
             infos = sources_of(owner)
@@ -281,7 +281,7 @@ class Walk:
                 set_source(owner, self.sources.info(node, name))
 
     def _refuse(self, node: onnx.NodeProto, reason: str, hint: str) -> list[Tensor | None]:
-        """Notes what has no rule; the walk goes on with what does not depend on it, so that all of them are reported at once."""
+        """Records a node without a rule; the walk continues with independent nodes, so that all of them are reported at once."""
         op = f"{node.domain}.{node.op_type}" if node.domain not in ("", "ai.onnx") else node.op_type
         count, where, _ = self.refused.get((op, reason), (0, self.c.location() or node.name, ""))
         self.refused[op, reason] = (count + 1, where, hint)

@@ -17,7 +17,7 @@ _LIBRARY = re.compile(r"(^|/)(jax|jaxlib|flax|equinox|optax|einops|alchemist)/|^
 _HELPERS = re.compile(r"(^|/)(flax|equinox|optax|einops)/|(^|/)jax/(_src/)?nn/")
 """Libraries of layers and functions: what their statements assign names a value where the model's own do not."""
 _BACKWARD = re.compile(r"(^|/)transpose\(")
-"""What JAX puts into the names of a backward pass: transpose(jvp(...))."""
+"""JAX's mark in the names of a backward pass: transpose(jvp(...))."""
 ENTRY = "alchemist_traced_entry"
 """Name of the function that the JAX front end traces; frames outside it are not the model's."""
 
@@ -29,8 +29,8 @@ def scope_mark(class_name: str, path: str) -> str:
 
 def package_path(file: str) -> str:
     """A file relative to its package root: the part after site-packages, or its name below folders with __init__.py."""
-    _, found, rest = file.partition("/site-packages/")
-    return rest if found else file.rpartition("/")[2]
+    _, separator, rest = file.partition("/site-packages/")
+    return rest if separator else file.rpartition("/")[2]
 
 
 class Sources:
@@ -101,15 +101,15 @@ class Sources:
 
 def nested(scopes: Sequence[Scope]) -> list[Scope]:
     """Calls of functions ("blocks.0@7", "@8") get their weights from where the caller does, unless they are given a part of those."""
-    found: list[Scope] = []
+    result: list[Scope] = []
     parent = ""
     for scope in scopes:
         path, mark, number = scope.path.partition("@")
         if mark and not (path and f"{path}.".startswith(f"{parent}." if parent else "")):
             path = parent
-        found.append(Scope(path + mark + number, scope.class_name))
+        result.append(Scope(path + mark + number, scope.class_name))
         parent = path
-    return found
+    return result
 
 
 def _walk(location: Attribute, function: str = "") -> tuple[str, list[tuple[str, int, str]]]:

@@ -17,7 +17,7 @@ from alchemist.ir.dialects import op_classes
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The TTIR op of a composite. parameters: its operands behind the input, by how many there are. attributes: those that the composite's are copied to.
+    """The TTIR op of a composite. parameters: its operands after the input, by their number. attributes: composite attribute -> attributes of the op.
 
     A norm with one parameter may scale or shift: only a count that `parameters` has is taken by name.
     """
@@ -44,24 +44,24 @@ COMPOSITES: Mapping[str, Named] = {
 @rule("stablehlo.composite")
 def composite(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
     row = COMPOSITES.get(str(prop(op, "name", "")))
-    made = None if row is None else _by_name(c, op, vals, row)
-    return c.call(c.callee(op, "decomposition"), vals, c.e.source) if made is None else [made]
+    results = None if row is None else _by_name(c, op, vals, row)
+    return c.call(c.callee(op, "decomposition"), vals, c.e.source) if results is None else [results]
 
 
 def _by_name(c: Converter, op: Operation, vals: list[Val], row: Named) -> Val | None:
     """The op, or None where the composite is not as the row expects."""
-    given: Mapping[str, Any] = prop(op, "composite_attributes") or {}
+    values: Mapping[str, Any] = prop(op, "composite_attributes") or {}
     names = row.parameters.get(len(vals) - 1)
-    if names is None or len(op.results) != 1 or type_of(op.results[0]) != (vals[0].shape, vals[0].of) or any(key not in given for key in row.required):
+    if names is None or len(op.results) != 1 or type_of(op.results[0]) != (vals[0].shape, vals[0].of) or any(key not in values for key in row.required):
         return None
     info = op_classes()[row.op].info
-    attributes = {key: _plain(given[key]) for key in (*row.required, *row.optional) if key in given} | dict(row.fixed or {})
+    attributes = {key: _plain(values[key]) for key in (*row.required, *row.optional) if key in values} | dict(row.fixed or {})
     shape, of = vals[0].shape, vals[0].of
     padded = shape + (1,) * (row.smallest_rank - len(shape))
-    taken = {info.operands[0].name: c.e.full(vals[0])} | {name: c.e.full(val) for name, val in zip(names, vals[1:], strict=True)}
+    arguments = {info.operands[0].name: c.e.full(vals[0])} | {name: c.e.full(val) for name, val in zip(names, vals[1:], strict=True)}
     if padded != shape:
-        taken[info.operands[0].name] = c.e.b.value("ttir.reshape", [taken[info.operands[0].name]], {"shape": padded}, [tensor(padded, of)])
-    out = c.e.b.value(row.op, [taken.get(group.name) for group in info.operands], attributes, [tensor(padded, of)])
+        arguments[info.operands[0].name] = c.e.b.value("ttir.reshape", [arguments[info.operands[0].name]], {"shape": padded}, [tensor(padded, of)])
+    out = c.e.b.value(row.op, [arguments.get(group.name) for group in info.operands], attributes, [tensor(padded, of)])
     return Val(shape, of, out if padded == shape else c.e.b.value("ttir.reshape", [out], {"shape": shape}, [tensor(shape, of)]))
 
 

@@ -71,8 +71,8 @@ def ones(c: Converter, op: Operation, vals: list[Val]) -> Val:
     work = of if width == 32 else "i32"
 
     def part(x: Val, right: int, mask: int) -> Val:
-        moved = c.e.op("logical_right_shift", x, c.e.scalar(right, shape, work)) if right else x
-        return c.e.op("bitwise_and", moved, c.e.scalar(mask, shape, work))
+        shifted = c.e.op("logical_right_shift", x, c.e.scalar(right, shape, work)) if right else x
+        return c.e.op("bitwise_and", shifted, c.e.scalar(mask, shape, work))
 
     def total(x: Val, steps: Sequence[int], mask: int) -> Val:
         parts = [part(x, right, mask) for right in steps]
@@ -92,8 +92,8 @@ def arithmetic(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if name == "remainder":
         return fold(np.fmod, vals, shape, of) or _remainder(c, vals, of)
     whole = None if name != "div" or of.startswith(("f", "bf")) else fold(lambda a, b: np.trunc(a / np.where(b == 0, 1, b)), vals, shape, of)
-    known = all(val.const is not None for val in vals)
-    return whole or (None if known else simplify(c, name, vals[0], vals[1])) or c.e.op(name, *vals)
+    is_known = all(val.const is not None for val in vals)
+    return whole or (None if is_known else simplify(c, name, vals[0], vals[1])) or c.e.op(name, *vals)
 
 
 def _remainder(c: Converter, vals: Sequence[Val], of: str) -> Val:
@@ -139,9 +139,9 @@ def _rescale(c: Converter, val: Val, factor: Any) -> Val | None:
     if op is None or not isinstance(factor, float) or not val.of.startswith(("f", "bf")):
         return None
     if op.name == "ttir.sum":
-        given = access.shape(op.operands[0])
-        dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
-        if math.isclose(factor * math.prod(given[d] for d in dims), 1.0, rel_tol=1e-5):
+        source_dims = access.shape(op.operands[0])
+        dims = access.attr(op, "dim_arg") or tuple(range(len(source_dims)))
+        if math.isclose(factor * math.prod(source_dims[d] for d in dims), 1.0, rel_tol=1e-5):
             attributes = {"dim_arg": dims, "keep_dim": access.attr(op, "keep_dim")}
             return Val(val.shape, val.of, c.e.emit("ttir.mean", [op.operands[0]], attributes))
     if op.name == "ttir.multiply":
@@ -174,9 +174,9 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     mask, chosen, other = vals
     if len(mask.shape) != len(shape):
         mask = c.e.reshape(mask, (1,) * len(shape))
-    known = mask.scalar()
-    if known is not None:
-        return chosen if known else other
+    constant = mask.scalar()
+    if constant is not None:
+        return chosen if constant else other
     if mask.const is not None and chosen.const is not None and other.const is not None:
         return c.e.op("where", mask, chosen, other)
     fill = other.scalar()
@@ -195,7 +195,7 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 
 def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: str) -> Val | None:
-    """jnp.remainder and jnp.floor_divide correct a truncated result where the signs differ: one op and its floor say the same."""
+    """jnp.remainder and jnp.floor_divide correct a truncated result if the signs differ: one op with floor is equivalent."""
     plus, minus = defining(chosen.ssa, "ttir.add"), defining(chosen.ssa, "ttir.subtract")
     if other.ssa is None:
         return None
@@ -245,7 +245,7 @@ def clamp(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 @rule("stablehlo.convert")
 def convert_type(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """Of floats, what an integer of 8 or 16 bits cannot be becomes its nearest number, as in XLA; the device would keep the lowest bits."""
+    """Floats saturate when cast to integers of 8 or 16 bits, as in XLA; the device would keep the lowest bits."""
     x, of = vals[0], type_of(op.results[0])[1]
     if of.lstrip("sui") in ("8", "16") and x.of.startswith(("f", "bf")):
         limits = np.iinfo(numpy_dtype(of))
@@ -270,16 +270,16 @@ _ONE_BITS = 0x3F800000
 
 @rule("stablehlo.bitcast_convert")
 def bitcast(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """Random bits become the fraction of a number in [1, 2), as `jax.random.uniform` makes it; other bits are kept."""
+    """Random bits become the mantissa of a number in [1, 2), as in `jax.random.uniform`; other bits are kept."""
     from alchemist.ops.layout import can_reinterpret
 
     shape, of = type_of(op.results[0])
     if vals[0].const is not None and shape == vals[0].shape:
         return Val(shape, of, const=np.array(vals[0].const, order="C").view(numpy_dtype(of)))
     fraction = defining(vals[0].ssa, "ttir.bitwise_or") if of == "f32" and shape == vals[0].shape else None
-    for bits, one in (fraction.operands, fraction.operands[::-1]) if fraction is not None else ():
+    for bits, exponent in (fraction.operands, fraction.operands[::-1]) if fraction is not None else ():
         shifted = defining(bits, "ttir.logical_right_shift")
-        if number(one) == _ONE_BITS and shifted is not None and number(shifted.operands[1]) == 9:
+        if number(exponent) == _ONE_BITS and shifted is not None and number(shifted.operands[1]) == 9:
             count = c.e.typecast(Val(shape, "ui32", bits), of)
             return c.e.op("add", c.e.op("multiply", count, 2.0**-23), 1.0)
     widths = {of.lstrip("sui"), vals[0].of.lstrip("sui")}

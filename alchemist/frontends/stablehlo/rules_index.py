@@ -22,11 +22,11 @@ ONE_HOT_LIMIT = 1 << 22
 """Largest comparison matrix, in elements, of a sum that is written as a product with it."""
 
 
-def within(c: Converter, start: Val, most: int) -> Val:
-    """Starts of windows as StableHLO has them: moved so that the windows lie inside, from 0 to `most`."""
-    if start.const is not None or not most:
-        return c.e.op("minimum", c.e.op("maximum", start, 0), most) if most else c.e.scalar(0, start.shape, start.of)
-    return Val(start.shape, start.of, c.e.emit("ttir.clamp_scalar", [c.e.small(start)], {"min": 0, "max": most}))
+def within(c: Converter, start: Val, limit: int) -> Val:
+    """Clamps starts of windows as StableHLO does, from 0 to `limit`, so that the windows are inside."""
+    if start.const is not None or not limit:
+        return c.e.op("minimum", c.e.op("maximum", start, 0), limit) if limit else c.e.scalar(0, start.shape, start.of)
+    return Val(start.shape, start.of, c.e.emit("ttir.clamp_scalar", [c.e.small(start)], {"min": 0, "max": limit}))
 
 
 # --- look-ups -----------------------------------------------------------------------------------------------------------
@@ -125,10 +125,10 @@ def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Va
         return x
     if x.shape == update.shape:
         return update
-    known = [start.scalar() for start in starts]
+    numbers = [start.scalar() for start in starts]
     axes = [i for i, (a, b) in enumerate(zip(x.shape, update.shape, strict=True)) if a != b]
-    if all(known[axis] is not None for axis in axes):
-        begin = {axis: min(max(int(known[axis]), 0), x.shape[axis] - update.shape[axis]) for axis in axes}
+    if all(numbers[axis] is not None for axis in axes):
+        begin = {axis: min(max(int(numbers[axis]), 0), x.shape[axis] - update.shape[axis]) for axis in axes}
         if x.const is not None and update.const is not None:
             array = array_of(x).copy()
             array[tuple(slice(begin.get(i, 0), begin.get(i, 0) + n) for i, n in enumerate(update.shape))] = array_of(update)
@@ -147,7 +147,7 @@ def update_slice(c: Converter, x: Val, update: Val, starts: Sequence[Val]) -> Va
 
 
 def _patch(c: Converter, x: Val, update: Val, begin: dict[int, int], axes: Sequence[int]) -> Val:
-    """Concatenates what is before, the new window, and what is behind, axis by axis."""
+    """Concatenates the part before, the new window, and the part after it, axis by axis."""
     axis, *others = axes
     start, size = begin[axis], update.shape[axis]
 
@@ -160,7 +160,7 @@ def _patch(c: Converter, x: Val, update: Val, begin: dict[int, int], axes: Seque
 
 
 class Places:
-    """Where windows lie in an operand, as rows of it flattened to [places, rest].
+    """Positions of windows in an operand, as rows of it flattened to [places, rest].
 
     sizes: of a window, per axis of the operand. starts: axis -> first place, of the batch shape. batching: axis -> batch
     dimension that runs along it.
@@ -171,7 +171,7 @@ class Places:
 
     def __init__(self, c: Converter, dims: Shape, sizes: Shape, starts: Mapping[int, Val], batching: Mapping[int, int], batch: Shape) -> None:
         self.axes = [i for i, (n, size) in enumerate(zip(dims, sizes, strict=True)) if i in batching or size != n]
-        self.axes = self.axes or [0]  # windows as wide as the operand, which all lie at 0
+        self.axes = self.axes or [0]  # windows as wide as the operand, which all start at 0
         self.rest = [i for i in range(len(dims)) if i not in self.axes]
         self.windows = [i for i in self.axes if sizes[i] > 1]
         self.dims, self.batch = dims, batch
@@ -199,8 +199,8 @@ class Places:
 
     def rows(self, c: Converter, x: Val) -> Val:
         """The operand as [places, *rest]."""
-        moved = c.e.permute(x, [*self.axes, *self.rest])
-        return c.e.reshape(moved, (self.count, *(self.dims[i] for i in self.rest)))
+        permuted = c.e.permute(x, [*self.axes, *self.rest])
+        return c.e.reshape(permuted, (self.count, *(self.dims[i] for i in self.rest)))
 
     def back(self, c: Converter, rows: Val) -> Val:
         """Inverse of `rows`."""
@@ -222,7 +222,7 @@ def _line(c: Converter, size: int, dim: int, shape: Shape, of: str) -> Val:
 
 
 def _index_parts(c: Converter, op: Operation, indices: Val, vector_dim: int, count: int) -> tuple[list[Val], Shape]:
-    """One index array per mapped axis, and their common (batch) shape. Arrays that were joined for the op are taken as they are."""
+    """One index array per mapped axis, and their common (batch) shape. Arrays that the model concatenated for the op are used directly."""
     if vector_dim == len(indices.shape):
         return [indices] * count, indices.shape
     batch = (*indices.shape[:vector_dim], *indices.shape[vector_dim + 1 :])
@@ -241,8 +241,8 @@ def _has_fill(op: Operation) -> bool:
             source = use.operation.operands[2]
             spread = defining(source, "stablehlo.broadcast_in_dim")
             constant = defining(source if spread is None else spread.operands[0], "stablehlo.constant")
-            known = None if constant is None else constant_value(constant)
-            if known is not None and not np.isnan(known.astype(np.float64)).all():
+            array = None if constant is None else constant_value(constant)
+            if array is not None and not np.isnan(array.astype(np.float64)).all():
                 return True
     return False
 
@@ -262,8 +262,8 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
             return along
     parts, batch_shape = _index_parts(c, op, indices, vector_dim, len(start_map))
     # single rows of computed places are not moved: they have to be in range, as in the device's look-ups, unless the model says what stands for others
-    moved = _has_fill(op)
-    moved_axes = [i for i, part in zip(start_map, parts, strict=True) if moved or part.const is not None or sizes[i] > 1]
+    clamped = _has_fill(op)
+    moved_axes = [i for i, part in zip(start_map, parts, strict=True) if clamped or part.const is not None or sizes[i] > 1]
     parts = [within(c, part, x.shape[i] - sizes[i]) if i in moved_axes else part for i, part in zip(start_map, parts, strict=True)]
     if batching:
         return _gather_at(c, x, parts, batch_shape, d, sizes, shape)
@@ -291,20 +291,20 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
         x = take(c, x, axis, ids)
         mapped = []
     if not mapped:
-        kept = tuple(n for i, n in enumerate(x.shape) if i not in collapsed)
-        rows = c.e.reshape(x, (*(1,) * len(batch_shape), *kept))
+        kept_dims = tuple(n for i, n in enumerate(x.shape) if i not in collapsed)
+        rows = c.e.reshape(x, (*(1,) * len(batch_shape), *kept_dims))
         if math.prod(batch_shape) != 1:
-            rows = Val((*batch_shape, *kept), x.of, rows.ssa, rows.const)
+            rows = Val((*batch_shape, *kept_dims), x.of, rows.ssa, rows.const)
         return _place(c, rows, len(batch_shape), offset, shape)
     axes = [axis for axis, _ in mapped]
     rest = [i for i in range(len(x.shape)) if i not in axes and i not in collapsed]
     if len(axes) == 1:
         others = [i for i in range(len(x.shape)) if i in rest or i == axes[0]]
         cut = c.e.reshape(x, tuple(x.shape[i] for i in others))
-        taken = take(c, cut, others.index(axes[0]), mapped[0][1])
+        result_taken = take(c, cut, others.index(axes[0]), mapped[0][1])
         position, count = others.index(axes[0]), len(batch_shape)
-        order = [*range(position, position + count), *range(position), *range(position + count, len(taken.shape))]
-        return _place(c, c.e.permute(taken, order), count, offset, shape)
+        order = [*range(position, position + count), *range(position), *range(position + count, len(result_taken.shape))]
+        return _place(c, c.e.permute(result_taken, order), count, offset, shape)
     return _gather_at(c, vals[0], parts, batch_shape, d, sizes, shape)
 
 
@@ -315,15 +315,15 @@ def _gather_at(c: Converter, x: Val, parts: Sequence[Val], batch: Shape, d: Mapp
     rows = take(c, places.rows(c, x), 0, places.linear)
     # [*batch, *windows, *rest] -> window dimensions in the operand's order, those of size 1 included
     have = [*places.windows, *places.rest]
-    wanted = [i for i in range(len(x.shape)) if i not in collapsed]
-    ones = [i for i in wanted if i not in have]
-    extent = {i: sizes[i] for i in wanted}
+    result_axes = [i for i in range(len(x.shape)) if i not in collapsed]
+    ones = [i for i in result_axes if i not in have]
+    extent = {i: sizes[i] for i in result_axes}
     count = len(batch)
     rows = c.e.reshape(rows, (*batch, *(extent[i] if i in extent else 1 for i in have), *(1 for _ in ones)))
     line = [*have, *ones]
-    spare = [i for i in line if i not in wanted]  # collapsed axes that the window covers: of size 1
-    rows = c.e.permute(rows, [*range(count), *(count + line.index(i) for i in [*wanted, *spare])])
-    rows = c.e.reshape(rows, (*batch, *(extent[i] for i in wanted)))
+    spare = [i for i in line if i not in result_axes]  # collapsed axes that the window covers: of size 1
+    rows = c.e.permute(rows, [*range(count), *(count + line.index(i) for i in [*result_axes, *spare])])
+    rows = c.e.reshape(rows, (*batch, *(extent[i] for i in result_axes)))
     return _place(c, rows, count, d.get("offset_dims", ()), shape)
 
 
@@ -375,8 +375,8 @@ def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: 
         ids = c.e.reshape_ssa(ids, tuple(lengths))
     if math.prod(shape) != math.prod(lengths) or sorted(order) != order:
         return None
-    found = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis})
-    return c.e.reshape(found, shape)
+    gathered = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis})
+    return c.e.reshape(gathered, shape)
 
 
 def _one_hot_sum(c: Converter, x: Val, linear: Val, values: Val, count: int) -> Val:
@@ -402,7 +402,7 @@ def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: in
     line = c.e.const(np.arange(size).reshape(size, 1, 1), (size, 1, 1), ids.of)
     shape = (size, count, rest)
     same = c.e.op("eq", line, ids)
-    given = c.e.reshape(values, (1, count, rest))
+    rows_of_values = c.e.reshape(values, (1, count, rest))
     if kind == "sum":
         outside: Any = 0
     elif x.of.startswith(("f", "bf")):
@@ -410,7 +410,7 @@ def _one_hot_reduction(c: Converter, x: Val, linear: Val, values: Val, count: in
     else:
         limits = np.iinfo(numpy_dtype(x.of.replace("64", "32")))
         outside = limits.min if kind == "max" else limits.max
-    spread = [Val(shape, "i1", same.ssa, same.const), Val(shape, x.of, given.ssa, given.const), c.e.scalar(outside, shape, x.of)]
+    spread = [Val(shape, "i1", same.ssa, same.const), Val(shape, x.of, rows_of_values.ssa, rows_of_values.const), c.e.scalar(outside, shape, x.of)]
     masked = c.e.full(c.e.op("where", *spread))
     best = c.e.make(f"ttir.{kind}", [masked], {"dim_arg": [1], "keep_dim": False})
     if kind == "sum" and x.scalar() == 0:
@@ -428,15 +428,15 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
     flat = c.e.reshape(places.rows(c, x), (size, rest))
     order = [*places.windows, *places.rest]
     batch = len(places.batch)
-    kept = sorted(order)
-    values = c.e.reshape(update, (*places.batch, *(update.shape[batch + i] for i in kept)))
-    values = c.e.permute(values, [*range(batch), *(batch + kept.index(i) for i in order)])
+    axes_kept = sorted(order)
+    values = c.e.reshape(update, (*places.batch, *(update.shape[batch + i] for i in axes_kept)))
+    values = c.e.permute(values, [*range(batch), *(batch + axes_kept.index(i) for i in order)])
     values = c.e.reshape(values, (count, rest))
     is_float = x.of.startswith(("f", "bf"))
     if kind == "sum" and is_float and size * count <= ONE_HOT_LIMIT:
-        made = _one_hot_sum(c, flat, places.linear, values, count)
+        totals = _one_hot_sum(c, flat, places.linear, values, count)
     elif kind in short_names("ttir", "extreme") or (kind == "sum" and not is_float and size * count * rest <= ONE_HOT_LIMIT):
-        made = _one_hot_reduction(c, flat, places.linear, values, count, kind)
+        totals = _one_hot_reduction(c, flat, places.linear, values, count, kind)
     else:
         ids = unwrap_index(c.e.full(places.linear))
         if rest == 1:
@@ -446,8 +446,8 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
         index = c.e.full(Val(line, places.linear.of, c.e.reshape_ssa(ids, line if rest == 1 else (count, 1))))
         operands = [c.e.full(c.e.reshape(flat, form)), index, c.e.full(c.e.reshape(values, line))]
         attributes = {"dim": dim, "scatter_reduce_type": kind or "invalid"}
-        made = c.e.reshape(c.e.make("ttir.scatter", operands, attributes), (size, rest))
-    return places.back(c, c.e.reshape(made, (size, *(places.dims[i] for i in places.rest))))
+        totals = c.e.reshape(c.e.make("ttir.scatter", operands, attributes), (size, rest))
+    return places.back(c, c.e.reshape(totals, (size, *(places.dims[i] for i in places.rest))))
 
 
 @rule("stablehlo.scatter")
@@ -463,10 +463,10 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     returned = op.regions[0].blocks[0].last_op
     if body == ["stablehlo.return"]:
         kind, name = "", ""
-        kept, given = op.regions[0].blocks[0].args
-        if returned is not None and returned.operands[0] is kept:
+        old_value, new_value = op.regions[0].blocks[0].args
+        if returned is not None and returned.operands[0] is old_value:
             return x
-        if returned is None or returned.operands[0] is not given:
+        if returned is None or returned.operands[0] is not new_value:
             raise Unsupported("scatter with an own function")
     elif len(body) == 2 and body[0] in REDUCE and (kind := REDUCE[body[0]][0]) not in short_names("ttir", "logical_reduction"):
         name = JOIN[kind]
@@ -479,20 +479,20 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     sizes = tuple(1 if i in inserted else update.shape[windows.pop(0)] for i in range(len(x.shape)))
     parts, batch = _index_parts(c, op, indices, d.get("index_vector_dim", 0), len(mapped))
     # the update as [*batch, one dimension per axis of the operand]
-    moved = c.e.permute(update, [*(i for i in range(len(update.shape)) if i not in window_dims), *window_dims])
-    moved = c.e.reshape(moved, (*batch, *sizes))
+    permuted = c.e.permute(update, [*(i for i in range(len(update.shape)) if i not in window_dims), *window_dims])
+    permuted = c.e.reshape(permuted, (*batch, *sizes))
     if math.prod(batch) == 1 and not d.get("input_batching_dims"):
-        window = _scatter_window(c, x, c.e.reshape(moved, sizes), dict(zip(mapped, parts, strict=True)), name)
+        window = _scatter_window(c, x, c.e.reshape(permuted, sizes), dict(zip(mapped, parts, strict=True)), name)
         if window is not None:
             return window
     if kind == "sum" and x.of == "i1":
         raise Unsupported("scatter that adds booleans")
     if kind == "sum" and len(mapped) == 1:
-        along = _add_along(c, x, parts[0], c.e.reshape(moved, batch) if math.prod(sizes) == 1 else None, mapped[0], _batching(d))
+        along = _add_along(c, x, parts[0], c.e.reshape(permuted, batch) if math.prod(sizes) == 1 else None, mapped[0], _batching(d))
         if along is not None:
             return along
     places = Places(c, x.shape, sizes, dict(zip(mapped, parts, strict=True)), _batching(d), batch)
-    return _scatter_at(c, x, moved, places, kind)
+    return _scatter_at(c, x, permuted, places, kind)
 
 
 def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, batching: Mapping[int, int]) -> Val | None:
@@ -508,7 +508,7 @@ def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, 
         return None
     order = [batching[i] for i in others if i in batching] + free
     form = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
-    where, given = (c.e.reshape(c.e.permute(one, order), form) for one in (index, values))
+    where, given = (c.e.reshape(c.e.permute(operand, order), form) for operand in (index, values))
     line = c.e.const(np.arange(x.shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(x.shape))]), x.shape, index.of)
     wide = Val(x.shape, where.of, where.ssa, where.const)
     hot = c.e.typecast(c.e.op("eq", wide, line), x.of)
@@ -518,14 +518,14 @@ def _add_along(c: Converter, x: Val, index: Val, values: Val | None, axis: int, 
 
 def _scatter_window(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
     """One window: at a known place cut out and joined, at a computed one of size 1 chosen by a mask; None for the general form."""
-    made = _window_within(c, x, window, starts, name)
-    if made is None:
+    window_result = _window_within(c, x, window, starts, name)
+    if window_result is None:
         return None
     for start in [c.e.reshape(starts[i], (1,) * len(x.shape)) for i in starts if x.shape[i] == window.shape[i]]:
-        if start.scalar() is None:  # a window as wide as the operand lies at 0 or is dropped
+        if start.scalar() is None:  # a window as wide as the operand starts at 0 or is dropped
             mask = c.e.op("eq", start, 0)
-            made = c.e.op("where", Val(x.shape, "i1", mask.ssa, mask.const), made, x)
-    return made
+            window_result = c.e.op("where", Val(x.shape, "i1", mask.ssa, mask.const), window_result, x)
+    return window_result
 
 
 def _window_within(c: Converter, x: Val, window: Val, starts: Mapping[int, Val], name: str) -> Val | None:
@@ -534,12 +534,12 @@ def _window_within(c: Converter, x: Val, window: Val, starts: Mapping[int, Val],
     begins = [c.e.reshape(starts[i], ()) if i in starts else zero for i in range(len(x.shape))]
     places = [begin.scalar() for begin in begins]
     partial = [i for i, (a, b) in enumerate(zip(x.shape, window.shape, strict=True)) if a != b]
-    known = all(places[i] is not None for i in partial)
-    if known and any(place is not None and not 0 <= int(place) <= a - b for place, a, b in zip(places, x.shape, window.shape, strict=True)):
+    is_known = all(places[i] is not None for i in partial)
+    if is_known and any(place is not None and not 0 <= int(place) <= a - b for place, a, b in zip(places, x.shape, window.shape, strict=True)):
         return x  # JAX drops updates out of range
     if not name:
-        return update_slice(c, x, window, begins) if known or (len(partial) == 1 and window.shape[partial[0]] == 1) else None
-    if not known:
+        return update_slice(c, x, window, begins) if is_known or (len(partial) == 1 and window.shape[partial[0]] == 1) else None
+    if not is_known:
         return None
     low = [int(places[i] or 0) if i in partial else 0 for i in range(len(x.shape))]
     there = slice_val(c, x, low, [a + b for a, b in zip(low, window.shape, strict=True)])

@@ -50,8 +50,8 @@ def dot_general(c: Converter, op: Operation, vals: list[Val]) -> Val:
     rows = m if keep else [math.prod(m)]
     a = c.e.reshape(a, (*batch, k, *rows) if flip_a else (*batch, *rows, k))
     attributes = {"transpose_a": flip_a or None, "transpose_b": flip_b or None}
-    made = c.e.make("ttir.matmul", [c.e.full(a), c.e.full(b)], attributes)
-    return c.e.typecast(c.e.reshape(made, shape), of)
+    product = c.e.make("ttir.matmul", [c.e.full(a), c.e.full(b)], attributes)
+    return c.e.typecast(c.e.reshape(product, shape), of)
 
 
 def _fold_dot(c: Converter, lhs: Val, rhs: Val, dims: tuple[Sequence[int], ...], shape: tuple[int, ...], of: str) -> Val:
@@ -88,8 +88,8 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     stride = list(prop(op, "window_strides", (1,) * rank))
     dilation = list(prop(op, "rhs_dilation", (1,) * rank))
     spread = list(prop(op, "lhs_dilation", (1,) * rank))
-    given = prop(op, "padding")
-    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    padding_attribute = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if padding_attribute is None else np.asarray(padding_attribute).reshape(rank, 2)
     before, after = [int(v) for v in padding[:, 0]], [int(v) for v in padding[:, 1]]
     if batch_groups != 1:
         x, groups = _batch_as_channels(c, x, lhs, batch_groups), batch_groups
@@ -101,8 +101,8 @@ def convolution(c: Converter, op: Operation, vals: list[Val]) -> Val:
     spatial = [str(i) for i in range(rank)]
     weight = flip(c, weight, [kernel.index(name) for name, turned in zip(spatial, prop(op, "window_reversal", ()), strict=False) if turned])
     room = [(weight.shape[kernel.index(name)] - 1) * step for name, step in zip(spatial, dilation, strict=True)]
-    kept = c.is_fixed(weight) and rank != 3 and all(n == 1 for n in stride) and all(size >= n for size, n in zip(room, before, strict=True))
-    if any(n != 1 for n in spread) and not kept:  # not as a transposed convolution
+    is_direct = c.is_fixed(weight) and rank != 3 and all(n == 1 for n in stride) and all(size >= n for size, n in zip(room, before, strict=True))
+    if any(n != 1 for n in spread) and not is_direct:  # not as a transposed convolution
         for name, step in zip(spatial, spread, strict=True):
             x = spread_val(c, x, lhs.index(name), step - 1, c.e.scalar(0.0, (), x.of))
         spread = [1] * rank
@@ -161,9 +161,9 @@ def _batch_as_channels(c: Converter, x: Val, lhs: list[str], groups: int) -> Val
     for i in range(len(x.shape)):
         order += [batch] if i == channel else []
         order.append(i if i < batch else i + 1)
-    moved = c.e.permute(split, order)
+    permuted = c.e.permute(split, order)
     grown = {batch: n // groups, channel: groups * width}
-    return c.e.reshape(moved, tuple(grown.get(i, size) for i, size in enumerate(x.shape)))
+    return c.e.reshape(permuted, tuple(grown.get(i, size) for i, size in enumerate(x.shape)))
 
 
 def _crop(c: Converter, x: Val, lhs: list[str], spatial: Sequence[str], before: list[int], after: list[int]) -> tuple[Val, list[int], list[int]]:

@@ -1,4 +1,4 @@
-"""Batch normalisation: with given statistics, with those of the batch, and its gradients."""
+"""Batch normalization: with constant statistics, with those of the batch, and its gradients."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def batch_norm_training(c: Converter, op: Operation, vals: list[Val]) -> Sequenc
     types = [type_of(result) for result in op.results]
     x, scale, offset = (c.e.full(val) for val in vals)
     attributes = {"epsilon": prop(op, "epsilon"), "dimension": prop(op, "feature_index"), "momentum": 0.1}
-    made = c.e.b.make("ttir.batch_norm_training", [x, scale, offset, offset, scale], attributes, [tensor(*one) for one in types])
-    return [Val(shape, of, value) for (shape, of), value in zip(types, made.results, strict=True)]
+    op_ = c.e.b.make("ttir.batch_norm_training", [x, scale, offset, offset, scale], attributes, [tensor(*vector) for vector in types])
+    return [Val(shape, of, value) for (shape, of), value in zip(types, op_.results, strict=True)]
 
 
 @rule("stablehlo.batch_norm_grad")
@@ -42,5 +42,5 @@ def batch_norm_grad(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Va
     grad_offset = grad.reduce("sum", others)
     grad_scale = (grad * normal).reduce("sum", others)
     spread = (normal * grad_scale + grad_offset) * (shape[axis] / math.prod(shape))
-    made = [(grad - spread) * (scale * inverse), grad_scale, grad_offset]
-    return [Val(*type_of(result), value.reshape(*type_of(result)[0]).ssa) for value, result in zip(made, op.results, strict=True)]
+    gradients = [(grad - spread) * (scale * inverse), grad_scale, grad_offset]
+    return [Val(*type_of(result), value.reshape(*type_of(result)[0]).ssa) for value, result in zip(gradients, op.results, strict=True)]

@@ -90,8 +90,8 @@ def _arg_extreme(c: Converter, op: Operation, vals: list[Val], dims: Sequence[in
     best = c.e.make("ttir.max" if largest else "ttir.min", [source], attributes, of)
     keys = source
     if not largest:  # the complement of integers is in the opposite order, also where a number has no negative
-        turned = "neg" if x.of.startswith(("f", "bf")) else "logical_not" if x.of == "i1" else "bitwise_not"
-        keys = c.e.emit(f"ttir.{turned}", [source])
+        inverse = "neg" if x.of.startswith(("f", "bf")) else "logical_not" if x.of == "i1" else "bitwise_not"
+        keys = c.e.emit(f"ttir.{inverse}", [source])
     return [best, c.e.make("ttir.argmax", [keys], attributes, index_of)]
 
 
@@ -109,8 +109,8 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     window = prop(op, "window_dimensions")
     strides = prop(op, "window_strides") or ones
     dilation = prop(op, "window_dilations") or ones
-    given = prop(op, "padding")
-    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    padding_attribute = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if padding_attribute is None else np.asarray(padding_attribute).reshape(rank, 2)
     body = _body(op)
     name = REDUCE.get(body[0], ("",))[0] if len(body) == 2 else _extreme_body(op)
     if "stablehlo.log_plus_one" in body and "stablehlo.exponential" in body:
@@ -123,8 +123,8 @@ def reduce_window(c: Converter, op: Operation, vals: list[Val]) -> Val:
     neutral = _is_neutral("max" if name == "logsumexp" else name, init)
     if not neutral and (name == "logsumexp" or padding.any() or x.shape != vals[0].shape):  # StableHLO reads it there, XLA does not
         raise Unsupported("windows with an own start value, and padding or holes")
-    made = _reduced_windows(c, x, (window, strides, dilation, padding), name, shape)
-    return made if neutral else _joined(c, name, made, init)
+    reduced = _reduced_windows(c, x, (window, strides, dilation, padding), name, shape)
+    return reduced if neutral else _joined(c, name, reduced, init)
 
 
 def _reduced_windows(c: Converter, x: Val, how: Window, name: str, shape: tuple[int, ...]) -> Val:
@@ -181,8 +181,8 @@ def _windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) 
         grown = (window, strides, dilation, padding)
         wide = Val((1, *x.shape), x.of, c.e.reshape_ssa(c.e.full(x), (1, *x.shape)))
         grown = ((1, *window), (1, *strides), (1, *dilation), np.concatenate([np.zeros((1, 2), np.int64), padding]))
-        made = _windows(c, wide, [axis + 1 for axis in axes], grown, name)
-        return c.e.reshape(made, made.shape[1:])
+        reduced = _windows(c, wide, [axis + 1 for axis in axes], grown, name)
+        return c.e.reshape(reduced, reduced.shape[1:])
     for first in range(0, len(axes), 2):
         some = list(axes[first : first + 2])
         x = _pool_over(c, x, some, how, name)
@@ -192,9 +192,9 @@ def _windows(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) 
 def _pool_over(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str) -> Val:
     """The part of `how` that is along `axes`."""
     ones = (1,) * len(x.shape)
-    window, strides, dilation, given = how
+    window, strides, dilation, pads = how
     window, strides, dilation = ([part[i] if i in axes else 1 for i in range(len(ones))] for part in (window, strides, dilation))
-    padding = np.array([given[i] if i in axes else (0, 0) for i in range(len(ones))])
+    padding = np.array([pads[i] if i in axes else (0, 0) for i in range(len(ones))])
     shape = tuple((n + int(pad.sum()) - (w - 1) * d - 1) // s + 1 for n, w, s, d, pad in zip(x.shape, window, strides, dilation, padding, strict=True))
     return _pool(c, x, axes, (window, strides, dilation, padding), name, shape)
 
@@ -258,9 +258,9 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
     channels = behind or rest[-1:]
     batch = [i for i in rest if i not in channels]
     order = [*batch, *axes, *channels]
-    moved = c.e.permute(Val(x.shape, x.of, c.e.full(x)), order)
+    permuted = c.e.permute(Val(x.shape, x.of, c.e.full(x)), order)
     n, ch = math.prod(x.shape[i] for i in batch), math.prod(x.shape[i] for i in channels)
-    flat = c.e.reshape(moved, (n, x.shape[axes[0]], x.shape[axes[1]], ch))
+    flat = c.e.reshape(permuted, (n, x.shape[axes[0]], x.shape[axes[1]], ch))
     attributes = {
         "kernel": [window[i] for i in axes],
         "stride": [strides[i] for i in axes],
@@ -273,8 +273,8 @@ def _pool(c: Converter, x: Val, axes: Sequence[int], how: Window, name: str, sha
         mean = c.e.make("ttir.avg_pool2d", [value], attributes | {"count_include_pad": True})
         made = mean
     elif name == "min":
-        turned = c.e.emit("ttir.neg", [value])
-        made = c.e.op("neg", c.e.make("ttir.max_pool2d", [turned], attributes))
+        negated = c.e.emit("ttir.neg", [value])
+        made = c.e.op("neg", c.e.make("ttir.max_pool2d", [negated], attributes))
     else:
         made = c.e.make("ttir.max_pool2d", [value], attributes)
     unfolded = c.e.reshape(made, tuple(shape[i] for i in order))
@@ -295,8 +295,8 @@ def select_and_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     rank = len(x.shape)
     window = prop(op, "window_dimensions") or (1,) * rank
     strides = prop(op, "window_strides") or (1,) * rank
-    given = prop(op, "padding")
-    padding = np.zeros((rank, 2), np.int64) if given is None else np.asarray(given).reshape(rank, 2)
+    padding_attribute = prop(op, "padding")
+    padding = np.zeros((rank, 2), np.int64) if padding_attribute is None else np.asarray(padding_attribute).reshape(rank, 2)
     compare = next((inner for inner in op.regions[0].blocks[0].ops if inner.name == "stablehlo.compare"), None)
     scatter = [inner.name for inner in op.regions[1].blocks[0].ops]
     direction = str(prop(compare, "comparison_direction")) if compare is not None else ""
@@ -316,12 +316,12 @@ def select_and_scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
     rest: Val | None = None
     total: Val | None = None
     for place, part in zip(places, parts, strict=True):
-        mine = c.e.op("eq", part, best)
+        is_best = c.e.op("eq", part, best)
         if rest is not None:
-            mine = c.e.op("logical_and", mine, rest)
-        off = c.e.op("logical_not", mine)
+            is_best = c.e.op("logical_and", is_best, rest)
+        off = c.e.op("logical_not", is_best)
         rest = off if rest is None else c.e.op("logical_and", rest, off)
-        value = c.e.op("where", mine, source, 0.0)
+        value = c.e.op("where", is_best, source, 0.0)
         for axis, step in enumerate(strides):
             value = spread_val(c, value, axis, step - 1, c.e.scalar(0.0, (), x.of))
         behind = [p - b - n for p, b, n in zip(padded.shape, place, value.shape, strict=True)]
@@ -374,7 +374,7 @@ def sort(c: Converter, op: Operation, vals: list[Val]) -> Sequence[Val]:
             return val
         if len(val.shape) == 1:  # TT-NN gathers in two dimensions or more
             row = (1, *val.shape)
-            operands = [c.e.full(c.e.reshape(one, row)) for one in (val, order)]
+            operands = [c.e.full(c.e.reshape(operand, row)) for operand in (val, order)]
             return c.e.reshape(c.e.make("ttir.gather", operands, {"dim": 1}), val.shape)
         return c.e.make("ttir.gather", [c.e.full(val), c.e.full(order)], {"dim": axis})
 

@@ -46,13 +46,13 @@ def slice_val(c: Converter, val: Val, begins: Sequence[int], ends: Sequence[int]
     shape = tuple(len(range(b, e, s)) for b, e, s in zip(begins, ends, steps, strict=True))
     if shape == val.shape:
         return val
-    kept = [size == 1 and full != 1 for size, full in zip(val.compact, val.shape, strict=True)]
+    broadcast_dims = [size == 1 and full != 1 for size, full in zip(val.compact, val.shape, strict=True)]
     if val.const is not None:
-        index = tuple(slice(0, 1) if k else slice(b, e, s) for k, b, e, s in zip(kept, begins, ends, steps, strict=True))
+        index = tuple(slice(0, 1) if k else slice(b, e, s) for k, b, e, s in zip(broadcast_dims, begins, ends, steps, strict=True))
         return Val(shape, val.of, const=val.const[index])
-    b = [0 if k else v for k, v in zip(kept, begins, strict=True)]
-    e = [1 if k else v for k, v in zip(kept, ends, strict=True)]
-    s = [1 if k else v for k, v in zip(kept, steps, strict=True)]
+    b = [0 if k else v for k, v in zip(broadcast_dims, begins, strict=True)]
+    e = [1 if k else v for k, v in zip(broadcast_dims, ends, strict=True)]
+    s = [1 if k else v for k, v in zip(broadcast_dims, steps, strict=True)]
     compact = tuple(len(range(x, y, z)) for x, y, z in zip(b, e, s, strict=True))
     if compact == val.compact:
         return Val(shape, val.of, c.e.small(val))

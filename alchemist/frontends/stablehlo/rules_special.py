@@ -1,4 +1,4 @@
-"""Functions of StableHLO and chlo that have no op: what they are in simpler ones."""
+"""Decomposes functions of StableHLO and chlo without a TTIR op."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _FUNCTIONS: dict[str, functions.Function] = {
 
 def _made(c: Converter, function: functions.Function, x: Val) -> Val:
     term = functions.Term(c.e.op, c.e.typecast(x, "f32") if function in functions.IN_FLOAT32 else x)
-    made: Val = function(term).value
-    return c.e.typecast(made, x.of)
+    result: Val = function(term).value
+    return c.e.typecast(result, x.of)
 
 
 @rule(*_FUNCTIONS)
@@ -38,7 +38,7 @@ def function(c: Converter, op: Operation, vals: list[Val]) -> Val:
 
 @rule("chlo.erf_inv")
 def erf_inv(c: Converter, op: Operation, vals: list[Val]) -> Val:
-    """What `jax.random.normal` comes down to; of constants, computed now."""
+    """The core of `jax.random.normal`; folded for constants."""
     quantile = NormalDist().inv_cdf
-    known = np.vectorize(lambda x: quantile((x + 1) / 2) / math.sqrt(2) if abs(x) < 1 else x * math.inf)
-    return fold(known, vals, *type_of(op.results[0])) or _made(c, functions.erfinv, vals[0])
+    table = np.vectorize(lambda x: quantile((x + 1) / 2) / math.sqrt(2) if abs(x) < 1 else x * math.inf)
+    return fold(table, vals, *type_of(op.results[0])) or _made(c, functions.erfinv, vals[0])

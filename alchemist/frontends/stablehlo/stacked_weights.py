@@ -19,7 +19,7 @@ from alchemist.ir.location import Scope, SourceInfo, set_source, sources_of
 from alchemist.ir.scopes import common_prefix
 
 LAYERS = "layers"
-"""What the slabs' list is called where the stacked weights have no name in common."""
+"""Name of the slabs' list if the stacked weights have no common name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Slab:
 
 @dataclass(slots=True)
 class Loop:
-    """A loop that was unrolled. suffixes: what marks the scopes of each round. ends: the last op made before each round, and after the last one."""
+    """An unrolled loop. suffixes: of the scopes of each round. ends: the last op before each round, and after the last one."""
 
     suffixes: list[str]
     ends: list[Operation | None]
@@ -50,33 +50,33 @@ class _Stack:
 
 
 def split_stacked(builder: Builder, names: Sequence[str], kinds: Sequence[str], loops: Sequence[Loop]) -> list[Slab]:
-    """Replaces parameters whose slabs are each read in one round of one loop; the slabs are arguments behind the others.
+    """Replaces parameters whose slabs are each read in one round of one loop; the slabs become arguments after the others.
 
     names, kinds: of the block's arguments. The arguments that were replaced stay without users.
     """
     positions = {id(op): position for position, op in enumerate(builder.block.ops)}
-    found: dict[int, list[_Stack]] = {}
+    stacks_of: dict[int, list[_Stack]] = {}
     for name, kind, argument in zip(names, kinds, builder.block.args, strict=False):
         if kind != "parameter":
             continue
         for number, loop in enumerate(loops):
             stack = _stack(argument, name, loop, positions)
             if stack is not None:
-                found.setdefault(number, []).append(stack)
+                stacks_of.setdefault(number, []).append(stack)
                 break
-    taken = set(names)
-    made: list[Slab] = []
-    for number, stacks in found.items():
+    used_names = set(names)
+    slabs: list[Slab] = []
+    for number, stacks in stacks_of.items():
         if all(len(shape(stack.argument)) < 3 for stack in stacks):
             continue  # rows of a table that a scan over time reads, no layers
         prefix = _prefix([stack.name for stack in stacks])
-        if any(name.startswith(f"{prefix}.{digit}") for name in taken for digit in range(10)):
+        if any(name.startswith(f"{prefix}.{digit}") for name in used_names for digit in range(10)):
             continue  # a list of that name holds other weights
         _mark_rounds(builder, stacks, loops[number], prefix, positions)
         for stack in stacks:
-            made += _split(builder, stack, prefix)
-        taken.update(slab.name for slab in made)
-    return made
+            slabs += _split(builder, stack, prefix)
+        used_names.update(slab.name for slab in slabs)
+    return slabs
 
 
 def _stack(argument: BlockArgument, name: str, loop: Loop, positions: dict[int, int]) -> _Stack | None:
@@ -139,8 +139,8 @@ def _read(op: Operation, slab: SSAValue) -> None:
     if result.first_use:
         inner = Builder(block, before=op)
         inner.source = sources_of(op)
-        kept = inner.op("ttir.reshape", [slab], {"shape": shape(result)}, [result.type])
-        result.replace_all_uses_with(kept)
+        reshaped = inner.op("ttir.reshape", [slab], {"shape": shape(result)}, [result.type])
+        result.replace_all_uses_with(reshaped)
     block.erase_op(op)
 
 
@@ -148,7 +148,7 @@ def _mark_rounds(builder: Builder, stacks: Sequence[_Stack], loop: Loop, prefix:
     """Scopes inside a round get their weights from the round's slabs."""
     places = stacks[0].places
     if any(stack.places != places for stack in stacks):
-        return  # one goes forwards and one backwards: no scope holds both
+        return  # one goes forwards and one backwards: no scope contains both
     ends = [positions[id(end)] if end is not None else -1 for end in loop.ends]
     turn = 0
     for position, op in enumerate(list(builder.block.ops)):

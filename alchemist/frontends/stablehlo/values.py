@@ -1,4 +1,4 @@
-"""Values during conversion: what is known at compile time, and broadcasts that are not materialised."""
+"""Values during conversion: constants known at compile time, and broadcasts that are not materialized."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class Val:
 
 def fold(function: Callable[..., Any], vals: Sequence[Val], shape: Shape, of: str) -> Val | None:
     """The constant result, None unless all operands are constant and small enough."""
-    given = [val.const for val in vals if val.const is not None]
-    compact = broadcast_shapes([tuple(array.shape) for array in given])
-    if len(given) < len(vals) or compact is None or math.prod(compact) > FOLD_LIMIT:
+    constants = [val.const for val in vals if val.const is not None]
+    compact = broadcast_shapes([tuple(array.shape) for array in constants])
+    if len(constants) < len(vals) or compact is None or math.prod(compact) > FOLD_LIMIT:
         return None
-    wide = [array.astype(np.float32) if array.dtype.kind not in "biufc" else array for array in given]
+    wide = [array.astype(np.float32) if array.dtype.kind not in "biufc" else array for array in constants]
     with np.errstate(all="ignore"):
         result = np.asarray(function(*wide))
     if of.startswith(("f", "bf")):
@@ -145,8 +145,8 @@ class Emitter:
 
     def make(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None, of: str = "") -> Val:
         """An op whose result is not broadcast."""
-        made = self.emit(name, operands, attributes, of)
-        return Val(access.shape(made), access.element_type(made), made)
+        result = self.emit(name, operands, attributes, of)
+        return Val(access.shape(result), access.element_type(result), result)
 
     def op(self, name: str, *operands: Val | float, of: str = "") -> Val:
         """A broadcasting element-wise op on the compact forms, computed now by its reference where all operands are known.
@@ -154,14 +154,14 @@ class Emitter:
         A number has the element type of the tensors beside it. of: element type of the result, where the op does not say it.
         """
         place = element_giver(f"ttir.{name}")
-        like = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Val))
-        vals = [operand if isinstance(operand, Val) else self.scalar(operand, like.shape, like.of) for operand in operands]
+        template = next(operand for operand in (*operands[place:], *operands) if isinstance(operand, Val))
+        vals = [operand if isinstance(operand, Val) else self.scalar(operand, template.shape, template.of) for operand in operands]
         shape = tuple(np.broadcast_shapes(*(val.shape for val in vals)))
         vals = [val if len(val.shape) == len(shape) else self.reshape(val, (1,) * (len(shape) - len(val.shape)) + val.shape) for val in vals]
         of = of or ("i1" if f"ttir.{name}" in BOOLEAN else vals[place].of)
         reference = TTIR_OPS[f"ttir.{name}"].reference
-        known = fold(lambda *arrays: reference(arrays, {}, [shape])[0], vals, shape, of) if reference is not None else None
-        return known or Val(shape, of, self.emit(f"ttir.{name}", [self.small(val) for val in vals], of=of))
+        folded = fold(lambda *arrays: reference(arrays, {}, [shape])[0], vals, shape, of) if reference is not None else None
+        return folded or Val(shape, of, self.emit(f"ttir.{name}", [self.small(val) for val in vals], of=of))
 
     # --- shape changes that work on the compact form ---
 
@@ -171,9 +171,9 @@ class Emitter:
             return value
         op = getattr(value, "op", None)
         if op is not None and has_trait(op, "over_dims") and not access.attr(op, "keep_dim"):
-            given = access.shape(op.operands[0])
-            dims = access.attr(op, "dim_arg") or tuple(range(len(given)))
-            if shape == tuple(1 if i in dims else n for i, n in enumerate(given)):
+            source_dims = access.shape(op.operands[0])
+            dims = access.attr(op, "dim_arg") or tuple(range(len(source_dims)))
+            if shape == tuple(1 if i in dims else n for i, n in enumerate(source_dims)):
                 return self.emit(op.name, [op.operands[0]], {"dim_arg": dims, "keep_dim": True}, access.element_type(value))
         if op is not None and op.name == "ttir.reshape":
             return self.reshape_ssa(op.operands[0], shape)
@@ -197,8 +197,8 @@ class Emitter:
             return Val(shape, val.of, const=val.const.transpose(order))
         compact = tuple(val.compact[axis] for axis in order)
         small = self.small(val)
-        moved = [axis for axis in order if val.compact[axis] != 1]
-        if moved == sorted(moved):
+        permuted_axes = [axis for axis in order if val.compact[axis] != 1]
+        if permuted_axes == sorted(permuted_axes):
             return Val(shape, val.of, self.reshape_ssa(small, compact))
         return Val(shape, val.of, self.emit("ttir.permute", [small], {"permutation": list(order)}))
 

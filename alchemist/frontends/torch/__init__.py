@@ -97,7 +97,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
     _check_supported(lowering)
     written = {place.name for place, _ in mutations}
     keep = {i for i, place in enumerate(declared) if place.kind == "input" or place.name in written}
-    module, kept = lowering.finish(tensors, labels, keep)
+    module, kept_arguments = lowering.finish(tensors, labels, keep)
     arguments = [_argument(place) for place in declared] + [
         Argument(c.name, "constant", tuple(c.value.shape), numpy_name(c.value.dtype), partial(to_numpy, c.value)) for c in lowering.lifted
     ]
@@ -110,7 +110,7 @@ def _capture(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Front
         module=module,
         framework="torch",
         model_name=str(name).replace("<lambda>", "function"),
-        arguments=[arguments[i] for i in kept],
+        arguments=[arguments[i] for i in kept_arguments],
         outputs=outputs,
         golden=runner.outputs,
         stages={"fx": lambda: program.graph_module.print_readable(print_output=False)},
@@ -152,11 +152,11 @@ def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict
 
 def _refuse_complex(names: Sequence[str], values: Sequence[Any]) -> None:
     """Raises FrontendError for outputs that no device tensor can hold."""
-    found = [name for name, value in zip(names, values, strict=True) if isinstance(value, Pair)]
-    found += [name for name, value in zip(names, values, strict=True) if isinstance(value, Tensor) and value.dtype.is_complex]
-    if found:
+    complex_names = [name for name, value in zip(names, values, strict=True) if isinstance(value, Pair)]
+    complex_names += [name for name, value in zip(names, values, strict=True) if isinstance(value, Tensor) and value.dtype.is_complex]
+    if complex_names:
         hint = "return torch.view_as_real(...) of it, or its real and imaginary parts as two outputs"
-        raise FrontendError("a complex output", expected="real outputs: the device has no complex numbers", got=", ".join(found), hint=hint)
+        raise FrontendError("a complex output", expected="real outputs: the device has no complex numbers", got=", ".join(complex_names), hint=hint)
 
 
 def _made_from(root: torch.nn.Module) -> dict[str, str]:
@@ -258,9 +258,9 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
     written = {place.name for place in places if place.node.name in by_node}
     by_name: dict[str, _Place] = {}
     declared: list[_Place] = []
-    for wanted in ("input", "parameter", "constant"):
+    for kind in ("input", "parameter", "constant"):
         for place in places:
-            if place.kind != wanted or (place.kind != "input" and (place.name in by_name or place.value.dtype.is_complex)):
+            if place.kind != kind or (place.kind != "input" and (place.name in by_name or place.value.dtype.is_complex)):
                 continue  # complex constants are split into parts where they are used
             if place.kind == "constant" and place.target.startswith("lifted_tensor"):
                 user = next(iter(place.node.users), None)
@@ -453,9 +453,9 @@ class _Golden:
             weights = (place.kind == "parameter" and isinstance(value, torch.Tensor) for place, value in zip(self.places, values, strict=True))
             values = [_rounded(value, WEIGHT_BITS, noise) if is_weight else value for is_weight, value in zip(weights, values, strict=True)]
         result = self._run(None if noise is None else lambda name, value: _rounded(value, RESULT_BITS, noise), values)
-        found = list(zip(self.program.graph_signature.output_specs, result, strict=True))
-        written = {str(spec.target): value for spec, value in found if spec.kind is not OutputKind.USER_OUTPUT}
-        results = [value for spec, value in found if spec.kind is OutputKind.USER_OUTPUT and isinstance(spec.arg, TensorArgument)]
+        pairs = list(zip(self.program.graph_signature.output_specs, result, strict=True))
+        written = {str(spec.target): value for spec, value in pairs if spec.kind is not OutputKind.USER_OUTPUT}
+        results = [value for spec, value in pairs if spec.kind is OutputKind.USER_OUTPUT and isinstance(spec.arg, TensorArgument)]
         in_place = {place.node: value for place, value in zip(self.places, values, strict=True)}
         results += [written.get(place.target or place.node.name, in_place[place.node]) for place in self.mutated]
         return [_array(value) if isinstance(value, torch.Tensor) else None for value in results]

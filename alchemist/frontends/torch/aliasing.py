@@ -43,8 +43,8 @@ def same_tensor(node: fx.Node) -> fx.Node | None:
     new, old = node.meta.get("val"), source.meta.get("val")
     if not isinstance(new, torch.Tensor) or not isinstance(old, torch.Tensor):
         return None
-    alike = new.dtype == old.dtype and new.shape == old.shape and new.stride() == old.stride()
-    return source if alike else None
+    is_same_view = new.dtype == old.dtype and new.shape == old.shape and new.stride() == old.stride()
+    return source if is_same_view else None
 
 
 class Aliases:
@@ -98,19 +98,19 @@ def needs_functionalisation(graph: fx.Graph) -> bool:
         mutated = mutated_argument(node)
         if mutated is not None:
             identity = aliases.root(mutated)
-            others = [one for one in members.get(_storage(mutated), []) if aliases.root(one) is not identity and not _is_same_argument(one, mutated)]
-            if any(used_later(one, order[node]) for one in others):
+            others = [view for view in members.get(_storage(mutated), []) if aliases.root(view) is not identity and not _is_same_argument(view, mutated)]
+            if any(used_later(view, order[node]) for view in others):
                 return True
         if isinstance(node.meta.get("val"), torch.Tensor):
             members.setdefault(_storage(node), []).append(node)
     return False
 
 
-def _is_same_argument(one: fx.Node, other: fx.Node) -> bool:
+def _is_same_argument(first: fx.Node, second: fx.Node) -> bool:
     """Whether two arguments are one tensor: torch.export lifts the tensors of a static cache beside the buffers that they are. Lowering knows them as one."""
-    if one.op != "placeholder" or other.op != "placeholder":
+    if first.op != "placeholder" or second.op != "placeholder":
         return False
-    a, b = one.meta["val"], other.meta["val"]
+    a, b = first.meta["val"], second.meta["val"]
     return bool(a.shape == b.shape and a.stride() == b.stride() and a.storage_offset() == b.storage_offset())
 
 
@@ -125,9 +125,9 @@ def _storage(node: fx.Node) -> int:
 
 def secret_views(graph: fx.Graph) -> set[torch._ops.OpOverload]:
     """Composite ops of the graph that return memory of an argument although their schemas do not say so: torch's functionalisation must look into them."""
-    found = set()
+    views = set()
     for node in graph.nodes:
         if isinstance(node.target, torch._ops.OpOverload) and not is_view(node.target) and mutated_argument(node) is None:
-            if _storage(node) in {_storage(one) for one in node.all_input_nodes}:
-                found.add(node.target)
-    return found
+            if _storage(node) in {_storage(source) for source in node.all_input_nodes}:
+                views.add(node.target)
+    return views

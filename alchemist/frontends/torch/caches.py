@@ -18,7 +18,7 @@ _PAIR = ["self_attention_cache", "cross_attention_cache"]
 
 
 def register() -> None:
-    """Registers what the libraries in use have; transformers' own registration of DynamicCache stays if it was first."""
+    """Registers the cache classes of loaded libraries; transformers' own registration of DynamicCache stays if it was first."""
     _register_distribution()
     module = sys.modules.get("transformers.cache_utils")
     base = getattr(module, "Cache", None)
@@ -128,10 +128,10 @@ def _put(cache: Any, place: tuple[int, str, Any], value: Any) -> None:
 
 
 def _flatten(cache: Any) -> tuple[list[Any], Any]:
-    found = list(_tensors(cache))
-    single = {(position, name) for (position, name, key), _ in found if key is not None and key != 0}
-    names = [f"{name}.{position}" if key is None or (position, name) not in single else f"{name}.{position}.{key}" for (position, name, key), _ in found]
-    return [value for _, value in found], [names, _Shell(cache, [place for place, _ in found])]
+    tensors = list(_tensors(cache))
+    single = {(position, name) for (position, name, key), _ in tensors if key is not None and key != 0}
+    names = [f"{name}.{position}" if key is None or (position, name) not in single else f"{name}.{position}.{key}" for (position, name, key), _ in tensors]
+    return [value for _, value in tensors], [names, _Shell(cache, [place for place, _ in tensors])]
 
 
 def _unflatten(values: Any, context: Any) -> Any:

@@ -26,8 +26,8 @@ class Pair(NamedTuple):
 
     @property
     def dtype(self) -> torch.dtype:
-        found: torch.dtype = self.re.dtype.to_complex()
-        return found
+        complex_dtype: torch.dtype = self.re.dtype.to_complex()
+        return complex_dtype
 
 
 PARTWISE = frozenset(
@@ -68,14 +68,14 @@ def as_pair(value: Any) -> Pair:
 
 
 def _on_each_part(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    def pick(part: Any, which: int) -> Any:
+    def pick(part: Any, part_index: int) -> Any:
         if isinstance(part, Pair):
-            return part[which]
+            return part[part_index]
         if isinstance(part, (list, tuple)):
-            return type(part)([pick(child, which) for child in part])
+            return type(part)([pick(child, part_index) for child in part])
         return part
 
-    re, im = (op(*pick(args, which), **{key: pick(value, which) for key, value in kwargs.items() if key != "dtype"}) for which in (0, 1))
+    re, im = (op(*pick(args, index), **{key: pick(value, index) for key, value in kwargs.items() if key != "dtype"}) for index in (0, 1))
     if isinstance(re, (list, tuple)):
         return [Pair(*parts) for parts in zip(re, im, strict=True)]
     return Pair(re, im)
@@ -171,24 +171,24 @@ def _matmul(a: Any, b: Any) -> Pair:
 
 @_parts("to", "_to_copy")
 def _to(x: Any, *args: Any, **kwargs: Any) -> Any:
-    wanted = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, torch.dtype)), None))
-    if wanted is None:
+    target = kwargs.get("dtype", next((arg for arg in args if isinstance(arg, torch.dtype)), None))
+    if target is None:
         return x
-    if wanted.is_complex:
-        part = wanted.to_real()
+    if target.is_complex:
+        part = target.to_real()
         pair = as_pair(x)
         return Pair(pair.re.to(part), pair.im.to(part))
-    return x.re.to(wanted)
+    return x.re.to(target)
 
 
 # --- Fourier transforms -------------------------------------------------------------------------------------------------------
 
 
-def _waves(count: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _waves(count: int, template: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """cos and sin of 2 pi j k / count, [count, count]; exact up to float32 for any count, as j k is reduced first."""
     steps = torch.arange(count, dtype=torch.int64)
     angle = (torch.outer(steps, steps) % count).to(torch.float64) * (2 * math.pi / count)
-    return torch.cos(angle).to(like.dtype), torch.sin(angle).to(like.dtype)
+    return torch.cos(angle).to(template.dtype), torch.sin(angle).to(template.dtype)
 
 
 def _along(x: torch.Tensor, dim: int, matrix: torch.Tensor) -> torch.Tensor:
@@ -218,30 +218,30 @@ def _scaled(z: Any, count: int, normalization: int) -> Any:
 
 @_parts("_fft_c2c")
 def _fft_c2c(z: Pair, dim: Sequence[int], normalization: int, forward: bool) -> Pair:
-    count = math.prod(z.re.shape[one] for one in dim)
-    for one in reversed(dim):
-        z = _transform(z, one, forward)
+    count = math.prod(z.re.shape[axis] for axis in dim)
+    for d in reversed(dim):
+        z = _transform(z, d, forward)
     return _scaled(z, count, normalization)  # type: ignore[no-any-return]
 
 
 @_parts("_fft_r2c")
 def _fft_r2c(x: torch.Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Pair:
-    count = math.prod(x.shape[one] for one in dim)
+    count = math.prod(x.shape[axis] for axis in dim)
     z = Pair(x, None)
-    for one in reversed(dim):
-        z = _transform(z, one, forward=True)
-        if onesided and one == dim[-1]:
-            half = x.shape[one] // 2 + 1
-            z = Pair(z.re.narrow(one, 0, half), z.im.narrow(one, 0, half))
+    for d in reversed(dim):
+        z = _transform(z, d, forward=True)
+        if onesided and d == dim[-1]:
+            half = x.shape[d] // 2 + 1
+            z = Pair(z.re.narrow(d, 0, half), z.im.narrow(d, 0, half))
     return _scaled(z, count, normalization)  # type: ignore[no-any-return]
 
 
 @_parts("_fft_c2r")
 def _fft_c2r(z: Pair, dim: Sequence[int], normalization: int, last_dim_size: int) -> torch.Tensor:
     *others, last = dim
-    count = math.prod(z.re.shape[one] for one in others) * last_dim_size
-    for one in others:
-        z = _transform(z, one, forward=False)
+    count = math.prod(z.re.shape[axis] for axis in others) * last_dim_size
+    for d in others:
+        z = _transform(z, d, forward=False)
     half = last_dim_size // 2 + 1
     cos, sin = (wave[:half] for wave in _waves(last_dim_size, z.re))
     # the half that is not stored is the conjugate of this one: all but the first and the middle count twice

@@ -1,4 +1,4 @@
-"""Values that a model reads from its tensors: numbers (`.item()`, a 0-d index) and what a mask picks (`p[mask] *= 0`).
+"""Values that a model reads from its tensors: numbers (`.item()`, a 0-d index) and selections by a mask (`p[mask] *= 0`).
 
 torch.export leaves them open. A number of a buffer that nothing writes is known; others have forms of fixed shape: a 0-d index gathers a row, a
 number takes part in arithmetic as the tensor that it was read from, and an elementwise op on `p[mask]` is one on all of `p` whose other
@@ -34,7 +34,7 @@ UNKNOWN = object()
 
 @dataclass(frozen=True)
 class Read:
-    """A number that is only known when the program runs: the 0-d tensor that holds it, and the model's line that read it."""
+    """A number known only at run time: its 0-d tensor, and the model's line that reads it."""
 
     tensor: Tensor
     line: str
@@ -53,8 +53,8 @@ def refuse_open(values: Iterable[Any]) -> None:
     """Raises FrontendError for an output whose shape or number depends on data."""
     for value in values:
         if isinstance(value, Read | Masked):
-            what = "a number that is read from a tensor" if isinstance(value, Read) else "the values that a mask picks"
-            raise FrontendError(f"the shape of this value depends on data: {what} as an output", location=value.line, hint=HINT)
+            description = "a number that is read from a tensor" if isinstance(value, Read) else "the values that a mask picks"
+            raise FrontendError(f"the shape of this value depends on data: {description} as an output", location=value.line, hint=HINT)
 
 
 def known_value(node: Any, values: Mapping[fx.Node, torch.Tensor]) -> torch.Tensor | None:
@@ -67,10 +67,10 @@ def known_value(node: Any, values: Mapping[fx.Node, torch.Tensor]) -> torch.Tens
         return None
     if torch.Tag.nondeterministic_seeded in node.target.tags or any(user.op == "call_function" and mutated_argument(user) is node for user in node.users):
         return None
-    found = {source: known_value(source, values) for source in node.all_input_nodes}
-    if not found or any(value is None for value in found.values()):
+    values_of = {source: known_value(source, values) for source in node.all_input_nodes}
+    if not values_of or any(value is None for value in values_of.values()):
         return None
-    args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda source: found[source])
+    args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda source: values_of[source])
     with torch.no_grad():
         result = node.target(*args, **kwargs)
     return result if isinstance(result, torch.Tensor) and result.numel() <= KNOWN_LIMIT else None
@@ -79,8 +79,8 @@ def known_value(node: Any, values: Mapping[fx.Node, torch.Tensor]) -> torch.Tens
 def resolve(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The value of a node whose shape or number depends on data, UNKNOWN where it must be refused."""
     if target in _READS and isinstance(args[0], Tensor):
-        known = known_value(node.args[0], c.values) if args[0].const is None else args[0].const
-        return Read(args[0], c.location()) if known is None else known.item()
+        number = known_value(node.args[0], c.values) if args[0].const is None else args[0].const
+        return Read(args[0], c.location()) if number is None else number.item()
     if not isinstance(node.target, torch._ops.OpOverload):
         if not any(isinstance(part, Tensor | Read | Masked) for part in args):
             return node.target(*args, **kwargs)
@@ -108,7 +108,7 @@ def with_reads(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], k
         x, source, dim, place = args[0], args[1], args[2] % args[0].rank, args[3].tensor
         return c.apply(_scattered, x, source, dim, place)
     if target.startswith("aten.index_put") and isinstance(args[2], Masked):
-        (mask,) = [one for one in args[1] if one is not None] if len(args[1]) == 1 else [None]
+        (mask,) = [index for index in args[1] if index is not None] if len(args[1]) == 1 else [None]
         if mask is args[2].mask and not (args[3] if len(args) > 3 else kwargs.get("accumulate", False)):
             return c.where(_mask_of(c, mask, args[0]), args[2].tensor, args[0])
         return UNKNOWN

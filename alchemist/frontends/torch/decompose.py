@@ -27,10 +27,10 @@ def _core() -> dict[Any, Callable[..., Any]]:
 def _overload(target: str) -> Any:
     """`aten.relu.default` -> the overload, None when there is no such op."""
     try:
-        found: Any = torch.ops
+        overload: Any = torch.ops
         for part in target.split("."):
-            found = getattr(found, part)
-        return found
+            overload = getattr(overload, part)
+        return overload
     except AttributeError:
         return None
 
@@ -40,15 +40,15 @@ def decomposition(op: Any, functional: str) -> Callable[..., Any]:
     for candidate in (op, _overload(functional)):
         if not isinstance(candidate, torch._ops.OpOverload):
             continue
-        known: Callable[..., Any] | None = _core().get(candidate) or decomposition_table.get(candidate)
-        if known is not None:
-            return known
+        function: Callable[..., Any] | None = _core().get(candidate) or decomposition_table.get(candidate)
+        if function is not None:
+            return function
         if candidate._can_decompose():
-            known = candidate.decompose
+            function = candidate.decompose
         elif candidate is not op:
-            known = candidate
-        if known is not None:
-            return known
+            function = candidate
+        if function is not None:
+            return function
     raise Unsupported("no rule and no decomposition")
 
 
@@ -72,10 +72,10 @@ def of_one_value(op: Any, results: Any) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         rows = [leaf.reshape(1) if isinstance(leaf, torch.Tensor) and leaf.dim() == 0 else leaf for leaf in args]
-        made = op(*rows, **kwargs)
-        if isinstance(made, torch.Tensor):
-            return made.reshape(results.shape)
-        return tuple(part.reshape(result.shape) for part, result in zip(made, results, strict=True))
+        on_rows = op(*rows, **kwargs)
+        if isinstance(on_rows, torch.Tensor):
+            return on_rows.reshape(results.shape)
+        return tuple(part.reshape(result.shape) for part, result in zip(on_rows, results, strict=True))
 
     return call
 
@@ -93,18 +93,18 @@ def trace(
     `is_tensor` tells the leaves that stand for tensors: they have `.shape` and `.dtype`. stack_traces: nodes know their lines.
     """
 
-    def fill(part: Any, given: Any) -> Any:
+    def fill(part: Any, values: Any) -> Any:
         if is_tensor(part):
-            return next(given)
+            return next(values)
         if isinstance(part, (tuple, list)) and not isinstance(part, torch.Size):
-            return type(part)([fill(child, given) for child in part])
+            return type(part)([fill(child, values) for child in part])
         if isinstance(part, dict):
-            return {key: fill(child, given) for key, child in part.items()}
+            return {key: fill(child, values) for key, child in part.items()}
         return part
 
     def call(*tensors: torch.Tensor) -> Any:
-        given = iter(tensors)
-        filled_args, filled_kwargs = fill(args, given), fill(kwargs, given)
+        values = iter(tensors)
+        filled_args, filled_kwargs = fill(args, values), fill(kwargs, values)
         return plain(function(*filled_args, **filled_kwargs))
 
     def plain(out: Any) -> Any:
@@ -137,5 +137,5 @@ def trace(
 
 
 def _graph_of(function: Callable[..., Any], fakes: list[torch.Tensor], stack_traces: bool) -> fx.GraphModule:
-    made: fx.GraphModule = make_fx(function, decomposition_table={}, tracing_mode="real", record_stack_traces=stack_traces)(*fakes)
-    return made
+    graph_module: fx.GraphModule = make_fx(function, decomposition_table={}, tracing_mode="real", record_stack_traces=stack_traces)(*fakes)
+    return graph_module

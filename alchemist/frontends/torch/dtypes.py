@@ -42,8 +42,8 @@ def element_of(dtype: torch.dtype) -> str:
 def numpy_of(dtype: torch.dtype) -> np.dtype[Any]:
     if dtype not in _TABLE:
         raise Unsupported(f"dtype {dtype}")
-    found: np.dtype[Any] = np.dtype(_TABLE[dtype][1])
-    return found
+    dtype_: np.dtype[Any] = np.dtype(_TABLE[dtype][1])
+    return dtype_
 
 
 def numpy_name(dtype: torch.dtype) -> str:

@@ -1,4 +1,4 @@
-"""What rules build with: `Tensor` values and the `Emitter`, the vocabulary of all front ends on torch's dtypes and tensors."""
+"""`Tensor` values and the `Emitter` for rules: the vocabulary of all front ends on torch's dtypes and tensors."""
 
 from __future__ import annotations
 
@@ -124,15 +124,15 @@ class Emitter(Vocabulary[Tensor, torch.dtype]):
 
     def constant(self, value: torch.Tensor) -> Tensor:
         """A constant; it becomes an op or an argument when something needs it as a value."""
-        made = Tensor(self, value.shape, value.dtype, const=value.detach())
+        tensor = Tensor(self, value.shape, value.dtype, const=value.detach())
         if self.outer is not None:
-            made.origin = (self.outer, self.info)
-        return made
+            tensor.origin = (self.outer, self.info)
+        return tensor
 
     def _derived(self, x: Tensor, values: torch.Tensor) -> Tensor:
-        made = self.constant(values)
-        made.origin = x.origin or made.origin
-        return made
+        derived = self.constant(values)
+        derived.origin = x.origin or derived.origin
+        return derived
 
     def materialise(self, t: Tensor) -> SSAValue:
         """SSA value of a constant: `full`, `arange`, a small `constant`, ops on the buffer it derives from, or an argument."""

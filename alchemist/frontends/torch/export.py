@@ -30,7 +30,7 @@ from alchemist.frontends.torch.node_locations import is_framework, relative_file
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _GRADIENT = re.compile(r"functorch|autograd|require grad|fake tensor in the exported program")
-"""What torch.export says of a model that takes gradients."""
+"""torch.export's error messages for a model that takes gradients."""
 _STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
 
@@ -56,22 +56,22 @@ class FunctionModule(torch.nn.Module):  # type: ignore[misc]
 
 def _closed_over(function: Callable[..., Any]) -> dict[str, torch.nn.Module]:
     """Modules that a function reaches: its bound object, its closure, and globals that it names."""
-    found: dict[str, torch.nn.Module] = {}
+    modules: dict[str, torch.nn.Module] = {}
     owner = getattr(function, "__self__", None)
     if isinstance(owner, torch.nn.Module):
-        found["model"] = owner
+        modules["model"] = owner
     plain = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(plain, "__code__", None)
     if code is not None:
         cells = zip(code.co_freevars, plain.__closure__ or (), strict=False)
         values = {name: cell.cell_contents for name, cell in cells}
         values |= {name: plain.__globals__[name] for name in code.co_names if name in plain.__globals__}
-        found |= {name: value for name, value in values.items() if isinstance(value, torch.nn.Module)}
-    return {name: module for name, module in found.items() if not hasattr(torch.nn.Module, name)}
+        modules |= {name: value for name, value in values.items() if isinstance(value, torch.nn.Module)}
+    return {name: module for name, module in modules.items() if not hasattr(torch.nn.Module, name)}
 
 
 def warn_of_training(model: torch.nn.Module) -> None:
-    """The model is exported in the mode it is in; say so where that mode changes results."""
+    """Warns if the model's mode (training or eval), in which it is exported, changes results."""
     active = sorted(
         {
             type(module).__name__
@@ -106,15 +106,15 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverload, Callable[..., Any]]:
     """torch's own of these ops, where it has one."""
-    known = torch.export.default_decompositions() if ops else {}
-    return {op: known[op] for op in ops if op in known}
+    table = torch.export.default_decompositions() if ops else {}
+    return {op: table[op] for op in ops if op in table}
 
 
 def _exported(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ExportedProgram:
     with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(model) as read:
         warnings.simplefilter("ignore")
         program = torch.export.export(model, args, kwargs, strict=False)
-    if read & set(program.graph_signature.buffers_to_mutate.values()):  # what it read at export is not what later calls read
+    if read & set(program.graph_signature.buffers_to_mutate.values()):  # later calls read other values than the export did
         with torch.no_grad(), warnings.catch_warnings(), _frames_of(model), _masks_as_given(), _quiet(), values_at_export(None):
             warnings.simplefilter("ignore")
             return torch.export.export(model, args, kwargs, strict=False)
@@ -133,27 +133,27 @@ def _as_step(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, An
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """torch prints the graph so far above an error, which then says the same with the model's own line."""
+    """Keeps torch from printing the graph above an error, which reports the same with the model's own line."""
     logger = logging.getLogger("torch")
-    known = [logger, *(one for name, one in list(logging.root.manager.loggerDict.items()) if name.startswith("torch.") and isinstance(one, logging.Logger))]
-    before = [one.disabled for one in known]
+    loggers = [logger, *(log for name, log in list(logging.root.manager.loggerDict.items()) if name.startswith("torch.") and isinstance(log, logging.Logger))]
+    before = [log.disabled for log in loggers]
     if os.environ.get("TORCH_LOGS"):  # asked for
         yield
         return
     names = vars(importlib.import_module("torch.export._trace"))  # it prints with the built-in function, which a name of the module hides
     names["print"] = lambda *_, **__: None
-    for one in known:
-        one.disabled = True
+    for item in loggers:
+        item.disabled = True
     try:
         yield
     finally:
         names.pop("print", None)
-        for one, was in zip(known, before, strict=True):
-            one.disabled = was
+        for item, was in zip(loggers, before, strict=True):
+            item.disabled = was
 
 
 def _has_vmap(graph: torch.fx.Graph) -> bool:
-    """Whether calls of torch.vmap stand in the graph; torch's decomposition runs them."""
+    """Whether the graph contains calls of torch.vmap, which torch's decomposition runs."""
     return any(getattr(node.target, "__name__", "") == "_add_batch_dim" for node in graph.nodes)
 
 
@@ -163,24 +163,24 @@ def _frames_of(model: torch.nn.Module) -> Iterator[None]:
     anchors: set[Any] = getattr(torch.fx.proxy, "_STACK_TRACE_ANCHORS", set())
     code = function_code(model)
     entry = (code.co_filename, code.co_name) if code is not None else None
-    known = entry is None or entry in anchors
+    is_known = entry is None or entry in anchors
     tracer = torch.fx.proxy.TracerBase
     filtered = getattr(tracer, "_filter_traceback_frames", None)
 
     def with_helpers(self: Any, stack: traceback.StackSummary) -> traceback.StackSummary:
         assert filtered is not None
-        kept = [frame for frame in filtered(self, stack) if not is_framework(frame.filename)]
-        place = next((index for index, frame in enumerate(stack) if kept and frame is kept[-1]), len(stack))
-        return traceback.StackSummary.from_list([*kept, *(frame for frame in stack[place + 1 :] if not is_framework(frame.filename))])
+        frames = [frame for frame in filtered(self, stack) if not is_framework(frame.filename)]
+        place = next((index for index, frame in enumerate(stack) if frames and frame is frames[-1]), len(stack))
+        return traceback.StackSummary.from_list([*frames, *(frame for frame in stack[place + 1 :] if not is_framework(frame.filename))])
 
-    if not known:
+    if not is_known:
         anchors.add(entry)
     if filtered is not None:
         tracer._filter_traceback_frames = with_helpers
     try:
         yield
     finally:
-        if not known:
+        if not is_known:
             anchors.discard(entry)
         if filtered is not None:
             tracer._filter_traceback_frames = filtered
@@ -208,14 +208,14 @@ def _masks_as_given() -> Iterator[None]:
         module._detect_is_causal_mask = before
 
 
-def separate(tree: Any, held: Collection[torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
+def separate(tree: Any, tensors_held: Collection[torch.Tensor]) -> tuple[Any, dict[int, torch.Tensor]]:
     """The arguments as tensors of their own, and copy id -> original.
 
     Copied are views (torch.export gives a view's base symbolic sizes), and a tensor that is there before, as another argument or
     as a parameter of the model (`held`): torch.export would make one input of both.
     """
     originals: dict[int, torch.Tensor] = {}
-    seen = {id(tensor) for tensor in held}
+    seen = {id(tensor) for tensor in tensors_held}
 
     def leaf(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or (value._base is None and id(value) not in seen):
@@ -249,7 +249,7 @@ def refuse_options_of_torch(function: Callable[..., Any], kwargs: Mapping[str, A
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return
-    if not any(one.name == "dynamic_shapes" or one.kind is one.VAR_KEYWORD for one in parameters):
+    if not any(parameter.name == "dynamic_shapes" or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         hint = "leave dynamic_shapes out: the shapes are those of the arguments; export again for others"
         raise InputError("shapes are fixed at export", got="dynamic_shapes=...", hint=hint)
 
@@ -270,19 +270,19 @@ def model_error(error: Exception, failed: str = "torch.export failed") -> Fronte
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
         return InputError("the arguments do not fit the model", got=first.removeprefix("got "))
     if _meets_packed_sequences(error):
-        what = "packed sequences (pack_padded_sequence): the lengths are only known when the program runs"
+        feature = "packed sequences (pack_padded_sequence): the lengths are only known when the program runs"
         advice = "run the layer on the padded batch and zero what lies beyond each length: torch.where(steps < lengths, output, 0)"
-        return FrontendError(what, location=location, got=first, hint=advice)
+        return FrontendError(feature, location=location, got=first, hint=advice)
     hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
     return FrontendError(f"{failed}: {type(error).__name__}", location=location, got=first, hint=hint)
 
 
 def _meets_packed_sequences(error: BaseException) -> bool:
-    """Whether the error came out of code that makes or holds one."""
+    """Whether the error was raised in code that creates or reads a packed sequence."""
     trace = error.__traceback__
     while trace is not None:
         frame = trace.tb_frame
-        if "packed_sequence" in frame.f_code.co_name or any(isinstance(one, PackedSequence) for one in frame.f_locals.values()):
+        if "packed_sequence" in frame.f_code.co_name or any(isinstance(argument, PackedSequence) for argument in frame.f_locals.values()):
             return True
         trace = trace.tb_next
     return any(_meets_packed_sequences(cause) for cause in (error.__cause__, error.__context__) if cause is not None)
@@ -362,7 +362,7 @@ def argument_names(spec: pytree.TreeSpec, function: Callable[..., Any]) -> list[
 
 
 def call_leaves(flattened: tuple[list[Any], pytree.TreeSpec], function: Callable[..., Any]) -> list[CallLeaf]:
-    """What `pytree.tree_flatten((args, kwargs))` gave, as the export records it and a load compares it."""
+    """The result of `pytree.tree_flatten((args, kwargs))`, as the export records it and a load compares it."""
     leaves, spec = flattened
     return [
         CallLeaf(name, tuple(leaf.shape), str(leaf.dtype).removeprefix("torch."))
@@ -386,11 +386,11 @@ def output_names(program: ExportedProgram) -> list[str]:
 
 def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
     """Outputs that a dictionary holds under the names of parameters, of a training step its new values: `0.model.fc.weight` by path `0.fc.weight`."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for before in dict.fromkeys(path.partition(".")[0] for path in paths if path[:1].isdigit() and "." in path):
         keys = [path.partition(".")[2] for path in paths if path.startswith(f"{before}.")]
         ends = [name[: -len(keys[0])] for name in parameters if f".{name}".endswith(f".{keys[0]}")]
         prefix = next((end for end in ends if all(f"{end}{key}" in parameters for key in keys)), None)
         if prefix is not None and any("." in key for key in keys):
-            found |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
-    return found
+            names |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
+    return names

@@ -75,40 +75,40 @@ class _MixedIndices(TorchFunctionMode):  # type: ignore[misc]
         return func(*args, **(kwargs or {}))
 
 
-def _is_place(one: Any) -> bool:
-    return isinstance(one, torch.Tensor) and one.dim() == 0 and one.dtype not in (torch.bool, torch.uint8)
+def _is_place(index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and index.dim() == 0 and index.dtype not in (torch.bool, torch.uint8)
 
 
 def _with_one_of(index: Any) -> Any:
     """x[rows, step] of tensors side by side, one of them 0-d: that becomes a list of one, which broadcasts with the others."""
     items = list(index) if isinstance(index, tuple) else []
-    tensors = [place for place, one in enumerate(items) if isinstance(one, torch.Tensor)]
+    tensors = [place for place, item in enumerate(items) if isinstance(item, torch.Tensor)]
     if not any(_is_place(items[place]) for place in tensors) or all(_is_place(items[place]) for place in tensors):
         return index
     if tensors != list(range(tensors[0], tensors[0] + len(tensors))) or any(items[place].dtype in (torch.bool, torch.uint8) for place in tensors):
         return index
-    return tuple(one.reshape(1) if _is_place(one) else one for one in items)
+    return tuple(item.reshape(1) if _is_place(item) else item for item in items)
 
 
 def _with_lists(x: torch.Tensor, index: Any, value: Any) -> tuple[Any, Any]:
     """The assignment with one 0-d index as a list of one: torch.export asks such an index for its number."""
     items = list(index) if isinstance(index, tuple) else [index]
-    places = [i for i, one in enumerate(items) if _is_place(one)]
-    others = [one for i, one in enumerate(items) if i not in places]
-    if len(places) != 1 or not all(one is None or one is Ellipsis or isinstance(one, slice | int) for one in others):
+    places = [i for i, item in enumerate(items) if _is_place(item)]
+    others = [item for i, item in enumerate(items) if i not in places]
+    if len(places) != 1 or not all(item is None or item is Ellipsis or isinstance(item, slice | int) for item in others):
         return index, value
     place = places[0]
-    behind = [one for one in items[place + 1 :] if one is not Ellipsis]
-    taken = sum(one is not None for one in items if one is not Ellipsis)
-    kept = sum(not isinstance(one, int) for one in behind)  # dimensions of the result behind the index
+    behind = [item for item in items[place + 1 :] if item is not Ellipsis]
+    indexed_count = sum(item is not None for item in items if item is not Ellipsis)
+    kept_count = sum(not isinstance(item, int) for item in behind)  # dimensions of the result behind the index
     if Ellipsis not in items[:place]:
-        kept += x.dim() - taken
+        kept_count += x.dim() - indexed_count
     items[place] = items[place].reshape(1)
-    if any(isinstance(one, int) for one in others):  # torch would move the list's dimension in front
-        items = [slice(one, one + 1 or None) if isinstance(one, int) else one for one in items]
+    if any(isinstance(item, int) for item in others):  # torch would move the list's dimension in front
+        items = [slice(item, item + 1 or None) if isinstance(item, int) else item for item in items]
         return tuple(items), _raised(value, items, others, x)
-    if isinstance(value, torch.Tensor) and value.dim() > kept:
-        value = value.unsqueeze(value.dim() - kept)
+    if isinstance(value, torch.Tensor) and value.dim() > kept_count:
+        value = value.unsqueeze(value.dim() - kept_count)
     return tuple(items), value
 
 

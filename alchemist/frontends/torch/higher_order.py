@@ -27,15 +27,15 @@ def lower(c: Lowering, name: str, args: tuple[Any, ...]) -> Any:
     """The op's results; FrontendError for control flow that depends on data."""
     if name in _BODY:
         return c.expand_body(args[_BODY[name]], args[_BODY[name] + 1 :])
-    found = _KINDS.get(name)
-    if found is None:
+    rule = _KINDS.get(name)
+    if rule is None:
         raise FrontendError(
             f"control flow in the graph ({name})",
             op=name,
             location=c.location(),
             hint="export unrolls Python loops over fixed counts; branch on Python values instead of tensors",
         )
-    return found(c, *args)
+    return rule(c, *args)
 
 
 def _autocast(c: Lowering, device: str, dtype: torch.dtype | None, enabled: bool, cache: bool | None, body: fx.GraphModule, *args: Any) -> Any:
@@ -53,9 +53,9 @@ def _autocast(c: Lowering, device: str, dtype: torch.dtype | None, enabled: bool
 
 def _cond(c: Lowering, predicate: Any, then: fx.GraphModule, other: fx.GraphModule, operands: Sequence[Any] = ()) -> Any:
     """Both branches are computed and the predicate selects; a known predicate leaves one branch."""
-    known = predicate.uniform if isinstance(predicate, Tensor) else predicate
-    if known is not None:
-        return c.expand_body(then if known else other, operands)
+    constant = predicate.uniform if isinstance(predicate, Tensor) else predicate
+    if constant is not None:
+        return c.expand_body(then if constant else other, operands)
     pairs = zip(c.expand_body(then, operands), c.expand_body(other, operands), strict=True)
     return [a if a is b else _selected(c, predicate, a, b) for a, b in pairs]
 
@@ -66,7 +66,7 @@ def _selected(c: Lowering, predicate: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _scan(c: Lowering, body: fx.GraphModule, init: Sequence[Any], xs: Sequence[Tensor], extra: Sequence[Any] = ()) -> Any:
-    """The body's steps one after the other over the first dimension of `xs`."""
+    """Runs the body once per index of the first dimension of `xs`, unrolled."""
     carry, rows = list(init), []
     for step in range(xs[0].shape[0]):
         results = list(c.expand_body(body, [*carry, *_step(c, xs, step), *extra]))
@@ -81,15 +81,15 @@ def _map(c: Lowering, body: fx.GraphModule, xs: Sequence[Tensor], extra: Sequenc
 
 
 def _while(c: Lowering, condition: fx.GraphModule, body: fx.GraphModule, carried: Sequence[Any], extra: Sequence[Any] = ()) -> Any:
-    """The body's steps one after the other, as long as the condition is known at export: a count from a known start."""
+    """Unrolls the body as long as the condition is known at export: a count from a known start."""
     carry = list(carried)
     for _ in range(MOST_STEPS):
-        found = c.expand_body(condition, [*carry, *extra])
-        going = found[0] if isinstance(found, list | tuple) else found
-        known = going.uniform if isinstance(going, Tensor) else going
-        if known is None:
+        expanded = c.expand_body(condition, [*carry, *extra])
+        going = expanded[0] if isinstance(expanded, list | tuple) else expanded
+        constant = going.uniform if isinstance(going, Tensor) else going
+        if constant is None:
             break
-        if not known:
+        if not constant:
             return carry
         carry = list(c.expand_body(body, [*carry, *extra]))
     raise FrontendError(

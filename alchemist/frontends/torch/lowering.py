@@ -57,7 +57,7 @@ SHAPE_ONLY = ("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros",
 
 
 class Lowering(Emitter):
-    """One capture: walks the graph, folds constants, applies rules, recipes and decompositions, collects what has none."""
+    """One capture: walks the graph, folds constants, applies rules, recipes and decompositions, collects ops without any."""
 
     def __init__(self, sources: Sources, inputs: Sequence[tuple[str, Shape, torch.dtype, str, SourceInfo | None]]) -> None:
         super().__init__(sources, inputs)
@@ -146,9 +146,9 @@ class Lowering(Emitter):
         if has_symbols(val) and isinstance(val, torch.SymInt | torch.SymFloat | torch.SymBool) and only_checked(node):
             return None
         if has_symbols(val):
-            found = data_values.resolve(self, node, target, args, kwargs)
-            if found is not data_values.UNKNOWN:
-                return found
+            resolved = data_values.resolve(self, node, target, args, kwargs)
+            if resolved is not data_values.UNKNOWN:
+                return resolved
             raise FrontendError(
                 "the shape of this value depends on data",
                 op=target if isinstance(node.target, torch._ops.OpOverload) else name,
@@ -161,9 +161,9 @@ class Lowering(Emitter):
                 return node.target(*args, **kwargs)
             return self._fail(node, target, "not an ATen op")
         if any(isinstance(leaf, data_values.Read | data_values.Masked) for leaf in flatten((args, kwargs))):
-            found = data_values.with_reads(self, node, target, args, kwargs)
-            if found is not data_values.UNKNOWN:
-                return found
+            resolved = data_values.with_reads(self, node, target, args, kwargs)
+            if resolved is not data_values.UNKNOWN:
+                return resolved
             return self._fail(node, target, "a shape or number that depends on data (use torch.where)")
         folded = self._fold(node, args, kwargs)
         if folded is not None:
@@ -215,18 +215,18 @@ class Lowering(Emitter):
     def _paired(self, val: Any, result: Any) -> Any:
         """The trace's parts as the values that the op has."""
         if isinstance(val, (list, tuple)):
-            return [self._paired(one, part) for one, part in zip(val, result, strict=True)]
+            return [self._paired(item, part) for item, part in zip(val, result, strict=True)]
         return Pair(*result) if is_complex(val) else result
 
     def _apply(self, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         functional = functional_name(target)
         if decompose.along_its_only_dim(node.target, args, kwargs, lambda leaf: isinstance(leaf, Tensor)):
             return self._complete(node, target, self._expand(self._trace(node, functional, args, kwargs, of_one_value=True), args, kwargs))
-        found = RULES.get(target) or RULES.get(functional)
+        rule = RULES.get(target) or RULES.get(functional)
         reason = ""
-        if found is not None:
+        if rule is not None:
             try:
-                return self._checked(node, found(self, *args, **kwargs))
+                return self._checked(node, rule(self, *args, **kwargs))
             except Unsupported as error:
                 reason = str(error)
         if torch.Tag.nondeterministic_seeded in node.target.tags and functional not in RECIPES:
@@ -251,7 +251,7 @@ class Lowering(Emitter):
         return result
 
     def _checked(self, node: fx.Node, result: Any) -> Any:
-        """The rule's result has the shapes and dtypes that torch says: anything else is a bug of the rule."""
+        """Checks that the rule's result has the shapes and dtypes of torch's; a difference is a bug of the rule."""
         vals = node.meta.get("val")
         pairs = zip(result, vals, strict=False) if isinstance(result, (list, tuple)) else [(result, vals)]
         for got, val in pairs:
@@ -284,12 +284,12 @@ class Lowering(Emitter):
             )
 
     def _name_last(self, result: Any) -> None:
-        """Gives the FX node's name to the op that makes its value; helper ops of the same node stay unnamed."""
+        """Names the op that computes the node's value after the FX node; helper ops of the same node stay unnamed."""
         first = result[0] if isinstance(result, (list, tuple)) and result else result
         if not isinstance(first, Tensor) or not first.has_ssa:
             return
         owner = first.ssa.owner
-        if any(made is first.ssa for made in reversed(self.new_values[-8:])) and not isinstance(result, (list, tuple)):
+        if any(new_value is first.ssa for new_value in reversed(self.new_values[-8:])) and not isinstance(result, (list, tuple)):
             infos = sources_of(owner)  # type: ignore[arg-type]
             if infos and not infos[0].name:
                 set_source(owner, self.sources.info(self.node, named=True))  # type: ignore[arg-type]
@@ -358,8 +358,8 @@ class Lowering(Emitter):
             outer = self.node, self.info
             self.node, self.info = node, info
             try:
-                made = self._apply(node, str(node.target), args, kwargs)
-                ssa: SSAValue = made.ssa
+                result = self._apply(node, str(node.target), args, kwargs)
+                ssa: SSAValue = result.ssa
                 return ssa
             finally:
                 self.node, self.info = outer
@@ -486,7 +486,7 @@ def flatten(args: Any) -> list[Any]:
 
 
 class _Place(NamedTuple):
-    """Stands for a tensor argument of a trace."""
+    """Represents a tensor argument of a trace."""
 
     position: int
 

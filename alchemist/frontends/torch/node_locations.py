@@ -29,8 +29,8 @@ FIRST_STEP = 1_000_000
 def relative_file(path: str) -> str:
     """The path from the package root: cut at site-packages, else at the outermost folder without `__init__.py`."""
     for marker in ("site-packages", "dist-packages"):
-        _head, found, tail = path.replace("\\", "/").rpartition(f"/{marker}/")
-        if found:
+        _head, separator, tail = path.replace("\\", "/").rpartition(f"/{marker}/")
+        if separator:
             return tail
     file = Path(path)
     root = file.parent
@@ -48,7 +48,7 @@ def is_framework(path: str) -> bool:
 
 
 class Sources:
-    """Collects what the captured nodes say about their origin.
+    """Collects the source information of the captured nodes.
 
     root_name: class or function name shown for the root scope. wrapped: the name of the function that is the model, "" for a module.
     files: `Frame.file` -> absolute path, for files seen.
@@ -66,7 +66,7 @@ class Sources:
         self._frames: dict[str, tuple[tuple[Frame, ...], Frame | None]] = {}
         self._code: dict[str, str] = {}
         self._scopes: dict[tuple[tuple[str, str], ...], tuple[Scope, ...]] = {}
-        self._shared: dict[str, str] = {}  # path of a container that is called several times -> what its function is called after
+        self._shared: dict[str, str] = {}  # path of a container that is called several times -> base name of its function
 
     def note_shared(self, graph: fx.Graph) -> None:
         """Containers of several layers that the model calls more than once are modules like its own: a tower of a Siamese net, the head of all levels.
@@ -107,12 +107,12 @@ class Sources:
     def scopes(self, node: fx.Node) -> tuple[Scope, ...]:
         stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
         key = tuple((self._called(path, call), cls if isinstance(cls, str) else qualified(cls)) for call, (path, cls) in stack.items())  # type: ignore[arg-type]
-        known = self._scopes.get(key)
-        if known is None:
-            known = tuple(Scope(path, self._root_name if self._wrapped and not path else self._named(path, name)) for path, name in key)
-            self.class_names.update(scope.class_name for scope in known)
-            self._scopes[key] = known
-        return known
+        cached = self._scopes.get(key)
+        if cached is None:
+            cached = tuple(Scope(path, self._root_name if self._wrapped and not path else self._named(path, name)) for path, name in key)
+            self.class_names.update(scope.class_name for scope in cached)
+            self._scopes[key] = cached
+        return cached
 
     def _named(self, path: str, name: str) -> str:
         return self._shared.get(path.partition("@")[0], name) if name == _CONTAINER else name
@@ -127,11 +127,11 @@ class Sources:
     def frames(self, node: fx.Node) -> tuple[tuple[Frame, ...], Frame | None]:
         """Of modules' forwards, and of the innermost function that the last one calls."""
         text = node.meta.get("stack_trace") or ""
-        known = self._frames.get(text)
-        if known is None:
-            known = self._parse(text)
-            self._frames[text] = known
-        return known
+        cached = self._frames.get(text)
+        if cached is None:
+            cached = self._parse(text)
+            self._frames[text] = cached
+        return cached
 
     def _parse(self, text: str) -> tuple[tuple[Frame, ...], Frame | None]:
         out: list[Frame] = []

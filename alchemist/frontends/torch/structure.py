@@ -21,7 +21,7 @@ def tensor_text(value: torch.Tensor) -> str:
 
 
 def _described(module: torch.nn.Module) -> str:
-    """A class of the user's may print anything in extra_repr, also what changes from call to call."""
+    """Class name and settings; no settings for a user's class, whose extra_repr may print anything."""
     name = type(module).__name__
     settings = module.extra_repr() if type(module).__module__.startswith("torch.nn.") else ""
     return f"{name}({settings})"

@@ -1,4 +1,4 @@
-"""Models that differentiate themselves, as training steps do: torch.export sees no gradients, so that a graph which has them is what it is given."""
+"""Exports training steps: torch.export does not trace gradients, so the model is traced to a graph with gradient ops first."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def framework_op(node: fx.Node) -> str:
 
 
 def has_wrapped(constants: Any) -> bool:
-    """Whether a program holds tensors of a gradient that torch.export did not see."""
+    """Whether a program contains tensors of a gradient that torch.export did not trace."""
     return any(isinstance(value, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(value) for value in constants.values())
 
 
@@ -53,15 +53,15 @@ def differentiated(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     tensors = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     named = dict(model.named_parameters()) | dict(model.named_buffers())
 
-    def call(state: list[torch.Tensor], given: list[torch.Tensor]) -> Any:
+    def call(state: list[torch.Tensor], inputs: list[torch.Tensor]) -> Any:
         filled = list(leaves)
-        for place, value in zip(tensors, given, strict=True):
+        for place, value in zip(tensors, inputs, strict=True):
             filled[place] = value
         inner_args, inner_kwargs = pytree.tree_unflatten(filled, form)
         with _reparametrize_module(model, dict(zip(named, state, strict=True))):
             return model(*inner_args, **inner_kwargs)
 
-    taken = 0
+    used_lines = 0
     graph: fx.GraphModule | None = None
     for requires_grad in (False, True):  # torch.func takes gradients of anything, torch.autograd of what asks for them
         state = [value.detach().clone().requires_grad_(requires_grad and value.is_floating_point()) for value in named.values()]
@@ -71,10 +71,10 @@ def differentiated(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
             except RuntimeError as error:
                 if requires_grad or "does not require grad" not in str(error):
                     raise
-            taken = next(count)
+            used_lines = next(count)
         if graph is not None:
             break
-    if graph is None or not taken:
+    if graph is None or not used_lines:
         return None
     _mark(graph.graph)
     return _with_forward(model, graph, tensors)
@@ -99,15 +99,15 @@ def _with_forward(model: torch.nn.Module, graph: fx.GraphModule, tensors: list[i
 def _gradients() -> Iterator[Iterator[int]]:
     """Backward passes say which forward op each of theirs belongs to; yields a count that says how many there were."""
     taken = 0
-    known = [(eager_transforms, "_autograd_grad"), (torch.autograd, "grad")]
-    originals = [getattr(owner, name) for owner, name in known]
+    patched = [(eager_transforms, "_autograd_grad"), (torch.autograd, "grad")]
+    originals = [getattr(owner, name) for owner, name in patched]
 
     def hooked(original: Callable[..., Any]) -> Callable[..., Any]:
         def grad(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             nonlocal taken
             taken += 1
-            made = [leaf.grad_fn for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
-            setup_stacktrace_preservation_hooks(made)
+            functions = [leaf.grad_fn for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
+            setup_stacktrace_preservation_hooks(functions)
             return original(outputs, *args, **kwargs)
 
         return grad
@@ -118,17 +118,17 @@ def _gradients() -> Iterator[Iterator[int]]:
 
     with traceback.preserve_node_meta():
         try:
-            for (owner, name), original in zip(known, originals, strict=True):
+            for (owner, name), original in zip(patched, originals, strict=True):
                 setattr(owner, name, hooked(original))
             yield count()
         finally:
-            for (owner, name), original in zip(known, originals, strict=True):
+            for (owner, name), original in zip(patched, originals, strict=True):
                 setattr(owner, name, original)
 
 
 @contextmanager
 def _scopes(model: torch.nn.Module) -> Iterator[None]:
-    """Nodes know the modules around them, as torch.export tells them."""
+    """Records the modules around each node, as torch.export does."""
     paths = {module: path for path, module in reversed(list(model.named_modules()))}
     numbers = itertools.count()
     stacks: list[Any] = [traceback.current_meta.get("nn_module_stack")]
@@ -159,8 +159,8 @@ def _mark(graph: fx.Graph) -> None:
         number = node.meta.get("seq_nr", -1)
         if node.meta.get("autograd_backward") or (backward and backward[0] < place < backward[-1]):
             # autograd itself adds up the gradients of a value that is read several times: no forward op has such a number
-            known = node.meta.get("autograd_backward") and number in forward
-            _mark_as(node, forward[number].meta if known else _around(node))
+            is_gradient = node.meta.get("autograd_backward") and number in forward
+            _mark_as(node, forward[number].meta if is_gradient else _around(node))
         else:
             forward.setdefault(number, node)
 

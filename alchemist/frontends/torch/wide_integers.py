@@ -41,7 +41,7 @@ def checked(inputs: Any, graph: fx.Graph) -> AbstractContextManager[Any]:
 
 
 class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
-    """While the model runs on its example inputs: what comes from `inputs` must not depend on more than 32 bits.
+    """Checks during the run on example inputs that values computed from `inputs` do not depend on more than 32 bits.
 
     int64's extremes, which stand for "no value", become int32's and may be there. So may sums of them and small numbers: the bucket of a distance adds
     to the integer of log(0), and a `where` drops it. Constants are computed at export, in 64 bits.
@@ -63,17 +63,17 @@ class WideIntegersRefused(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
         tensors = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        given = [leaf for leaf in tensors if id(leaf) in self._computed]
+        inputs = [leaf for leaf in tensors if id(leaf) in self._computed]
         constants = [leaf for leaf in tensors if id(leaf) not in self._computed]
         wraps = _wraps(func.overloadpacket.__name__, args, kwargs or {}) and not any(_beyond("", leaf) for leaf in constants)
         if self._first is not None and not wraps:
-            self.refuse_wide(given)
+            self.refuse_wide(inputs)
         result = func(*args, **(kwargs or {}))
         if func.overloadpacket.__name__ in SHAPE_ONLY:  # `empty_like` holds what was in memory before
             return result
         if any(isinstance(leaf, torch.Tensor) and leaf.dtype.is_floating_point for leaf in pytree.tree_leaves(result)):
-            self.refuse_wide(given)
-        if given:
+            self.refuse_wide(inputs)
+        if inputs:
             self._note(result)
             for leaf in pytree.tree_leaves(result):
                 error = _beyond(str(func), leaf) if isinstance(leaf, torch.Tensor) else None

@@ -52,14 +52,14 @@ def conv_transpose(c: Emitter, node: Node, x: Tensor, weight: Tensor, bias: Tens
     rank = _image_rank(weight.rank - 2)
     stride, dilation = node.get("strides") or [1] * rank, node.get("dilations") or [1] * rank
     extra = node.get("output_padding") or [0] * rank
-    kernel, auto, wanted = weight.shape[2:], node.get("auto_pad", "NOTSET"), node.get("output_shape")
-    if auto in ("SAME_UPPER", "SAME_LOWER") and wanted is None:
-        wanted = [size * s for size, s in zip(x.shape[2:], stride, strict=True)]
-    if wanted is None:
+    kernel, auto, output_shape = weight.shape[2:], node.get("auto_pad", "NOTSET"), node.get("output_shape")
+    if auto in ("SAME_UPPER", "SAME_LOWER") and output_shape is None:
+        output_shape = [size * s for size, s in zip(x.shape[2:], stride, strict=True)]
+    if output_shape is None:
         pairs = _pairs(node, x.shape[2:], kernel, stride, dilation)
     else:
         pairs = []
-        for size, k, s, d, e, want in zip(x.shape[2:], kernel, stride, dilation, extra, wanted[-rank:], strict=True):
+        for size, k, s, d, e, want in zip(x.shape[2:], kernel, stride, dilation, extra, output_shape[-rank:], strict=True):
             total = s * (size - 1) + e + d * (k - 1) + 1 - want
             small, large = total // 2, total - total // 2
             pairs.append((small, large) if auto == "SAME_UPPER" else (large, small))

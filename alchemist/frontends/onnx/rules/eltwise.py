@@ -138,8 +138,8 @@ def clip(c: Emitter, node: Node, x: Tensor, low: Tensor | None = None, high: Ten
         if c.is_float(x.dtype):
             first, last = float(numbers[0]), float(numbers[1])  # type: ignore[arg-type]
         else:  # 64 bits are held in 32
-            held = np.iinfo({"int64": "int32", "uint64": "uint32"}.get(x.dtype.name, x.dtype.name))
-            first, last = (min(max(int(number), held.min), held.max) for number in numbers)  # type: ignore[arg-type]
+            limits = np.iinfo({"int64": "int32", "uint64": "uint32"}.get(x.dtype.name, x.dtype.name))
+            first, last = (min(max(int(number), limits.min), limits.max) for number in numbers)  # type: ignore[arg-type]
         return c.unary("clamp_scalar", x, {"min": min(first, last), "max": last})  # the upper bound where they cross
     for bound, name in ((low, "maximum"), (high, "minimum")):
         x = x if bound is None else pointwise(c, name, x, bound)
@@ -162,8 +162,8 @@ def cast(c: Emitter, node: Node, x: Tensor) -> Tensor:
 
 
 @rule("CastLike")
-def cast_like(c: Emitter, node: Node, x: Tensor, like: Tensor) -> Tensor:
-    return c.cast(x, like.dtype)
+def cast_like(c: Emitter, node: Node, x: Tensor, target: Tensor) -> Tensor:
+    return c.cast(x, target.dtype)
 
 
 @rule("Dropout")
@@ -228,14 +228,14 @@ def hard_sigmoid(c: Emitter, node: Node, x: Tensor) -> Tensor:
     return c.unary("clamp_scalar", line, {"min": 0.0, "max": 1.0})
 
 
-# --- what TTIR has no op for --------------------------------------------------------------------------------------------------
+# --- ops without a TTIR op ----------------------------------------------------------------------------------------------------
 
 
 def _function(op: str, function: functions.Function) -> None:
     @rule(op)
     def lower(c: Emitter, node: Node, x: Tensor) -> Tensor:
-        made: Tensor = function(functions.Term(c.op, x)).value
-        return made
+        result: Tensor = function(functions.Term(c.op, x)).value
+        return result
 
 
 for _op, _known in {

@@ -42,8 +42,8 @@ def _flat_index(c: Emitter, ids: Tensor, sizes: list[int], batch: int = 0) -> Te
     if ids.const is not None:
         flat = np.zeros(lead, np.int64) if offsets is None else np.broadcast_to(offsets, lead).astype(np.int64)
         for place, size in zip(range(count), sizes, strict=True):
-            known = ids.const[..., place]
-            flat = flat * size + np.where(known < 0, known + size, known)
+            positions = ids.const[..., place]
+            flat = flat * size + np.where(positions < 0, positions + size, positions)
         return c.constant(flat)
     total = None if offsets is None else c.constant(offsets.astype(np.int64))
     ids = c.cast(ids, c.index_dtype)
@@ -108,11 +108,11 @@ def one_hot(c: Emitter, node: Node, ids: Tensor, depth: Tensor, values: Tensor) 
 
 @rule("Compress")
 def compress(c: Emitter, node: Node, x: Tensor, condition: Tensor) -> Tensor:
-    kept = c.known(condition, "the condition, which decides the result's shape,")
+    selected = c.known(condition, "the condition, which decides the result's shape,")
     axis = node.get("axis")
     if axis is None:
         x, axis = c.reshape(x, [math.prod(x.shape)]), 0
-    places = np.flatnonzero(np.zeros(0) if kept is None else kept)
+    places = np.flatnonzero(np.zeros(0) if selected is None else selected)
     return composites.take_along(c, x, axis % x.rank, c.constant(places), places)
 
 

@@ -65,9 +65,9 @@ def _without_dots(term: str, rank: int) -> str:
     return term.replace("...", "".join(str(i) for i in reversed(range(missing))))
 
 
-def _summed(c: Emitter, x: Tensor, term: str, kept: set[str]) -> tuple[Tensor, str]:
-    gone = [dim for dim, letter in enumerate(term) if letter not in kept]
-    return (c.reduce("sum", x, gone, False), "".join(letter for letter in term if letter in kept)) if gone else (x, term)
+def _summed(c: Emitter, x: Tensor, term: str, kept_letters: set[str]) -> tuple[Tensor, str]:
+    summed_dims = [dim for dim, letter in enumerate(term) if letter not in kept_letters]
+    return (c.reduce("sum", x, summed_dims, False), "".join(letter for letter in term if letter in kept_letters)) if summed_dims else (x, term)
 
 
 def _product(c: Emitter, a: Tensor, a_term: str, b: Tensor, b_term: str, later: set[str], sizes: dict[str, int]) -> tuple[Tensor, str]:
@@ -83,6 +83,6 @@ def _product(c: Emitter, a: Tensor, a_term: str, b: Tensor, b_term: str, later: 
         dims = [*(sizes[letter] for letter in groups[0]), *(math.prod(sizes[letter] for letter in group) for group in groups[1:])]
         return c.reshape(c.permute(x, order), dims)
 
-    made = composites.matmul(c, arranged(a, a_term, batch, rows, inner), arranged(b, b_term, batch, inner, columns))
+    product = composites.matmul(c, arranged(a, a_term, batch, rows, inner), arranged(b, b_term, batch, inner, columns))
     term = "".join([*batch, *rows, *columns])
-    return c.reshape(made, [sizes[letter] for letter in term]), term
+    return c.reshape(product, [sizes[letter] for letter in term]), term

@@ -1,4 +1,4 @@
-"""Quantisation, as the numbers it stands for."""
+"""Dequantizes quantized ops: they compute with the represented numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _shifted(c: Emitter, x: Tensor, zero: Tensor | None, axis: int, dtype: np.dt
 
 
 def _number(c: Emitter, x: Tensor, scale: Tensor, zero: Tensor | None, axis: int) -> Tensor:
-    """What a quantised value stands for: (x - zero point) * scale."""
+    """The number that a quantized value represents: (x - zero point) * scale."""
     return c.binary("multiply", _shifted(c, x, zero, axis, scale.dtype), _placed(c, scale, x, axis))
 
 
@@ -107,9 +107,9 @@ def qlinear_conv(
     bias: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The bias counts in steps of x's scale times the weight's."""
-    made = _convolved(c, node, x, x_zero, weight, weight_zero)
+    convolved = _convolved(c, node, x, x_zero, weight, weight_zero)
     if bias is not None:
-        made = c.binary("add", made, _placed(c, c.cast(bias, FLOAT), made, 1))
+        convolved = c.binary("add", convolved, _placed(c, c.cast(bias, FLOAT), convolved, 1))
     for part in (x_scale, weight_scale):
-        made = c.binary("multiply", made, _placed(c, part, made, 1))
-    return _quantised(c, made, scale, zero, 1)
+        convolved = c.binary("multiply", convolved, _placed(c, part, convolved, 1))
+    return _quantised(c, convolved, scale, zero, 1)

@@ -40,9 +40,9 @@ def _layer(
     directions = weight.shape[0]
     if node.get("clip") is not None:
         raise Unsupported("a recurrent layer that clips")
-    given = tuple(name.lower() for name in node.get("activations") or [])
-    if given and given != activations * directions:
-        raise Unsupported(f"a recurrent layer with the activations {', '.join(given)}")
+    names = tuple(name.lower() for name in node.get("activations") or [])
+    if names and names != activations * directions:
+        raise Unsupported(f"a recurrent layer with the activations {', '.join(names)}")
     first = bool(node.get("layout", 0))
     if first:
         x = c.permute(x, [1, 0, 2])
@@ -62,15 +62,15 @@ def _layer(
         step = cell(r, both[1] if both and not all_biases else None)
         zeros = np.zeros((1, batch, hidden), np.float32)
         starts = [c.array(zeros, x.dtype) if state is None or state.uniform == 0 else c.slice(state, 0, number, number + 1) for state in states]
-        held = [c.first_of_loop(start, place) for place, start in enumerate(starts)]
+        loop_states = [c.first_of_loop(start, place) for place, start in enumerate(starts)]
         made: list[Tensor] = []
         backwards = way == "reverse" or number == 1
         for time in reversed(range(steps)) if backwards else range(steps):
-            held = step(c.named(c.slice(projected, 0, time, time + 1), "gates"), held)
-            made.append(held[0])
+            loop_states = step(c.named(c.slice(projected, 0, time, time + 1), "gates"), loop_states)
+            made.append(loop_states[0])
         outputs.append(c.reshape(c.concat(made[::-1] if backwards else made, 0), [steps, 1, batch, hidden]))
-        for kept, state in zip(finals, held, strict=True):
-            kept.append(state)
+        for history, state in zip(finals, loop_states, strict=True):
+            history.append(state)
     whole = c.concat(outputs, 1)
     ends = [c.concat(parts, 0) for parts in finals]
     if first:

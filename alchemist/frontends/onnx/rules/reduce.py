@@ -71,13 +71,13 @@ _best("ArgMin")
 @rule("CumSum", "CumProd")
 def running(c: Emitter, node: Node, x: Tensor, axis: Tensor) -> Tensor:
     dim = (c.integers(axis, "the axis") or [0])[0] % x.rank
-    turned = {"dimensions": [dim]}
-    x = c.unary("reverse", x, turned) if node.get("reverse", 0) else x
+    reverse_dims = {"dimensions": [dim]}
+    x = c.unary("reverse", x, reverse_dims) if node.get("reverse", 0) else x
     total = c.unary(node.op.lower(), x, {"dim": dim})
     if node.get("exclusive", 0):
         start = c.full([1 if i == dim else size for i, size in enumerate(x.shape)], int(node.op == "CumProd"), x.dtype)
         total = c.concat([start, c.slice(total, dim, 0, x.shape[dim] - 1)], dim) if x.shape[dim] > 1 else start
-    return c.unary("reverse", total, turned) if node.get("reverse", 0) else total
+    return c.unary("reverse", total, reverse_dims) if node.get("reverse", 0) else total
 
 
 @rule("TopK")

@@ -27,29 +27,29 @@ INTERPOLATIONS: dict[str, Interpolation] = {"bilinear": "linear", "linear": "lin
 def resize(c: Emitter, node: Node, x: Tensor, roi: Tensor | None = None, scales: Tensor | None = None, sizes: Tensor | None = None) -> Tensor:
     axes = [axis % x.rank for axis in node.get("axes") or range(x.rank)]
     factors: dict[int, float | Fraction] = {}
-    wanted = list(x.shape)
+    out_sizes = list(x.shape)
     if sizes is not None and sizes.shape != (0,):
         for axis, size in zip(axes, c.integers(sizes, "the sizes") or [], strict=True):
-            wanted[axis] = size
+            out_sizes[axis] = size
         if (policy := node.get("keep_aspect_ratio_policy", "stretch")) != "stretch":
-            ratio = (min if policy == "not_larger" else max)(Fraction(wanted[axis], x.shape[axis]) for axis in axes)
+            ratio = (min if policy == "not_larger" else max)(Fraction(out_sizes[axis], x.shape[axis]) for axis in axes)
             for axis in axes:
                 factors[axis] = ratio
-                wanted[axis] = int(float(ratio) * x.shape[axis] + 0.5)
+                out_sizes[axis] = int(float(ratio) * x.shape[axis] + 0.5)
     else:
         values = c.known(scales, "the scales")
         for axis, factor in zip(axes, [] if values is None else values.tolist(), strict=True):
             factors[axis] = factor
-            wanted[axis] = int(np.floor(np.float32(x.shape[axis]) * np.float32(factor)))
-    if min(wanted) < 1:
-        raise Unsupported(f"resizing to {wanted}")
+            out_sizes[axis] = int(np.floor(np.float32(x.shape[axis]) * np.float32(factor)))
+    if min(out_sizes) < 1:
+        raise Unsupported(f"resizing to {out_sizes}")
     regions = _regions(c, node, axes, roi)
-    plain = "" if regions else _plain(node, x, wanted, factors)
+    plain = "" if regions else _plain(node, x, out_sizes, factors)
     if plain:
-        return composites.upsample(c, x, [wanted[2] // x.shape[2], wanted[3] // x.shape[3]], plain)
-    moved = [axis for axis in range(x.rank) if wanted[axis] != x.shape[axis] or axis in regions]
-    first = min(moved, default=x.rank)
-    matrices = [_matrix(node, x.shape[axis], wanted[axis], factors.get(axis), regions.get(axis)) for axis in range(first, x.rank)]
+        return composites.upsample(c, x, [out_sizes[2] // x.shape[2], out_sizes[3] // x.shape[3]], plain)
+    resized_axes = [axis for axis in range(x.rank) if out_sizes[axis] != x.shape[axis] or axis in regions]
+    first = min(resized_axes, default=x.rank)
+    matrices = [_matrix(node, x.shape[axis], out_sizes[axis], factors.get(axis), regions.get(axis)) for axis in range(first, x.rank)]
     result = composites.separable(c, x, matrices) if matrices else x
     outside = _outside(matrices) * np.float32(node.get("extrapolation_value", 0.0)) if regions else np.zeros(())
     return c.binary("add", result, c.array(outside.astype(np.float32), x.dtype)) if outside.any() else result
@@ -62,22 +62,22 @@ def _regions(c: Emitter, node: Node, axes: list[int], roi: Tensor | None) -> dic
     bounds = c.known(roi, "the region of interest")
     if bounds is None:
         raise Unsupported("resizing without its region of interest")
-    found = {axis: (float(start), float(end)) for axis, start, end in zip(axes, bounds[: len(axes)], bounds[len(axes) :], strict=True)}
-    return {axis: ends for axis, ends in found.items() if ends != (0.0, 1.0)}
+    regions = {axis: (float(start), float(end)) for axis, start, end in zip(axes, bounds[: len(axes)], bounds[len(axes) :], strict=True)}
+    return {axis: ends for axis, ends in regions.items() if ends != (0.0, 1.0)}
 
 
 def _outside(matrices: list[Array]) -> Array:
-    """1 where the extrapolation value stands: a row of zeros of any matrix."""
+    """1 where the extrapolation value applies: a zero row in any matrix."""
     inside = [(matrix.sum(1) > 0.5).astype(np.float32) for matrix in matrices]
     outside: Array = 1 - functools.reduce(np.multiply.outer, inside)
     return outside
 
 
-def _plain(node: Node, x: Tensor, wanted: list[int], factors: Mapping[int, float | Fraction]) -> str:
-    """The mode of `upsample2d` that gives the same, "" without one."""
-    if x.rank != 4 or wanted[:2] != list(x.shape[:2]) or any(want % size for want, size in zip(wanted, x.shape, strict=True)):
+def _plain(node: Node, x: Tensor, sizes: list[int], factors: Mapping[int, float | Fraction]) -> str:
+    """The equivalent mode of `upsample2d`, "" if there is none."""
+    if x.rank != 4 or sizes[:2] != list(x.shape[:2]) or any(want % size for want, size in zip(sizes, x.shape, strict=True)):
         return ""
-    if any(abs(factor - want / size) > 1e-6 for factor, want, size in zip(factors.values(), wanted, x.shape, strict=False)) and len(factors) == 4:
+    if any(abs(factor - want / size) > 1e-6 for factor, want, size in zip(factors.values(), sizes, x.shape, strict=False)) and len(factors) == 4:
         return ""
     where, mode = node.get("coordinate_transformation_mode", "half_pixel"), node.get("mode", "nearest")
     if mode == "nearest":
@@ -87,18 +87,18 @@ def _plain(node: Node, x: Tensor, wanted: list[int], factors: Mapping[int, float
     return "bilinear" if mode == "linear" and where in ("half_pixel", "half_pixel_symmetric") else ""
 
 
-def _matrix(node: Node, size: int, wanted: int, factor: float | Fraction | None, region: tuple[float, float] | None) -> Array:
+def _matrix(node: Node, size: int, size_out: int, factor: float | Fraction | None, region: tuple[float, float] | None) -> Array:
     """[wanted, size]: the result of resizing each unit vector. Rows outside of a region are zeros.
 
     factor: a fraction is kept for the sake of another axis, and the size of the result is rounded.
     """
-    if size == wanted and factor in (None, 1) and region is None:
+    if size == size_out and factor in (None, 1) and region is None:
         return np.eye(size, dtype=np.float32)
-    kept = factor if isinstance(factor, Fraction) else Fraction(1)
-    if size * wanted > MOST_ELEMENTS_OF_MATRIX or size * size * kept.denominator > MOST_ELEMENTS_OF_MATRIX * 8:
-        raise Unsupported(f"resizing of {size} to {wanted}")
+    exact_factor = factor if isinstance(factor, Fraction) else Fraction(1)
+    if size * size_out > MOST_ELEMENTS_OF_MATRIX or size * size * exact_factor.denominator > MOST_ELEMENTS_OF_MATRIX * 8:
+        raise Unsupported(f"resizing of {size} to {size_out}")
     settings = {name: node.get(name) for name in SETTINGS if node.get(name) is not None} | {"extrapolation_value": 0.0}
-    x = np.broadcast_to(np.eye(size, dtype=np.float32)[:, None], (size, kept.denominator, size))  # the axis in the middle has the ratio
+    x = np.broadcast_to(np.eye(size, dtype=np.float32)[:, None], (size, exact_factor.denominator, size))  # the axis in the middle has the ratio
     feeds: dict[str, Array] = {"x": x}
     if "coordinate_transformation_mode" in settings and settings["coordinate_transformation_mode"] == "tf_crop_and_resize":
         start, end = region or (0.0, 1.0)
@@ -106,16 +106,16 @@ def _matrix(node: Node, size: int, wanted: int, factor: float | Fraction | None,
     if isinstance(factor, Fraction):
         settings |= {"keep_aspect_ratio_policy": node.get("keep_aspect_ratio_policy"), "axes": [1, 2]}
         larger = settings["keep_aspect_ratio_policy"] == "not_larger"
-        feeds["sizes"] = np.array([kept.numerator, size * (int(kept) + 1) if larger else 1], np.int64)
+        feeds["sizes"] = np.array([exact_factor.numerator, size * (int(exact_factor) + 1) if larger else 1], np.int64)
         if "roi" in feeds:
             feeds["roi"] = feeds["roi"][[1, 2, 4, 5]]
     elif factor is None:
-        feeds["sizes"] = np.array([size, 1, wanted], np.int64)
+        feeds["sizes"] = np.array([size, 1, size_out], np.int64)
     else:
         feeds["scales"] = np.array([1.0, 1.0, factor], np.float32)
-    made = helper.make_node("Resize", [name if name in feeds else "" for name in ("x", "roi", "scales", "sizes")], ["y"], **settings)
-    given = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None) for name, value in feeds.items()]
-    graph = helper.make_graph([made], "resize", given, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    node_proto = helper.make_node("Resize", [name if name in feeds else "" for name in ("x", "roi", "scales", "sizes")], ["y"], **settings)
+    infos = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), None) for name, value in feeds.items()]
+    graph = helper.make_graph([node_proto], "resize", infos, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
     out = ReferenceEvaluator(model).run(None, feeds)
     columns: Array = np.asarray(out[0], np.float32)[:, 0]  # type: ignore[index]

@@ -16,29 +16,29 @@ from alchemist.ir import access
 
 @rule("Reshape")
 def reshape(c: Emitter, node: Node, x: Tensor, shape: Tensor) -> Tensor:
-    """0 copies the input's size (unless allowzero), -1 is what is left."""
-    wanted = c.integers(shape, "the shape") or []
+    """0 copies the input's size (unless allowzero), -1 is inferred."""
+    dims = c.integers(shape, "the shape") or []
     if not node.get("allowzero", 0):
-        wanted = [x.shape[dim] if size == 0 and dim < x.rank else size for dim, size in enumerate(wanted)]
-    if -1 in wanted:
-        rest = math.prod(size for size in wanted if size != -1)
-        wanted[wanted.index(-1)] = math.prod(x.shape) // rest if rest else 0
-    if min(wanted, default=1) < 0 or math.prod(wanted) != math.prod(x.shape):
-        raise Unsupported(f"a reshape of {list(x.shape)} to {wanted}")
-    return _turned_whole(c, x, wanted) or c.reshape(x, wanted)
+        dims = [x.shape[dim] if size == 0 and dim < x.rank else size for dim, size in enumerate(dims)]
+    if -1 in dims:
+        rest = math.prod(size for size in dims if size != -1)
+        dims[dims.index(-1)] = math.prod(x.shape) // rest if rest else 0
+    if min(dims, default=1) < 0 or math.prod(dims) != math.prod(x.shape):
+        raise Unsupported(f"a reshape of {list(x.shape)} to {dims}")
+    return _turned_whole(c, x, dims) or c.reshape(x, dims)
 
 
-def _turned_whole(c: Emitter, x: Tensor, wanted: list[int]) -> Tensor | None:
-    """Matrices turned in a batch that was one dimension for it, as torch's exporter writes it: a permute of the original."""
-    turned = x.ssa.owner if x.has_ssa else None
-    if not isinstance(turned, Operation) or turned.name != "ttir.permute" or access.attr(turned, "permutation") != (0, 2, 1):
+def _turned_whole(c: Emitter, x: Tensor, dims: list[int]) -> Tensor | None:
+    """A transpose of matrices with batch dims flattened, as torch's exporter writes it, becomes a permute of the original."""
+    permute_op = x.ssa.owner if x.has_ssa else None
+    if not isinstance(permute_op, Operation) or permute_op.name != "ttir.permute" or access.attr(permute_op, "permutation") != (0, 2, 1):
         return None
-    merged = turned.operands[0].owner
+    merged = permute_op.operands[0].owner
     if not isinstance(merged, Operation) or merged.name != "ttir.reshape":
         return None
     shape = access.shape(merged.operands[0])
     flat = access.shape(merged.results[0])
-    if len(shape) < 4 or shape[-2:] != flat[-2:] or tuple(wanted) != (*shape[:-2], shape[-1], shape[-2]):
+    if len(shape) < 4 or shape[-2:] != flat[-2:] or tuple(dims) != (*shape[:-2], shape[-1], shape[-2]):
         return None
     rank = len(shape)
     return c.permute(c.value(shape, x.dtype, merged.operands[0]), [*range(rank - 2), rank - 1, rank - 2])
@@ -54,8 +54,8 @@ def flatten(c: Emitter, node: Node, x: Tensor) -> Tensor:
 @rule("Squeeze")
 def squeeze(c: Emitter, node: Node, x: Tensor, axes: Tensor | None = None) -> Tensor:
     dims = c.integers(axes, "the axes")
-    gone = {dim % x.rank for dim in dims} if dims is not None else {dim for dim, size in enumerate(x.shape) if size == 1}
-    return c.reshape(x, [size for dim, size in enumerate(x.shape) if dim not in gone])
+    squeezed = {dim % x.rank for dim in dims} if dims is not None else {dim for dim, size in enumerate(x.shape) if size == 1}
+    return c.reshape(x, [size for dim, size in enumerate(x.shape) if dim not in squeezed])
 
 
 @rule("Unsqueeze")
@@ -105,7 +105,7 @@ def slice_(c: Emitter, node: Node, x: Tensor, starts: Tensor, ends: Tensor, axes
             x = c.slice(x, dim, first, max(first, last), step)
             continue
         picked = range(*slice(begin, stop if stop >= -size else None, step).indices(size))
-        if len(picked):  # the same elements forwards, then turned round
+        if len(picked):  # the same elements forwards, then reversed
             x = c.slice(x, dim, picked[-1], picked[0] + 1, -step)
             x = c.unary("reverse", x, {"dimensions": [dim]}) if len(picked) > 1 else x
         else:
@@ -119,8 +119,8 @@ def split(c: Emitter, node: Node, x: Tensor, sizes: Tensor | None = None) -> lis
     lengths = c.integers(sizes, "the sizes")
     if lengths is None:
         count = node.get("num_outputs") or len(node.wanted)
-        each = -(-x.shape[axis] // count)
-        lengths = [each] * (count - 1)
+        part_size = -(-x.shape[axis] // count)
+        lengths = [part_size] * (count - 1)
         lengths.append(x.shape[axis] - sum(lengths))
     if sum(lengths) != x.shape[axis] or min(lengths, default=0) < 0:
         raise Unsupported(f"a split of {x.shape[axis]} into {lengths}")
@@ -139,8 +139,8 @@ def _pad(c: Emitter, node: Node, x: Tensor, pads: Tensor, value: Tensor | None, 
         return composites.pad_constant(c, x, pairs, 0 if number is None else number.reshape(-1)[0].item())
     for dim, (low, high) in enumerate(pairs):
         if low or high:
-            most = x.shape[dim] - (mode == "reflect")
-            if min(low, high) < 0 or (mode != "edge" and max(low, high) > most):
+            limit = x.shape[dim] - (mode == "reflect")
+            if min(low, high) < 0 or (mode != "edge" and max(low, high) > limit):
                 raise Unsupported(f"padding of {low} and {high} in mode {mode!r} along a dimension of {x.shape[dim]}")
             x = composites.pad_edge(c, x, dim, low, high, {"edge": "replicate", "wrap": "circular"}.get(mode, mode))
     return x
@@ -181,8 +181,8 @@ def space_to_depth(c: Emitter, node: Node, x: Tensor) -> Tensor:
 def trilu(c: Emitter, node: Node, x: Tensor, k: Tensor | None = None) -> Tensor:
     offset = (c.integers(k, "the diagonal") or [0])[0]
     ones: Array = np.ones(x.shape[-2:], dtype=np.bool_)
-    kept = np.triu(ones, offset) if node.get("upper", 1) else np.tril(ones, offset)
-    mask = c.reshape(c.constant(kept), [*[1] * (x.rank - 2), *x.shape[-2:]])
+    triangle = np.triu(ones, offset) if node.get("upper", 1) else np.tril(ones, offset)
+    mask = c.reshape(c.constant(triangle), [*[1] * (x.rank - 2), *x.shape[-2:]])
     return c.where(mask, x, c.full((1,) * x.rank, 0, x.dtype))
 
 
@@ -203,9 +203,9 @@ def size(c: Emitter, node: Node, x: Tensor) -> Tensor:
 def constant_of_shape(c: Emitter, node: Node, shape: Tensor) -> Tensor:
     value = node.get("value")
     number = np.zeros((), np.float32) if value is None else value.reshape(())
-    wanted = tuple(c.integers(shape, "the shape") or [])
-    c.type_of(wanted, number.dtype)  # refuses what no card holds
-    return c.constant(np.broadcast_to(number, wanted))
+    dims = tuple(c.integers(shape, "the shape") or [])
+    c.type_of(dims, number.dtype)  # refuses what no card holds
+    return c.constant(np.broadcast_to(number, dims))
 
 
 @rule("EyeLike")

@@ -1,4 +1,4 @@
-"""Attention."""
+"""Lowers attention ops of torch."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def _mask_and_keys(c: Emitter, mask: Tensor, q: Tensor, keys: int) -> tuple[Tens
         keyed = not _keeps_first_key(c.before_broadcast(mask).ssa)
     else:
         lowest = _lowest(c, mask.ssa)
-        given = mask
+        original = mask
         if lowest == -math.inf:
-            keyed = c.shared(given, "rows with a key", lambda: c.cast(_has_number(c, c.before_broadcast(given)), q.dtype))
+            keyed = c.shared(original, "rows with a key", lambda: c.cast(_has_number(c, c.before_broadcast(original)), q.dtype))
         if lowest < -LARGEST_BFLOAT16:  # attention reads bfloat16, where such numbers are -inf
-            mask = c.shared(given, "finite mask", lambda: c.expand(c.binary("maximum", c.before_broadcast(given), MASKED), given.shape))
+            mask = c.shared(original, "finite mask", lambda: c.expand(c.binary("maximum", c.before_broadcast(original), MASKED), original.shape))
     return _additive(c, mask, q, keys), keyed
 
 
@@ -129,7 +129,7 @@ def _has_number(c: Emitter, mask: Tensor) -> Tensor:
 
 
 def _lowest(c: Emitter, value: SSAValue) -> float:
-    """The lowest number that a float mask may hold: -inf where it comes from an input, else what its constants and parameters say."""
+    """The lowest value of a float mask: -inf if it comes from an input, else computed from its constants and parameters."""
     todo, seen, lowest = [value], set(), 0.0
     while todo:
         value = todo.pop()

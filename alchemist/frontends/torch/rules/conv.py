@@ -70,7 +70,7 @@ class Windows:
     """Windows of a 2-d pool over images [..., height, width]."""
 
     def __init__(self, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
-        self.kernel, self.stride, self.padding, self.dilation = (spread(each, 2) for each in (kernel, stride or kernel, padding, dilation))
+        self.kernel, self.stride, self.padding, self.dilation = (spread(value, 2) for value in (kernel, stride or kernel, padding, dilation))
 
     def taps(self, x: torch.Tensor, fill: float, out: Sequence[int]) -> list[torch.Tensor]:
         """Of each place of the kernel what all windows see there, [..., *out], with `fill` around the images."""
@@ -88,12 +88,12 @@ class Windows:
     def hits(self, x: torch.Tensor, out: Sequence[int]) -> list[torch.Tensor]:
         """Of each place of the kernel whether it is the first with its window's largest value."""
         taps = self.taps(x, -math.inf, out)
-        largest, free, found = functools.reduce(torch.maximum, taps), None, []
+        largest, free, masks = functools.reduce(torch.maximum, taps), None, []
         for tap in taps:
             hit = tap == largest
-            found.append(hit if free is None else hit & free)
+            masks.append(hit if free is None else hit & free)
             free = ~hit if free is None else free & ~hit
-        return found
+        return masks
 
     def largest(self, x: torch.Tensor, out: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Each window's largest value and where in its flat image it is, the first of equal ones. A pool on the device would round the values."""
@@ -159,8 +159,8 @@ def max_pool2d_with_indices(
     if readers <= {"aten.max_pool2d_with_indices_backward.default"}:  # its recipe finds the places itself
         return [max_pool2d(c, x, kernel, stride, padding, dilation, ceil_mode), c.full(c.out[1].shape, 0, c.out[1].dtype)]
     windows, out = Windows(kernel, stride, padding, dilation), tuple(c.out[0].shape[-2:])
-    found: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
-    return found
+    results: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
+    return results
 
 
 @rule("aten.avg_pool2d.default")
@@ -210,10 +210,10 @@ def adaptive_avg_pool2d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Te
 
 @rule("aten.adaptive_avg_pool1d.default")
 def adaptive_avg_pool1d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Tensor:
-    size, wanted = x.shape[-1], c.out_shape[-1]
-    if wanted == 1:
+    size, size_out = x.shape[-1], c.out_shape[-1]
+    if size_out == 1:
         return c.reduce("mean", x, [-1], True)
-    return composites.separable(c, x, [averaging_matrix(size, wanted)])
+    return composites.separable(c, x, [averaging_matrix(size, size_out)])
 
 
 @rule("aten.adaptive_avg_pool3d.default", "aten._adaptive_avg_pool3d.default")
@@ -221,28 +221,28 @@ def adaptive_avg_pool3d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Te
     if c.out_shape[-3:] == (1, 1, 1):
         return c.reduce("mean", x, [-3, -2, -1], True)
     sizes = zip(x.shape[-3:], c.out_shape[-3:], strict=True)
-    return composites.separable(c, x, [averaging_matrix(size, wanted) for size, wanted in sizes])
+    return composites.separable(c, x, [averaging_matrix(size, size_out) for size, size_out in sizes])
 
 
-def averaging_matrix(size: int, wanted: int) -> np.ndarray[Any, Any]:
+def averaging_matrix(size: int, size_out: int) -> np.ndarray[Any, Any]:
     """[wanted, size]: row i averages the inputs that adaptive pooling assigns to output i."""
-    matrix = np.zeros((wanted, size), np.float32)
-    for i, (begin, end) in enumerate(_windows(size, wanted)):
+    matrix = np.zeros((size_out, size), np.float32)
+    for i, (begin, end) in enumerate(_windows(size, size_out)):
         matrix[i, begin:end] = 1.0 / (end - begin)
     return matrix
 
 
-def _windows(size: int, wanted: int) -> list[tuple[int, int]]:
-    return [(i * size // wanted, -(-(i + 1) * size // wanted)) for i in range(wanted)]
+def _windows(size: int, size_out: int) -> list[tuple[int, int]]:
+    return [(i * size // size_out, -(-(i + 1) * size // size_out)) for i in range(size_out)]
 
 
 @recipe("aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
 def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Maxima of the windows; the indices are not computed (the result repeats the values) and must not be used."""
     rank = len(output_size)
-    for k, wanted in enumerate(output_size):
+    for k, size_out in enumerate(output_size):
         dim = x.dim() - rank + k
-        parts = [torch.amax(x.narrow(dim, a, b - a), dim, keepdim=True) for a, b in _windows(x.shape[dim], wanted)]
+        parts = [torch.amax(x.narrow(dim, a, b - a), dim, keepdim=True) for a, b in _windows(x.shape[dim], size_out)]
         x = torch.cat(parts, dim)
     return x, x
 
@@ -299,34 +299,34 @@ def avg_pool3d(
 # --- resizing ---------------------------------------------------------------------------------------------------------------
 
 
-def resize_matrix(size: int, wanted: int, scale: float | None, mode: str, align_corners: bool | None) -> np.ndarray[Any, Any]:
+def resize_matrix(size: int, size_out: int, scale: float | None, mode: str, align_corners: bool | None) -> np.ndarray[Any, Any]:
     """[wanted, size]: the weights that torch's own interpolation gives along one dimension."""
     unit = torch.eye(size).reshape(size, 1, 1, size)
     smooth = mode.endswith("-antialias")
     mode = mode.removesuffix("-antialias")
     kind = {"nearest": "nearest", "nearest-exact": "nearest-exact", "linear": "bilinear", "cubic": "bicubic"}[mode]
     options: dict[str, Any] = {} if mode.startswith("nearest") else {"align_corners": bool(align_corners), "antialias": smooth}
-    if scale is not None and math.floor(size * scale) != wanted:
-        raise Unsupported(f"a scale of {scale:g} that does not give {wanted} of {size} places")
+    if scale is not None and math.floor(size * scale) != size_out:
+        raise Unsupported(f"a scale of {scale:g} that does not give {size_out} of {size} places")
     if scale is not None:
         out = F.interpolate(unit, scale_factor=(1.0, scale), mode=kind, recompute_scale_factor=False, **options)
     else:
-        out = F.interpolate(unit, size=(1, wanted), mode=kind, **options)
-    return to_numpy(out.reshape(size, wanted).T)
+        out = F.interpolate(unit, size=(1, size_out), mode=kind, **options)
+    return to_numpy(out.reshape(size, size_out).T)
 
 
 def _resize(c: Emitter, x: Tensor, mode: str, align_corners: bool | None, scales: Sequence[float] | None) -> Tensor:
     rank = x.rank - 2
-    sizes, wanted = x.shape[2:], c.out_shape[2:]
-    whole = all(want % size == 0 for want, size in zip(wanted, sizes, strict=True))
-    given: list[float | None] = list(scales or [])
+    sizes, sizes_out = x.shape[2:], c.out_shape[2:]
+    whole = all(want % size == 0 for want, size in zip(sizes_out, sizes, strict=True))
+    scale_factors: list[float | None] = list(scales or [])
     unknown: list[float | None] = [None] * rank
-    plain = all(scale is None or scale == want / size for scale, want, size in zip(given or unknown, wanted, sizes, strict=True))
+    plain = all(scale is None or scale == want / size for scale, want, size in zip(scale_factors or unknown, sizes_out, sizes, strict=True))
     if rank == 2 and whole and plain and (mode == "nearest" or (mode == "linear" and not align_corners)):
-        factors = [want // size for want, size in zip(wanted, sizes, strict=True)]
+        factors = [want // size for want, size in zip(sizes_out, sizes, strict=True)]
         return composites.upsample(c, x, factors, "nearest" if mode == "nearest" else "bilinear")
     with torch.no_grad():
-        matrices = [resize_matrix(size, want, scale, mode, align_corners) for size, want, scale in zip(sizes, wanted, given or unknown, strict=True)]
+        matrices = [resize_matrix(size, want, scale, mode, align_corners) for size, want, scale in zip(sizes, sizes_out, scale_factors or unknown, strict=True)]
     return composites.separable(c, x, matrices)
 
 
@@ -340,8 +340,8 @@ def _upsample(names: Sequence[str], mode: str, corners: bool) -> None:
     def default(c: Emitter, x: Tensor, output_size: Any, *rest: Any) -> Tensor:
         align = rest[0] if corners else None
         scales = list(rest[1:] if corners else rest)
-        known = [scale for scale in scales if scale is not None]
-        return _resize(c, x, mode, align, known if len(known) == x.rank - 2 else None)
+        factors = [scale for scale in scales if scale is not None]
+        return _resize(c, x, mode, align, factors if len(factors) == x.rank - 2 else None)
 
 
 _upsample(("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d"), "nearest", False)

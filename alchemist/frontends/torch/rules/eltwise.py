@@ -54,14 +54,14 @@ ARITHMETIC: dict[str, str] = {
     "__rshift__.Scalar": "right_shift",
 }
 BOOLEAN = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
-"""What a bitwise op on booleans becomes."""
+"""Bitwise op on booleans -> TTIR op."""
 
 
 def result_type(*values: Value) -> torch.dtype:
     """torch's promotion rules on dtypes and ranks."""
     metas = [torch.empty(value.shape, dtype=value.dtype, device="meta") if isinstance(value, Tensor) else value for value in values]
-    found: torch.dtype = torch.result_type(*metas)
-    return found
+    dtype: torch.dtype = torch.result_type(*metas)
+    return dtype
 
 
 def operand(c: Emitter, value: Value, dtype: torch.dtype, rank: int) -> Tensor:
@@ -124,10 +124,10 @@ def _arithmetic(aten: str, name: str) -> None:
 def boolean(c: Emitter, name: str, a: Value, b: Value) -> Tensor:
     """and / or / xor of truth values; a constant operand that decides nothing disappears (causal masks of one row)."""
     neutral = {"logical_and": True, "logical_or": False, "logical_xor": False}[name]
-    for one, other in ((a, b), (b, a)):
-        known = one.uniform if isinstance(one, Tensor) else one
-        if known is not None and isinstance(other, Tensor) and bool(known) is neutral and other.dtype == torch.bool:
-            return c.expand(other, c.out_shape)
+    for first, second in ((a, b), (b, a)):
+        constant = first.uniform if isinstance(first, Tensor) else first
+        if constant is not None and isinstance(second, Tensor) and bool(constant) is neutral and second.dtype == torch.bool:
+            return c.expand(second, c.out_shape)
     return pointwise(c, name, a, b, torch.bool)
 
 
@@ -308,9 +308,9 @@ def _clamp_scalars(c: Emitter, x: Tensor, low: Scalar | None, high: Scalar | Non
     if high is None:
         return c.binary("maximum", x, low)
     if x.dtype.is_floating_point:
-        return c.emit("clamp_scalar", [x], {"min": float(min(low, high)), "max": float(high)})  # torch gives the upper bound where they cross
-    held = torch.iinfo(torch.int32 if x.dtype == torch.int64 else x.dtype)
-    low, high = (min(max(int(bound), held.min), held.max) for bound in torch.tensor([int(low), int(high)]).to(x.dtype).tolist())  # -7 is 249 of uint8
+        return c.emit("clamp_scalar", [x], {"min": float(min(low, high)), "max": float(high)})  # torch returns the upper bound where they cross
+    limits = torch.iinfo(torch.int32 if x.dtype == torch.int64 else x.dtype)
+    low, high = (min(max(int(bound), limits.min), limits.max) for bound in torch.tensor([int(low), int(high)]).to(x.dtype).tolist())  # -7 is 249 of uint8
     return c.emit("clamp_scalar", [x], {"min": min(low, high), "max": high})
 
 
@@ -342,9 +342,9 @@ def hardtanh(c: Emitter, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -
 @rule("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
 def where(c: Emitter, condition: Tensor, a: Value, b: Value) -> Tensor:
     rank, dtype = len(c.out_shape), c.out_dtype
-    known = condition.uniform
-    for wanted, chosen in ((True, a), (False, b)):
-        if known is not None and bool(known) is wanted and isinstance(chosen, Tensor):
+    constant = condition.uniform
+    for truth, chosen in ((True, a), (False, b)):
+        if constant is not None and bool(constant) is truth and isinstance(chosen, Tensor):
             return c.expand(c.cast(chosen, dtype), c.out_shape)
     return c.emit("where", [condition, operand(c, a, dtype, rank), operand(c, b, dtype, rank)])
 
@@ -376,8 +376,8 @@ def round_half_even(c: Emitter, x: Tensor) -> Tensor:
 
 @recipe("aten.logaddexp.default")
 def logaddexp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    most = torch.finfo(a.dtype).max  # equal infinities have no distance
-    return torch.maximum(a, b) + torch.log1p(torch.exp(-torch.abs(a.clamp(-most, most) - b.clamp(-most, most))))
+    largest = torch.finfo(a.dtype).max  # equal infinities have no distance
+    return torch.maximum(a, b) + torch.log1p(torch.exp(-torch.abs(a.clamp(-largest, largest) - b.clamp(-largest, largest))))
 
 
 @recipe("aten.nan_to_num.default")

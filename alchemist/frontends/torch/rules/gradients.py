@@ -1,4 +1,4 @@
-"""Gradients that torch computes in one op: what they are in simpler ones. Those of other ops come from torch's decomposition table."""
+"""Decomposes gradients that torch computes in one op. Those of other ops come from torch's decomposition table."""
 
 from __future__ import annotations
 
@@ -63,21 +63,21 @@ def embedding_dense_backward(d: torch.Tensor, ids: torch.Tensor, rows: int, padd
 @recipe("aten.convolution_backward.default")
 def convolution_backward(
     d: torch.Tensor, x: torch.Tensor, w: torch.Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int],
-    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, output_mask: Sequence[bool],
 ) -> tuple[torch.Tensor | None, torch.Tensor | None, torch.Tensor | None]:  # fmt: skip
     """To the input the convolution the other way round, to the weight a product with all windows side by side, to the bias a sum."""
     rank = len(stride)
     d_x = d_w = d_b = None
-    if wanted[0]:
+    if output_mask[0]:
         extra = [0] * rank
         if not transposed:
             reach = [(d.shape[2 + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (w.shape[2 + i] - 1) + 1 for i in range(rank)]
             extra = [x.shape[2 + i] - reach[i] for i in range(rank)]
         d_x = torch.ops.aten.convolution(d, w, None, stride, padding, dilation, not transposed, extra, groups)
-    if wanted[1]:
-        images, found = (d, x) if transposed else (x, d)
-        d_w = _weight_gradient(images, found, w.shape, stride, padding, dilation, groups)
-    if wanted[2]:
+    if output_mask[1]:
+        images, gradient = (d, x) if transposed else (x, d)
+        d_w = _weight_gradient(images, gradient, w.shape, stride, padding, dilation, groups)
+    if output_mask[2]:
         d_b = d.sum([0, *range(2, 2 + rank)])
     return d_x, d_w, d_b
 
@@ -94,16 +94,16 @@ def _weight_gradient(
         images = torch.nn.functional.pad(images, [0, 0, *(width for side in reversed(padding) for width in (side, side))])
     taps = []
     for place in itertools.product(*map(range, kernel)):
-        begins = [at * step for at, step in zip(place, dilation, strict=True)]
+        begins = [index * step for index, step in zip(place, dilation, strict=True)]
         ends = [begin + (count - 1) * step + 1 for begin, count, step in zip(begins, d.shape[2:], stride, strict=True)]
         taps.append(images[(slice(None), *map(slice, begins, ends, stride))])
     rows = d.movedim(1, -1).flatten(0, -2).t()
     if groups == 1:
-        made = rows @ torch.cat(taps, -1).flatten(0, -2)
+        product = rows @ torch.cat(taps, -1).flatten(0, -2)
     else:  # a product of its own for each group
         windows = torch.stack([tap.flatten(0, -2).reshape(-1, groups, shape[1]) for tap in taps], 2).movedim(1, 0)
-        made = rows.reshape(groups, shape[0] // groups, -1) @ windows.flatten(2)
-    return made.reshape(shape[0], *kernel, shape[1]).movedim(-1, 1)
+        product = rows.reshape(groups, shape[0] // groups, -1) @ windows.flatten(2)
+    return product.reshape(shape[0], *kernel, shape[1]).movedim(-1, 1)
 
 
 @recipe("aten.max_pool2d_with_indices_backward.default")

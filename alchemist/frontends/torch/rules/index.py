@@ -40,16 +40,16 @@ def _take_along(c: Emitter, x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @rule("aten.index.Tensor", "aten._unsafe_index.Tensor")
 def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    if len(given) == 1:
-        dim, only = given[0]
+    present = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    if len(present) == 1:
+        dim, only = present[0]
         return _take_along(c, x, dim, _from_start(c, only, x.shape[dim]))
-    plain = _broadcast_index(c, x, given)
+    plain = _broadcast_index(c, x, present)
     if plain is not None:
         return plain
-    front, shape, flat = _linear(c, x, given)
+    front, shape, flat = _linear(c, x, present)
     picked = take_rows(c, front, flat)
-    dims = [dim for dim, _ in given]
+    dims = [dim for dim, _ in present]
     if dims == list(range(dims[0], dims[0] + len(dims))) and dims[0] > 0:
         n, first = len(shape), dims[0]
         picked = c.permute(picked, [*range(n, n + first), *range(n), *range(n + first, picked.rank)])
@@ -59,26 +59,26 @@ def index(c: Emitter, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
 def _without_masks(c: Emitter, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
     """Known boolean indices as integer ones."""
     out: list[Tensor | None] = []
-    for one in indices:
-        if one is not None and one.dtype in (torch.bool, torch.uint8):
-            if one.const is None:
+    for index in indices:
+        if index is not None and index.dtype in (torch.bool, torch.uint8):
+            if index.const is None:
                 raise Unsupported("boolean indexing: the result's shape depends on data (use torch.where)")
-            out.extend(c.constant(part) for part in one.const.to(torch.bool).nonzero(as_tuple=True))
+            out.extend(c.constant(part) for part in index.const.to(torch.bool).nonzero(as_tuple=True))
         else:
-            out.append(one)
+            out.append(index)
     return out
 
 
-def _broadcast_index(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | None:
+def _broadcast_index(c: Emitter, x: Tensor, present: Sequence[tuple[int, Tensor]]) -> Tensor | None:
     """x[arange[:, None], arange[None, :]] is a slice per dimension: true when each index counts along its own dimension."""
-    dims = [dim for dim, _ in given]
-    if dims != list(range(len(dims))) or any(index.const is None for _, index in given):
+    dims = [dim for dim, _ in present]
+    if dims != list(range(len(dims))) or any(index.const is None for _, index in present):
         return None
-    shape = torch.broadcast_shapes(*(index.shape for _, index in given))
+    shape = torch.broadcast_shapes(*(index.shape for _, index in present))
     rank = len(shape)
     place: dict[int, int] = {}  # dimension of x -> dimension of the index shape it runs along
     ranges: list[tuple[int, int, int]] = []
-    for dim, index in given:
+    for dim, index in present:
         values: torch.Tensor = index.const
         lifted = values.reshape((1,) * (rank - values.dim()) + tuple(values.shape))
         same = index.uniform
@@ -115,14 +115,14 @@ def _from_start(c: Emitter, index: Tensor, size: int) -> Tensor:
     return c.where(c.binary("lt", index, 0, torch.bool), c.binary("add", index, size), index)
 
 
-def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
+def _linear(c: Emitter, x: Tensor, present: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
     """(x with the indexed dimensions merged in front, index shape, merged index)."""
-    dims = [dim for dim, _ in given]
+    dims = [dim for dim, _ in present]
     rest = [i for i in range(x.rank) if i not in dims]
     sizes = [x.shape[dim] for dim in dims]
     front = c.reshape(c.permute(x, [*dims, *rest]), [math.prod(sizes), *(x.shape[i] for i in rest)])
-    shape = list(torch.broadcast_shapes(*(index.shape for _, index in given)))
-    consts = [index.const for _, index in given]
+    shape = list(torch.broadcast_shapes(*(index.shape for _, index in present)))
+    consts = [index.const for _, index in present]
     if all(const is not None for const in consts):
         flat = torch.zeros(shape, dtype=torch.int64)
         for const, size in zip(consts, sizes, strict=True):
@@ -130,7 +130,7 @@ def _linear(c: Emitter, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> tuple
         return front, shape, c.constant(flat)
     parts: list[Tensor] = []
     stride = math.prod(sizes)
-    for (_, index), size in zip(given, sizes, strict=True):
+    for (_, index), size in zip(present, sizes, strict=True):
         stride //= size
         index = _from_start(c, c.cast(index, torch.int64), size)
         part = c.binary("multiply", index, stride) if stride != 1 else index
@@ -207,7 +207,7 @@ def scatter_reduce(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tenso
 
 
 def _limits(dtype: torch.dtype) -> tuple[Scalar, Scalar]:
-    """What no value of a type is below and above."""
+    """A number below and one above all values of a type."""
     if dtype.is_floating_point:
         return -math.inf, math.inf
     bounds = torch.iinfo(torch.int32 if dtype == torch.int64 else dtype)
@@ -262,13 +262,13 @@ def repeat_interleave(repeats: torch.Tensor, *, output_size: int | None = None) 
 
 def _index_write(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str) -> Tensor:
     dim %= x.rank
-    known = index.const
-    if reduce == "invalid" and known is not None and index.rank == 1:
-        steps = progression(known) if known.numel() > 1 else (0, int(known[0]), 1) if known.numel() else None
+    positions = index.const
+    if reduce == "invalid" and positions is not None and index.rank == 1:
+        steps = progression(positions) if positions.numel() > 1 else (0, int(positions[0]), 1) if positions.numel() else None
         if steps is not None and steps[2] == 1:
             from alchemist.frontends.torch.rules.views import slice_scatter
 
-            return slice_scatter(c, x, source, dim, steps[1], steps[1] + known.numel())
+            return slice_scatter(c, x, source, dim, steps[1], steps[1] + positions.numel())
     return _scatter(c, x, dim, _along(c, index, dim, source.shape), source, reduce)
 
 
@@ -282,11 +282,11 @@ def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: T
         scalar = c.reshape(c.cast(values, x.dtype), [1] * x.rank)
         return c.where(c.expand(mask, x.shape), scalar, x)
     indices = _without_masks(c, indices)
-    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
-    dims = [dim for dim, _ in given]
+    present = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    dims = [dim for dim, _ in present]
     reduce = "sum" if accumulate else "invalid"
     rest = [i for i in range(x.rank) if i not in dims]
-    front, shape, flat = _linear(c, x, given)
+    front, shape, flat = _linear(c, x, present)
     adjacent = dims == list(range(dims[0], dims[0] + len(dims)))
     values = c.cast(values, x.dtype)
     first_dim = dims[0] if adjacent else 0
@@ -366,7 +366,7 @@ def bucketize(
     if sorter is not None:
         bounds_ = _gather(c, bounds_, bounds_.rank - 1, sorter)
     rows = list(bounds_.shape[:-1]) if bounds_.rank > 1 else [1] * max(values.rank - 1, 0)
-    common = torch.result_type(*(torch.empty([1] * one.rank, dtype=one.dtype) for one in (bounds_, values)))
+    common = torch.result_type(*(torch.empty([1] * operand.rank, dtype=operand.dtype) for operand in (bounds_, values)))
     values = c.cast(values, common)
     line = c.reshape(c.cast(bounds_, common), [*rows, *[1] * min(values.rank, 1), bounds_.shape[-1]])
     hits = c.binary("le" if right or side == "right" else "lt", line, c.reshape(values, [*values.shape, 1]), torch.bool)

@@ -1,4 +1,4 @@
-"""Linear algebra as elimination, column after column: for matrices of a few dozen rows, each of which is some ops of its own."""
+"""Linear algebra by elimination, column after column: for matrices of a few dozen rows, each of which needs several ops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _eye(matrix: torch.Tensor) -> torch.Tensor:
 
 @recipe("aten.linalg_cholesky_ex.default")
 def cholesky_ex(matrix: torch.Tensor, *, upper: bool = False, check_errors: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of a positive definite matrix: each column times its own transpose is taken off what is left. Others give NaN."""
+    """Cholesky decomposition: subtracts each column times its transpose from the remaining matrix. NaN unless positive definite."""
     rows, left, columns = _rows(matrix), matrix, []
     below = torch.ones(rows, rows, dtype=matrix.dtype).tril()
     for j in range(rows):
@@ -49,38 +49,38 @@ def cholesky(matrix: torch.Tensor, upper: bool = False) -> torch.Tensor:
 
 
 @recipe("aten.linalg_solve_triangular.default")
-def solve_triangular(matrix: torch.Tensor, known: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> torch.Tensor:
-    """Substitution: each row of the solution is taken off the rows behind it."""
+def solve_triangular(matrix: torch.Tensor, right_side: torch.Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> torch.Tensor:
+    """Substitution: subtracts each row of the solution from the rows after it."""
     if not left:
-        return solve_triangular(matrix.mT, known.mT, upper=not upper, unitriangular=unitriangular).mT
+        return solve_triangular(matrix.mT, right_side.mT, upper=not upper, unitriangular=unitriangular).mT
     rows = _rows(matrix)
-    dims = torch.broadcast_shapes(matrix.shape[:-2], known.shape[:-2])
-    matrix, rest = matrix.expand(*dims, *matrix.shape[-2:]), known.expand(*dims, *known.shape[-2:])
-    found: list[torch.Tensor] = []
+    dims = torch.broadcast_shapes(matrix.shape[:-2], right_side.shape[:-2])
+    matrix, rest = matrix.expand(*dims, *matrix.shape[-2:]), right_side.expand(*dims, *right_side.shape[-2:])
+    rows_found: list[torch.Tensor] = []
     for j in reversed(range(rows)) if upper else range(rows):
         row = rest[..., :1, :] if not upper else rest[..., -1:, :]
         if not unitriangular:
             row = row / matrix[..., j : j + 1, j : j + 1]
-        found.append(row)
-        if len(found) < rows:
+        rows_found.append(row)
+        if len(rows_found) < rows:
             below = slice(0, j) if upper else slice(j + 1, rows)
             rest = (rest[..., :-1, :] if upper else rest[..., 1:, :]) - matrix[..., below, j : j + 1] * row
-    return torch.cat(found[::-1] if upper else found, -2)
+    return torch.cat(rows_found[::-1] if upper else rows_found, -2)
 
 
 @recipe("aten.triangular_solve.default")
 def triangular_solve(
-    known: torch.Tensor, matrix: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    right_side: torch.Tensor, matrix: torch.Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor]:
     if transpose:
-        return solve_triangular(matrix.mT, known, upper=not upper, unitriangular=unitriangular), matrix
-    return solve_triangular(matrix, known, upper=upper, unitriangular=unitriangular), matrix
+        return solve_triangular(matrix.mT, right_side, upper=not upper, unitriangular=unitriangular), matrix
+    return solve_triangular(matrix, right_side, upper=upper, unitriangular=unitriangular), matrix
 
 
 @recipe("aten.cholesky_solve.default")
-def cholesky_solve(known: torch.Tensor, factor: torch.Tensor, upper: bool = False) -> torch.Tensor:
+def cholesky_solve(right_side: torch.Tensor, factor: torch.Tensor, upper: bool = False) -> torch.Tensor:
     lower = factor.mT if upper else factor
-    return solve_triangular(lower.mT, solve_triangular(lower, known, upper=False), upper=True)
+    return solve_triangular(lower.mT, solve_triangular(lower, right_side, upper=False), upper=True)
 
 
 @recipe("aten.cholesky_inverse.default")
@@ -89,7 +89,7 @@ def cholesky_inverse(factor: torch.Tensor, upper: bool = False) -> torch.Tensor:
 
 
 class _Elimination:
-    """Gauss and Jordan's, of a matrix beside what stands right of it. In each step the free row with the largest value of the column is its pivot.
+    """Gauss-Jordan elimination of a matrix and its right side. Each step's pivot is the unused row with the largest value in the column.
 
     rows: of the pivots, one a column. pivots: the values [..., 1, 1].
     """
@@ -127,21 +127,21 @@ class _Elimination:
         return torch.gather(self.left, -2, places.expand(self.left.shape))
 
     def sign(self) -> torch.Tensor:
-        """Of the permutation of the rows: -1 for each pair that stands the wrong way round."""
+        """The sign of the row permutation: -1 to the number of inversions."""
         places = torch.cat(self.rows, -2).to(self.left.dtype)
-        wrong = (places > places.mT).to(places.dtype).triu(1).sum((-2, -1))
-        return 1.0 - 2.0 * torch.remainder(wrong, 2.0)
+        inversions = (places > places.mT).to(places.dtype).triu(1).sum((-2, -1))
+        return 1.0 - 2.0 * torch.remainder(inversions, 2.0)
 
 
 @recipe("aten._linalg_solve_ex.default")
 def solve_ex(
-    matrix: torch.Tensor, known: torch.Tensor, *, left: bool = True, check_errors: bool = False
+    matrix: torch.Tensor, right_side: torch.Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """The factors are not computed (the results repeat the matrix) and must not be used."""
     if not left:
-        return solve_ex(matrix.mT, known.mT)[0].mT, matrix, matrix, _whole(matrix)
-    vector = known.dim() == 1 or known.shape == matrix.shape[:-1]
-    right = known.unsqueeze(-1) if vector else known
+        return solve_ex(matrix.mT, right_side.mT)[0].mT, matrix, matrix, _whole(matrix)
+    vector = right_side.dim() == 1 or right_side.shape == matrix.shape[:-1]
+    right = right_side.unsqueeze(-1) if vector else right_side
     solution = _Elimination(matrix, right).solution()
     return (solution.squeeze(-1) if vector else solution), matrix, matrix, _whole(matrix)
 
@@ -153,14 +153,14 @@ def inv_ex(matrix: torch.Tensor, *, check_errors: bool = False) -> tuple[torch.T
 
 @recipe("aten._linalg_det.default")
 def det(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    found = _Elimination(matrix, None)
-    product = functools.reduce(torch.mul, found.pivots)
-    return product[..., 0, 0] * found.sign(), matrix, matrix
+    elimination = _Elimination(matrix, None)
+    product = functools.reduce(torch.mul, elimination.pivots)
+    return product[..., 0, 0] * elimination.sign(), matrix, matrix
 
 
 @recipe("aten._linalg_slogdet.default")
 def slogdet(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    found = _Elimination(matrix, None)
-    pivots = torch.cat(found.pivots, -2)[..., 0]
-    signs = functools.reduce(torch.mul, [torch.sign(pivot)[..., 0, 0] for pivot in found.pivots])
-    return signs * found.sign(), torch.log(torch.abs(pivots)).sum(-1), matrix, matrix
+    elimination = _Elimination(matrix, None)
+    pivots = torch.cat(elimination.pivots, -2)[..., 0]
+    signs = functools.reduce(torch.mul, [torch.sign(pivot)[..., 0, 0] for pivot in elimination.pivots])
+    return signs * elimination.sign(), torch.log(torch.abs(pivots)).sum(-1), matrix, matrix

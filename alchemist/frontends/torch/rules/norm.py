@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Lowers normalizations of torch."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def fake_quantise(x: torch.Tensor, scale: float, zero_point: int, quant_min: int
 def fake_quantise_by_tensors(
     x: torch.Tensor, scale: torch.Tensor, zero_point: torch.Tensor, fake_quant_enabled: torch.Tensor, quant_min: int, quant_max: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    made, mask = _faked(x, scale, zero_point, quant_min, quant_max)
+    quantized, mask = _faked(x, scale, zero_point, quant_min, quant_max)
     on = fake_quant_enabled.to(torch.bool)
-    return torch.where(on, made, x), mask | ~on
+    return torch.where(on, quantized, x), mask | ~on
 
 
 @recipe("aten.fake_quantize_per_channel_affine_cachemask.default")

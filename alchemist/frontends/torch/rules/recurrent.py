@@ -1,4 +1,4 @@
-"""Recurrent layers: one call of the cell per step of time, one after the other from the first state on.
+"""Recurrent layers: unrolls one call of the cell per time step, from the first state on.
 
 Every step has a scope of its own, so that the program has one function for the cell and a loop over time.
 """
@@ -43,12 +43,12 @@ def _stack(
             steps = []
             for time in range(x.shape[0])[:: -1 if direction else 1]:
                 with c.step(cell, name):
-                    made = c.apply(cell.forward, c.slice(projected, 0, time, time + 1), *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
-                state = list(made) if isinstance(made, (tuple, list)) else [made]
+                    new_state = c.apply(cell.forward, c.slice(projected, 0, time, time + 1), *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
+                state = list(new_state) if isinstance(new_state, (tuple, list)) else [new_state]
                 steps.append(state[0])
             outputs.append(c.concat(steps[::-1] if direction else steps, 0))
-            for kept, value in zip(finals, state, strict=True):
-                kept.append(value)
+            for history, value in zip(finals, state, strict=True):
+                history.append(value)
         x = c.concat(outputs, 2)
     return x, [c.concat(values, 0) for values in finals]
 

@@ -42,8 +42,8 @@ for _known, _names in _FUNCTIONS.items():
 @recipe("aten.angle.default")
 def angle(x: torch.Tensor) -> torch.Tensor:
     """Of real numbers."""
-    turned = torch.where(x < 0, math.pi, 0.0)
-    return torch.where(torch.isnan(x), x, turned) if x.dtype.is_floating_point else turned
+    phase = torch.where(x < 0, math.pi, 0.0)
+    return torch.where(torch.isnan(x), x, phase) if x.dtype.is_floating_point else phase
 
 
 @recipe("aten.fmax.default", "prims.fmax.default")
@@ -63,7 +63,7 @@ def frexp(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     size = torch.abs(x)
     exponent = torch.where(size > 0, torch.floor(torch.log2(torch.where(size > 0, size, 1.0))) + 1.0, 0.0)
     mantissa = x * torch.exp2(-exponent)
-    for wrong, step in ((torch.abs(mantissa) >= 1.0, 1.0), ((torch.abs(mantissa) < 0.5) & (size > 0), -1.0)):
-        exponent = torch.where(wrong, exponent + step, exponent)
-        mantissa = torch.where(wrong, mantissa * 2.0**-step, mantissa)
+    for is_off, step in ((torch.abs(mantissa) >= 1.0, 1.0), ((torch.abs(mantissa) < 0.5) & (size > 0), -1.0)):
+        exponent = torch.where(is_off, exponent + step, exponent)
+        mantissa = torch.where(is_off, mantissa * 2.0**-step, mantissa)
     return mantissa, exponent.to(torch.int32)

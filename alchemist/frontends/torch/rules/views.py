@@ -242,6 +242,6 @@ def unfold(c: Emitter, x: Tensor, dimension: int, size: int, step: int) -> Tenso
     for i in range(count):
         window = c.slice(x, dim, i * step, i * step + size)
         order = [*range(dim), *range(dim + 1, x.rank), dim]
-        moved = c.permute(window, order)
-        parts.append(c.reshape(moved, [*moved.shape[:dim], 1, *moved.shape[dim:]]))
+        permuted = c.permute(window, order)
+        parts.append(c.reshape(permuted, [*permuted.shape[:dim], 1, *permuted.shape[dim:]]))
     return c.concat(parts, dim)
