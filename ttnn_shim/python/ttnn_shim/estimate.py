@@ -29,12 +29,12 @@ MEASURED = re.compile(
 
 
 ONE_RESULT = {"NlpCreateHeadsSegformerDeviceOperation": 1}
-"""Results that an op makes of those which the profiler lists, by its recorded name."""
+"""Recorded op name -> number of results, for ops of which the profiler lists more."""
 
 
 @dataclass(frozen=True)
 class Configured:
-    """What one row asks for: the machine and the op configuration."""
+    """The configuration of one row: the machine and the op."""
 
     card: str
     grid: tuple[int, int]
@@ -151,7 +151,7 @@ def gemm_row(cells: Cells) -> Configured:
         "op": "matmul",
         "inputs": [operand(m, k, in0_l1), tensor([1, 1, k, n], dtype)],
         "outputs": [operand(m, n, out_l1)],
-        "compute": {"fidelity": cells.choice("math_fidelity", FIDELITIES), "packer_l1_acc": True},  # as the benchmark asks, and by default
+        "compute": {"fidelity": cells.choice("math_fidelity", FIDELITIES), "packer_l1_acc": True},  # the benchmark's setting, and the default
         "attrs": attrs,
     }
     return Configured(card, (gx, gy), 0, config, "gemm")

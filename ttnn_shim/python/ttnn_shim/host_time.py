@@ -16,7 +16,7 @@ HOST_BAND = 1.0
 
 def eager_wall_ns(programs: Iterable[tuple[float, float]], arch: str) -> float:
     """Wall time of programs (gap before, kernel; ns) that the host launches one by one; arch: "wormhole_b0" or "blackhole". 0.0 for none."""
-    from ttnn_shim.simlib import simulator  # not at the top: every run of a program loads this module, few ask this
+    from ttnn_shim.simlib import simulator  # imported here, as every run loads this module and few need this
 
     host_ns = simulator().get(simulator().arch(arch), "host_launch")
     launched = ended = 0.0

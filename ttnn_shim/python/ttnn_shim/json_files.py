@@ -1,4 +1,4 @@
-"""JSON files that somebody may have edited or damaged."""
+"""Reads JSON files that may be edited or damaged."""
 
 from __future__ import annotations
 

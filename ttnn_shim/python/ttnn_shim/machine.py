@@ -14,7 +14,7 @@ class Card:
     """name, architecture: "n150", "wormhole_b0". grid: columns and rows of worker cores; tensix_grid: of the chip, before harvesting and dispatch.
 
     l1_unreserved_bytes: of a core, as TT-NN reports it; l1_core_bytes: all of
-    it; l1_bytes: what tensors and circular buffers share. dram_bytes: of the card; dram_gb_s: peak of all banks.
+    it; l1_bytes: shared by tensors and circular buffers. dram_bytes: of the card; dram_gb_s: peak of all banks.
     """
 
     name: str

@@ -17,7 +17,7 @@ MARKS = ("/* cffi:begin */", "/* cffi:end */")
 # named only: a process without the sanitizers' runtime ends when it loads such a library. TTNN_SHIM_LIBRARY names a library, or a build tree's folder
 # (which holds the extension too), and wins: `TTNN_SHIM_LIBRARY=build/dev` runs what was just built.
 EXTENSION = "ttnn_shim._native"
-# What `-march=x86-64-v3` lets the compiler use, by the names of /proc/cpuinfo ("abm" has lzcnt).
+# Processor features of `-march=x86-64-v3`, by the names of /proc/cpuinfo ("abm" has lzcnt).
 NEEDED_FLAGS = ("avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm")
 PATTERNS = ("libttnn_shim.so", "lib*/libttnn_shim.so", "build/dev/libttnn_shim.so", "build/dev/*/libttnn_shim.so", "build/editable-*/libttnn_shim.so")
 

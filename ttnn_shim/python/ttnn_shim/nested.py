@@ -1,4 +1,4 @@
-"""Nested lists, tuples and dicts, as arguments of a call come: their leaves, and the same shape with other leaves."""
+"""Walks nested lists, tuples and dicts in arguments of a call: collects their leaves, or replaces them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the parts of an installation lie."""
+"""Paths of the parts of an installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plain script took: one line when its device closes, and the same as JSON.
+"""Reports the time of a plain script: one line when its device closes, and the same as JSON.
 
 Programs of `alchemist` measure forward calls (`session.begin_forward`) and print their own figures; any other script is measured from the
 opening of the device to its closing, or between `tracy.signpost("start")` and `signpost("stop")`.

@@ -1,4 +1,4 @@
-"""The core's event log as a `Profile` for the reports: of a live device, or of the file that a C++ program leaves behind."""
+"""Converts the core's event log to a `Profile` for the reports: of a live device, or of the file that a C++ program writes."""
 
 from __future__ import annotations
 

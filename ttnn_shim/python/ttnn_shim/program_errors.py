@@ -1,4 +1,4 @@
-"""What a user is told when a program ends with an error: one message, at the program's own line, and how it came there."""
+"""Formats the error with which a program ends: one message, at the program's own line, with the call path."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _called_from(found: Sequence[Place]) -> str:
 
 
 def _hint(error: BaseException) -> str:
-    """For a name that is not defined, the nearest that its line could have meant: "did you mean qkv?"; what to use in place of `tt_lib`; else ""."""
+    """For an undefined name the most similar name at its line: "did you mean qkv?"; a replacement for `tt_lib`; else ""."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "tt_lib":
         return "the simulator has no tt_lib: call TT-NN's ops, and torch where tt_lib.fallback_ops computed on the host"
     entry = error.__traceback__

@@ -1,4 +1,4 @@
-"""Ask for one device program, by the names of `strategy/operations.hpp`: cores, circular buffers, time. Whole calls: `ttnn_shim.query`."""
+"""Queries one device program, by the names of `strategy/operations.hpp`: cores, circular buffers, time. Whole calls: `ttnn_shim.query`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says on a terminal which line a long run is at: after two seconds, then ever more rarely."""
+"""Prints on a terminal the current line of a long run: after two seconds, then at growing intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices the tables of published timings (singles, layers, pairs): their rows are calls of ttnn, made in a process of their own."""
+"""Prices the tables of published timings (singles, layers, pairs): their rows are calls of ttnn, which run in a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SECONDS = 1200.0
 
 
 def requests_of(table: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """What `published_calls` is asked: one request per row, two per pair. EstimateError for a cell that cannot be read."""
+    """The requests for `published_calls`: one per row, two per pair. EstimateError for an invalid cell."""
     out: list[dict[str, Any]] = []
     whole = completed_configs(rows) if table == "layers" else []
     for index, row in enumerate(rows, 1):

@@ -1,4 +1,4 @@
-"""Prices calls of published timings by making them: each row's configuration becomes a call of the simulator's `ttnn` on a device without values.
+"""Prices calls of published timings by running them: each row's configuration becomes a call of the simulator's `ttnn` on a device without values.
 
 `python -m ttnn_shim price-calls` reads a JSON list of {"id", "chip", "arch", "op", "date", "measured", "config"} on stdin and writes a JSON list of
 {"id", "ns", "floor_ns", "bytes", "ops", "programs", "machine", "configs", "gap_ns"} or {"id", "reason"}. floor_ns: bytes at the peak of DRAM or the
@@ -28,7 +28,7 @@ from ttnn_shim.published_words import Call, Machine, Unreadable
 from ttnn_shim.simlib import simulator
 
 SPLIT_CHANGED = frozenset({"argmax"})
-"""Operations that earlier releases spread over other cores: 0.81.1 gives argmax at least four runs of 32 bytes per core."""
+"""Operations that earlier releases distributed over other cores: 0.81.1 gives argmax at least four runs of 32 bytes per core."""
 WHOLE_ROWS_BEFORE = "2026-10"
 """Year and month before which a core joined or split all heads of its rows of tiles (published: 16 cores for 16 rows); 0.81.1 shares out single heads."""
 WHOLE_ROWS = frozenset({"concat_heads", "create_heads"})
@@ -153,7 +153,7 @@ def builder_of(op: str, config: Mapping[str, Any], date: str) -> Callable[[Machi
 
 
 def main(arguments: list[str]) -> int:
-    """Answers the requests on stdin. What ops print is dropped."""
+    """Answers the requests on stdin. Output of ops is dropped."""
     requests = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""Rows of a layer's breakdown say less each than the layer as a whole: what a row leaves out and the rows beside it state alike is filled in."""
+"""Completes rows of a layer's breakdown: a value that a row omits is taken from the other rows of its layer if they agree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def one(values: Sequence[Any]) -> Any:
 
 
 def facts_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """What the rows of one layer say together: data type of the activations, heads, their size, batch, length; encoder and mask by the model's name."""
+    """Properties that all rows of one layer share: activation dtype, heads, head size, batch, length; encoder and mask by the model's name."""
     configs = [config_of(row) for row in rows]
     facts: dict[str, Any] = {}
     products = [c for c in configs if {"K", "N", "in0", "out"} <= c.keys()]
@@ -64,7 +64,7 @@ def facts_of(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def completed(row: Row, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The row's configuration with what its layer says."""
+    """The row's configuration, completed by its layer's properties."""
     config = config_of(row)
     op = str(config.get("op") or row.get("op") or "")
     profiled = f"{config.get('op_code', '')} {op}"
@@ -111,7 +111,7 @@ def _fill(config: dict[str, Any], **missing: Any) -> None:
 
 
 def completed_configs(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The configurations of a table of layers, each with what the other rows of its layer say."""
+    """The configurations of a table of layers, each completed from the other rows of its layer."""
     layers: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         layers.setdefault(layer_of(row), []).append(row)

@@ -10,7 +10,7 @@ from ttnn_shim.published_words import DTYPES, TILE, Call, Config, Machine, Unrea
 
 
 def matmul_program(machine: Machine, config: Config, m: int, k: int, n: int) -> tuple[Any, Any]:
-    """(program_config, core_grid) that the text of `program` and its neighbours states; None for what the library chooses."""
+    """(program_config, core_grid) according to the cell `program` and its neighbours; None for the library's choice."""
     ttnn = machine.ttnn
     text = plain(config.get("program"))
     cores = re.search(r"(\d+) cores", text)

@@ -1,4 +1,4 @@
-"""Calls of `ttnn` behind the configurations of published timings, one builder per op; what a configuration does not say is not made up."""
+"""Builds `ttnn` calls from the configurations of published timings, one builder per op, without guessing missing values."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ EARLIER: Mapping[str, tuple[str, Callable[[Machine, Config], Call]]] = {
 
 
 def earlier_call(op: str, date: str) -> Callable[[Machine, Config], Call] | None:
-    """The builder of what an op ran at `date` (year-month-day), where that differs from today."""
+    """The builder for an op's implementation at `date` (year-month-day), if it differs from today's."""
     changed, build = EARLIER.get(op, ("", None))
     return build if build is not None and date and date[:7] < changed else None
 
@@ -393,7 +393,7 @@ def concat_heads_call(machine: Machine, config: Config) -> Call:
     if "decode" in str(config.get("op")):
         if "shape" in config:
             shape, heads = shape_of(config), number(config, "heads")
-        else:  # a core makes one head of all users
+        else:  # a core computes one head of all users
             heads = number(config, "heads", "cores")
             shape = [1, number(config, "batch", "users"), heads, number(config, "out") // heads]
         mem = {"mem": "l1 height sharded", "cores": shape[1], "shard": [-(-shape[2] // TILE) * TILE, shape[3]]}
@@ -411,7 +411,7 @@ def rotary_call(machine: Machine, config: Config) -> Call:
     text = str(config.get("op")).lower()
     dtype = dtype_name(config)
     if "fused" in text:
-        # The operation asks for one core per user of each of both, side by side.
+        # The operation needs one core per user of each of both, next to each other.
         users, heads, kv_heads, d = (
             number(config, "batch", "users"),
             number(config, "n_heads", "heads"),
@@ -446,7 +446,7 @@ def update_cache_call(machine: Machine, config: Config) -> Call:
     ttnn = machine.ttnn
     users, d, block = number(config, "users", "batch"), number(config, "d", "head_dim"), number(config, "block_size", "block")
     heads = number(config, "heads", "kv_heads")
-    pages = -(-number(config, "max_seq") // block) if "max_seq" in config else 1  # what the cache holds beside the token does not matter
+    pages = -(-number(config, "max_seq") // block) if "max_seq" in config else 1  # the other content of the cache does not matter
     caches = [machine.tensor([users * pages, heads, block, d], dtype_name(config.get("cache"))) for _ in range(2)]
     table = machine.tensor([users, pages], "int32", None, "row_major")
     current = machine.tensor([users], "int32", None, "row_major")

@@ -1,4 +1,4 @@
-"""What the words of published configurations mean: sizes, data types, memories, grids; tensors without values made from them.
+"""Parses published configurations: sizes, data types, memories, grids; and creates tensors without values from them.
 
 Rules: a memory that is not stated is the library's default (interleaved in DRAM); a comment in brackets ("bfloat16 (inferred)") is dropped; scalars
 that do not change the time are filled in; everything else that is missing leaves the row out with a reason (`Unreadable`).
@@ -31,7 +31,7 @@ ACROSS_CHIPS = "a collective or a part of one"
 
 
 class Unreadable(Exception):
-    """A configuration that does not say enough, or an op without a call: the row is left out."""
+    """An incomplete configuration, or an op without a call: the row is left out."""
 
 
 def plain(value: Any) -> str:
@@ -40,7 +40,7 @@ def plain(value: Any) -> str:
 
 
 def known(value: Any) -> bool:
-    """Whether a cell says something."""
+    """Whether a cell has a value."""
     text = plain(value)
     return bool(text) and not re.match(r"(not stated|not recorded|default|none|auto|nullopt|generic)\b", text)
 

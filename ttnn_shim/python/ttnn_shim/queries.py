@@ -118,7 +118,7 @@ class ProgramAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What `query` answers. error, hint, code: the refusal ("" where accepted); outputs: specs, None for an absent optional one."""
+    """The answer of `query`. error, hint, code: the refusal ("" if accepted); outputs: specs, None for an absent optional one."""
 
     accepted: bool
     error: str = ""
@@ -136,17 +136,17 @@ class CallAnswer:
 
     @property
     def ratio_error_ns(self) -> float:
-        """What another price of the same work must differ by to count (`ratio_error`). `ns_error`: how far the time on a card may be from this one."""
+        """The least significant difference to another price of the same work (`ratio_error`). `ns_error`: error of the time on a card."""
         return sum(program.ns * ratio_error(program.family) for program in self.programs)
 
     @property
     def terms(self) -> dict[str, float]:
-        """What `ns` is the sum of, over all programs: "launch", "DRAM read", "tile math" ... -> nanoseconds, the largest first."""
+        """The terms of `ns` over all programs: "launch", "DRAM read", "tile math" ... -> nanoseconds, the largest first."""
         return summed_terms(program.terms for program in self.programs)
 
     @property
     def device_ns(self) -> float:
-        """Kernel time and the gap in front of each program."""
+        """Kernel time and the gap before each program."""
         return sum(program.ns + program.gap_ns for program in self.programs)
 
     @property
@@ -166,7 +166,7 @@ class CallAnswer:
 
     @property
     def bound(self) -> str:
-        """What limits the longest program: "compute", "dram", "noc", "reader", "writer", "latency"; "" without programs."""
+        """The bottleneck of the longest program: "compute", "dram", "noc", "reader", "writer", "latency"; "" without programs."""
         longest = max(self.programs, key=lambda program: program.ns, default=None)
         return longest.bound if longest else ""
 
@@ -319,9 +319,9 @@ def _overloads(op: str) -> tuple[tuple[_Parameter, ...], ...]:
 
 
 def bound_arguments(op: str, inputs: Sequence[Any], configuration: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The arguments by name, of the first overload that has their names and takes tensors where tensors are; or what is wrong."""
+    """The arguments by name, bound to the first overload with their names that takes tensors where tensors are; or an error."""
     overloads = _overloads(op)
-    if not overloads:  # the core knows whether there is such an op; without names its arguments are taken as they are
+    if not overloads:  # the core checks that the op exists; without parameter names the arguments are passed unchanged
         return {f"argument_{index}": value for index, value in enumerate(inputs)} | dict(configuration), ""
     error = ""
     for overload in overloads:

@@ -1,4 +1,4 @@
-"""What a profiled forward call leaves behind: device programs, the calls that caused them, memory snapshots.
+"""The records of a profiled forward call: device programs, the calls that caused them, memory snapshots.
 
 The core's event log (JSON) becomes `ProgramRecord`s; `ttnn` adds a `CallRecord` per call. All reports read only these.
 """
@@ -132,13 +132,13 @@ class Profile:
 
     @property
     def collectives(self) -> list[ProgramRecord]:
-        """Programs of calls that wait for other chips, with what such a call does before and after it sends."""
+        """Programs of calls that wait for other chips, including the work before and after the transfer."""
         calls = {program.call_id for program in self.programs if program.op == "collective"}
         return [program for program in self.programs if program.call_id in calls]
 
     @property
     def ccl_ns(self) -> float:
-        """What of `device_ns` the collectives take."""
+        """The part of `device_ns` that the collectives take."""
         return sum(program.kernel_ns + program.gap_ns for program in self.collectives)
 
     @property

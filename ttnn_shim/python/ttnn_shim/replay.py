@@ -1,4 +1,4 @@
-"""A sequence of calls on an idle device in estimate mode: the exact addresses, peaks and clock of a program, without values."""
+"""Replays a sequence of calls on an idle device in estimate mode: the exact addresses, peaks and time of a program, without values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Replay:
         return Held(spec, out[0])
 
     def address(self, tensor: Held) -> int:
-        """Where it lies in every bank, in bytes."""
+        """The tensor's address in every bank, in bytes."""
         info = self._ffi.new("shim_tensor_info *")
         self._check(self._lib.shim_tensor_get_info(tensor._handle, info))
         return int(info.address)

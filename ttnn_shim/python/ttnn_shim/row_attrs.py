@@ -210,7 +210,7 @@ def release_of(row: Mapping[str, str]) -> str | None:
 
 
 def own_shard(tensor: Mapping[str, Any], shard: Mapping[str, Any] | None, cores: int) -> Mapping[str, Any] | None:
-    """The shard of a tensor that lies on `cores` cores: the one inferred from another op where it fits, else an even one."""
+    """The shard of a tensor on `cores` cores: the one inferred from another op if it fits, else an even one."""
     shape = tensor["padded"]
     rows, width, kind = math.prod(shape[:-1]), int(shape[-1]), str(tensor["mem"]).partition("_")[2]
     if kind not in SHARDED or not cores:

@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("run: stopped", file=sys.stderr)
         return STOPPED
-    except BrokenPipeError:  # `./run --profile DIR | head`: the rest goes nowhere, also what Python flushes at its end
+    except BrokenPipeError:  # `./run --profile DIR | head`: discards further output, also that which Python flushes at its end
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_LEFT
@@ -99,7 +99,7 @@ def _is_compiled(program: Path) -> bool:
 
 
 def card_name(text: str) -> str:
-    """The card that an architecture stands for; a card itself."""
+    """The card of an architecture; a card itself."""
     return cards()[text].name if text in cards() else text
 
 

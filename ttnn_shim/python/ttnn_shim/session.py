@@ -1,4 +1,4 @@
-"""What one run of a program on the simulator shares: its settings, the open devices, the clock of the last forward call.
+"""The state of one run of a program on the simulator: its settings, the open devices, the time of the last forward call.
 
 `python -m ttnn_shim run` fills `settings` before the program starts; `ttnn.open_device` reads them and calls `device_opened`
 / `device_closed`. Emitted programs use `begin_forward`, `end_forward`, `card` and `check_ops` when this module is loaded,
@@ -65,7 +65,7 @@ _PROFILER_VARIABLES = ("TT_METAL_DEVICE_PROFILER", "TT_METAL_PROFILER_MID_RUN_DU
 
 
 def profiler_on() -> bool:
-    """Whether the environment asks for durations of programs while the program runs, as the real package's profiler is asked."""
+    """Whether the environment variable of the real package's profiler is set, which reports durations of programs during the run."""
     return all(os.environ.get(name) == "1" for name in _PROFILER_VARIABLES)
 
 
@@ -114,7 +114,7 @@ def device_requested() -> None:
 
 
 def device_requests() -> int:
-    """Calls of open_device since the device was opened. Who made only some of them shares the device and must not close it."""
+    """Calls of open_device since the device was opened. A caller that made only some of them shares the device and must not close it."""
     return _requests
 
 
@@ -137,7 +137,7 @@ def device_closed(device: ClockedDevice) -> None:
 
 
 def measure_plain(device: ClockedDevice) -> None:
-    """Adds what a plain script did on the device since it was opened, or since its "start" signpost."""
+    """Adds the times of a plain script on the device since it was opened, or since its "start" signpost."""
     if settings.plain is None or device not in _devices:
         return
     if not _stopped:
@@ -187,7 +187,7 @@ def wall_times(call: Callable[[], object]) -> tuple[float, float]:
 
 
 def reset() -> None:
-    """Forgets the open devices and what was watched: the program of this session has ended."""
+    """Forgets the open devices and the watched ops: the program of this session has ended."""
     global _watch
     _devices.clear()
     _watch = None
@@ -207,7 +207,7 @@ def record_calls(root: Path) -> None:
 
 
 def stop_recording() -> None:
-    """Forgets what `record_calls` and `on_profile` began."""
+    """Stops the recording that `record_calls` and `on_profile` started."""
     global _recording
     _recording = None
     _on_profile.clear()
@@ -243,7 +243,7 @@ def watch_ops(root: Path, to_numpy: Callable[[Any], Any]) -> None:
 
 
 def record_result(op: str, result: Any) -> None:
-    """Keeps what a call has returned; `ttnn` calls this when `recording()`."""
+    """Stores the result of a call; `ttnn` calls this when `recording()`."""
     if _watch is not None and _watch.active:
         _watch.add(op, result)
 

@@ -1,4 +1,4 @@
-"""The tile simulator's C door through cffi: price op configurations, read and set machine constants."""
+"""The tile simulator's C interface through cffi: price op configurations, read and set machine constants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 
 
 class SimulatorError(ShimError):
-    """The simulator refused a card, a configuration or a constant; the text says which and why."""
+    """The simulator refused a card, a configuration or a constant; the message names it and the reason."""
 
     title = "simulator"
 
@@ -97,7 +97,7 @@ class Simulator:
         return self.archs[key]
 
     def config(self, config: Mapping[str, Any]) -> int:
-        """Handle of an op configuration. Raises: TypeError or ValueError for what is no plain data."""
+        """Handle of an op configuration. Raises: TypeError or ValueError for a value that is not plain data."""
         try:
             blob = blobs.fields(config)
         except (OverflowError, struct.error) as error:
@@ -164,7 +164,7 @@ class Simulator:
 
     @contextmanager
     def restoring_constants(self) -> Iterator[None]:
-        """Behind the block all machines have the constants that they had before it, or when they were made."""
+        """Context manager: afterwards all machines have their earlier constants, or those of their creation."""
         names = self.constant_names()
         outer, self._kept = self._kept, {}
         for arch in self.archs.values():

@@ -1,4 +1,4 @@
-"""The database that ttnn-visualizer opens: its tables, and how rows come into them."""
+"""The database that ttnn-visualizer opens: its tables, and functions that insert rows."""
 
 from __future__ import annotations
 

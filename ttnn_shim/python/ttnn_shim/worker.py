@@ -48,7 +48,7 @@ def _answer_all(answers: TextIO, folder: str) -> int:
 
 
 def _resident_bytes() -> int:
-    """0 where the system does not say. Not ru_maxrss: a process begins with that of the one which started it."""
+    """0 if the system does not report it. Not ru_maxrss, which a process inherits from its parent."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
