@@ -24,7 +24,7 @@ namespace ttnn_shim {
 
 namespace {
 
-/// What a program may use of the machine, where that is not all.
+/// The part of the machine that a program may use, if not all.
 struct Room {
     std::optional<strategy::Pair> sub_core_grid;
     strategy::OptionalInteger l1_free_bytes;
@@ -70,7 +70,7 @@ void put_shape(KeyWriter& key, const Shape& shape) { key.bytes(shape.view().data
 
 void put_grid(KeyWriter& key, const CoreRangeSet& grid) { key.values(grid.ranges()); }
 
-/// Without `shapes`: what programs that take their extents when they run are compiled for.
+/// Without `shapes`: the cache key of programs that get their extents at run time.
 void put_spec(KeyWriter& key, const TensorSpec& spec, bool shapes = true) {
     const MemoryConfig& config = spec.memory_config();
     const auto& shard = config.shard_spec();
@@ -429,7 +429,7 @@ Tensor output_tensor(MeshDevice* device, const TensorSpec& spec, const OptionalT
     return *given;
 }
 
-/// Results on a mesh were spread as the first input that says how.
+/// Results on a mesh are distributed as the first input with a known distribution.
 /// A program runs on the chips that have its tensors: on all of the mesh, or on one chip that has all of its inputs.
 void check_chips(const Program& program, const std::vector<Tensor>& inputs, size_t chips) {
     const auto is_of_one = [](const Tensor& input) {

@@ -215,7 +215,7 @@ Stats Engine::run(const Workload& work) const {
     if (out.cycles <= 0) throw std::logic_error("a device program is priced at " + std::to_string(out.cycles) + " cycles");
     out.ns = static_cast<double>(out.cycles) / arch_.clock_ghz;
     out.dram_bytes = read_bytes + write_bytes;
-    // Never above the physical peak, whatever the constants say.
+    // Never above the physical peak, for any constants.
     const double floor_ns = std::max(
         out.dram_bytes / (arch_.dram_banks * k.dram_peak_bank),
         work.cores > 0 ? work.total_math_cycles / work.cores / arch_.clock_ghz : 0.0);
@@ -228,7 +228,7 @@ Stats Engine::run(const Workload& work) const {
     of(out.terms, Term::Launch) += base + work.extra_cycles;
     double explained = 0;
     for (const double part : out.terms) explained += part;
-    // What rounding to whole cycles leaves is of no kind of its own.
+    // The remainder of rounding to whole cycles gets no separate kind.
     of(out.terms, at_floor ? Term::Floor : Term::Launch) += static_cast<double>(out.cycles) - explained;
     for (std::size_t u = 0; u < busy.size(); ++u) out.busy[u] = std::min(out.cycles, static_cast<std::int64_t>(std::llround(busy[u])));
     out.dram_cycles = std::min(out.cycles, static_cast<std::int64_t>(std::llround(shared.dram)));

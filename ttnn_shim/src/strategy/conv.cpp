@@ -139,7 +139,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const Conv2d& op) {
     p.work.extra_cycles = k.conv_start;
     p.work.total_math_cycles = b.hb * b.kb * b.bh * b.n * b.bw * k.fpu_tile * phases(c) * b.cores;
     p.work.classes.push_back({b.cores, b.block_sharded ? std::vector{line_phase(arch, c, op, b)} : row_phases(arch, c, op, b)});
-    // Buffers stand on the whole rectangle of the shard grid, also where it has no shard.
+    // Buffers are allocated on the whole rectangle of the shard grid, also where it has no shard.
     if (a.shard && a.shard->grid_x > 0) p.cores = std::max(p.cores, a.shard->grid_x * a.shard->grid_y);
     p.circular_buffers = conv_buffers(arch, c, op);
     return p;

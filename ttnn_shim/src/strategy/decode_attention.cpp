@@ -15,7 +15,7 @@ struct Positions {
     std::vector<std::int64_t> of_users;
 
     std::int64_t longest() const { return std::max<std::int64_t>(1, *std::ranges::max_element(of_users)); }
-    /// What a user has read in the mean: whole chunks.
+    /// Mean length that is read per user: whole chunks.
     double mean_read(std::int64_t chunk) const {
         double sum = 0;
         for (const std::int64_t mine : of_users) sum += static_cast<double>(ceil_div(mine, chunk) * chunk);
@@ -109,7 +109,7 @@ DeviceProgram plan(const Arch& arch, const OpConfig& c, const SdpaDecode& op) {
     const std::int64_t active = std::min(per_head, chunks);  // a core without a chunk takes no part
     const int cores = static_cast<int>(std::min<std::int64_t>(available, streams * active));
     const std::int64_t rounds_of_streams = ceil_div(streams * active, cores);
-    const std::int64_t mine = ceil_div(chunks, active);  // whole chunks: what lies behind the position is read and multiplied as well
+    const std::int64_t mine = ceil_div(chunks, active);  // whole chunks: entries after the position are read and multiplied as well
 
     const auto tiles = static_cast<double>(chunk), keys = static_cast<double>(d), values = static_cast<double>(v),
                rows = static_cast<double>(query_tiles);

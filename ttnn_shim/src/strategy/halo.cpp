@@ -51,7 +51,7 @@ struct Transfer {
     std::int64_t to = 0, source = 0, target = 0, sticks = 0;
 };
 
-/// What one data movement core does: sticks copied within its worker and to others, sticks of zeros, requests. Sticks, not bytes.
+/// Work of one data movement core: sticks copied within its worker and to others, sticks of zeros, requests. Sticks, not bytes.
 struct Mover {
     double local = 0, remote = 0, pad = 0, transfers = 0, pad_runs = 0;
 };

@@ -67,7 +67,7 @@ double write_noc_share(const OpConfig& c, const MatmulProgram& p) {
 }
 
 /// Zeros that the reader of A stores, element by element, behind the last column (transposed: the last row) of a K that is no multiple of
-/// 32. Block formats are padded when they are made.
+/// 32. Block formats are padded when they are created.
 double padding_stores(const Arch& arch, const TensorDesc& a, const Matmul& op, const MatmulProgram& p) {
     const std::size_t back = op.transpose_a ? 2 : 1;
     if (a.logical.size() < back || (a.dtype != DataType::BFLOAT16 && a.dtype != DataType::FLOAT32)) return 0;
@@ -107,7 +107,7 @@ Reads sender_time(const Arch& arch, const OpConfig& c, const MatmulShape& s, con
             in0 = local0 ? 0 : fetch0 + k.mm_handshake / 2;
             break;
         case MatmulKind::DramSharded:
-            // Each reader streams the columns that lie in the bank beside it: the bank's rate is a shared demand of the whole program.
+            // Each reader streams the columns of the bank next to it: the bank's rate is a shared demand of the whole program.
             in1 = n1 * arch.k.dram_shard_tile;
             in0 = multicast(arch, n0, t0, p.cores) + k.mm_handshake_local;
             break;

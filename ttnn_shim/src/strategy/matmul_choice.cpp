@@ -34,7 +34,7 @@ public:
         shard_ = shard_of(arch, a_);
         shard_.h /= TILE;
         shard_.w /= TILE;
-        if (shard_.grid_x * shard_.grid_y == 0) {  // not said: cores in the order of the grid's rows
+        if (shard_.grid_x * shard_.grid_y == 0) {  // default: cores in the order of the grid's rows
             shard_.grid_x = std::min(shard_.cores, arch.grid_x);
             shard_.grid_y = static_cast<int>(ceil_div(shard_.cores, shard_.grid_x));
         }

@@ -187,7 +187,7 @@ Subblock first_subblock(std::int64_t h, std::int64_t w, std::int64_t most, bool 
 
 Subblock pick_subblock(std::int64_t h, std::int64_t w, bool fp32_dest, bool full_width) {
     const std::int64_t most = fp32_dest ? 4 : 8;
-    if (full_width) return {1, w <= most ? w : 1};  // a sharded output wants whole rows
+    if (full_width) return {1, w <= most ? w : 1};  // a sharded output needs whole rows
     return first_subblock(h, w, most);
 }
 

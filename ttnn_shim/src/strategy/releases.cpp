@@ -8,7 +8,7 @@ namespace {
 
 using sim::Constants;
 
-/// Constants of programs before 2026: nothing (null), or what another constant says.
+/// Constants of programs before 2026: nothing (null), or the value of another constant.
 constexpr std::pair<double Constants::*, double Constants::*> OVERRIDES[] = {
     {&Constants::eltwise_write_hidden, nullptr},  // writes take place behind reads, not beside them
     {&Constants::pack_beside_sfpu, nullptr},

@@ -13,7 +13,7 @@ namespace ttnn_shim {
 
 namespace {
 
-/// What this thread is doing, for messages and reports alone: no value, price or check depends on it.
+/// The current activity of this thread, for messages and reports alone: no value, price or check depends on it.
 struct Running {
     std::string op;
     uint64_t number = 0;

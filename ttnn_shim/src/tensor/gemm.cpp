@@ -40,7 +40,7 @@ std::mutex& lock() {
 struct Primitive {
     dnnl::primitive run;
     memory::desc source;
-    memory::desc weights;  ///< as the primitive wants them (packed, perhaps)
+    memory::desc weights;  ///< in the primitive's layout (may be packed)
     memory::desc plain_weights;
     memory::desc bias;
     memory::desc target;
@@ -67,7 +67,7 @@ void put(std::string& key, const T& value) {
 }
 
 bool is_half(DataType dtype) { return dtype == DataType::BFLOAT16 || is_block_float(dtype); }
-/// What is left of the values fits into bfloat16.
+/// The remainders of the values fit into bfloat16.
 bool fits_half(const Matrix& matrix) { return is_half(matrix.dtype) || (matrix.kept_bits & 0xffffU) == 0; }
 /// Whether the multiplied operand is another block of values than the stored one.
 bool is_converted(const Matrix& matrix, bool as_half) { return matrix.is_cut() || is_half(matrix.dtype) != as_half; }
@@ -164,7 +164,7 @@ GemmOperand activation_operand(const Matrix& matrix, size_t count, bool as_half)
     return *kept->operand;
 }
 
-/// Where results are made: the caller's memory, or float32 that is narrowed at the end when the machine has no bfloat16.
+/// Memory of the results: the caller's memory, or float32 that is narrowed at the end when the machine has no bfloat16.
 class Target {
 public:
     Target(void* data, DataType dtype, size_t count, bool as_half) : data_(data), count_(count) {
@@ -440,7 +440,7 @@ void matmul(const MatmulCall& original) {
 }
 
 void matmul_in_thread(const MatmulCall& call) {
-    /// Memory objects are made once: making them costs as much as a small product.
+    /// Memory objects are created once: creating them costs as much as a small product.
     struct Bound {
         Primitive primitive;
         memory a, b, c, bias, scratchpad;

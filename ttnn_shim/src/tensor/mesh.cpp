@@ -40,7 +40,7 @@ std::vector<uint32_t> coordinates(size_t index, const std::vector<uint32_t>& ext
 void copy_box(
     std::byte* whole, const std::vector<uint32_t>& shape, std::byte* box, const std::vector<uint32_t>& starts,
     const std::vector<uint32_t>& extents, size_t element_bytes, bool into_box) {
-    size_t inner = shape.size();  // dimensions from here on are whole: they and the one before lie in one run
+    size_t inner = shape.size();  // dimensions from here on are whole: with the one before they are contiguous
     while (inner > 0 && extents[inner - 1] == shape[inner - 1]) --inner;
     size_t run = element_bytes;
     for (size_t dim = inner == 0 ? 0 : inner - 1; dim < shape.size(); ++dim) run *= extents[dim];

@@ -121,7 +121,7 @@ Values::~Values() {
 
 namespace {
 
-constexpr uint64_t MOST_BYTES = uint64_t{1} << 48;  // what a process can address
+constexpr uint64_t MOST_BYTES = uint64_t{1} << 48;  // the address space of a process
 
 size_t value_bytes_of(const TensorSpec& spec) {
     const uint64_t volume = spec.logical_shape().volume();
@@ -236,7 +236,7 @@ Tensor on_device(const TensorSpec& spec, std::shared_ptr<Buffer> buffer, std::sh
     return Tensor(std::move(attributes));
 }
 
-/// DRAM banks are one row: shards may lie on cores (x, 0) only. Cores of a block grid that get no shard do not count.
+/// DRAM banks are one row: shards may only use cores (x, 0). Cores of a block grid that get no shard do not count.
 void check_dram_shards(const Shape& padded, const MemoryConfig& config, uint64_t banks) {
     const auto& shard = *config.shard_spec();
     if (padded.volume() == 0 || shard.grid.empty()) return;

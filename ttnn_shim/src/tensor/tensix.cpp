@@ -72,7 +72,7 @@ inline int32_t aligned(int32_t value, int32_t distance) {
     return (magnitude ^ sign) - sign;
 }
 
-inline int32_t to_multiple(int32_t value) {  // of 2^13: what a 16-bit Dst keeps of a term
+inline int32_t to_multiple(int32_t value) {  // of 2^13: the resolution of a term in a 16-bit Dst
     const int32_t sign = value >> 31;
     const int32_t magnitude = rounded_shift((value ^ sign) - sign, PRODUCT_SHIFT) << PRODUCT_SHIFT;
     return (magnitude ^ sign) - sign;
@@ -191,7 +191,7 @@ int phases_of(ttnn::MathFidelity fidelity) {
 
 float to_bf16_nearest_even(float value) { return static_cast<float>(bfloat16(value)); }
 
-/// What reaches a source register: TF32 (or bfloat16) by truncation, denormals zero.
+/// Conversion to a source register: TF32 (or bfloat16) by truncation, denormals zero.
 float truncated(float value, bool to_bf16) {
     const uint32_t bits = std::bit_cast<uint32_t>(value) & (to_bf16 ? 0xffff0000U : 0xffffe000U);
     return (bits >> 23 & 0xff) == 0 ? 0.0F : std::bit_cast<float>(bits);

@@ -111,7 +111,7 @@ Tensor Tensor::to_device(
     SHIM_CHECK(is_allocated(), "the tensor was deallocated");
     if (is_on_device(*this)) {
         SHIM_CHECK(shim().buffer->device().get() == device, "the tensor is already on another device");
-        return *this;  // whatever memory is asked for
+        return *this;  // for any requested memory
     }
     check_not_captured(*device, "Writes");
     const auto& spec = tensor_spec();

@@ -92,7 +92,7 @@ Tensor point_to_point(
     return launch(
         {.op = op, .name = "PointToPointOp", .across_chips = true}, {input_tensor}, {spec_of(input_tensor, std::nullopt)},
         [=](std::span<const Tensor> outputs) {
-            ensure_values(outputs[0]);  // what no one wrote is zero here
+            ensure_values(outputs[0]);  // elements that no chip wrote are zero here
             const Contents before = outputs[0].shim().buffer->contents();
             exchange(input_tensor, outputs[0], axis, [&](const Blocks& blocks) {
                 Blocks after;

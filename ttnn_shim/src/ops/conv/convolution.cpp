@@ -27,7 +27,7 @@ uint32_t div_up(uint64_t value, uint64_t by) { return static_cast<uint32_t>((val
 
 MemoryConfig dram() { return MemoryConfig(TensorMemoryLayout::INTERLEAVED, BufferType::DRAM); }
 
-/// Where the result lies: on the input's cores, but on no more columns of them than it has tiles of channels.
+/// Placement of the result: on the input's cores, but on no more columns of them than it has tiles of channels.
 Placement result_placement(Placement placement, uint32_t out_channels) {
     if (placement.scheme == TensorMemoryLayout::BLOCK_SHARDED && !placement.own)
         placement.cores_c = std::min(placement.cores_c, div_up(out_channels, TILE_EDGE));
@@ -119,7 +119,7 @@ uint64_t core_bytes(
                weight_tile;
     if (program.compute->fp32_dest_acc_en && dtype != DataType::FLOAT32)
         buffers += integer(blocks.act_block_h) * integer(blocks.per_core_n) * tile * 4;
-    // Memory is given out from the top: what was freed above the halo is reused by outputs that fit into it.
+    // Memory is allocated from the top: outputs that fit reuse the memory freed above the halo.
     if (!settings.config.reallocate_halo_output) {
         return held + halo + (out <= held ? 0 : out) + buffers;
     }
@@ -189,7 +189,7 @@ Tensor run_sliced(
         end += size;
         Tensor shards = padded_slice(source, part, cut.placement);
         Tensor halo = gather_halo(shards, part, cut.placement, TILE_EDGE, false, settings.config.config_tensors_in_dram);
-        shards = Tensor();  // given back before the rows move
+        shards = Tensor();  // deallocated before the rows move
         if (settings.config.reallocate_halo_output) halo = ttnn::move(halo);
         const Shape made({1, 1, static_cast<uint32_t>(part.out_pixels()), conv.weights.out_channels});
         const MemoryConfig sharded = result_placement(cut.placement, conv.weights.out_channels)
@@ -231,7 +231,7 @@ Convolution run_as(const Convolution& conv) {
     return as_run;
 }
 
-/// Whether TT-NN turns windows that lie side by side into rows of a matmul (kernel stride folding).
+/// Whether TT-NN converts non-overlapping windows to rows of a matmul (kernel stride folding).
 bool folds(const Convolution& conv, const MemoryConfig& input, const std::optional<bool>& wanted) {
     const Window& w = conv.window;
     const uint32_t down = w.top + w.bottom, across = w.left + w.right;
@@ -267,11 +267,11 @@ Tensor folded(const Tensor& input, const Window& w) {
         [=](std::span<const Tensor> outputs) { strided_copy(bytes, raw_data(image), mutable_raw_data(outputs[0]), dims); })[0];
 }
 
-/// Where an interleaved activation goes when no sharding is asked for: the one that needs the least L1.
+/// Sharding of an interleaved activation without a requested one: the one that needs the least L1.
 Placement chosen_placement(
     const Convolution& conv, const ExpectedInput& input, DataType weight_dtype, const Settings& settings, MeshDevice* device,
     uint32_t channel_unit) {
-    const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // stand-ins: only their dtype and layout count
+    const Shape small({1, 1, TILE_EDGE, TILE_EDGE});  // placeholders: only their dtype and layout count
     const Tensor in = make_device_tensor(device, make_spec(small, input.dtype, input.layout));
     const Tensor weight = make_device_tensor(device, make_spec(small, weight_dtype, Layout::TILE));
     const DataType dtype = settings.dtype.value_or(input.dtype);
@@ -419,7 +419,7 @@ Tensor run_on_shards(Tensor& input, Tensor& halo, const ShardPlan& plan, bool po
     const std::optional<Tensor> captured = is_recording(device_of(input)->shim()) ? std::optional(input) : std::nullopt;  // has none yet
     if (input.logical_shape() != p.flat_in) input = ttnn::reshape(input, p.flat_in);
     Tensor source = on_plan(input, plan, p.settings, pointwise);
-    input = Tensor();  // a host activation's shards are held by nobody else
+    input = Tensor();  // a host activation's shards have no other owner
     if (pointwise) return multiply_shards(std::move(source), p.weight, p.bias, plan, p.dtype, *p.settings.compute, p.settings);
     const TensorSpec spec = p.result(p.layout, plan.output);
     const Kernel kernel = [=, weight = p.weight, bias = p.bias, conv = p.conv, steps = p.steps,
@@ -430,7 +430,7 @@ Tensor run_on_shards(Tensor& input, Tensor& halo, const ShardPlan& plan, bool po
         std::move(source), halo, p.weight, p.bias, p.conv, run_as(p.conv).window, plan, spec, *p.settings.compute, p.settings, kernel);
 }
 
-/// As a product of the pixels, or of the windows that lie side by side.
+/// As a product of the pixels, or of the non-overlapping windows.
 Tensor run_as_product(const Tensor& input, bool folding, const Prepared& p) {
     const Tensor sticks = folding                              ? folded(input, p.conv.window)
                           : input.logical_shape() == p.flat_in ? input
@@ -485,7 +485,7 @@ Tensor run_by_windows(const Tensor& input, Tensor& halo, const Prepared& p) {
         [=](std::span<const Tensor> outputs) { outputs[0].shim().buffer->set_values(output.shim().buffer->values()); })[0];
 }
 
-/// Weights and bias as the program wants them: TT-NN fetches those of the device that are not prepared.
+/// Weights and bias in the program's form: TT-NN reads unprepared ones back from the device.
 void prepare(
     Prepared& p, const Tensor& weight, bool ready, const ExpectedInput& input, DataType dtype, uint32_t columns, MeshDevice* device) {
     const WeightShape& shape = p.conv.weights;
@@ -515,7 +515,7 @@ void check_dtypes(const Tensor& input, DataType dtype) {
     SHIM_CHECK(is_floating_point(dtype) || dtype == DataType::UINT32, "dtype: expected a floating point dtype or UINT32, got {}", dtype);
 }
 
-/// What the real package asks of a config, wherever the activation lies.
+/// The real package's checks of a config, for any memory of the activation.
 void check_config(const Conv2dConfig& config) {
     SHIM_CHECK(
         config.act_block_h_override % TILE_EDGE == 0, "conv_config: act_block_h_override ({}) must be a multiple of 32 (tile height)",

@@ -91,7 +91,7 @@ Tensor multiply_shards(
     if (rows.layout() != Layout::TILE) {
         rows = ttnn::to_layout(input, Layout::TILE);
         free_activation(input, settings);
-        input = Tensor();  // shards that only this call made are given back before the product is placed
+        input = Tensor();  // shards that this call created are deallocated before the product is allocated
     }
     namespace mm = ttnn::operations::matmul;
     const auto fill = [&](auto config) -> mm::MatmulProgramConfig {

@@ -334,7 +334,7 @@ Tensor gather_halo(
          .name = "HaloDeviceOperation"},
         {sharded}, {halo_spec}, nothing)[0];
     if (!move) return halo;
-    sharded = Tensor();  // the shards are given back first
+    sharded = Tensor();  // the shards are deallocated first
     return ttnn::move(halo);
 }
 

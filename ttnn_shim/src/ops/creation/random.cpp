@@ -45,7 +45,7 @@ Tensor rand(
     SHIM_CHECK(low <= high, "low and high: expected low <= high, got {} and {}", low, high);
     SHIM_CHECK(dtype != DataType::UINT8, "dtype: {} is not supported", dtype);
     const uint64_t stream = sequence(seed);
-    const DataType drawn = dtype == DataType::BFLOAT16 ? dtype : DataType::FLOAT32;  // what the program knows
+    const DataType drawn = dtype == DataType::BFLOAT16 ? dtype : DataType::FLOAT32;  // the seeds that the program has
     Tensor made = launch_on(
         &device, {.op = strategy::Fill{}, .name = "RandDeviceOperation"}, {}, {make_spec(shape, drawn, Layout::TILE, memory_config)},
         [=](std::span<const Tensor> outputs) {

@@ -59,7 +59,7 @@ Tensor as_tiles(const Tensor& sticks) {
     return ttnn::tilize_with_val_padding(sticks, padded, 0.0F, std::nullopt);
 }
 
-/// What TT-NN's programs for shards take: values in every shard, and rows that are whole transfers where shards cut them.
+/// Whether TT-NN's sharded programs apply: values in every shard, and rows that are whole transfers where shards cut them.
 void check_shards(const std::vector<Tensor>& tensors, uint32_t axis) {
     const size_t rank = tensors[0].logical_shape().rank();
     for (const Tensor& tensor : tensors) {

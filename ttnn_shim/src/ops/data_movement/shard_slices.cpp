@@ -99,7 +99,7 @@ Tensor padded_slice(const arguments::experimental::padded_slice& args) {
         [=](std::span<const Tensor> outputs) {
             clear(outputs[0]);  // columns that a shard has beyond the slice are zero
             const auto at = [&](size_t i) { return static_cast<size_t>(first[i]); };
-            const auto clipped = [&](size_t i) {  // what a tiled input has beyond its shape is padding
+            const auto clipped = [&](size_t i) {  // elements of a tiled input beyond its shape are padding
                 return std::min<size_t>(extents[i], s[static_cast<int32_t>(i)] - std::min<size_t>(at(i), s[static_cast<int32_t>(i)]));
             };
             for (size_t b = 0; b < clipped(0); ++b) {

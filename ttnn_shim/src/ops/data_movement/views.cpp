@@ -343,7 +343,7 @@ static auto run_reshape_on_device(const arguments::reshape_on_device& args) {
     const DataType dtype = args.input_tensor.dtype();
     const std::vector<int32_t> extents{args.W, args.Z, args.Y, args.X};
     const Shape shape = resolve_shape(extents, args.input_tensor.logical_volume());
-    if (pages_agree(args.input_tensor, shape)) return ttnn::reshape(args.input_tensor, shape);  // wherever it lies
+    if (pages_agree(args.input_tensor, shape)) return ttnn::reshape(args.input_tensor, shape);  // in any memory
     SHIM_CHECK(
         dtype == DataType::BFLOAT16 || dtype == DataType::FLOAT32, "input_tensor: expected BFLOAT16 or FLOAT32 where pages change, got {}",
         dtype);

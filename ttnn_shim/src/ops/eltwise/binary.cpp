@@ -31,7 +31,7 @@ void check_sub_device(const OptionalSubDevice& sub_device) {
     SHIM_SUPPORTED(!sub_device || **sub_device == 0, "sub_device_id: the simulated device has sub-device 0 only");
 }
 
-// What the functions below call: compiled once, not in each of them.
+// Helpers of the functions below: compiled once, not in each of them.
 #define REST                                                                                                                \
     BinaryOpType type, const OptionalDtype &dtype, const OptionalMemory &memory_config, const std::optional<Tensor>&output, \
         Activations post, Activations left, Activations right, const OptionalGrids &grids, const OptionalSubDevice &sub_device

@@ -75,7 +75,7 @@ bool takes_integer(BinaryOpType op, DataType dtype, bool scalar) {
     }
 }
 
-/// What binary_ng runs on: dtype of the result, and whether the kernel computes on integers. Throws for pairs that TT-NN refuses.
+/// The data types of binary_ng: dtype of the result, and whether the kernel computes on integers. Throws for pairs that TT-NN refuses.
 struct Policy {
     DataType result;
     bool integer;

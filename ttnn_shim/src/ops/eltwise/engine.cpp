@@ -186,7 +186,7 @@ void fill_params(const UnaryStep& step, auto* params) {
         params[i] = i < step.params.size() ? static_cast<std::remove_reference_t<decltype(*params)>>(step.params[i]) : 0;
 }
 
-/// The bits of a real number, inverted: what the vector unit does to whatever lies in its registers.
+/// The bits of a real number, inverted, as the vector unit inverts any register.
 void flip_bits(const float* values, float* out, size_t count, const float*) {
     for (size_t i = 0; i < count; ++i) out[i] = std::bit_cast<float>(~std::bit_cast<uint32_t>(values[i]));
 }

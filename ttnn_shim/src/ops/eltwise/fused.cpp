@@ -1,4 +1,4 @@
-// The fused tile program that `ttnn_jit` asks for: clock and memory of one program, values of the ops that it stands for.
+// The fused tile program of `ttnn_jit`: clock and memory of one program, values of the ops that it replaces.
 #include <cstring>
 
 #include "ops/launch.hpp"

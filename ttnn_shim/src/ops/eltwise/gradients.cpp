@@ -16,7 +16,7 @@
 
 using namespace ttnn_shim;
 
-/// Which gradients are wanted: no other op has a list of flags.
+/// Which gradients to compute: no other op has a list of flags.
 template <>
 struct ttnn_shim::ArgumentType<std::vector<bool>> {
     static std::vector<bool> read(const Call& call, std::string_view name) {
@@ -130,7 +130,7 @@ Tensor gelu_tanh_gradient(const Programs& p, const Tensor& grad, const Tensor& x
 struct Wanted {
     std::optional<Tensor> input, other;
 };
-/// Tensors for the gradients that are wanted.
+/// Tensors for the gradients to compute.
 Wanted wanted_of(
     const std::vector<bool>& required, const Tensor& input, const Tensor& other, const std::optional<Tensor>& input_grad,
     const std::optional<Tensor>& other_grad, const OptionalMemory& memory_config) {

@@ -12,7 +12,7 @@ namespace {
 Tensor repeat_and_interleave_mul(const arguments::experimental::repeat_and_interleave_eltwise_mul& args) {
     const OpScope scope("ttnn.experimental.repeat_and_interleave_eltwise_mul");
     const Tensor &a = args.a, &b = args.b;
-    constexpr uint32_t TILE = 32, HIDDEN = 5120, FULL = TILE * HIDDEN;  // the program is made for this model's sizes
+    constexpr uint32_t TILE = 32, HIDDEN = 5120, FULL = TILE * HIDDEN;  // the program only supports this model's sizes
     const auto halves = [](const Tensor& tensor, const char* name) {
         check_device_tensor(tensor, name, Layout::TILE);
         SHIM_CHECK(

@@ -26,7 +26,7 @@ UnaryOptions options_of(
     bool approx = false) {
     return {memory_config, output, std::nullopt, approx, cores};
 }
-/// What the functions of the tables call: compiled once, not in each of them.
+/// Helpers of the tables' functions: compiled once, not in each of them.
 Tensor run(const char* name, const Tensor& input, UnaryOpType type, std::initializer_list<float> parameters, TAIL, bool approx = false) {
     UnaryStep step(type);
     step.params.assign(parameters);

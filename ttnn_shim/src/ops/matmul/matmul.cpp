@@ -200,7 +200,7 @@ Tensor multiply_vectors(const char* op_name, const arguments::linear& call, cons
     return ttnn::reshape(product, shape_of(extents));
 }
 
-/// What is settled of a product before its program is launched.
+/// Decisions about a product before its program is launched.
 struct Settled {
     Geometry g;
     DataType dtype;

@@ -8,7 +8,7 @@
 
 using namespace ttnn_shim;
 
-/// Rows, depth and columns of minimal_matmul's blocks where no config says otherwise (ttnn 0.81.1).
+/// Default rows, depth and columns of minimal_matmul's blocks without a config (ttnn 0.81.1).
 constexpr uint32_t DEFAULT_BLOCK_TILES = 8;
 
 ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::experimental::prim::MinimalMatmulConfig>::read(
@@ -19,7 +19,7 @@ ttnn::experimental::prim::MinimalMatmulConfig ttnn_shim::ArgumentType<ttnn::expe
 }
 
 namespace {
-/// minimal_matmul sizes its buffers by its blocks, however small the matrices: 8 x 8 x 8 tiles unless a config says otherwise.
+/// minimal_matmul sizes its buffers by its blocks, for matrices of any size: 8 x 8 x 8 tiles without a config.
 void check_minimal_blocks(const auto& args, const Tensor& a, const Tensor& b, DataType output) {
     const auto config = args.config.value_or(ttnn::experimental::prim::MinimalMatmulConfig{
         .M_block_size = DEFAULT_BLOCK_TILES, .K_block_size = DEFAULT_BLOCK_TILES, .N_block_size = DEFAULT_BLOCK_TILES});

@@ -84,7 +84,7 @@ Tensor in_small_tiles(Tensor product, const SmallTileResult& result, const std::
     const MemoryConfig memory = with_shards_of(product.memory_config(), {FULL, FULL}, result.block);
     const TensorSpec spec(shape, tt::tt_metal::TensorLayout(product.dtype(), tt::tt_metal::PageConfig(Layout::TILE, result.tile), memory));
     MeshDevice* device = device_of(product);
-    // Its place is given back before the result is placed; its values are read after that.
+    // Its memory is deallocated before the result is allocated; its values are read after that.
     const Tensor source = product;
     const std::shared_ptr<Values> known = has_values(product) ? product.shim().buffer->values() : nullptr;
     if (!output) product.deallocate(true);

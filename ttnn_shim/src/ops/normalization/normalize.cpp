@@ -44,7 +44,7 @@ Tensor moved_pages(const Tensor& input, const Shape& shape) {
             const Shape& held = input.logical_shape();
             const size_t bytes = stored_bytes(input.dtype()), width = size_t{held[3]} * bytes, padded_width = size_t{from[3]} * bytes;
             std::byte* target = mutable_raw_data(outputs[0]);
-            std::fill_n(target, outputs[0].logical_volume() * bytes, std::byte{0});  // what the padding holds
+            std::fill_n(target, outputs[0].logical_volume() * bytes, std::byte{0});  // the value of the padding
             for (size_t row = 0; row < input.logical_volume() / std::max(1U, held[3]); ++row) {
                 const size_t padded_row = row / held[2] * from[2] + row % held[2];
                 std::copy_n(raw_data(input) + row * width, width, target + padded_row * padded_width);

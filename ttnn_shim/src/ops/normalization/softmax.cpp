@@ -186,7 +186,7 @@ Tensor softmax_of_nothing(const Tensor& input, const Softmax& o, bool plain) {
     return input;
 }
 
-/// read_as: what the rows of the mask are broadcast to.
+/// read_as: the shape that the rows of the mask are broadcast to.
 void softmax_values(
     const Tensor& input, uint32_t dim, const Softmax& o, const std::optional<Tensor>& rows_of_mask, const Shape& read_as, bool paged,
     const Tensor& output) {
