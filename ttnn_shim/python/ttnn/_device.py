@@ -380,16 +380,7 @@ def manage_device(device_id: int) -> Iterator[MeshDevice]:
 
 
 @api_function("ttnn.distributed.open_mesh_device")
-def open_mesh_device(
-    mesh_shape: MeshShape | None = None,
-    l1_small_size: int = 0,
-    trace_region_size: int = 0,
-    num_command_queues: int = 1,
-    dispatch_core_config: Any = None,
-    offset: Any = None,
-    physical_device_ids: Sequence[int] = (),
-    worker_l1_size: int = 0,
-) -> MeshDevice:
+def open_mesh_device(mesh_shape: MeshShape | None = None, offset: Any = None, physical_device_ids: Sequence[int] = (), **options: Any) -> MeshDevice:
     """A mesh of the run's card or system: of all of its chips without a shape. Raises InvalidArgument, with the meshes that it has."""
     system = systems().get(session.settings.card)
     shape = mesh_shape or MeshShape(list(system.mesh) if system else [1, 1])
@@ -398,15 +389,7 @@ def open_mesh_device(
     if (offset is not None and any(offset)) or list(physical_device_ids) not in ([], list(range(shape.mesh_size()))):
         message = "the mesh has one device, number 0" if shape.mesh_size() == 1 else "the mesh begins at the system's first chip"
         raise _core.error(InvalidArgument, message, "ttnn.open_mesh_device")
-    return open_device(
-        device_id=0,
-        l1_small_size=l1_small_size,
-        trace_region_size=trace_region_size,
-        num_command_queues=num_command_queues,
-        dispatch_core_config=dispatch_core_config,
-        worker_l1_size=worker_l1_size,
-        _mesh=list(shape),
-    )
+    return open_device(device_id=0, **options, _mesh=list(shape))
 
 
 def close_mesh_device(mesh_device: MeshDevice) -> None:

@@ -16,7 +16,7 @@ from ttnn._binding import api_function
 from ttnn._configs import config_class
 from ttnn._dtypes import BLOCK_FLOATS, TILE_SIDE, tile_bytes
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, ShardStrategy, StorageType, TensorMemoryLayout, enum_class
-from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet, Shape
+from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet
 from ttnn._memory import MemoryConfig, ShardSpec
 from ttnn._mesh import ReplicateTensorToMeshWrapper, core_call
 from ttnn._names import named
@@ -26,41 +26,20 @@ ffi, lib = _core.ffi, _core.lib
 
 
 @api_function("ttnn.from_torch")
-def from_torch(
-    tensor: Any = None,
-    dtype: Any = None,
-    spec: Any = None,
-    tile: Any = None,
-    pad_value: float | None = None,
-    layout: Any = None,
-    device: Any = None,
-    memory_config: Any = None,
-    mesh_mapper: Any = None,
-    cq_id: int | None = None,
-    preserve_nan_values: bool = False,
-    col_tilize: bool = False,
-    enable_bfloat_opt: bool = False,
-) -> Tensor | None:
+def from_torch(tensor: Any = None, spec: Any = None, cq_id: int | None = None, **options: Any) -> Tensor | None:
     """A tensor from a torch tensor (or array), on the host or on `device`. A host tensor keeps `memory_config` for `Tensor.to(device)`."""
     if tensor is None:
         return None
     if spec is not None:
-        if dtype is not None or layout is not None or memory_config is not None:
+        if any(options.get(name) is not None for name in ("dtype", "layout", "memory_config")):
             raise _core.error(InvalidArgument, "give spec, or dtype, layout and memory_config, not both", "ttnn.from_torch")
         if tuple(tensor.shape) != tuple(spec.shape):
             raise _core.error(InvalidArgument, f"expected shape {spec.shape} as in spec, got {list(tensor.shape)}", "ttnn.from_torch")
-        dtype, layout, memory_config = spec.dtype, spec.layout, spec.memory_config
-    options = {"preserve_nan_values": preserve_nan_values, "col_tilize": col_tilize, "enable_bfloat_opt": enable_bfloat_opt}
-    named = {
-        "data_type": dtype,
-        "device": device,
-        "layout": layout,
-        "mem_config": memory_config,
-        "tile": tile,
-        "pad_value": pad_value,
-        "mesh_mapper": mesh_mapper.unwrap() if isinstance(mesh_mapper, ReplicateTensorToMeshWrapper) else mesh_mapper,
-    }
-    return Tensor(tensor, **{key: value for key, value in (named | options).items() if value is not None})
+        options |= {"dtype": spec.dtype, "layout": spec.layout, "memory_config": spec.memory_config}
+    if isinstance(mapper := options.get("mesh_mapper"), ReplicateTensorToMeshWrapper):
+        options["mesh_mapper"] = mapper.unwrap()
+    own_names = {"dtype": "data_type", "memory_config": "mem_config"}
+    return Tensor(tensor, **{own_names.get(name, name): value for name, value in options.items() if value is not None})
 
 
 @api_function("ttnn.to_torch")
@@ -109,8 +88,7 @@ def as_tensor(
         raise _core.error(InvalidArgument, "memory_config must be specified when device is specified", "ttnn.as_tensor")
 
     def convert() -> Any:
-        made = from_torch(tensor if preprocess is None else preprocess(tensor), dtype, layout=layout, mesh_mapper=mesh_mapper)
-        return made
+        return from_torch(tensor if preprocess is None else preprocess(tensor), dtype, layout=layout, mesh_mapper=mesh_mapper)
 
     def place(host: Any) -> Any:
         return host if device is None else named("to_device")(host, device, memory_config=memory_config)
@@ -164,33 +142,17 @@ def get_device_tensors(tensor: Tensor) -> list[Tensor]:
 
 
 @api_function("ttnn.allocate_tensor_on_device")
-def allocate_tensor_on_device(
-    tensor_spec: Any = None,
-    mesh_device: Any = None,
-    shape: Shape | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    memory_config: MemoryConfig | None = None,
-) -> Tensor:
+def allocate_tensor_on_device(mesh_device: Any = None, tensor_spec: Any = None, **given: Any) -> Tensor:
     """A device tensor without values of its own."""
-    if tensor_spec is not None:
-        shape, dtype, layout, memory_config = tensor_spec.shape, tensor_spec.dtype, tensor_spec.layout, tensor_spec.memory_config
-    return empty_handle(mesh_device, dtype, layout, list(shape or ()), memory_config)
+    names = ("dtype", "layout", "shape", "memory_config")
+    dtype, layout, shape, config = (given.get(name) if tensor_spec is None else getattr(tensor_spec, name) for name in names)
+    return empty_handle(mesh_device, dtype, layout, list(shape or ()), config)
 
 
 @api_function("ttnn.allocate_tensor_on_host")
-def allocate_tensor_on_host(
-    tensor_spec: Any = None,
-    mesh_device: Any = None,
-    shape: Shape | None = None,
-    dtype: Any = None,
-    layout: Any = None,
-    memory_config: MemoryConfig | None = None,
-) -> Tensor:
+def allocate_tensor_on_host(mesh_device: Any = None, **given: Any) -> Tensor:
     """A host tensor for copy_device_to_host_tensor."""
-    if tensor_spec is not None:
-        shape, dtype, layout, memory_config = tensor_spec.shape, tensor_spec.dtype, tensor_spec.layout, tensor_spec.memory_config
-    return empty_handle(None, dtype, layout, list(shape or ()), memory_config)
+    return allocate_tensor_on_device.__wrapped__(None, **given)  # type: ignore[attr-defined, no-any-return]
 
 
 # --- facts about tensors ---

@@ -27,40 +27,25 @@ def get_group_norm_cores_across_channel(memory_layout: Any, core_grid: Any, shar
 
 
 @api_function("ttnn.create_group_norm_input_mask")
-def create_group_norm_input_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: Any = DataType.BFLOAT16,
-    tile_height: int = 32,
-    tile_width: int = 32,
-    rows_in_last_tile: int = 0,
-) -> Tensor:
+def create_group_norm_input_mask(data_type: Any = DataType.BFLOAT16, **sizes: int) -> Tensor:
     """[1, groups, 32, 32 * tiles]: ones where a group's channels lie in the tiles that it touches."""
-    return Tensor(_group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile), data_type,
-                  layout=Layout.TILE)  # fmt: skip
+    return Tensor(_group_mask(**sizes), data_type, layout=Layout.TILE)
 
 
 @api_function("ttnn.create_group_norm_input_negative_mask")
-def create_group_norm_input_negative_mask(
-    num_channel: int,
-    num_groups: int,
-    num_cores_across_channel: int,
-    data_type: Any = DataType.BFLOAT16,
-    tile_height: int = 32,
-    tile_width: int = 32,
-    rows_in_last_tile: int = 0,
-) -> Tensor:
+def create_group_norm_input_negative_mask(data_type: Any = DataType.BFLOAT16, **sizes: int) -> Tensor:
     """One minus the input mask."""
-    mask = 1 - _group_mask(num_channel, num_groups, num_cores_across_channel, tile_height, tile_width, rows_in_last_tile)
-    return Tensor(mask, data_type, layout=Layout.TILE)
+    return Tensor(1 - _group_mask(**sizes), data_type, layout=Layout.TILE)
 
 
-def _group_mask(channels: int, groups: int, cores: int, tile_height: int, tile_width: int, last_rows: int) -> np.ndarray[Any, Any]:
+def _group_mask(
+    num_channel: int, num_groups: int, num_cores_across_channel: int, tile_height: int = 32, tile_width: int = 32, rows_in_last_tile: int = 0
+) -> np.ndarray[Any, Any]:
+    channels, groups, cores = num_channel, num_groups, num_cores_across_channel
     if min(channels, groups, cores) <= 0 or channels < groups or groups % cores:
         message = f"expected at least {groups} channels, got {channels}, and groups {groups} divisible by cores {cores}"
         raise _core.error(InvalidArgument, message, "ttnn.create_group_norm_input_mask")
-    if last_rows:
+    if rows_in_last_tile:
         raise _core.error(NotSupported, "rows_in_last_tile is not implemented: leave it 0", "ttnn.create_group_norm_input_mask")
     size = channels // groups
     starts = [(group % (groups // cores)) * size % tile_width for group in range(groups)]
