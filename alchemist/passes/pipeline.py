@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from alchemist.options import CompilerOptions
 from alchemist.passes import lower
 from alchemist.passes.const_eval import lifted
 from alchemist.passes.optimize import decisions_of, frees, gain_of, l1_small_bytes
-from alchemist.passes.stages import ORDER_STAGES, TTIR_STAGES, TTNN_STAGES
+from alchemist.passes.stages import MEMORY, ORDER_STAGES, TTIR_STAGES, TTNN_STAGES, Stage
 
 SURE_GAIN = 1.1
 """If the optimizer predicts more than this speed-up, `lower_to_ttnn` does not also compile level 0 for comparison."""
@@ -67,16 +67,21 @@ def _lowered(module: ModuleOp, options: CompilerOptions) -> tuple[Lowered, float
     if not any(op.name.startswith("ttir.") for func in functions(module) for op in func.body.block.ops):
         if not _needs_lowering(module):
             if not any(frees(func) for func in functions(module)):
-                for stage in ORDER_STAGES:
-                    stage.run(module, options)
+                _run(ORDER_STAGES, module, options)
             return Lowered(module, {}, l1_small_bytes(module), decisions_of(module)), None
-    for stage in TTIR_STAGES:
-        stage.run(module, options)
+    _run(TTIR_STAGES, module, options)
     small = lower.lower_module(module, options)
-    for stage in TTNN_STAGES:
-        stage.run(module, options)
+    _run(TTNN_STAGES, module, options)
     gain = gain_of(module)
     return Lowered(module, lifted(module), small, decisions_of(module)), gain
+
+
+def _run(stages: Sequence[Stage], module: ModuleOp, options: CompilerOptions) -> None:
+    """Where modules are kept, each is checked to be as its stage promises; but not by the clock, which takes as long as the stage."""
+    for stage in stages:
+        stage.run(module, options)
+        if options.dump_irs and stage is not MEMORY:
+            stage.check(module, options)
 
 
 def _needs_lowering(module: ModuleOp) -> bool:

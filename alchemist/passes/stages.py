@@ -145,7 +145,7 @@ TTIR_STAGES = (
 )
 LOWERING = Stage("lower", ("ttir-to-ttnn",), "every op is a call of the library, every tensor has a layout", _without_layout, kept=True)
 _SCHEDULE = Stage("schedule", ("fuse-roll", "order-joined", "order-by-module", "order-updates"), "the ops of a module call stand together")
-_MEMORY = Stage("bufferize", ("optimize",), "memories and program configs are chosen, and the library takes every call", _refused)
+MEMORY = Stage("bufferize", ("optimize",), "memories and program configs are chosen, and the library takes every call", _refused)
 _LIFETIMES = Stage("deallocate", ("deallocate",), "each intermediate tensor is freed behind its last use", _kept_tensors)
 TTNN_STAGES = (
     Stage("dce", ("sweep",), "no pure op is unused", _unused),
@@ -166,10 +166,10 @@ TTNN_STAGES = (
     Stage("const-eval", ("const-eval", "twin-views"), "what depends on parameters alone is computed once, in functions of its own"),
     _SCHEDULE,
     Stage("images", ("images-in-l1",), "the result that a convolution reads is in L1 where that is faster"),
-    _MEMORY,
+    MEMORY,
     _LIFETIMES,
 )
-ORDER_STAGES = (_SCHEDULE, _MEMORY, _LIFETIMES)
+ORDER_STAGES = (_SCHEDULE, MEMORY, _LIFETIMES)
 """The stages for a text in the ttnn dialect."""
 STAGES = (*TTIR_STAGES, LOWERING, *TTNN_STAGES)
 
