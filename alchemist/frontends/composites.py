@@ -43,6 +43,14 @@ def softplus(c: Vocabulary[T, D], x: T, beta: float = 1, threshold: float = 20) 
     return c.where(c.binary("gt", scaled, threshold, c.bool_dtype), x, soft)
 
 
+def simple_power(c: Vocabulary[T, D], x: T, exponent: float) -> T | None:
+    """x to a power that has an op of its own; None for any other."""
+    if exponent == 1:
+        return x
+    name = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(exponent))
+    return c.unary(name, x) if name and (c.is_float(x.dtype) or name == "square") else None
+
+
 def log_softmax(c: Vocabulary[T, D], x: T, dim: int) -> T:
     shifted = c.binary("subtract", x, c.reduce("max", x, [dim], True))
     total = c.reduce("sum", c.unary("exp", shifted), [dim], True)
@@ -199,11 +207,22 @@ def channels_first(c: Vocabulary[T, D], x: T) -> T:
     return c.permute(x, [0, 3, 1, 2])
 
 
-def pool2d(
+def pool(
     c: Vocabulary[T, D], name: str, x: T, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
     ceil_mode: bool, extra: dict[str, Any],
 ) -> T:  # fmt: skip
-    """A 2-d pool of a channels-first image; TTIR's are channels last."""
+    """Of an image with 1, 2 or 3 spatial dimensions, by TTIR's 2-d pool `name`: over depth by one behind that over the planes."""
+    n, channels, *sizes = x.shape
+    if len(sizes) == 1:
+        flat = c.reshape(x, [n, channels, 1, *sizes])
+        out = pool(c, name, flat, [1, *kernel], [1, *stride], [0, *padding], [1, *dilation], ceil_mode, extra)
+        return c.reshape(out, [n, channels, out.shape[3]])
+    if len(sizes) == 3:
+        planes = c.reshape(x, [n, channels * sizes[0], *sizes[1:]])
+        planes = pool(c, name, planes, kernel[1:], stride[1:], padding[1:], dilation[1:], ceil_mode, extra)
+        lines = c.reshape(planes, [n, channels, sizes[0], math.prod(planes.shape[2:])])
+        lines = pool(c, name, lines, [kernel[0], 1], [stride[0], 1], [padding[0], 0], [dilation[0], 1], ceil_mode, extra)
+        return c.reshape(lines, [n, channels, lines.shape[2], *planes.shape[2:]])
     if ceil_mode:  # one window over everything, as heads with a pool of the channel count have it
         kernel = [min(k, size + 2 * p) if d == 1 else k for k, size, p, d in zip(kernel, x.shape[2:], padding, dilation, strict=True)]
     attributes = {

@@ -94,22 +94,8 @@ class _Window:
 
 
 def _pooled(c: Emitter, name: str, x: Tensor, window: _Window, pads: Sequence[int], extra: dict[str, bool]) -> Tensor:
-    """The pool with the same padding before and after; three dimensions as one pool over planes and one over depth."""
-    rank = len(window.kernel)
-    kernel, stride, dilation, pads = window.kernel, window.stride, window.dilation, list(pads)
-    if rank == 1:
-        flat = c.reshape(x, [*x.shape[:2], 1, x.shape[2]])
-        out = composites.pool2d(c, name, flat, [1, *kernel], [1, *stride], [0, *pads], [1, *dilation], window.ceil, extra)
-        return c.reshape(out, [*out.shape[:2], out.shape[3]])
-    if rank == 2:
-        return composites.pool2d(c, name, x, kernel, stride, pads, dilation, window.ceil, extra)
-    n, channels, depth, height, width = x.shape
-    planes = c.reshape(x, [n, channels * depth, height, width])
-    planes = composites.pool2d(c, name, planes, kernel[1:], stride[1:], pads[1:], dilation[1:], window.ceil, extra)
-    rows, columns = planes.shape[2:]
-    lines = c.reshape(planes, [n, channels, depth, rows * columns])
-    lines = composites.pool2d(c, name, lines, [kernel[0], 1], [stride[0], 1], [pads[0], 0], [dilation[0], 1], window.ceil, extra)
-    return c.reshape(lines, [n, channels, lines.shape[2], rows, columns])
+    """The pool with the same padding before and after."""
+    return composites.pool(c, name, x, window.kernel, window.stride, pads, window.dilation, window.ceil, extra)
 
 
 @rule("MaxPool")

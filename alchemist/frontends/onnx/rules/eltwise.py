@@ -94,11 +94,9 @@ def bit_shift(c: Emitter, node: Node, a: Tensor, b: Tensor) -> Tensor:
 def power(c: Emitter, node: Node, x: Tensor, exponent: Tensor) -> Tensor:
     number = exponent.uniform if exponent.known is not None else None
     if number is not None and np.broadcast_shapes(x.shape, exponent.shape) == x.shape:
-        simple = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(number))
-        if number == 1:
-            return x
-        if simple is not None and (c.is_float(x.dtype) or simple == "square"):
-            return c.unary(simple, x)
+        simple = composites.simple_power(c, x, number)
+        if simple is not None:
+            return simple
     return pointwise(c, "pow", x, c.cast(exponent, x.dtype))
 
 

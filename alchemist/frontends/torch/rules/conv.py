@@ -15,7 +15,7 @@ from alchemist.frontends import composites
 from alchemist.frontends.torch.dtypes import to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.frontends.torch.registry import RULES, recipe, rule
 
 if TYPE_CHECKING:
     from alchemist.frontends.torch.lowering import Lowering
@@ -134,21 +134,37 @@ class Windows:
         return images[..., self.padding[0] : self.padding[0] + sizes[0], self.padding[1] : self.padding[1] + sizes[1]]
 
 
-def pool2d(
-    c: Emitter, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-    extra: dict[str, Any],
-) -> Tensor:  # fmt: skip
-    """A 2-d pool of an NCHW tensor (or CHW)."""
-    batched = _batched(c, x, 2)
-    kernel, padding, dilation = spread(kernel, 2), spread(padding, 2), spread(dilation, 2)
-    stride = spread(stride, 2) if stride not in ([], (), None) else kernel
-    pooled = composites.pool2d(c, name, batched, kernel, stride, padding, dilation, ceil_mode, extra)
-    return c.reshape(pooled, pooled.shape[1:]) if x.rank == 3 else pooled
+def pool(
+    c: Emitter, name: str, x: Tensor, rank: int, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool, extra: dict[str, Any]
+) -> Tensor:
+    """Over `rank` dimensions of an image or of a batch of them."""
+    kernel, padding, dilation = spread(kernel, rank), spread(padding, rank), spread(dilation, rank)
+    stride = spread(stride, rank) if stride not in ([], (), None) else kernel
+    pooled = composites.pool(c, name, _batched(c, x, rank), kernel, stride, padding, dilation, ceil_mode, extra)
+    return c.reshape(pooled, pooled.shape[1:]) if x.rank == rank + 1 else pooled
 
 
-@rule("aten.max_pool2d.default")
-def max_pool2d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
-    return pool2d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
+def _pools(rank: int) -> None:
+    @rule(f"aten.max_pool{rank}d.default")
+    def largest(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
+        return pool(c, "max_pool2d", x, rank, kernel, stride, padding, dilation, ceil_mode, {})
+
+    @rule(f"aten.avg_pool{rank}d.default")
+    def average(
+        c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        whole = count_include_pad or divisor_override is not None
+        if rank == 3 and not whole and any(spread(padding, rank)):
+            raise Unsupported("avg_pool3d with count_include_pad=False")
+        if divisor_override is not None and ceil_mode:
+            raise Unsupported(f"avg_pool{rank}d with divisor_override and ceil_mode")
+        out = pool(c, "avg_pool2d", x, rank, kernel, stride, padding, 1, ceil_mode, {"count_include_pad": whole})
+        return out if divisor_override is None else c.binary("multiply", out, math.prod(spread(kernel, rank)) / divisor_override)
+
+
+for _rank in (1, 2, 3):
+    _pools(_rank)
 
 
 @rule("aten.max_pool2d_with_indices.default")
@@ -157,40 +173,16 @@ def max_pool2d_with_indices(
 ) -> list[Tensor]:
     readers = {str(reader.target) for user in c.node.users if len(user.args) > 1 and user.args[1] == 1 for reader in user.users}
     if readers <= {"aten.max_pool2d_with_indices_backward.default"}:  # its recipe finds the places itself
-        return [max_pool2d(c, x, kernel, stride, padding, dilation, ceil_mode), c.full(c.out[1].shape, 0, c.out[1].dtype)]
+        return [pool(c, "max_pool2d", x, 2, kernel, stride, padding, dilation, ceil_mode, {}), c.full(c.out[1].shape, 0, c.out[1].dtype)]
     windows, out = Windows(kernel, stride, padding, dilation), tuple(c.out[0].shape[-2:])
     results: list[Tensor] = c.apply(lambda images: windows.largest(images, out), x)
     return results
 
 
-@rule("aten.avg_pool2d.default")
-def avg_pool2d(
-    c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Tensor:  # fmt: skip
-    extra = {"count_include_pad": count_include_pad or divisor_override is not None}
-    out = pool2d(c, "avg_pool2d", x, kernel, stride, padding, 1, ceil_mode, extra)
-    if divisor_override is None:
-        return out
-    if ceil_mode:
-        raise Unsupported("avg_pool2d with divisor_override and ceil_mode")
-    return c.binary("multiply", out, math.prod(spread(kernel, 2)) / divisor_override)
-
-
-@rule("aten.max_pool1d.default")
-def max_pool1d(c: Emitter, x: Tensor, kernel: Ints, stride: Ints = (), padding: Ints = 0, dilation: Ints = 1, ceil_mode: bool = False) -> Tensor:
-    return _pool1d(c, "max_pool2d", x, kernel, stride, padding, dilation, ceil_mode, {})
-
-
-def _pool1d(
-    c: Emitter, name: str, x: Tensor, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool,
-    extra: dict[str, Any],
-) -> Tensor:  # fmt: skip
-    k = spread(kernel, 1)
-    s = spread(stride, 1) if stride not in ([], (), None) else k
-    flat = c.reshape(x, [*x.shape[:-1], 1, x.shape[-1]])
-    out = pool2d(c, name, flat, [1, *k], [1, *s], [0, *spread(padding, 1)], [1, *spread(dilation, 1)], ceil_mode, extra)
-    return c.reshape(out, c.out_shape)
+@rule("aten.max_pool3d_with_indices.default")
+def max_pool3d_with_indices(c: Emitter, x: Tensor, *window: Any) -> list[Tensor]:
+    """The indices are not computed and must not be used."""
+    return [RULES["aten.max_pool3d.default"](c, x, *window), c.full(c.out[1].shape, 0, c.out[1].dtype)]
 
 
 @rule("aten.adaptive_avg_pool2d.default", "aten._adaptive_avg_pool2d.default")
@@ -204,7 +196,7 @@ def adaptive_avg_pool2d(c: Emitter, x: Tensor, output_size: Sequence[int]) -> Te
         kernel = [height // rows, width // columns]
         if kernel == [1, 1]:
             return x
-        return pool2d(c, "avg_pool2d", x, kernel, kernel, 0, 1, False, {"count_include_pad": True})
+        return pool(c, "avg_pool2d", x, 2, kernel, kernel, 0, 1, False, {"count_include_pad": True})
     return composites.separable(c, x, [averaging_matrix(height, rows), averaging_matrix(width, columns)])
 
 
@@ -245,55 +237,6 @@ def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> tuple[torc
         parts = [torch.amax(x.narrow(dim, a, b - a), dim, keepdim=True) for a, b in _windows(x.shape[dim], size_out)]
         x = torch.cat(parts, dim)
     return x, x
-
-
-@recipe("aten.max_pool3d.default")
-def max_pool3d(
-    x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Ints = 0, dilation: Ints = 1,
-    ceil_mode: bool = False,
-) -> torch.Tensor:  # fmt: skip
-    """Separable: maxima over height and width (a 2-d pool), then over depth."""
-    kernel, padding, dilation = spread(kernel_size, 3), spread(padding, 3), spread(dilation, 3)
-    stride = spread(stride, 3) if stride else kernel
-    if x.dim() == 4:
-        return max_pool3d(x.unsqueeze(0), kernel, stride, padding, dilation, ceil_mode).squeeze(0)
-    n, channels, depth, height, width = x.shape
-    planes = x.reshape(n, channels * depth, height, width)
-    planes = torch.ops.aten.max_pool2d(planes, kernel[1:], stride[1:], padding[1:], dilation[1:], ceil_mode)
-    rows, columns = planes.shape[2:]
-    lines = planes.reshape(n, channels, depth, rows * columns)
-    lines = torch.ops.aten.max_pool2d(lines, [kernel[0], 1], [stride[0], 1], [padding[0], 0], [dilation[0], 1], ceil_mode)
-    return lines.reshape(n, channels, lines.shape[2], rows, columns)
-
-
-@recipe("aten.max_pool3d_with_indices.default")
-def max_pool3d_with_indices(*args: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    out = max_pool3d(*args)
-    return out, out
-
-
-@recipe("aten.avg_pool3d.default")
-def avg_pool3d(
-    x: torch.Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Ints = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> torch.Tensor:  # fmt: skip
-    kernel, pad = spread(kernel_size, 3), spread(padding, 3)
-    stride = spread(stride, 3) if stride else kernel
-    if not count_include_pad and any(pad):
-        raise NotImplementedError("avg_pool3d with count_include_pad=False")
-    if divisor_override is not None:
-        if ceil_mode:
-            raise NotImplementedError("avg_pool3d with divisor_override and ceil_mode")
-        return avg_pool3d(x, kernel, stride, pad) * (math.prod(kernel) / divisor_override)
-    if x.dim() == 4:
-        return avg_pool3d(x.unsqueeze(0), kernel, stride, pad, ceil_mode).squeeze(0)
-    n, channels, depth, height, width = x.shape
-    planes = x.reshape(n, channels * depth, height, width)
-    planes = torch.ops.aten.avg_pool2d(planes, kernel[1:], stride[1:], pad[1:], ceil_mode, count_include_pad)
-    rows, columns = planes.shape[2:]
-    lines = planes.reshape(n, channels, depth, rows * columns)
-    lines = torch.ops.aten.avg_pool2d(lines, [kernel[0], 1], [stride[0], 1], [pad[0], 0], ceil_mode, count_include_pad)
-    return lines.reshape(n, channels, lines.shape[2], rows, columns)
 
 
 # --- resizing ---------------------------------------------------------------------------------------------------------------

@@ -230,12 +230,7 @@ def _modulo(c: Emitter, a: Value, b: Value, mode: str) -> Tensor:
 @rule("aten.pow.Tensor_Scalar")
 def pow_scalar(c: Emitter, x: Tensor, exponent: Scalar) -> Tensor:
     x = c.cast(x, c.out_dtype)
-    simple = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal", 2.0: "square"}.get(float(exponent))
-    if exponent == 1:
-        return x
-    if simple is not None and (x.dtype.is_floating_point or simple == "square"):
-        return c.emit(simple, [x])
-    return pointwise(c, "pow", x, exponent)
+    return composites.simple_power(c, x, exponent) or pointwise(c, "pow", x, exponent)
 
 
 @rule("aten.to.dtype", "aten._to_copy.default", "prims.convert_element_type.default")
