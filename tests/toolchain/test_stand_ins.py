@@ -12,6 +12,7 @@ import pytest
 from alchemist.codegen import mlir_sources
 from alchemist.errors import OptionError
 from alchemist.stand_ins.request import Request
+from tests.running import run_checked
 from tests.tables import table
 
 MODEL = """
@@ -39,11 +40,6 @@ def passed(folder: Path, script: str, *arguments: str) -> str:
     done = run(folder, script, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def check(export: Path) -> None:
-    done = subprocess.run([str(export / "run"), "--check"], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 LAUNCHER = ("-m", "ttnn_shim", "run")
@@ -128,9 +124,9 @@ def test_real_packages_are_not_replaced(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_torch_scripts(tmp_path: Path) -> None:
-    """Options of the process, then `model.compile`; a call without backend; a graph break; a program that is loaded again; single weights in blocks."""
-    passed(tmp_path, MODEL + """
+TORCH_SCRIPT = (
+    MODEL
+    + """
 import torch_xla, torch_xla.core.xla_model as xm, tt_torch
 torch_xla.set_custom_compile_options({"backend": "codegen_py", "export_path": "options"})
 torch.manual_seed(0)
@@ -160,20 +156,10 @@ with torch.no_grad():
     torch._dynamo.reset()
     assert tt_torch.apply_weight_dtype_overrides(model, {"down.*": "bfp_bf8"}) == [("down.weight", "bfp_bf8"), ("down.bias", "bfp_bf8")]
     tt_torch.codegen_py(model, image, scale, export_path="blocks")
-""", *LAUNCHER)  # fmt: skip
-    assert not list(tmp_path.glob("codegen_result*"))
-    assert "image = utils.load" in (tmp_path / "options" / "main.py").read_text()
-    assert not (tmp_path / "function" / "consteval.py").exists()
-    assert sorted(entry.name for entry in (tmp_path / "broken").iterdir()) == ["graph_0", "graph_1", "manifest.json", "run"]
-    for export in ("options", "function", "broken", "blocks"):
-        check(tmp_path / export)
-    consteval = (tmp_path / "blocks" / "consteval.py").read_text()
-    assert consteval.count("bfloat8_b") == 1
+"""
+)
 
-
-def test_a_fusion_of_the_user(tmp_path: Path) -> None:
-    """`+` in the model, `.add()` in the pattern; the filter decides; a pattern that cannot be traced is named with its line."""
-    script = """
+FUSION_SCRIPT = """
 import alchemist
 alchemist.stand_in()
 import sys, torch, tt_torch
@@ -208,9 +194,54 @@ except Exception as error:
 else:
     raise AssertionError("the pattern was taken")
 """
-    passed(tmp_path, script)
-    assert "relu" in (tmp_path / "of_32" / "main.py").read_text()
-    assert "relu" not in (tmp_path / "of_64" / "main.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Where each of the scripts of torch ran. One process runs both: it takes longer to import torch than to run them."""
+    root = tmp_path_factory.mktemp("scripts")
+    for name, text in (("several", TORCH_SCRIPT), ("fusion", FUSION_SCRIPT)):
+        (root / name).mkdir()
+        (root / name / "script.py").write_text(text, encoding="utf-8")
+    (root / "error").mkdir()
+    done = run(root, """
+import contextlib, os, runpy, traceback
+for name in ("several", "fusion"):
+    with contextlib.chdir(name):
+        try:
+            runpy.run_path("script.py", run_name="__main__")
+        except BaseException:
+            with open(f"../error/{name}", "w") as file:
+                traceback.print_exc(file=file)
+""", *LAUNCHER)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {name: root / name for name in ("several", "fusion", "error")}
+
+
+def without_error(folders: dict[str, Path], name: str) -> Path:
+    error = folders["error"] / name
+    assert not error.exists(), error.read_text()
+    return folders[name]
+
+
+def test_torch_scripts(folders: dict[str, Path]) -> None:
+    """Options of the process, then `model.compile`; a call without backend; a graph break; a program that is loaded again; single weights in blocks."""
+    folder = without_error(folders, "several")
+    assert not list(folder.glob("codegen_result*"))
+    assert "image = utils.load" in (folder / "options" / "main.py").read_text()
+    assert not (folder / "function" / "consteval.py").exists()
+    assert sorted(entry.name for entry in (folder / "broken").iterdir()) == ["graph_0", "graph_1", "manifest.json", "run"]
+    for export in ("options", "function", "broken", "blocks"):
+        run_checked(folder / export)
+    consteval = (folder / "blocks" / "consteval.py").read_text()
+    assert consteval.count("bfloat8_b") == 1
+
+
+def test_a_fusion_of_the_user(folders: dict[str, Path]) -> None:
+    """`+` in the model, `.add()` in the pattern; the filter decides; a pattern that cannot be traced is named with its line."""
+    folder = without_error(folders, "fusion")
+    assert "relu" in (folder / "of_32" / "main.py").read_text()
+    assert "relu" not in (folder / "of_64" / "main.py").read_text()
 
 
 def test_jax_scripts(tmp_path: Path) -> None:
@@ -235,6 +266,6 @@ except Exception as error:
     assert "compiler_options" in str(error)
 assert jax.devices()
 """, *LAUNCHER)  # fmt: skip
-    check(tmp_path / "options")
+    run_checked(tmp_path / "options")
     assert (tmp_path / "cpp" / "model.cpp").is_file()
     assert sorted(entry.name for entry in (tmp_path / "out").iterdir()) == ["model.ttnn", "model_system_desc.ttsys", "model_ttir.mlir", "model_ttnn.mlir"]
