@@ -17,7 +17,7 @@ from alchemist.errors import AlchemistError, FileError, InputError, OptionError,
 from alchemist.export.directory import MANIFEST
 from alchemist.export.writer import write_export
 from alchemist.frontends.base import ONE_CHIP, FrontendResult, Mesh, Placement
-from alchemist.mesh.plan import Shardings, mesh_of, on_mesh, options_on, plan_on
+from alchemist.mesh.plan import CUT, Shardings, mesh_of, on_mesh, options_on, plan_on
 from alchemist.model_files import FileCall, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions
 from alchemist.pipeline import Compiled, compile_captured
@@ -105,23 +105,22 @@ def timed(captured: FrontendResult, options: CompilerOptions) -> tuple[Totals, C
         return totals_of(program, captured.mesh.system or options.card), compiled
 
 
-def _spread(
-    captured: FrontendResult, model: Any, mesh: Mesh, plan: str, shardings: Shardings, options: CompilerOptions
-) -> tuple[Spread, FrontendResult | None]:
-    """A row, and the program of each chip."""
+def _spread(captured: FrontendResult, model: Any, mesh: Mesh, plan: str, shardings: Shardings, options: CompilerOptions) -> Spread:
     made = captured
     if mesh != ONE_CHIP:
         try:
-            made = on_mesh(captured, model, mesh, shardings, say=lambda text: None)
+            made = on_mesh(captured, model, mesh, shardings, say=None)
         except AlchemistError as error:
-            return Spread(plan, mesh, failure=str(error).splitlines()[0]), None
+            return Spread(plan, mesh, failure=str(error).splitlines()[0])
     totals, _ = timed(made, options_on(mesh, options))
-    return Spread(plan, mesh if mesh != ONE_CHIP else replace(mesh, system=options.card), totals, totals.failure), made
+    return Spread(plan, mesh if mesh != ONE_CHIP else replace(mesh, system=options.card), totals, totals.failure)
 
 
 def plans_of(mesh: Mesh) -> list[tuple[str, Shardings]]:
     """Those that are tried on a mesh: (what the table calls it, `shardings`)."""
-    return [("hybrid", "auto")] if min(mesh.extents) > 1 else [("tensor", "tensor"), ("data", "data")]
+    if min(mesh.extents) > 1:
+        return [("hybrid", "auto"), ("hybrid, cut", f"auto{CUT}")]
+    return [("tensor", "tensor"), ("tensor, cut", f"tensor{CUT}"), ("data", "data")]
 
 
 def tuned(captured: FrontendResult, model: Any, mesh: Mesh, options: CompilerOptions, progress: Progress) -> tuple[FrontendResult, Spreads]:
@@ -131,19 +130,19 @@ def tuned(captured: FrontendResult, model: Any, mesh: Mesh, options: CompilerOpt
     """
     chips = mesh.rows * mesh.columns
     meshes = _meshes_of(chips, options) or [mesh]
-    made: list[tuple[Spread, FrontendResult | None]] = []
+    rows: list[tuple[Spread, Shardings]] = []
     tried = [(each, plan, shardings) for each in meshes for plan, shardings in plans_of(each)]
     for number, (each, plan, shardings) in enumerate(tried, 1):
         with progress.stage("tune", f"{number} of {len(tried)}: {plan} on {each.rows}x{each.columns} chips"):
-            made.append(_spread(captured, model, each, plan, shardings, options))
-    made.sort(key=lambda pair: pair[0].ns)
-    best, program = made[0]
-    found = Spreads(tuple(row for row, _ in made), picked=best)
-    if program is None or best.failure:
+            rows.append((_spread(captured, model, each, plan, shardings, options), shardings))
+    rows.sort(key=lambda pair: pair[0].ns)
+    best, how = rows[0]
+    found = Spreads(tuple(row for row, _ in rows), picked=best)
+    if best.failure:
         raise InputError(
             f"no plan for {chips} chips fits the model", got="; ".join(f"{row.plan} on {row.mesh.rows}x{row.mesh.columns}: {row.failure}" for row in found.rows)
         )
-    return program, found
+    return on_mesh(captured, model, best.mesh, how), found
 
 
 def _meshes_of(chips: int, options: CompilerOptions) -> list[Mesh]:
@@ -183,7 +182,7 @@ def scale_source(
             own = [("given", shardings)] if shardings is not None else [("given", plan_on(plan, captured, mesh))] if plan else plans_of(mesh)
             for called, each in own if mesh != ONE_CHIP else [("", "auto")]:
                 with progress.stage("estimate", f"{number} of {len(wanted)}: {mesh.rows}x{mesh.columns} {called}".rstrip()):
-                    tried.append(_spread(captured, None, mesh, called, each, options)[0])
+                    tried.append(_spread(captured, None, mesh, called, each, options))
         rows.append(min(tried, key=lambda row: row.ns))
     return Spreads(tuple(rows), base=rows[0])
 

@@ -44,7 +44,7 @@ def run(captured: FrontendResult) -> list[Array]:
         if isinstance(op, ReturnOp):
             found = [values[value] for value in op.operands]
             break
-        made = [_collective(op, values[op.operands[0]], mesh)] if access.attr(op, "cluster_axis") is not None else _on_each(op, values, mesh)
+        made = [_collective(op, [values[value] for value in op.operands], mesh)] if access.attr(op, "cluster_axis") is not None else _on_each(op, values, mesh)
         values.update(zip(op.results, made, strict=True))
     outputs = []
     for output, chips in zip(captured.outputs, found, strict=True):
@@ -99,7 +99,7 @@ def compare(whole: FuncOp, local: FuncOp, lies: Mapping[SSAValue, Lies], argumen
     for op in local.body.block.ops:
         if isinstance(op, ReturnOp):
             return
-        made = [_collective(op, values[op.operands[0]], mesh)] if access.attr(op, "cluster_axis") is not None else _on_each(op, values, mesh)
+        made = [_collective(op, [values[value] for value in op.operands], mesh)] if access.attr(op, "cluster_axis") is not None else _on_each(op, values, mesh)
         for result, chips in zip(op.results, made, strict=True):
             if result not in lies or lies[result].is_partial:
                 values[result] = chips
@@ -138,7 +138,8 @@ def _on_each(op: Operation, values: dict[SSAValue, list[Array]], mesh: Mesh) -> 
     return [list(result) for result in zip(*chips, strict=True)]
 
 
-def _collective(op: Operation, chips: list[Array], mesh: Mesh) -> list[Array]:
+def _collective(op: Operation, operands: Sequence[list[Array]], mesh: Mesh) -> list[Array]:
+    chips, *weights = operands
     name, made = op.name.removeprefix("ttir."), list(chips)
     for group in groups(mesh, AXES[access.attr(op, "cluster_axis")]):
         held = [chips[chip] for chip in group]
@@ -146,6 +147,9 @@ def _collective(op: Operation, chips: list[Array], mesh: Mesh) -> list[Array]:
             split = [np.split(part, len(group), access.attr(op, "dim"))[place] for place, part in enumerate(held)]
         elif name == "all_gather":
             split = [np.concatenate(held, access.attr(op, "all_gather_dim"))] * len(group)
+        elif name == "distributed_rms_norm":
+            power = np.mean(np.square(np.concatenate(held, -1, dtype=np.float64)), -1, keepdims=True) + access.attr(op, "epsilon")
+            split = [(chips[chip] / np.sqrt(power) * (weights[0][chip] if weights else 1)).astype(chips[chip].dtype) for chip in group]
         else:
             total = np.sum(held, axis=0, dtype=np.float64 if held[0].dtype.kind == "f" else None).astype(held[0].dtype)
             dim = access.attr(op, "scatter_dim")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ttnn_shim.machine import card_of, systems
+from xdsl.dialects.builtin import StringAttr
 
 from alchemist.errors import InputError, OptionError, quoted
 from alchemist.frontends.base import Argument, FrontendResult, Mesh, Placement
@@ -17,10 +18,13 @@ from alchemist.ir.access import entry_function
 from alchemist.mesh.local import partition
 from alchemist.mesh.own_plan import fewer_heads, own_plan, patterns
 from alchemist.mesh.stated import stated_mesh, states_shardings
+from alchemist.ops.spec import CUT_RESIDUALS
 from alchemist.options import CARDS, CompilerOptions
 
 Shardings = str | Mapping[str, Any] | Callable[[str, tuple[int, ...]], Placement | None]
 
+CUT = "-cut"
+"""End of a plan's name: the residual stream is cut over the chips as well."""
 _STYLES: dict[str, tuple[int | None, int | None]] = {
     **dict.fromkeys(("colwise", "colwise_rep", "colwise_gather_output"), (0, 0)),
     **dict.fromkeys(("rowwise", "rowwise_rep", "rowwise_split_input"), (1, None)),
@@ -89,15 +93,20 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings, say: Callable[[str], None] = _tell) -> FrontendResult:
-    """The captured model as the program of each chip. say: gets a line with the plan of a model that brings none.
+def on_mesh(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shardings, say: Callable[[str], None] | None = _tell) -> FrontendResult:
+    """The captured model as the program of each chip.
+
+    say: gets a line with the plan of a model that brings none. None: nobody reads it, nor is the program compared with the whole model.
 
     Raises:
         UserError: names that the model does not have, dimensions that it has not or that chips do not divide, a model that cannot be spread.
     """
-    found = placements(captured, model, mesh, shardings, say)
+    found = placements(captured, model, mesh, shardings, say or (lambda text: None))
     plan = {argument.name: placement for argument, placement in zip(captured.arguments, found, strict=True) if placement is not None}
-    return replace(partition(captured, mesh, found), plan=plan)
+    made = replace(partition(captured, mesh, found, is_compared=say is not None), plan=plan)
+    if isinstance(shardings, str) and shardings.endswith(CUT):
+        made.module.attributes[CUT_RESIDUALS] = StringAttr(f"{mesh.rows}x{mesh.columns}")
+    return made
 
 
 def plan_on(plan: Mapping[str, Placement], captured: FrontendResult, mesh: Mesh) -> Callable[[str, tuple[int, ...]], Placement | None]:
@@ -137,14 +146,16 @@ def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shar
                 close = difflib.get_close_matches(str(pattern), [*names, *(name.rpartition(".")[0] for name in names)], 3, 0.4)
                 raise OptionError(f"shardings: nothing is called {quoted(str(pattern))}", expected=", ".join(close or names[:4]))
             made |= found
-    elif shardings in ("auto", "tensor", "data"):
+    elif shardings in ("auto", "tensor", "data", f"auto{CUT}", f"tensor{CUT}"):
+        shardings = shardings.removesuffix(CUT)
         if shardings != "data":
             made |= _by_plan(captured, model, mesh, axis, say)
         data = axis if shardings == "data" else 0
         if shardings != "tensor" and mesh.extents[data] > 1 and (shardings == "data" or data != axis):
             made |= _by_batch(arguments, mesh, data)
     else:
-        raise OptionError("shardings is no plan", expected='"auto", "data", "tensor", "tune", a dictionary or a function', got=quoted(str(shardings)))
+        known = '"auto", "data", "tensor", "auto-cut", "tensor-cut", "tune"'
+        raise OptionError("shardings is no plan", expected=f"{known}, a dictionary or a function", got=quoted(str(shardings)))
     return [made.get(argument.name) for argument in arguments]
 
 

@@ -159,6 +159,14 @@ def part_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: o
     return [_affine((x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
 
 
+def part_rms_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
+    """RMS norm of a part of rows, with the sums of squares of all parts side by side."""
+    x, stats = inputs[0], inputs[1]
+    parts = stats.reshape(*stats.shape[:-1], -1, _TILE)
+    power = np.sum(parts[..., 0], -1, keepdims=True) / (parts.shape[-2] * x.shape[-1])
+    return [_affine(x / np.sqrt(power + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
+
+
 def _parts(*inputs: int, out: int, **attributes: float) -> tuple[Sample, ...]:
     """Samples of rows of 64 values; `inputs` and `out` are widths."""
     return tuple(Sample(tuple(((1, 1, rows, width), "bfloat16") for width in inputs), attributes, ((1, 1, rows, out),)) for rows in (32, 33))
@@ -186,5 +194,13 @@ for _name, _words, _folder, _samples, _meaning in (
         _parts(64, out=32),
         part_sums,
     ),
+    (
+        "rms_norm_post_all_gather",
+        "input_tensor stats epsilon weight bias memory_config compute_kernel_config",
+        "rmsnorm_distributed/rmsnorm_post_all_gather.hpp",
+        _parts(64, 64, out=64, epsilon=100.0),  # statistics drawn at random may be below 0
+        part_rms_norm,
+    ),
 ):
-    op(_name, _words, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="from TTNN text only")
+    op(_name, _words, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="parts of norms over several chips")
+ttir("distributed_rms_norm", None)

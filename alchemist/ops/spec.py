@@ -196,6 +196,12 @@ RESHARD = "moved: "
 MESH = "alchemist.mesh"
 """String attribute on a module: the mesh whose chips run it, as `Mesh.name` ("t3000@2x4")."""
 
+CUT_RESIDUALS = "alchemist.cut_residuals"
+"""String attribute on a module for several chips: the residual stream is to be cut over the chips too; rows and columns of the mesh ("2x4")."""
+
+CHIPS = "alchemist.chips"
+"""Integer attribute on an op over an axis of a mesh: how many chips the axis has."""
+
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: what it, or the argument that it becomes, is called instead of `constant`."""
 PRODUCTS = named("ttnn", "product")

@@ -108,7 +108,7 @@ TTIR_STAGES = (
     ),
     Stage(
         "fuse",
-        ("fuse-patterns", "turned-products", "fuse-attention", "merge-reductions", "sums-of-rows", "plain-indices", "kept-dims"),
+        ("fuse-patterns", "turned-products", "fuse-attention", "merge-reductions", "sums-of-rows", "plain-indices", "kept-dims", "cut-residuals"),
         "activations, norms, softmax and attention are one op each; no reduction of a reduction",
     ),
     Stage(

@@ -87,7 +87,7 @@ def _statistics(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> Non
         need(outputs[0][-1] == 2 * TILE_EDGE, f"the statistics have {2 * TILE_EDGE} columns, got {outputs[0][-1]}")
 
 
-@infers("ttnn.layer_norm_post_all_gather", "ttnn.dit_rms_norm_unary_fused")
+@infers("ttnn.layer_norm_post_all_gather", "ttnn.rms_norm_post_all_gather", "ttnn.dit_rms_norm_unary_fused")
 def _same_as_input(op: Operation, inputs: list[Shape]) -> Inferred:
     return inputs[0]
 

@@ -165,8 +165,8 @@ def softmax(c: Lowering, op: Operation) -> None:
     c.set(op.results[0], c.emit("softmax", [value], attributes))
 
 
-def _vector(c: Lowering, value: SSAValue | None, width: int, dtype: str) -> SSAValue | None:
-    """A weight or bias. The kernel takes float32 ones beside bfloat16 values: rounding them would be one rounding more than the model has."""
+def vector(c: Lowering, value: SSAValue | None, width: int, dtype: str) -> SSAValue | None:
+    """A weight or bias of a norm. The kernel takes float32 ones beside bfloat16 values: rounding them would be one rounding more than the model has."""
     return None if value is None else c.reshape(c.get(value, TILE, "f32" if c.dtype(value) == "f32" else dtype), (width,))
 
 
@@ -181,7 +181,7 @@ def norm(c: Lowering, op: Operation) -> None:
     value = c.flat(op.operands[0], NHWC, TILE, dtype) if image else c.get(op.operands[0], TILE, dtype)
     if count > 1 or len(dims) == 1:
         value = c.reshape(value, (*(dims[: len(dims) - count] or (1,)), width))
-    weight, bias = (_vector(c, operand(op, name), width, dtype) for name in ("weight", "bias"))
+    weight, bias = (vector(c, operand(op, name), width, dtype) for name in ("weight", "bias"))
     config = wide_sums_config(c.options) if access.attr(op, WIDE_SUMS) and dtype == "bf16" else compute_config(c.options)
     attributes = {"epsilon": access.attr(op, "epsilon"), "compute_config": config}
     name = op.name.removeprefix("ttir.")
