@@ -5,11 +5,13 @@ The core's event log (JSON) becomes `ProgramRecord`s; `ttnn` adds a `CallRecord`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.error_bands import GAP, is_measured, total_error
 from ttnn_shim.host_time import eager_error, eager_wall_ns
 
@@ -30,6 +32,11 @@ class TensorRecord:
     buffer_type: str
     memory_layout: str
     shard: str = ""
+
+    @property
+    def size_bytes(self) -> float:
+        """In memory, padding included."""
+        return math.prod(self.padded_shape) * MEAN_BYTES.get(self.dtype.lower(), 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,19 @@ class ProgramRecord:
     """As the strategy names it ("matmul"); op_code as the profiler does."""
     terms: tuple[tuple[str, float], ...] = ()
     """What `kernel_ns` is the sum of: (name, ns), the largest first."""
+
+    @property
+    def link_bytes(self) -> float:
+        """What a chip sends over one link to a neighbour in one direction; 0 for a program of one chip."""
+        if self.op != "collective":
+            return 0.0
+        known = dict(part.split("=", 1) for part in self.attributes.split(";"))
+        chips, paths = int(known["chips"]), int(known["links"]) * (2 if known["ring"] == "true" else 1)
+        sent = {"REDUCE_SCATTER": self.inputs, "ALL_GATHER": self.outputs, "ALL_TO_ALL": self.inputs}.get(known["op"])
+        if sent is None:  # a chip's whole tensor
+            return self.inputs[0].size_bytes / paths
+        share = chips // 2 * (chips - chips // 2) / chips if known["op"] == "ALL_TO_ALL" else (chips - 1) / chips
+        return share * sent[0].size_bytes / paths
 
 
 ROOFLINES = 100

@@ -93,6 +93,7 @@ def write_all(profile: Profile, directory: Path, answer: Answer | None = None) -
         "device_ns": round(profile.device_ns),
         "device_ns_error": round(profile.device_ns_error, 3),
         "ccl_ns": round(profile.ccl_ns),
+        "link_bytes": round(sum(program.link_bytes for program in profile.programs)),
         "wall_ns": {
             "traced": {"ns": round(profile.traced_wall_ns), "error": round(profile.device_ns_error, 3)},
             "eager": {"ns": round(profile.eager_wall_ns), "error": round(profile.eager_wall_ns_error, 3)},

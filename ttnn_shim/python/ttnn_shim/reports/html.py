@@ -75,6 +75,9 @@ def _header(profile: Profile, model: str) -> str:
         (f"{_weighted(profile, lambda program: program.fpu_utilisation):.0%}", "mean math utilisation"),
         (duration(best_ns), f"best case: {read_bytes / 1e6:,.1f} MB of weights and inputs at {profile.dram_peak_gb_s:.0f} GB/s"),
     ]
+    if profile.collectives:
+        sent = sum(program.link_bytes for program in profile.programs)
+        boxes.insert(5, (duration(profile.ccl_ns), f"of it collectives: {sent / 1e6:,.2f} MB over each link, {profile.ccl_ns / profile.device_ns:.0%}"))
     warning = f'<p class="soft">{unmodelled} programs have no timing model; a roofline stands in for them.</p>' if unmodelled else ""
     if profile.unmeasured:
         names = escape(", ".join(profile.unmeasured))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.error_bands import relative_error, total_error
-from ttnn_shim.records import Profile, ProgramRecord, TensorRecord
+from ttnn_shim.records import Profile, ProgramRecord
 
 
 @dataclass(slots=True)
@@ -100,6 +98,8 @@ def verdict(profile: Profile, group: Group, longest: ProgramRecord) -> str:
     """What limits a group, in the words of the page and of the terminal; `longest` is its longest program."""
     if group.gap_ns > group.kernel_ns:
         return "gaps between programs"
+    if longest.link_bytes:
+        return f"links between chips: {longest.link_bytes / 1e3:,.1f} KB on each, {longest.link_bytes / longest.kernel_ns:.2f} GB/s"
     text = BOUND_TEXT.get(group.bound, group.bound)
     if group.bound == "dram":
         return f"{text}, {longest.dram_utilisation:.0%} of its peak"
@@ -121,16 +121,11 @@ def longest_by_line(profile: Profile) -> dict[str, ProgramRecord]:
     return found
 
 
-def size_bytes(tensor: TensorRecord) -> float:
-    """Bytes of a tensor in memory, padding included."""
-    return math.prod(tensor.padded_shape) * MEAN_BYTES.get(tensor.dtype.lower(), 2.0)
-
-
 def best_case_ns(profile: Profile) -> tuple[float, float]:
     """(bytes that every forward call has to read from DRAM: tensors that no program of it makes; nanoseconds at the card's DRAM peak)."""
     made = {tensor.id for program in profile.programs for tensor in program.outputs}
     given = {tensor.id: tensor for program in profile.programs for tensor in program.inputs if tensor.id not in made and tensor.buffer_type == "DRAM"}
-    total = sum(map(size_bytes, given.values()))
+    total = sum(tensor.size_bytes for tensor in given.values())
     return total, total / profile.dram_peak_gb_s if profile.dram_peak_gb_s else 0.0
 
 

@@ -24,6 +24,7 @@ def table(profile: Profile) -> str:
         f" (error band {profile.device_ns_error:.0%}: docs/lab/accuracy.md)",
         f"wall time with a host: {profile.traced_wall_ns / 1e6:.3f} ms replayed from a trace (+- {profile.device_ns_error:.0%}),"
         f" {profile.eager_wall_ns / 1e6:.3f} ms launched program by program (+- {profile.eager_wall_ns_error:.0%}: docs/lab/clock.md)",
+        *_exchange(profile),
         "",
         *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound), band),
         "",
@@ -37,6 +38,12 @@ def table(profile: Profile) -> str:
     if profile.unmeasured:
         lines += ["", f"no measured row of {', '.join(profile.unmeasured)}: priced by what the kernels do (+- {UNMEASURED_BAND:.0%})"]
     return "\n".join(lines)
+
+
+def _exchange(profile: Profile) -> list[str]:
+    sent = sum(program.link_bytes for program in profile.programs)
+    share = profile.ccl_ns / profile.device_ns if sent else 0.0
+    return [f"collectives: {profile.ccl_ns / 1e6:.3f} ms of it ({share:.0%}), {sent / 1e6:.2f} MB over each link"] if sent else []
 
 
 def _groups(title: str, groups: list[Group], total_ns: float, limit: Callable[[Group], str], band: Callable[[Group], float]) -> list[str]:

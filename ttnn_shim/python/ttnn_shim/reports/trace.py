@@ -1,4 +1,4 @@
-"""A trace for ui.perfetto.dev or chrome://tracing: ops, units of a representative core, DRAM and NoC utilisation."""
+"""A trace for ui.perfetto.dev or chrome://tracing: ops, units of a representative core, collectives, DRAM and NoC utilisation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 from ttnn_shim.records import UNITS, Profile
 
-_TRACKS = {"modules": 0, "ops": 1, "reader": 2, "compute": 3, "writer": 4, "sender": 5}
+_TRACKS = {"modules": 0, "ops": 1, "reader": 2, "compute": 3, "writer": 4, "sender": 5, "collectives": 6}
 
 
 def write_trace(profile: Profile, path: Path) -> None:
     """One process per chip; times in microseconds. Op slices and gaps add up to the device time."""
     events: list[dict[str, Any]] = [{"name": "process_name", "ph": "M", "pid": 0, "args": {"name": f"chip 0: {profile.card}"}}]
     for track, tid in _TRACKS.items():
-        name = track if track in ("ops", "modules") else f"core (0,0) {track}"
+        name = track if track in ("ops", "modules", "collectives") else f"core (0,0) {track}"
         events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": tid, "args": {"name": name}})
         events.append({"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": tid, "args": {"sort_index": tid}})
+    collectives = {program.index for program in profile.collectives}
     for program in profile.programs:
         start_us, length_us = program.start_ns / 1e3, program.kernel_ns / 1e3
         events.append(
@@ -39,6 +40,9 @@ def write_trace(profile: Profile, path: Path) -> None:
                 },
             )
         )
+        if program.index in collectives:
+            sent = {"call": program.call_op, "line": profile.line_of(program), "bytes per link": round(program.link_bytes)}
+            events.append(_slice(program.op_code, _TRACKS["collectives"], start_us, length_us, sent))
         for unit, busy in zip(UNITS, program.busy_cycles, strict=True):
             if busy:
                 busy_us = min(busy / profile.clock_ghz / 1e3, length_us)
