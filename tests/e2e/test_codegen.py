@@ -296,9 +296,13 @@ def test_both_languages_in_one_process_and_no_shared_directory(tmp_path: Path) -
 
 
 def test_profile_reports_add_up(mlp: Path, tmp_path: Path) -> None:
+    """A profile tells what edits would gain; an estimate does not, as these run with values."""
     import csv
 
-    report = check(mlp, "--profile", str(tmp_path / "profile"))
+    done = run(mlp, "--check", "--json", str(tmp_path / "report.json"), "--profile", str(tmp_path / "profile"))
+    assert done.returncode == 0 and "gain us" in done.stdout, done.stdout + done.stderr
+    assert "gain us" not in run(mlp, "--estimate", "--profile", str(tmp_path / "estimate")).stdout
+    report = json.loads((tmp_path / "report.json").read_text())
     with open(tmp_path / "profile" / "performance" / "ops_perf_results.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == report["ops"]

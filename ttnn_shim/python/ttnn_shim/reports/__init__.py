@@ -54,8 +54,8 @@ def write_and_show(profile: Profile, directory: Path) -> None:
 
 
 def _asked(profile: Profile) -> Answer | None:
-    """What would make an emitted Python program faster, asked in a process of its own; None for other programs and where it cannot be asked."""
-    if not profile.manifest or not (profile.root / "main.py").is_file():
+    """What would make an emitted Python program faster, by runs with values in another process; None for others, estimates, and where it cannot be asked."""
+    if session.settings.estimate or not profile.manifest or not (profile.root / "main.py").is_file():
         return None
     with tempfile.TemporaryDirectory(prefix="alchemist-hints-") as folder:
         file = Path(folder) / "answer.json"
