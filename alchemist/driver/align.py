@@ -1,4 +1,4 @@
-"""Two sequences that tell the same run: which entries belong together, in order."""
+"""Aligns two sequences of the same run: finds the entries that belong together, in order."""
 
 from __future__ import annotations
 

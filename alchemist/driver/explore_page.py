@@ -55,7 +55,7 @@ def rendered(exports: Sequence[Mapping[str, Any]]) -> str:
 
 
 def contents(directory: Path, namespace: Namespace, profile: Path | None = None) -> dict[str, Any]:
-    """What the page shows of an export; `device_ns` is the simulated time of its calls. Arguments and errors as in `page`."""
+    """The page's data for an export; `device_ns` is the simulated time of its calls. Arguments and errors as in `page`."""
     files = sorted(file for file in (directory / "irs").glob("[0-9]*") if file.suffix == ".mlir" or file.stem.endswith("_fx"))
     manifest_file = directory / "manifest.json"
     if not files or not manifest_file.is_file():
@@ -140,7 +140,7 @@ def _stage(chunk: mlir_files.Chunk, namespace: Namespace) -> list[dict[str, Any]
 
 
 def _keys(info: SourceInfo) -> list[str]:
-    """What an op has in common with those of other stages that came of the same statement of the same module instance."""
+    """Keys that an op shares with ops of other stages that come from the same statement of the same module instance."""
     path = info.scopes[-1].path if info.scopes else ""
     frame = f"{info.frames[-1].file}:{info.frames[-1].line}" if info.frames else ""
     keys = [f"{path}|{frame}|{info.op}"] if frame or info.op else []
@@ -200,7 +200,7 @@ _ALIASES = {"mul": "multiply", "sub": "subtract", "div": "divide", "mm": "matmul
 
 
 def _call_name(op: str) -> str:
-    """What a call of the program and the op that it was are both called: "slice" of ttnn.slice_static and of ttnn.slice."""
+    """The common name of a call of the program and its op: "slice" for ttnn.slice_static and for ttnn.slice."""
     spec = TTNN_OPS.get(op)
     name = (spec.target if spec is not None and spec.target else op).rpartition(".")[2]
     return _ALIASES.get(name, name)

@@ -35,7 +35,7 @@ class Explorer:
         self.export = source if source.is_dir() else self._emitted(source, "")
         stages = sorted((self.export / "irs").glob("*_ttir.mlir")) or sorted((self.export / "irs").glob("*_ttnn.mlir"))
         if not stages:
-            explore_page.contents(self.export, namespace)  # says what is missing
+            explore_page.contents(self.export, namespace)  # reports the missing file
             raise InputError("no stage to emit again", location=str(self.export / "irs"), expected="a file NN_ttir.mlir")
         self.source = source if source.is_file() else stages[0]
         self.token = secrets.token_urlsafe(16)
@@ -46,7 +46,7 @@ class Explorer:
         return Path(codegen_mlir(source, export_path=place, overwrite=True, export_golden="none", compiler_options=pairs(options)).path)
 
     def page(self, options: str = "") -> str:
-        """The page, of two exports where `options` are given. An error of the compiler is a line of it."""
+        """The page; with `options`, of two exports. A compiler error becomes a line of the page."""
         exports, message = [explore_page.contents(self.export, self.namespace)], ""
         if options:
             try:

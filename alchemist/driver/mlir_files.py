@@ -1,4 +1,4 @@
-"""Reading MLIR files: splitting at `// -----`, and all errors of a text instead of the first one."""
+"""Reads MLIR files: splits them at `// -----`, and collects all errors of a text instead of the first one."""
 
 from __future__ import annotations
 

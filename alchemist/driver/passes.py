@@ -36,7 +36,7 @@ Transform = Callable[[ModuleOp, CompilerOptions], ModuleOp]
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a name of the real driver runs: our passes in order, or one step that is no pass."""
+    """The passes or pipeline behind a name of the real driver: our passes in order, or one step that is not a pass."""
 
     doc: str
     passes: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """label: what `--mlir-print-ir-after-all` shows."""
+    """label: the text that `--mlir-print-ir-after-all` prints."""
 
     label: str
     run: Callable[[ModuleOp], ModuleOp]
@@ -62,7 +62,7 @@ def _stablehlo_to_ttir(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 
 def _arguments(function: FuncOp) -> list[dict[str, Attribute]]:
-    """What the text says about each argument."""
+    """The attributes of each argument in the text."""
     attributes = function.properties.get("arg_attrs")
     return [dict(part.data) for part in attributes.data] if isinstance(attributes, ArrayAttr) else [{} for _ in function.function_type.inputs]
 
@@ -142,7 +142,7 @@ def _load_descriptor(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 
 def _propagate_weight_dtype(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
-    """Products say the block format of their weight; convert-ttir-to-ttnn finds it at the argument by the same rule."""
+    """Writes the block format of their weight on products; convert-ttir-to-ttnn reads it at the argument by the same rule."""
     for func in (op for op in module.walk() if isinstance(op, FuncOp)):
         for op in func.walk():
             if op.name in _PRODUCTS and (dtype := weight_dtype_of(options, func, op.operands[1])) is not None:
@@ -171,7 +171,7 @@ def _mark_forward(module: ModuleOp, options: CompilerOptions) -> ModuleOp:
 
 
 def _populate(text: str, module: ModuleOp) -> ModuleOp:
-    """`argument-types=forward=input,parameter;other=...`: what each argument of a function is."""
+    """`argument-types=forward=input,parameter;other=...`: sets the kind of each argument of a function."""
     functions = {op.sym_name.data: op for op in module.walk() if isinstance(op, FuncOp)}
     for word in filter(None, text.split(";")):
         name, _, listed = word.partition("=")
@@ -282,7 +282,7 @@ def own_options() -> dict[str, list[str]]:
 
 
 def steps(name: str, text: str = "") -> list[Step]:
-    """What a pass or pipeline runs.
+    """The steps of a pass or pipeline.
 
     Args:
         text: compiler options and the passes' own, `"k=v k=v"`.

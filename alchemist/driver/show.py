@@ -130,7 +130,7 @@ def _table(func: FuncOp) -> str:
 
 
 def _peak(func: FuncOp) -> int:
-    """Most bytes alive at once of the values made in the function: each lives until its last use."""
+    """Maximum number of bytes of simultaneously live values in the function."""
     ops = list(func.body.block.ops)
     number = {op: index for index, op in enumerate(ops)}
     ends: dict[int, int] = {}

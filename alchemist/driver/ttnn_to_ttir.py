@@ -1,4 +1,4 @@
-"""`--convert-ttnn-to-ttir`: TTNN ops by the TTIR ops of the same meaning. Types keep their layouts, ops their attributes beside the op's own."""
+"""`--convert-ttnn-to-ttir`: replaces TTNN ops by equivalent TTIR ops. Types keep their layouts; further attributes are kept, too."""
 
 from __future__ import annotations
 

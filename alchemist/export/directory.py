@@ -96,7 +96,7 @@ def _clean_up(workspace: Workspace | None, created: list[Path]) -> None:
 
 
 def _make_parents(path: Path, created: list[Path]) -> None:
-    """Creates the directories above `path` and lists them in `made`, the outermost first."""
+    """Creates the directories above `path` and lists them in `created`, the outermost first."""
     missing = []
     for parent in path.parents:
         if os.path.lexists(parent):

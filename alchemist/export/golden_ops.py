@@ -82,7 +82,7 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
             and last[name] == number
             and values[name].size == size
             and (values[name].dtype.kind in "iub") == whole
-            and not _turned(values[name].shape, step.shape)
+            and not _is_permuted(values[name].shape, step.shape)
         ]
         if names:
             assigned[number] = max(names, key=order.__getitem__)
@@ -96,7 +96,7 @@ def assign(steps: Sequence[Step], values: Mapping[str, np.ndarray[Any, Any]]) ->
     return assigned
 
 
-def _turned(before: Sequence[int], after: Sequence[int]) -> bool:
+def _is_permuted(before: Sequence[int], after: Sequence[int]) -> bool:
     """Whether the shapes differ by a permutation of dims greater than 1, so that a permute may have moved the elements."""
     first, second = [extent for extent in before if extent != 1], [extent for extent in after if extent != 1]
     return first != second and sorted(first) == sorted(second)

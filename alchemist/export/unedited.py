@@ -117,7 +117,7 @@ def _measure(
 
 
 def _note_results(results: Mapping[str, Any], values: Path, directory: Path, manifest: dict[str, Any], written: dict[str, WrittenTensor]) -> Measured:
-    """found: the program's own report (--json); values: the folder of its outputs."""
+    """results: the program's own report (--json); values: the folder of its outputs."""
     manifest["unedited"] = {"instructions": results["instructions"]}
     differences = []
     for row in results["outputs"]:
@@ -158,7 +158,7 @@ def judge_by_unedited(directory: Path, rounding_errors: Mapping[str, float]) -> 
 
     Rounding explains it where the framework's own output moves at least a third as far when all is rounded once more.
 
-    directory: the export, whose manifest is written again. moved: by output, as of `FrontendResult.moved_by_rounding`.
+    directory: the export, whose manifest is written again. rounding_errors: by output, as of `FrontendResult.moved_by_rounding`.
     Returns why `./run --check` will still fail, "" where it passes.
     """
     manifest = json.loads((directory / MANIFEST).read_text())

@@ -262,7 +262,7 @@ def separable(c: Vocabulary[T, D], x: T, matrices: Sequence[Array]) -> T:
 
 
 def log_sum_exp(c: Vocabulary[T, D], x: T, dims: list[int] | None, limit: float) -> T:
-    """Over `dims`, which are kept. most: the largest number of the type: infinities have no difference from the peak."""
+    """Over `dims`, which are kept. limit: the largest number of the type: infinities have no difference from the peak."""
     peak = c.unary("clamp_scalar", c.reduce("max", x, dims, True), {"min": -limit, "max": limit})
     total = c.reduce("sum", c.unary("exp", c.binary("subtract", x, peak)), dims, True)
     return c.binary("add", c.unary("log", total), peak)
@@ -306,7 +306,7 @@ def rows_of(c: Vocabulary[T, D], table: T, ids: T) -> T:
 
 
 def take(c: Vocabulary[T, D], table: T, ids: T, values: Array | None) -> T:
-    """Like `rows_of`; `known` ids (which may count from the end) in sequence become a slice, equal ones a broadcast."""
+    """Like `rows_of`. values: known ids (which may count from the end); consecutive ones become a slice, equal ones a broadcast."""
     if values is None or not values.size:
         return rows_of(c, table, ids)
     rest, shape = table.shape[1:], [*ids.shape, *table.shape[1:]]

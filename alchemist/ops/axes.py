@@ -1,4 +1,4 @@
-"""What TTIR ops do to dimensions: the same op on operands whose dims are permuted, joined, left out or new.
+"""How TTIR ops change if dims of their operands are permuted, joined, dropped or added.
 
 A row of the op table names one of the functions below as its `axes`; an op without one is opaque: its dims stay as they are.
 """
@@ -32,7 +32,7 @@ The groups are those of the result's dims; of the first operand's for ops that r
 
 
 def grouped(dims: Dims, groups: Groups) -> Dims:
-    """The shape of a value of `dims` whose dims are joined as the groups say."""
+    """The shape of a value whose dims are joined according to the groups."""
     return tuple(math.prod(dims[dim] for dim in group) for group in groups)
 
 
@@ -81,7 +81,7 @@ def permutes(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims,
 
 
 def along(name: str) -> Axes:
-    """Works along the dimension that the attribute names, and alike at every place of the others."""
+    """The op works along the dimension in the attribute, and independently on each index of the others."""
 
     def axes(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, groups: Groups) -> Regrouped | None:
         dim = attributes[name] % len(dims)
@@ -129,7 +129,7 @@ def looks_up(inputs: Sequence[Dims], attributes: Mapping[str, Any], dims: Dims, 
 
 
 def wherever(*names: str) -> Axes:
-    """With its dims at the places that the attributes say."""
+    """The op's dims move along with its attributes."""
 
     def axes(inputs: Sequence[Dims], attributes: Mapping[str, Any], _dims: Dims, groups: Groups) -> Regrouped | None:
         if sorted(groups) != [(dim,) for dim in range(len(names))]:

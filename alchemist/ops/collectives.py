@@ -1,4 +1,4 @@
-"""Calls by which the chips of a mesh get what others have. Their values depend on all chips: `alchemist/mesh/lockstep.py` has the meaning."""
+"""Collectives between the chips of a mesh. Their values depend on all chips: `alchemist/mesh/lockstep.py` defines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is constant: values that are known now, and values that depend on parameters and constants alone."""
+"""Constant values: known at compile time, or computed from parameters and constants alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def uniform(array: Array | None) -> Any:
 
 
 def behind_unit_views(value: SSAValue) -> SSAValue:
-    """The value behind broadcasts and reshapes that only add or spread dims of size 1."""
+    """Looks through broadcasts and reshapes that only add or spread dims of size 1."""
     while (op := defining(value, "ttir.broadcast", "ttir.reshape")) is not None:
         if op.name == "ttir.reshape" and [n for n in shape(value) if n != 1] != [n for n in shape(op.operands[0]) if n != 1]:
             return value
@@ -100,6 +100,6 @@ class FixedValues:
 
 
 def _is_computable(op: Operation) -> bool:
-    """Whether the op gives the same results at each call of equal operands, and does nothing else."""
+    """Whether the op is pure and deterministic."""
     traits = op.info.traits if isinstance(op, TTOp) and not op.name.startswith("ttcore.") else frozenset()
     return not traits.isdisjoint(("pure", "creation", "loads_tensor")) and traits.isdisjoint(("non_cacheable", "duplicate_const_eval"))

@@ -1,4 +1,4 @@
-"""Tensors made from nothing, and constants."""
+"""Ops that create tensors without operands, and constants."""
 
 from __future__ import annotations
 

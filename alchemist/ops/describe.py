@@ -1,4 +1,4 @@
-"""Short forms in which the family files write their rows; `op` turns a row into an `OpSpec`."""
+"""Short notation for op rows in the family files; `op` converts a row to an `OpSpec`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Function = Callable[[Array, Array], Array]
 
 _ARGUMENTS = "input_tensor_a=lhs input_tensor_b=rhs memory_config"
 ANY_RESULT_TYPE = short_names("ttnn", "arithmetic", "comparison")
-"""Ops that write their result in another type than that of their operands when they are asked to."""
+"""Ops that support a result type other than that of their operands."""
 _FUSED = "activations=alchemist.activations input_tensor_a_activations=alchemist.lhs_activations input_tensor_b_activations=alchemist.rhs_activations"
 
 
@@ -49,7 +49,7 @@ def shift_right_arithmetic(a: Array, b: Array) -> Array:
 
 
 def power(a: Array, b: Array) -> Array:
-    """Of integers to negative powers, what is in front of the point."""
+    """Integer powers; negative exponents truncate."""
     if b.dtype.kind not in "iu" or a.dtype.kind not in "iu":
         return np.asarray(np.power(a, b))
     return np.asarray(np.where(b < 0, np.trunc(np.power(np.where(a == 0, 1, a), b, dtype=np.float64)).astype(a.dtype), np.power(a, np.maximum(b, 0))))
@@ -87,7 +87,7 @@ TTIR_NAMES = {"divide": "div"}
 """TTNN name -> TTIR name where they differ."""
 
 COMPARISONS = short_names("ttnn", "truth")
-"""Ops that give truth values (the device writes 0 and 1 in the input's dtype)."""
+"""Ops with boolean results (the device writes 0 and 1 in the input's dtype)."""
 
 
 def _takes_numbers(name: str) -> bool:

@@ -83,7 +83,7 @@ _NOUNS = {"exp": "exponential", "neg": "negated"}
 
 
 def elementwise(function: Function) -> Reference:
-    """Wraps a one-array function; predicates give booleans, which callers read as 0 and 1."""
+    """Wraps a one-array function; predicates return booleans, which callers read as 0 and 1."""
 
     def reference(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
         with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ def _clamp(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: obje
 
 
 def _dropout(inputs: Sequence[Array], _attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
-    return [inputs[0]]  # inference: a front end that wants random zeros does not use TTIR's dropout
+    return [inputs[0]]  # inference: a front end that needs random zeros does not use TTIR's dropout
 
 
 for _name, _function in UNARY:
@@ -157,7 +157,7 @@ _NAMED: dict[str, Function] = {name: function for name, function in UNARY} | {
 
 
 def applied(step: str | Mapping[str, Any], x: Array) -> Array:
-    """What a fused function or a member of a chain makes of values. step: its name, or `op_type` and `params`."""
+    """The result of a fused function or a step of a chain. step: its name, or `op_type` and `params`."""
     name = str(step if isinstance(step, str) else step["op_type"]).lower()
     parameters = () if isinstance(step, str) else tuple(step.get("params") or ())
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""TTIR on numpy: the meaning of a module by the references of its ops. Golden values of `.mlir` inputs, constant folding."""
+"""Evaluates TTIR in numpy by the references of its ops. Golden values of `.mlir` inputs, constant folding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 
 def storage_dtype(element: str) -> np.dtype[Any]:
-    """numpy dtype in which a value of an MLIR element type is held: floats as float32, integers and booleans as they are."""
+    """numpy dtype for values of an MLIR element type: float32 for floats, unchanged for integers and booleans."""
     if element.startswith(("f", "bf")):
         return np.dtype(np.float32)
     return numpy_dtype(element)

@@ -1,4 +1,4 @@
-"""TTNN on numpy: the meaning of a TTNN module by the references of its ops, in float32. Golden values of TTNN text.
+"""Evaluates TTNN in numpy by the references of its ops, in float32. Golden values of TTNN text.
 
 Layouts, memory configs and devices do not change values, so they are skipped; prepared weights stay as they were given.
 """
@@ -80,7 +80,7 @@ def operands_of(call: Operation, function: FuncOp, arguments: Sequence[Array], h
 
 
 def _held(arguments: Sequence[Array]) -> list[Array]:
-    """Sums of bfloat16 arrays would be taken in bfloat16."""
+    """Widens bfloat16 arrays, whose sums numpy would compute in bfloat16."""
     return [value if np.asarray(value).dtype.kind in "iub" else np.asarray(value, np.float32) for value in arguments]
 
 
@@ -143,7 +143,7 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
             inputs[place] = applied(fused, inputs[place])
     outputs = [np.asarray(out) for out in reference(inputs, attributes, shapes)]
     outputs = [out.astype(np.float32) if out.dtype.kind == "f" else out for out in outputs]
-    creates = not inputs  # ops that make values make them in the type that they are asked for
+    creates = not inputs  # creation ops use the requested type
     outputs = [_cast(out, result) if creates or out.dtype == np.bool_ else out for out, result in zip(outputs, op.results, strict=True)]
     activation = (attributes.get("conv2d_config") or {}).get("activation")
     for fused in [activation and activation["op_type"], *attributes.get("alchemist.activations", ())]:
@@ -155,7 +155,7 @@ def _evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]
 
 
 def _dtype_of(value: SSAValue) -> str:
-    """Data type that the layout says, else the element type."""
+    """Data type of the layout, else the element type."""
     layout = layout_of(value.type)
     return layout.dtype if layout is not None else access.element_type(value)
 

@@ -1,4 +1,4 @@
-"""Ops of training and quantisation in terms of simpler TTIR ops: what they mean is said once, here, and holds for references and lowering.
+"""Expands ops of training and quantization to simpler TTIR ops, for both references and lowering.
 
 `expand(module)` rewrites them in place; an op that cannot be written so (dropout, more outputs than are described) stays as it is.
 """
@@ -92,7 +92,7 @@ def _embedding_backward(b: Builder, op: Operation, a: dict[str, Any]) -> Sequenc
 
 
 _SCATTER_LIMIT = 1 << 26
-"""Most elements of the comparison that stands for a scatter with a maximum."""
+"""Limit of elements of the comparison that replaces a scatter with a maximum."""
 
 
 @_expansion("scatter")

@@ -1,4 +1,4 @@
-"""The TT-NN library's spelling of what the IR writes in lower case: data types, fidelities, classes of configs and their fields."""
+"""Maps lower-case names of the IR to the TT-NN library's: data types, fidelities, classes of configs and their fields."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ DEFAULTS = {"ttnn.matmul_multi_core_reuse_multi_cast_program_config": {"fuse_bat
 
 
 def field_name(field: str) -> str:
-    """ "per_core_m" -> "per_core_M"; most fields are spelt alike."""
+    """ "per_core_m" -> "per_core_M"; most fields are equal."""
     return _FIELD_NAMES.get(field, field)
 
 
 def check_names(*names: str) -> None:
-    """What stands in emitted sources as a name of the library must be one: an attribute of a file may hold any text in its place.
+    """Checks that a name for emitted sources is a name of the library: an attribute of a file may contain any text.
 
     Raises:
         EmitError: a text that is no name, with or without dots.

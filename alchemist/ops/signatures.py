@@ -1,4 +1,4 @@
-"""How the library declares a call: Python arguments and C++ parameters of an `OpSpec`, from the table of signatures.
+"""The library's declaration of a call: Python arguments and C++ parameters of an `OpSpec`, from the table of signatures.
 
 The table (`ttnn/_signatures.json` of the simulator, made from the real package's API and exported symbols) has names, order, types and
 defaults of the Python overloads and the parameter types of the C++ ones. A row of an op only says where its arguments come from, as words
@@ -45,7 +45,7 @@ _KINDS = {
 }  # fmt: skip
 _TENSOR = re.compile(r"\bTensor\b")
 _DEFAULTS = {"DataType.BFLOAT16": "bf16", "Layout.ROW_MAJOR": "row_major", "Layout.TILE": "tile"}
-# What of a C++ type a kind needs; the first parameter of the Python overload that fits takes the C++ one.
+# The part of a C++ type that a kind needs; the first parameter of the Python overload that fits takes the C++ one.
 _CPP = {
     Kind.TENSOR: r"(?<!array<)(?<!vector<)(?<!tuple<)ttnn::Tensor\b",
     Kind.TENSOR_LIST: "(array|vector|tuple)<ttnn::Tensor",
@@ -127,7 +127,7 @@ def has_parameter(target: str, name: str) -> bool:
 
 
 def result_of(target: str) -> str:
-    """How the C++ function gives its tensors: "vector", "variant" (a tensor where nothing else is asked for), or "" for itself or a tuple."""
+    """The form in which the C++ function returns its tensors: "vector", "variant" (a tensor by default), or "" for itself or a tuple."""
     returns = python_overloads(target)[0][1]
     return "vector" if "list[" in returns else "variant" if " | tuple" in returns else ""
 
@@ -179,7 +179,7 @@ def _sources(name: str, words: str) -> dict[str, str]:
 
 
 def _fits(parameter: Parameter, source: str | None) -> bool:
-    """Whether the source's values can be given for the parameter. None: it is not given."""
+    """Whether the source's values suit the parameter. None: the argument is omitted."""
     if source is None:
         return parameter.default is not REQUIRED
     tensors = [_TENSOR.search(part) is not None for part in parameter.members]
@@ -220,7 +220,7 @@ def _assign(types: Sequence[str], parameters: Sequence[Parameter], kinds: Mappin
 
 
 def _misfit(types: Sequence[str], assigned: Sequence[Parameter | None], parameters: Sequence[Parameter], sources: Mapping[str, str]) -> tuple[int, int]:
-    """How many C++ parameters need a value that Python has none for, and how many pairs stand the other way round than in Python."""
+    """(number of C++ parameters that need a value that Python lacks, number of pairs in another order than in Python)."""
     places = [parameters.index(p) for p in assigned if p is not None]
     open_ = [p.default is None and p.name not in sources and not _optional(type_) for p, type_ in zip(assigned, types, strict=True) if p is not None]
     return sum(open_), sum(a > b for index, a in enumerate(places) for b in places[index:])
@@ -263,7 +263,7 @@ def _default(value: Any) -> Any:
     if isinstance(value, str) and value in _DEFAULTS:
         return _DEFAULTS[value]
     if isinstance(value, str) and value.startswith("MemoryConfig("):
-        return None  # interleaved DRAM: what leaving the argument out means
+        return None  # interleaved DRAM, the default of an omitted argument
     if isinstance(value, str) and re.fullmatch(r"\[[-\d, ]*\]", value):
         return tuple(json.loads(value))
     if isinstance(value, str) and value.partition(".")[0] in _ENUMS:

@@ -203,9 +203,9 @@ CHIPS = "alchemist.chips"
 """Integer attribute on an op over an axis of a mesh: how many chips the axis has."""
 
 LIFTED_NAME = "alchemist.lifted_name"
-"""String attribute on a `ttnn.constant`: what it, or the argument that it becomes, is called instead of `constant`."""
+"""String attribute on a `ttnn.constant`: its name, or that of the argument it becomes, instead of `constant`."""
 PRODUCTS = named("ttnn", "product")
-"""Products of a tensor and a matrix: what has program configs of matmul."""
+"""Products of a tensor and a matrix, which have program configs of matmul."""
 COLUMN_MATRICES = ("half_turn", "pair_turn", "chosen_columns")
 """Names of constants that choose columns: a product with one is another form of its first operand."""
 
@@ -214,7 +214,7 @@ WHY = "alchemist.why"
 
 
 def inline_scalar(value: Any) -> int | float | None:
-    """The literal that stands for an SSA value whose defining op is marked INLINE, else None."""
+    """The literal value of an SSA value whose defining op is marked INLINE, else None."""
     owner = getattr(value, "op", None)
     if owner is None or owner.name != "ttnn.full" or INLINE not in owner.attributes:
         return None

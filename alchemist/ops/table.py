@@ -100,7 +100,7 @@ def _ttir_row(name: str, spec: TtirSpec | None, lowered: frozenset[str]) -> tupl
 
 
 def _surface_rows() -> list[tuple[str, ...]]:
-    """Ops of the TTNN API that no IR op stands for."""
+    """Ops of the TTNN API without an IR op."""
     shown = {spec.target for spec in TTNN_OPS.values()} | set(TTNN_OPS) | set(op_table("ttnn"))
     rows_: list[tuple[str, ...]] = []
     for name in accepted():

@@ -16,7 +16,7 @@ Attributes = Mapping[str, Any]
 
 
 NO_KEYS_SINK = -1e8
-"""A sink far below any score and far above a masked one: attention gives zeros in rows without a key, and changes no other row."""
+"""A sink far below any score and far above a masked one: attention returns zeros in rows without a key, and changes no other row."""
 
 
 def attention(

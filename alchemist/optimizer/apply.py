@@ -76,7 +76,7 @@ def apply(placed: Placed) -> None:
             set_source(move, *sources_of(op))
             op.operands[index] = move.results[0]
         if op.name == "ttnn.concat" and decision.moves:
-            _move_parts_where_made(op, [op.operands[index] for index, _ in decision.moves])
+            _move_parts_after_makers(op, [op.operands[index] for index, _ in decision.moves])
         overwritten = decision.choice.priced.candidate.attributes.get(IN_PLACE)
         if overwritten is not None:
             op = step.op = _overwriting(op, overwritten)
@@ -100,7 +100,7 @@ def apply(placed: Placed) -> None:
     _bring_back(placed)
 
 
-def _move_parts_where_made(joined: Operation, moved_parts: Sequence[SSAValue]) -> None:
+def _move_parts_after_makers(joined: Operation, moved_parts: Sequence[SSAValue]) -> None:
     """Places each part's move right after the op that computes the part: equal parts become iterations of a loop."""
     parts = [value.owner.operands[0] if value in moved_parts and isinstance(value.owner, Operation) else value for value in joined.operands]
     makers = [part.owner for part in parts if isinstance(part.owner, Operation) and len(list(part.uses)) == 1]

@@ -186,15 +186,15 @@ def _fitting(
         plan.packed = frozenset(number for number in packed if _is_packable(graph, plan, number))
         done = replay(graph, plan, machine, l1_small_bytes)
         while done.ns is None and policy == "time":
-            better = _with_others(graph, plan, done, groups, options, machine, l1_small_bytes)
-            better = better or _packed(graph, plan, done, groups, machine, l1_small_bytes)
+            better = _with_other_choices(graph, plan, done, groups, options, machine, l1_small_bytes)
+            better = better or _reallocated(graph, plan, done, groups, machine, l1_small_bytes)
             if better is None:
                 break
             plan, done = better
             packed |= plan.packed
         if done.ns is not None:
             if policy == "time" and not must_move:
-                plan, done = _made_where_read(graph, plan, done, options, machine, l1_small_bytes)
+                plan, done = _without_moves(graph, plan, done, options, machine, l1_small_bytes)
             return Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes)
         group = groups.get(done.failed)
         if group is not None and policy == "time" and slack.get(group, 0) < MOST_SLACK * machine.l1_bytes:
@@ -203,7 +203,7 @@ def _fitting(
         victim = _victim(graph, plan, done.failed, barred, policy)
         if victim is None:
             return None
-        barred |= {place_ for place_ in _like(graph, victim, groups)}
+        barred |= {place_ for place_ in _equal_in_layers(graph, victim, groups)}
     return None
 
 
@@ -256,7 +256,7 @@ def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
     return not has_trait(step.op, "shares_memory") and IN_PLACE not in decision.choice.priced.candidate.attributes
 
 
-def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, int]) -> int:
+def _allocating_step(graph: Forward, plan: Plan, number: int, makers: Mapping[int, int]) -> int:
     """The step that allocated the memory which the step overwrites."""
     while (decision := plan.taken.get(number)) is not None and IN_PLACE in decision.choice.priced.candidate.attributes:
         place_ = dict(graph.steps[number].operands)[decision.choice.priced.candidate.attributes[IN_PLACE]]
@@ -266,7 +266,7 @@ def _made_first(graph: Forward, plan: Plan, number: int, makers: Mapping[int, in
     return number
 
 
-def _with_others(
+def _with_other_choices(
     graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
 ) -> tuple[Plan, Replayed] | None:
     """The plan with another choice for an op and its equals in other layers, if it then runs further: a sum overwrites its other operand, which may be
@@ -293,7 +293,7 @@ def _with_others(
     return None
 
 
-def _made_where_read(
+def _without_moves(
     graph: Forward, plan: Plan, done: Replayed, options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
 ) -> tuple[Plan, Replayed]:
     """The plan without moves of results with one reader: they are created in the reader's memory, if that is as fast and fits.
@@ -343,11 +343,11 @@ def _moves_halo_of(first: Choice, second: Choice) -> bool:
     )  # fmt: skip
 
 
-def _packed(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:
+def _reallocated(graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], machine: Machine, l1_small_bytes: int) -> tuple[Plan, Replayed] | None:
     """The plan with one of the lowest tensors reallocated right after the op that creates it, there or in all equal layers, if it then runs further."""
     makers = graph.makers()
     for place_ in done.lowest[:MOST_PACKED]:
-        number = _made_first(graph, plan, makers[place_], makers)
+        number = _allocating_step(graph, plan, makers[place_], makers)
         if number in plan.packed or number == done.failed or not _is_packable(graph, plan, number):
             continue
         equal_steps = [step for step, group in groups.items() if group == groups[number] and _is_packable(graph, plan, step)]
@@ -522,14 +522,14 @@ def _run(device: Replay, op: Operation, decision: Taken | None, tensors: dict[SS
     copies: dict[SSAValue, Held] = {}
     for index, memory in decision.moves if decision is not None else ():
         value = op.operands[index]
-        copies[value] = _first(device.call("ttnn.to_memory_config", [_held(device, value, tensors), memory]))
+        copies[value] = _first(device.call("ttnn.to_memory_config", [_tensor_of(device, value, tensors), memory]))
         if value in ending and sum(value is operand for operand in op.operands) == 1:
             device.free(tensors.pop(value))
     for index, memory in decision.choice.priced.candidate.weights.items() if decision is not None else ():
         copies[op.operands[index]] = device.tensor(spec_of(op.operands[index], memory))
     changed = decision.choice.priced.candidate.attributes if decision is not None else {}
     result = decision.choice.result if decision is not None else None
-    target, first, arguments = call_of(op, changed, result, lambda value: copies.get(value) or _held(device, value, tensors))
+    target, first, arguments = call_of(op, changed, result, lambda value: copies.get(value) or _tensor_of(device, value, tensors))
     output = device.call(target, first, **arguments)
     for value, tensor in zip(op.results, output, strict=False):
         if tensor is not None:
@@ -552,7 +552,7 @@ def _first(tensors: list[Held | None]) -> Held:
     return tensors[0]
 
 
-def _held(device: Replay, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
+def _tensor_of(device: Replay, value: SSAValue, tensors: dict[SSAValue, Held]) -> Held:
     """The tensor of a value; inputs, weights and results of skipped steps are allocated according to their types."""
     if value not in tensors:
         tensors[value] = device.tensor(spec_of(value))
@@ -573,7 +573,7 @@ def _victim(graph: Forward, plan: Plan, failed: int, barred: frozenset[int], pol
     return best[1] if best else None
 
 
-def _like(graph: Forward, victim: int, groups: Mapping[int, Any]) -> list[int]:
+def _equal_in_layers(graph: Forward, victim: int, groups: Mapping[int, Any]) -> list[int]:
     """The equal values in other layers, so that all layers spill the same value."""
     makers = graph.makers()
     return [place_ for place_, number in makers.items() if groups[number] == groups[makers[victim]]]

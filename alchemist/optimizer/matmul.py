@@ -58,7 +58,7 @@ def sizes(op: Operation, fp32: bool) -> Sizes | None:
 
 @cache
 def divisors(number: int, limit: int) -> tuple[int, ...]:
-    """Divisors up to `most`, largest first."""
+    """Divisors up to `limit`, largest first."""
     return tuple(part for part in range(min(number, limit), 0, -1) if number % part == 0)
 
 

@@ -223,7 +223,7 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) 
             members.setdefault(groups[number], []).append(number)
     differing = [numbers for numbers in members.values() if len({_choice_key(plan, number) for number in numbers}) > 1]
     if not differing:
-        return _entered_alike(plan, graph, members, run)
+        return _equal_entries(plan, graph, members, run)
     candidates: list[Plan] = []
     for part in (0.5, 0.0, 1.0):  # the choices of the middle layer, of the first, of the last
         fixed = {number: choice for numbers in members.values() if len(numbers) > 1 for choice in [_like(plan, numbers, part)] for number in numbers}
@@ -235,10 +235,10 @@ def consistent(plan: Plan, graph: Forward, groups: Mapping[int, Any], run: Run) 
     if following is not None and all(len({_choice_key(following, number) for number in numbers}) == 1 for numbers in members.values()):
         candidates.append(following)
     best = min(candidates, key=lambda candidate: candidate.ns, default=plan)
-    return _entered_alike(best, graph, members, run)
+    return _equal_entries(best, graph, members, run)
 
 
-def _entered_alike(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[int]], run: Run) -> Plan:
+def _equal_entries(plan: Plan, graph: Forward, members: Mapping[Any, Sequence[int]], run: Run) -> Plan:
     makers = graph.makers()
     single = {numbers[0] for numbers in members.values() if len(numbers) == 1}
     fixed: dict[int, Choice] = {}

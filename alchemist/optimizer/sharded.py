@@ -162,7 +162,7 @@ def _shard_tiles(memory: Memory) -> tuple[int, int]:
 
 
 def linear(step: Step, machine: Machine, target: Memory | None = None) -> Iterator[list[Candidate]]:
-    """2-D multicast with block shards on either side. wanted: the result's instead of the largest even ones."""
+    """2-D multicast with block shards on either side. target: the result's shards instead of the largest even ones."""
     op = step.op
     shape = matmul.sizes(op, matmul.is_fp32_dest(op, machine))
     moving = [index for index, _ in step.operands]

@@ -74,12 +74,12 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
     ops: list[Operation] = []
     probabilities, value = op.operands
     if access.attr(op, "transpose_a"):
-        turn = _turn(probabilities)
+        turn = _permute_of(probabilities)
         if turn is None or not single_use(probabilities) or access.attr(turn, "permutation") != (0, 1, 3, 2):
             return False
         ops.append(turn)
         probabilities = turn.operands[0]
-    value_perm = _turn(value) if access.attr(op, "transpose_b") else None
+    value_perm = _permute_of(value) if access.attr(op, "transpose_b") else None
     if access.attr(op, "transpose_b") and value_perm is None:
         return False
     softmax = defining(_plain(probabilities, ops), "ttir.softmax")
@@ -114,10 +114,10 @@ def _fuse(op: Operation, position: dict[Operation, int]) -> bool:
         return False
     maker = Builder.before(op)
     if key_perm is not None:
-        key = _turned_back(maker, key_perm)
+        key = _with_last_dims_swapped(maker, key_perm)
         scores.ops.append(key_perm)
     if value_perm is not None:
-        value = _turned_back(maker, value_perm)
+        value = _with_last_dims_swapped(maker, value_perm)
         scores.ops.append(value_perm)
     of = element_type(op.results[0])
     if is_causal := _is_causal(scores, rows, columns):
@@ -162,7 +162,7 @@ def _without_keys(b: Builder, value: SSAValue, scores: _Scores) -> SSAValue:
     return (Value(b, value) + keyed.op("where", zero, nan)).ssa
 
 
-def _turn(value: SSAValue) -> Operation | None:
+def _permute_of(value: SSAValue) -> Operation | None:
     """The permute of four dims that computes a value."""
     op = defining(value, "ttir.permute")
     return op if op is not None and len(shape(value)) == 4 else None
@@ -179,7 +179,7 @@ def _is_written(key: SSAValue) -> bool:
     return op is not None and any(isinstance(value, BlockArgument) and shape(value) == shape(key) for value in op.operands)
 
 
-def _turned_back(b: Builder, permute: Operation) -> SSAValue:
+def _with_last_dims_swapped(b: Builder, permute: Operation) -> SSAValue:
     """The result of the permute with its last two dims swapped."""
     source, (*first, third, last) = permute.operands[0], access.attr(permute, "permutation")
     b.source = sources_of(permute) or None
@@ -248,7 +248,7 @@ class FoldAttentionScale(Pass):
             for op in list(func.body.block.ops):
                 if op.name == "ttir.scaled_dot_product_attention" and not _has_own_sink(op):
                     for place in (0, 1):
-                        _fold(op, place)
+                        _fold_scale(op, place)
             erase_dead(func)
 
 
@@ -259,7 +259,7 @@ def _has_own_sink(op: Operation) -> bool:
     return sink is not None and (constant is None or not bool((constant == NO_KEYS_SINK).all()))
 
 
-def _fold(attention: Operation, place: int) -> None:
+def _fold_scale(attention: Operation, place: int) -> None:
     while (scaled_operand := _factor(attention.operands[place])) is not None:
         product, source, factor = scaled_operand
         scale = access.attr(attention, "scale")

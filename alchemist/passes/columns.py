@@ -120,13 +120,13 @@ class ColumnViews:
         sources = [self.of(value) for value in op.operands if inline_scalar(value) is None]
         columns_of: dict[SSAValue, Columns] = {}
         for root in sources[0]:
-            columns = _moved(op, [source[root] for source in sources]) if all(root in source for source in sources) else None
+            columns = _step_columns(op, [source[root] for source in sources]) if all(root in source for source in sources) else None
             if columns is not None:
                 columns_of[root] = columns
         return dict(list(columns_of.items())[-_MOST_ROOTS:])
 
 
-def _moved(op: Operation, parts: Sequence[Columns]) -> Columns | None:
+def _step_columns(op: Operation, parts: Sequence[Columns]) -> Columns | None:
     first = parts[0]
     if op.name == "ttnn.slice_static":
         begins, ends, steps = (access.attr(op, name) for name in ("begins", "ends", "step"))
@@ -203,7 +203,7 @@ class Products:
         dims = (*shape(root)[:-1], matrix.shape[1])
         if shape(root) == dims and np.array_equal(matrix, np.eye(len(matrix))):
             return root, None
-        attributes = {"compute_config": wide_sums_config(self.options), NOTE: _said(matrix)}
+        attributes = {"compute_config": wide_sums_config(self.options), NOTE: _note_of(matrix)}
         matmul = Builder.before(last).make("ttnn.matmul", [root, self.matrix(matrix, of, last)], attributes)
         set_source(matmul, *sources_of(last))
         add_sources(matmul, *reversed(replaced[1:]))
@@ -261,7 +261,7 @@ def may_round(root: SSAValue, result: SSAValue) -> bool:
     return (of is not None and of.dtype == "bf16") or _made_by_product(root) or _read_by_product(result)
 
 
-def _turns(matrix: Matrix, pairs: bool) -> bool:
+def _is_half_turn(matrix: Matrix, pairs: bool) -> bool:
     """Whether the matrix maps columns (x1, x2), as halves or as pairs, to (-x2, x1) and keeps the columns after them."""
     numbers = np.arange(len(matrix))
     if matrix.shape != (len(numbers), len(numbers)):
@@ -277,7 +277,7 @@ def _turns(matrix: Matrix, pairs: bool) -> bool:
 def _name(matrix: Matrix) -> str:
     half_turn, pair_turn, chosen = COLUMN_MATRICES
     for pairs, name in ((False, half_turn), (True, pair_turn)):
-        if int(np.sum(np.diagonal(matrix) == 0)) % 2 == 0 and _turns(matrix, pairs):
+        if int(np.sum(np.diagonal(matrix) == 0)) % 2 == 0 and _is_half_turn(matrix, pairs):
             return name
     return _neighbours(matrix) or chosen
 
@@ -295,7 +295,7 @@ def _neighbours(matrix: Matrix) -> str:
     return f"{where}_{len(places)}_columns"
 
 
-def _said(matrix: Matrix) -> str:
+def _note_of(matrix: Matrix) -> str:
     notes = (
         "[-x2, x1] of the two halves, as one product with ones and minus ones",
         "(-x2, x1) of each pair of columns, as one product with ones and minus ones",

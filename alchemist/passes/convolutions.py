@@ -23,13 +23,13 @@ from alchemist.ops.spec import NOTE
 from alchemist.ops.windows import expand, padding_pairs
 from alchemist.passes.registry import Pass, register
 from alchemist.passes.views import permuted, reshaped
-from alchemist.rewrite.moves import Known, commute, regions, regroup, worked_dims
+from alchemist.rewrite.moves import Regroupings, commute, regions, regroup, worked_dims
 
 # --- TTIR: 1-D convolutions work on channels-last values, as the kernel reads them; with kernel size 1 they become linear layers. ---
 
 _ORDER = (0, 2, 1)
 """[N, C, L] to [N, L, C] and back."""
-_TURNED = ((0,), (2,), (1,))
+_CHANNELS_LAST_GROUPS = ((0,), (2,), (1,))
 
 
 @register("conv1d-channels-last", fusing=True)
@@ -40,8 +40,8 @@ class Conv1dChannelsLast(Pass):
         for func in functions(module):
             if any(_is_conv(op) for op in func.body.block.ops):
                 fixed = FixedValues(func)
-                for region in regions(func, lambda op, fixed=fixed: _turned(op, fixed)):  # type: ignore[misc]
-                    _turn(_worthwhile(list(region), fixed))
+                for region in regions(func, lambda op, fixed=fixed: _regrouped(op, fixed)):  # type: ignore[misc]
+                    _permute_region(_worthwhile(list(region), fixed))
                 erase_dead(func)
             for op in list(func.body.block.ops):
                 if op.parent is not None and _is_pointwise(op):
@@ -58,14 +58,14 @@ def _is_permute(op: object) -> bool:
 
 def _data(op: Operation) -> list[SSAValue]:
     """The operands that are permuted along with the result: all but a convolution's weights."""
-    regrouped = regroup(op, _TURNED)
+    regrouped = regroup(op, _CHANNELS_LAST_GROUPS)
     return [] if regrouped is None else [value for value, groups in zip(op.operands, regrouped.operands, strict=True) if groups]
 
 
-def _turned(op: Operation, fixed: FixedValues) -> Regrouped | None:
+def _regrouped(op: Operation, fixed: FixedValues) -> Regrouped | None:
     if has_trait(op, "rearrangement") or len(op.results) != 1 or op.results[0] in fixed or (op.name == "ttir.conv1d" and not _is_conv(op)):
         return None
-    return regroup(op, _TURNED) if len(worked_dims(op)) == 3 and {len(shape(value)) for value in _data(op)} == {3} else None
+    return regroup(op, _CHANNELS_LAST_GROUPS) if len(worked_dims(op)) == 3 and {len(shape(value)) for value in _data(op)} == {3} else None
 
 
 def _is_inside(op: Operation) -> bool:
@@ -75,14 +75,14 @@ def _is_inside(op: Operation) -> bool:
 
 def _worthwhile(region: list[Operation], fixed: FixedValues) -> list[Operation]:
     """The region if permuting it saves permutes, else each convolution and the chain after it for which that holds."""
-    for part in ([region], [_behind(op) for op in region if _is_conv(op)]):
+    for part in ([region], [_chain_after(op) for op in region if _is_conv(op)]):
         profitable = [candidate for candidate in part if any(_is_conv(op) for op in candidate) and _gain(candidate, fixed) > 0]
         if profitable:
             return [op for candidate in profitable for op in candidate]
     return []
 
 
-def _behind(op: Operation) -> list[Operation]:
+def _chain_after(op: Operation) -> list[Operation]:
     """The op and the chain of unary elementwise ops after it, each the only reader of the previous result."""
     chain = [op]
     while len(uses := list(chain[-1].results[0].uses)) == 1 and uses[0].operation.name in POINTWISE and len(uses[0].operation.operands) == 1:
@@ -105,10 +105,10 @@ def _gain(region: list[Operation], fixed: FixedValues) -> int:
     return gain
 
 
-def _turn(region: list[Operation]) -> None:
-    shared: Known = {}
+def _permute_region(region: list[Operation]) -> None:
+    shared: Regroupings = {}
     for op in region:
-        if (to := regroup(op, _TURNED)) is not None:
+        if (to := regroup(op, _CHANNELS_LAST_GROUPS)) is not None:
             commute(op, to, shared)
 
 
@@ -136,7 +136,7 @@ MOST_SLICES = 1024
 """Limit of slices, as each window is a statement of the emitted program."""
 
 
-def _taken(x: Value, cuts: dict[int, tuple[int, int, int]]) -> Value:
+def _sliced(x: Value, cuts: dict[int, tuple[int, int, int]]) -> Value:
     """cuts: dim -> (begin, step, count)."""
     begins, ends, steps = [0] * len(x.shape), list(x.shape), [1] * len(x.shape)
     for dim, (begin, step, size) in cuts.items():
@@ -149,7 +149,7 @@ def _order(op: Operation, names: Sequence[str]) -> list[int]:
     return [access.attr(op, f"{name}_dim") for name in ("batch", "channel", *names)]
 
 
-def _back(order: Sequence[int]) -> list[int]:
+def _inverse(order: Sequence[int]) -> list[int]:
     return [list(order).index(i) for i in range(len(order))]
 
 
@@ -167,12 +167,12 @@ def _conv3d(op: Operation) -> SSAValue:
     result = [shape(op.results[0])[i] for i in order]
     count = result[2]
     if depth == stride[0]:
-        x = _taken(x, {2: (0, 1, count * depth)}).reshape(n, channels, count, depth, height * width).permute(0, 2, 1, 3, 4)
+        x = _sliced(x, {2: (0, 1, count * depth)}).reshape(n, channels, count, depth, height * width).permute(0, 2, 1, 3, 4)
     elif depth > 1:
-        taps = [_taken(x, {2: (tap, stride[0], count)}) for tap in range(depth)]
+        taps = [_sliced(x, {2: (tap, stride[0], count)}) for tap in range(depth)]
         x = concat([tap.reshape(n, channels, 1, count, height * width) for tap in taps], 2).permute(0, 3, 1, 2, 4)
     else:
-        x = _taken(x, {2: (0, stride[0], count)}).permute(0, 2, 1, 3, 4)
+        x = _sliced(x, {2: (0, stride[0], count)}).permute(0, 2, 1, 3, 4)
     x = x.reshape(n * count, channels * depth, height, width)
     flat = weight.reshape(out_channels, per_group * depth, *kernel)
     attributes = {
@@ -181,7 +181,7 @@ def _conv3d(op: Operation) -> SSAValue:
     }  # fmt: skip
     conv = x.op("conv2d", flat, *(b_.reshape(1, out_channels, 1, 1) for b_ in bias), **attributes)
     conv = conv.reshape(n, count, out_channels, *result[3:]).permute(0, 2, 1, 3, 4)
-    return conv.permute(*_back(order)).ssa
+    return conv.permute(*_inverse(order)).ssa
 
 
 def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
@@ -212,7 +212,7 @@ def _as_convolution(op: Operation) -> tuple[Operation, SSAValue]:
     }  # fmt: skip
     conv = x.op("conv2d", reversed_weight, *(term.reshape(1, groups * per_group, 1, 1) for term in bias), **attributes)
     assert isinstance(conv.ssa.owner, Operation)
-    return conv.ssa.owner, conv.permute(*_back(order)).ssa
+    return conv.ssa.owner, conv.permute(*_inverse(order)).ssa
 
 
 def _as_matmul(op: Operation) -> SSAValue:
@@ -235,12 +235,12 @@ def _as_matmul(op: Operation) -> SSAValue:
     if taps <= places:
         for index in _positions(kernel):
             cuts = {2 + d: (index[d] * dilation[d], stride[d], out[d]) for d in range(rank)}
-            parts.append(_taken(x, cuts).reshape(n, channels, 1, places))
+            parts.append(_sliced(x, cuts).reshape(n, channels, 1, places))
         x = concat(parts, 2)
     else:
         for index in _positions(out):
             cuts = {2 + d: (index[d] * stride[d], dilation[d], kernel[d]) for d in range(rank)}
-            parts.append(_taken(x, cuts).reshape(n, channels, taps, 1))
+            parts.append(_sliced(x, cuts).reshape(n, channels, taps, 1))
         x = concat(parts, 3)
     depth = channels // groups * taps
     rows = weight.reshape(1, groups, weight.shape[0] // groups, depth)
@@ -248,7 +248,7 @@ def _as_matmul(op: Operation) -> SSAValue:
     x = rows.op("matmul", x.reshape(n, groups, depth, places)).reshape(*result)
     for term in bias:
         x += term.reshape(1, result[1], *[1] * rank)
-    return x.permute(*_back(order)).ssa
+    return x.permute(*_inverse(order)).ssa
 
 
 def _positions(sizes: Sequence[int]) -> list[tuple[int, ...]]:
@@ -432,11 +432,11 @@ def _reorder(product: Operation) -> None:
     b.source = sources_of(flatten)
     product.operands[0] = reshaped(b, permuted(b, image, _CHANNELS_LAST), shape(rows))
     b.source = sources_of(product)
-    product.operands[1] = _turned_weight(b, weight, dims[1:], bool(access.attr(product, "transpose_b")))
+    product.operands[1] = _reordered_weight(b, weight, dims[1:], bool(access.attr(product, "transpose_b")))
     add_sources(product, flatten)
 
 
-def _turned_weight(b: Builder, weight: SSAValue, dims: Sequence[int], is_transposed: bool) -> SSAValue:
+def _reordered_weight(b: Builder, weight: SSAValue, dims: Sequence[int], is_transposed: bool) -> SSAValue:
     """Reorders the rows (transposed: columns) of a weight from C, H, W to H, W, C.
 
     Pixels are one dim: tiles of [H, W] would be nearly all padding.

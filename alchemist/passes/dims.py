@@ -67,7 +67,7 @@ def _last_units(op: Operation) -> int:
     users = [use.operation for use in result.uses]
     if not users or any(user.name != "ttir.reshape" for user in users):
         return 0
-    if any(len(shape(value)) == rank and not _is_made_of_units(value) for value in op.operands):
+    if any(len(shape(value)) == rank and not _is_reshape_or_constant(value) for value in op.operands):
         return 0
     count = 0
     while count < rank - 2 and all(shape(value)[rank - 1 - count] == 1 for value in (*op.operands, result) if shape(value)):
@@ -80,7 +80,7 @@ def _without_unit(op: Operation) -> Regrouped | None:
     if len(op.results) != 1 or (has_trait(op, "reduction") and not _is_of_units(op)) or _rank(op) <= MOST_DIMS:
         return None
     dims = [shape(value) for value in op.operands if shape(value)]
-    if len({len(sizes) for sizes in dims}) != 1 or not all(_is_made_of_units(value) for value in op.operands if shape(value)):
+    if len({len(sizes) for sizes in dims}) != 1 or not all(_is_reshape_or_constant(value) for value in op.operands if shape(value)):
         return None
     if not any(defining(value, "ttir.reshape") is not None for value in op.operands):
         return None
@@ -105,7 +105,7 @@ def _sum(op: Operation) -> None:
     replace(op, [(x * y).reduce("sum", [len(batch)]).reshape(*shape(op.results[0])).ssa])
 
 
-def _is_made_of_units(value: SSAValue) -> bool:
+def _is_reshape_or_constant(value: SSAValue) -> bool:
     return defining(value, "ttir.reshape", "ttir.full", "ttir.constant") is not None
 
 
@@ -118,7 +118,7 @@ class KeptDims(Pass):
 
     def run(self, module: ModuleOp) -> None:
         for func in functions(module):
-            for dims, axis in dict.fromkeys(kept_dim for op in func.body.block.ops if (kept_dim := _given_back(op)) is not None):
+            for dims, axis in dict.fromkeys(kept_dim for op in func.body.block.ops if (kept_dim := _restored_dim(op)) is not None):
                 for region in regions(func, partial(_with_dim, kept_dims=dims, axis=axis)):
                     if _is_closed(region, dims):
                         for op, to in region.items():
@@ -126,7 +126,7 @@ class KeptDims(Pass):
             erase_dead(func)
 
 
-def _given_back(op: Operation) -> tuple[Dims, int] | None:
+def _restored_dim(op: Operation) -> tuple[Dims, int] | None:
     """Matches a reshape that adds one dim of size 1: (its shape, the dim)."""
     if op.name != "ttir.reshape":
         return None

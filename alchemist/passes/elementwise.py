@@ -110,7 +110,7 @@ def operand_is_constant(op: Operation) -> bool:
 AFTER = "alchemist.activations"
 SCALED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "sub_unary_sfpu", "divide": "div_unary_sfpu"}
 """Binary op with a number as second operand -> the equivalent unary function."""
-TURNED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
+REVERSED = {"multiply": "mul_unary_sfpu", "add": "add_unary_sfpu", "subtract": "rsub"}
 """The same with the number as first operand."""
 Step = dict[str, Any]
 
@@ -184,13 +184,13 @@ def step_of(op: Operation) -> Step | None:
         if (numbers[0] is None) == (numbers[1] is None):
             return None
         is_reversed = numbers[0] is not None
-        if is_reversed and name not in TURNED:
+        if is_reversed and name not in REVERSED:
             return None
         number = numbers[0] if is_reversed else numbers[1]
         assert number is not None
         if name == "divide" and number == 0:
             return None
-        step = {"op_type": (TURNED if is_reversed else SCALED)[name], "params": (float(number),)}
+        step = {"op_type": (REVERSED if is_reversed else SCALED)[name], "params": (float(number),)}
     else:
         return None
     return step if _is_plain(op.operands[_tensor_place(op)], op.results[0]) else None

@@ -76,7 +76,7 @@ FOLD_LIMIT = 1 << 22
 """Limit of elements of a value that constant folding computes."""
 
 
-def _parted_elsewhere(op: Operation, inner: Operation) -> bool:
+def _is_sliced_elsewhere(op: Operation, inner: Operation) -> bool:
     """Whether a different module slices the slice again: its iterations would not be equal if each sliced the original value."""
     paths = [[info.scopes[-1].path for info in sources_of(move) if info.scopes] for move in (op, inner)]
     return len(list(inner.results[0].uses)) > 1 and paths[0] != paths[1]
@@ -231,7 +231,7 @@ def _canonical(op: Operation) -> Operation | None:
         moved_dims = [i for i in order if source[i] != 1]
         if moved_dims == sorted(moved_dims):  # only dims of size 1 move
             return b.make("ttir.reshape", [op.operands[0]], {"shape": shape(op.results[0])})
-    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not (_parted_elsewhere(op, inner) or _is_head(inner)):
+    if op.name == "ttir.slice_static" and (inner := defining(op.operands[0], "ttir.slice_static")) and not (_is_sliced_elsewhere(op, inner) or _is_head(inner)):
         outer_cut, inner_cut = ([access.attr(move, name) for name in ("begins", "ends", "step")] for move in (op, inner))
         rows = list(zip(*outer_cut, *inner_cut, strict=True))
         if all(step > 0 and begin >= 0 and end >= 0 for row in rows for begin, end, step in (row[:3], row[3:])):

@@ -162,7 +162,7 @@ def _roles(heads: list[_Head]) -> list[_Head] | None:
     """Query, key and value: in the order in which an attention reads them, else in program order."""
     if len(heads) != 3 or len({head.value for head in heads}) != 3:
         return None
-    role_sets = [_asked(head) for head in heads]
+    role_sets = [_operand_index(head) for head in heads]
     if sorted(role_sets) == [0, 1, 2]:
         heads = [heads[role_sets.index(place)] for place in range(3)]
     else:
@@ -171,7 +171,7 @@ def _roles(heads: list[_Head]) -> list[_Head] | None:
     return heads if heads[1].heads == heads[2].heads and heads[0].heads % heads[1].heads == 0 else None
 
 
-def _asked(head: _Head) -> int:
+def _operand_index(head: _Head) -> int:
     """The operand index of the value in the attention that reads it, -1 if none does."""
     for use in head.value.uses:
         if use.operation.name == "ttir.scaled_dot_product_attention":
@@ -201,7 +201,7 @@ def _whole(heads: list[_Head]) -> SSAValue | None:
     ends = list(accumulate(head.columns.width for head in heads))
     starts = [head.columns.start for head in heads if head.columns.count == 1]
     is_whole = starts == [0, *ends[:-1]] and shape(rows.root) == (batch, steps, ends[-1]) and rows.axes == (joined([(batch, steps)]), joined([(steps, 1)]))
-    return rows.root if is_whole and [_asked(head) for head in heads] == [0, 1, 2] else None
+    return rows.root if is_whole and [_operand_index(head) for head in heads] == [0, 1, 2] else None
 
 
 def _joined(heads: list[_Head], dots: list[Operation], position: dict[Operation, int]) -> SSAValue:
@@ -209,7 +209,7 @@ def _joined(heads: list[_Head], dots: list[Operation], position: dict[Operation,
     first = dots[0]
     for dot in dots:
         for value in dot.operands[1:]:
-            _make_before(value, first, position)
+            _hoist_before(value, first, position)
     b = Builder.before(first)
     b.source = _sources(heads[0].row_views) or _sources(dots)
     rows = heads[0].rows.emit(b)
@@ -270,13 +270,13 @@ def _begins_groups(op: Operation) -> bool:
     return shape(op.results[0]) == (b, h, 1, s, d)
 
 
-def _make_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:
+def _hoist_before(value: SSAValue, anchor: Operation, position: dict[Operation, int]) -> None:
     """Moves the ops that compute a fixed value before `anchor`."""
     op = value.owner
     if not isinstance(op, Operation) or position.get(op, -1) < position[anchor]:
         return
     for source in op.operands:
-        _make_before(source, anchor, position)
+        _hoist_before(source, anchor, position)
     op.detach()  # type: ignore[no-untyped-call]
     assert anchor.parent is not None
     anchor.parent.insert_op_before(op, anchor)

@@ -260,7 +260,7 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
     for channels, groups, out in parts:
         part = _part(b, maker, maker.operands[0], first, channels, None)
         assert isinstance(part.owner, Operation)
-        access.set_attr(part.owner, NOTE, _said(first, channels, parts[0][0], whole))
+        access.set_attr(part.owner, NOTE, _part_note(first, channels, parts[0][0], whole))
         results.append(_part(b, op, part, first_out, out, groups))
         first, first_out = first + channels, first_out + out
     dims = list(shape(op.results[0]))
@@ -274,7 +274,7 @@ def _split(maker: Operation, op: Operation, reader: Operation | None, parts: Seq
     op.results[0].replace_all_uses_with(joined)
 
 
-def _said(first: int, channels: int, full: int, whole: int) -> str:
+def _part_note(first: int, channels: int, full: int, whole: int) -> str:
     """The note at a part. full: channels of all parts but the last."""
     why = "conv2d fills the weights of groups up with zeros to all channels"
     if channels == full and first + channels <= whole >= 2 * full:

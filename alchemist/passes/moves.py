@@ -83,12 +83,12 @@ class TurnedMoves(Pass):
         return math.isfinite(gain) and gain > sum(price.error_ns for price in new)
 
 
-def _turned(x: Value) -> Value:
+def _swapped(x: Value) -> Value:
     """Transposes the last two dims."""
     return x.op("transpose", dim0=len(x.shape) - 2, dim1=len(x.shape) - 1)
 
 
-def _in_front(x: Value, order: Sequence[int]) -> Value:
+def _permuted(x: Value, order: Sequence[int]) -> Value:
     """Permutes the dims before the last two."""
     return x.permute(*order, len(x.shape) - 2, len(x.shape) - 1)
 
@@ -99,8 +99,8 @@ def _column(x: Value, op: Operation) -> Value | None:
     columns = [len(dims) > 1 and dims[-1] == 1 and dims[-2] > 1 for dims in (x.shape, after)]
     if not any(columns):
         return None
-    x = _turned(x) if columns[0] else x
-    return _turned(x.reshape(*after[:-2], 1, after[-2])) if columns[1] else x.reshape(*after)
+    x = _swapped(x) if columns[0] else x
+    return _swapped(x.reshape(*after[:-2], 1, after[-2])) if columns[1] else x.reshape(*after)
 
 
 def _heads(x: Value, split: Operation | None, op: Operation) -> Value | None:
@@ -114,9 +114,9 @@ def _heads(x: Value, split: Operation | None, op: Operation) -> Value | None:
     if last not in order[-2:] or tokens >= last - 1 or (not is_transposed and order[-1] != last):
         return None
     outer, inner = dims[:tokens], dims[tokens + 1 :]
-    x = _turned(x.reshape(*outer, dims[tokens], math.prod(inner))).reshape(*outer, *inner, dims[tokens])
-    x = _in_front(x, [place - (place > tokens) for place in order[:-2]])
-    return x if is_transposed else _turned(x)
+    x = _swapped(x.reshape(*outer, dims[tokens], math.prod(inner))).reshape(*outer, *inner, dims[tokens])
+    x = _permuted(x, [place - (place > tokens) for place in order[:-2]])
+    return x if is_transposed else _swapped(x)
 
 
 def _joined(x: Value, permute: Operation | None, op: Operation) -> Value | None:
@@ -128,8 +128,8 @@ def _joined(x: Value, permute: Operation | None, op: Operation) -> Value | None:
     if order[-1] != len(dims) - 1 or tokens >= len(dims) - 2:
         return None
     outer, inner = order[:tokens], order[tokens + 1 : -1]
-    x = _in_front(_turned(x), [*outer, *inner])
-    return _turned(x.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])).reshape(*shape(op.results[0]))
+    x = _permuted(_swapped(x), [*outer, *inner])
+    return _swapped(x.reshape(*(dims[place] for place in outer), math.prod(dims[place] for place in inner) * dims[-1], dims[-2])).reshape(*shape(op.results[0]))
 
 
 # --- TTNN: reshapes, permutes, slices and concatenations work on row-major values where each would have to untilize its operand. ---

@@ -336,14 +336,14 @@ def _module(op: Operation) -> Chain:
     return chain_of_source(sources_of(op)[-1])
 
 
-def _goes_on(op: Operation) -> bool:
+def _is_continued(op: Operation) -> bool:
     """Whether another sum of the same module reads this sum."""
     user = next(iter(op.results[0].uses)).operation if single_use(op.results[0]) else None
     return user is not None and user.operands[0] is op.results[0] and _is_sum(user) and _module(user) == _module(op)
 
 
 def _reorder(op: Operation) -> None:
-    if not _is_sum(op) or _goes_on(op):
+    if not _is_sum(op) or _is_continued(op):
         return
     module, ops = _module(op), [op]
     while (inner := defining(ops[-1].operands[0], _ADD)) is not None and single_use(inner.results[0]) and _is_sum(inner) and _module(inner) == module:

@@ -18,7 +18,7 @@ from alchemist.passes.const_eval import lifted
 from alchemist.passes.optimize import decisions_of, frees, gain_of, l1_small_bytes
 from alchemist.passes.stages import MEMORY, ORDER_STAGES, TTIR_STAGES, TTNN_STAGES, Stage
 
-SURE_GAIN = 1.1
+SKIP_LEVEL0_COMPARISON_ABOVE = 1.1
 """If the optimizer predicts more than this speed-up, `lower_to_ttnn` does not also compile level 0 for comparison."""
 
 
@@ -42,7 +42,7 @@ def lower_to_ttnn(module: ModuleOp, options: CompilerOptions | None = None) -> L
     """
     options = options or CompilerOptions()
     lowered, gain = _lowered(module, options)
-    if gain is None or gain > SURE_GAIN:
+    if gain is None or gain > SKIP_LEVEL0_COMPARISON_ABOVE:
         return lowered
     level_0, _ = _lowered(module, replace(options, optimization_level=0))
     times_ns = [device_ns(module, options) for module in (level_0, lowered)]

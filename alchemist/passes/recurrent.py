@@ -158,10 +158,10 @@ class TwinViews(Pass):
             users = list(dict.fromkeys(use.operation for use in op.results[0].uses))
             joins = [user for user in users if user.name == "ttnn.concat" and len(user.operands) >= STEPS]
             if len(joins) == 1 and len(users) > 1 and isinstance(op.operands[0].owner, Operation):
-                _give_twin(op, joins[0], users)
+                _duplicate(op, joins[0], users)
 
 
-def _give_twin(op: Operation, join: Operation, users: list[Operation]) -> None:
+def _duplicate(op: Operation, join: Operation, users: list[Operation]) -> None:
     block = op.parent
     assert block is not None
     others = {user for user in users if user is not join}

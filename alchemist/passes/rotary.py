@@ -317,7 +317,7 @@ class HeadsInHalves(Pass):
         for func in functions(module, const_eval=False):
             attentions = [op for op in func.body.block.ops if op.name == ATTENTION]
             if attentions:
-                products, tables, reordered = Products(func, self.options), Tables(), _Moved()
+                products, tables, reordered = Products(func, self.options), Tables(), _ReorderedConstants()
                 for op in attentions:
                     _reorder(op, products, tables, reordered)
                 erase_dead(func)
@@ -334,7 +334,7 @@ class _Side:
     place: int
 
 
-def _reorder(attention: Operation, products: Products, tables: Tables, reordered: _Moved) -> None:
+def _reorder(attention: Operation, products: Products, tables: Tables, reordered: _ReorderedConstants) -> None:
     sides = [_side(value, products, tables) for value in attention.operands[:2]]
     queries, keys = sides
     if queries is None or keys is None or queries.split is not keys.split or queries.order != keys.order or (queries.place, keys.place) != (0, 1):
@@ -371,7 +371,7 @@ def _reorder(attention: Operation, products: Products, tables: Tables, reordered
         replace(side.rotation.op, [ops[-1].results[0]])
 
 
-def _move(product: Operation, place: int, order: Order, heads: int, reordered: _Moved) -> None:
+def _move(product: Operation, place: int, order: Order, heads: int, reordered: _ReorderedConstants) -> None:
     is_transposed = place == 1 and bool(access.attr(product, "transpose_b"))
     product.operands[place] = (reordered.rows if is_transposed else reordered.last_dim)(product.operands[place], order, heads)
 
@@ -432,7 +432,7 @@ def _product(split: Operation, products: Products) -> Operation | None:
     return product if all(value in products.fixed for value in product.operands[1:]) else None
 
 
-class _Moved:
+class _ReorderedConstants:
     """Constants with permuted columns of their heads; ops that read the same constant share one."""
 
     def __init__(self) -> None:

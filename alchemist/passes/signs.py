@@ -155,7 +155,7 @@ def _equal_constants(first: SSAValue, second: SSAValue) -> bool:
 
 # --- TTIR: removes absolute values and sign tests of values that cannot be negative. ---
 
-_ASKED = {"ttir.ge": True, "ttir.lt": False}
+_SIGN_TESTS = {"ttir.ge": True, "ttir.lt": False}
 """Comparison with 0 -> its result for a value that is not negative."""
 
 
@@ -196,13 +196,13 @@ def _choose(op: Operation, never_negative: set[SSAValue]) -> None:
     mask = op.operands[0]
     while (view := defining(mask, "ttir.broadcast", "ttir.reshape")) is not None:
         mask = view.operands[0]
-    comparison = defining(mask, *_ASKED)
+    comparison = defining(mask, *_SIGN_TESTS)
     if comparison is None or comparison.operands[0] not in never_negative:
         return
     limit = constant_of(_behind_broadcast(comparison.operands[1]))
     if limit is None or limit.any():
         return
-    chosen = op.operands[1 if _ASKED[comparison.name] else 2]
+    chosen = op.operands[1 if _SIGN_TESTS[comparison.name] else 2]
     if chosen.type != op.results[0].type:
         b = Builder.in_place_of(op)
         dims = shape(op.results[0])

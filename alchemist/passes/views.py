@@ -337,7 +337,7 @@ class SumsOfRows(Pass):
     """reshape(sum(reshape(x, [R, N]), rows, keep_dim), [N]) of an x [B, S, N] becomes sum(x, all but N): gradients of biases in torch."""
 
     def run(self, module: ModuleOp) -> None:
-        rewrite(module, _sum_as_it_lies, "ttir.sum")
+        rewrite(module, _sum_without_reshape, "ttir.sum")
 
 
 @register("turned-operands", fusing=True)
@@ -360,7 +360,7 @@ def _is_gradient(op: Operation) -> bool:
     return bool(sources := sources_of(op)) and sources[-1].is_gradient
 
 
-def _sum_as_it_lies(op: Operation) -> None:
+def _sum_without_reshape(op: Operation) -> None:
     if not _is_gradient(op):
         return
     out = op.results[0]

@@ -22,7 +22,7 @@ from alchemist.ir.value import Value
 from alchemist.ops.axes import Dims, Groups, Regrouped, grouped
 from alchemist.ops.spec import TTIR_OPS
 
-Known = dict[tuple[SSAValue, Groups], SSAValue]
+Regroupings = dict[tuple[SSAValue, Groups], SSAValue]
 """Values that are already regrouped, by the original value and the groups of its dims."""
 
 
@@ -57,7 +57,7 @@ def is_reshape(dims: Dims, groups: Groups) -> bool:
     return moving == sorted(moving)
 
 
-def commute(op: Operation, to: Regrouped, shared: Known | None = None, *, outside: bool = False) -> None:
+def commute(op: Operation, to: Regrouped, shared: Regroupings | None = None, *, outside: bool = False) -> None:
     """Regroups the dims of an op: op(x) -> inverse(op(move(x))).
 
     shared: regrouped values, shared by ops that are rewritten in program order. outside: the moves get the source locations of the ops that make and read
@@ -72,12 +72,12 @@ def commute(op: Operation, to: Regrouped, shared: Known | None = None, *, outsid
             if outside:
                 b.source = (sources_of(maker) if isinstance(maker, Operation) else ()) or sources_of(op) or None
             if key not in shared:
-                shared[key] = _there(b, value, groups)
+                shared[key] = _moved(b, value, groups)
             operands[place] = shared[key]
     b.source = sources_of(op) or None
     dims, result = shape(op.results[0]), b.like(op, operands, **to.attributes)
     b.source = _of_reader(op) if outside else sources_of(op) or None
-    back = _back(Value(b, result), to.result, dims)
+    back = _inverse(Value(b, result), to.result, dims)
     shared[back, to.result] = result
     replace(op, [back])
     for reader in [use.operation for use in back.uses] if is_reshape(dims, to.result) else ():
@@ -85,7 +85,7 @@ def commute(op: Operation, to: Regrouped, shared: Known | None = None, *, outsid
             replace(reader, [result])
 
 
-def _there(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
+def _moved(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
     dims = shape(value)
     to = grouped(dims, groups)
     if is_reshape(dims, groups):
@@ -94,7 +94,7 @@ def _there(b: Builder, value: SSAValue, groups: Groups) -> SSAValue:
     return Value(b, value).permute(*order).reshape(*to).ssa
 
 
-def _back(value: Value, groups: Groups, dims: Dims) -> SSAValue:
+def _inverse(value: Value, groups: Groups, dims: Dims) -> SSAValue:
     if is_reshape(dims, groups):
         return value.reshape(*dims).ssa
     order = _order(groups, len(dims))

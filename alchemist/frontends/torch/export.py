@@ -212,7 +212,7 @@ def separate(tree: Any, tensors_held: Collection[torch.Tensor]) -> tuple[Any, di
     """The arguments as tensors of their own, and copy id -> original.
 
     Copied are views (torch.export gives a view's base symbolic sizes), and a tensor that is there before, as another argument or
-    as a parameter of the model (`held`): torch.export would make one input of both.
+    as a parameter of the model (`tensors_held`): torch.export would make one input of both.
     """
     originals: dict[int, torch.Tensor] = {}
     seen = {id(tensor) for tensor in tensors_held}

@@ -60,10 +60,10 @@ def _module_of(home: str) -> Any:
 def _config(name: str) -> Any:
     if name in _configs.MARKERS:
         return _configs.marker_class(name)
-    made: Any = _configs.config_class(name)
+    config_class: Any = _configs.config_class(name)
     if name == "ttnn.Conv2dSliceConfig":
-        made.SliceTypeEnum = _make("ttnn.Conv2dSliceConfig.SliceTypeEnum")
-    return made
+        config_class.SliceTypeEnum = _make("ttnn.Conv2dSliceConfig.SliceTypeEnum")
+    return config_class
 
 
 def _value(type_: str, value: Any) -> Any:

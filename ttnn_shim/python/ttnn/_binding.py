@@ -94,42 +94,42 @@ class Overloads:
     @property
     def bound(self) -> list[BoundOverload]:
         if self._bound is None:
-            self._bound = [BoundOverload(one, self.int_kinds.get(str(i), {})) for i, one in enumerate(self.overloads)]
+            self._bound = [BoundOverload(overload, self.int_kinds.get(str(i), {})) for i, overload in enumerate(self.overloads)]
         return self._bound
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[BoundOverload, dict[str, Any]]:
         """The first overload that fits, strictly, then with conversions. Raises TypeError when none does."""
         for loose in (False, True):
-            for one in self.bound:
-                bound = one.bind(args, kwargs, loose)
+            for overload in self.bound:
+                bound = overload.bind(args, kwargs, loose)
                 if bound is not None:
-                    return one, bound
+                    return overload, bound
         reason, expected, hint = self._why(args, kwargs)
         raise CallMismatch(self.mismatch(args, kwargs), op=self.name, reason=reason, expected=expected, hint=hint)
 
     def _why(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[str, str, str]:
         """What is wrong with a call that fits no overload, what is expected, a hint: of the first misspelt, missing or wrong argument."""
-        names = {param.name for one in self.overloads for param in one.params}
+        names = {param.name for overload in self.overloads for param in overload.params}
         for key in kwargs:
-            if key not in names and not any(param.kind == "**" for one in self.overloads for param in one.params):
+            if key not in names and not any(param.kind == "**" for overload in self.overloads for param in overload.params):
                 near = difflib.get_close_matches(key, names, 3, 0.6)
                 return f"no parameter {key!r}", ", ".join(sorted(names)), f"did you mean {' or '.join(near)}?" if near else ""
         if len(self.overloads) == 1:
             for place, param in enumerate(self.overloads[0].params):
-                given = place < len(args) and param.kind != "K"
-                if param.required and not given and param.name not in kwargs:
+                is_positional = place < len(args) and param.kind != "K"
+                if param.required and not is_positional and param.name not in kwargs:
                     return f"argument {param.name!r} is missing", f"{param.name}: {param.type}", ""
         called = [type_name(value) for value in args] + [f"{key}={_brief(value)}" for key, value in kwargs.items()]
-        return f"does not take ({', '.join(called)})", " or ".join(text(one) for one in self.overloads[:2]), ""
+        return f"does not take ({', '.join(called)})", " or ".join(text(overload) for overload in self.overloads[:2]), ""
 
     def mismatch(self, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         short = self.name.rsplit(".", 1)[-1]
         if self.style == "op":
             called = [type_name(value) for value in args] + [f"{key}={_brief(value)}" for key, value in kwargs.items()]
             lines = [f"{self.name}(): incompatible function arguments.", "", "Called with:", f"  {short}({', '.join(called)})", ""]
-            return "\n".join([*lines, "Available signatures:", *(f"  {short}{text(one)}" for one in self.overloads)])
+            return "\n".join([*lines, "Available signatures:", *(f"  {short}{text(overload)}" for overload in self.overloads)])
         lines = [f"{short}(): incompatible function arguments. The following argument types are supported:"]
-        lines += [f"    {i}. {short}{text(one, bool(self.owner))} -> {one.returns}" for i, one in enumerate(self.overloads, 1)]
+        lines += [f"    {i}. {short}{text(overload, bool(self.owner))} -> {overload.returns}" for i, overload in enumerate(self.overloads, 1)]
         types = ([self.owner] if self.owner else []) + [type_name(value) for value in args]
         types += [f"{key}={type_name(value)}" for key, value in kwargs.items()]
         return "\n".join([*lines, "", "Invoked with types: " + ", ".join(types)])
@@ -145,7 +145,7 @@ class Overloads:
 
     def doc(self) -> str:
         short = self.name.rsplit(".", 1)[-1]
-        return "\n".join([*(f"{short}{text(one)} -> {one.returns}" for one in self.overloads), "",
+        return "\n".join([*(f"{short}{text(overload)} -> {overload.returns}" for overload in self.overloads), "",
                           f"As in ttnn {facts()['version']}, on the simulator."])  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def _is_code(param: Param) -> bool:
 def bind_method(name: str, set_index: int, implementation: Callable[..., Any], owner: str = "") -> Callable[..., Any]:
     """A function that checks its arguments against the table, then calls `implementation(self, **given)`."""
     overloads = Overloads(name, overload_set(set_index), "method", owner or "self")
-    if all(not one.params or any(param.kind in ("*", "**") for param in one.params) for one in overloads.overloads):
+    if all(not overload.params or any(param.kind in ("*", "**") for param in overload.params) for overload in overloads.overloads):
         bound: Callable[..., Any] = implementation
     else:
 

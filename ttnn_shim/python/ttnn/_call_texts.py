@@ -17,6 +17,6 @@ def argument_texts(names: Iterable[str], args: tuple[Any, ...], kwargs: Mapping[
 def _text(value: Any) -> str:
     if hasattr(value, "_handle") and hasattr(value, "padded_shape"):
         return f"Tensor({list(value.shape)}, {value.dtype.name}, {value.layout.name})"
-    if isinstance(value, list | tuple) and any(hasattr(one, "_handle") for one in value):
-        return "[" + ", ".join(_text(one) for one in value) + "]"
+    if isinstance(value, list | tuple) and any(hasattr(item, "_handle") for item in value):
+        return "[" + ", ".join(_text(item) for item in value) + "]"
     return repr(value)[:_MAX_TEXT]

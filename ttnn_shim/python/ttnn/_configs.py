@@ -33,11 +33,11 @@ class Config:
     _overloads: Overloads
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _, given = self._overloads.bind(args, kwargs)
-        self._values = {name: given.get(name, self._defaults.get(name)) for name in self._fields}
-        for name, like in _LIKE.items():
+        _, values = self._overloads.bind(args, kwargs)
+        self._values = {name: values.get(name, self._defaults.get(name)) for name in self._fields}
+        for name, source in _LIKE.items():
             if name in self._values and self._values[name] is None:
-                self._values[name] = self._values[like]
+                self._values[name] = self._values[source]
         self._blob: bytes | None = None
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return json.loads(value.to_json()) if hasattr(value, "to_json") else str(value)
 
 
@@ -103,7 +103,7 @@ def make_config(name: str) -> type[Config]:
     overloads = Overloads("__init__", overload_set(row["init"]), "method", f"ttnn.{of}")
     fields: dict[str, str] = {}
     defaults: dict[str, Any] = {}
-    if not any(param.kind in ("*", "**") for one in overloads.overloads for param in one.params):
+    if not any(param.kind in ("*", "**") for overload in overloads.overloads for param in overload.params):
         for one in overloads.overloads:
             for param in one.params:
                 fields.setdefault(param.name, param.type)
@@ -119,16 +119,16 @@ def make_config(name: str) -> type[Config]:
         body["to_json"] = None
     if "from_json" in row["methods"]:
         body["from_json"] = classmethod(_from_json)
-    made = type(of, (Config,), body)
+    cls = type(of, (Config,), body)
 
     def build(self: Any, *args: Any, **kwargs: Any) -> None:
         Config.__init__(self, *args, **kwargs)
 
     build.__overloads__ = overloads  # type: ignore[attr-defined]
-    made.__init__ = build  # type: ignore[misc]
-    made.__doc__ = overloads.doc()
-    register_class(of, made)
-    return made
+    cls.__init__ = build  # type: ignore[misc]
+    cls.__doc__ = overloads.doc()
+    register_class(of, cls)
+    return cls
 
 
 def _from_json(cls: type[Config], text: str) -> Config:
@@ -162,7 +162,7 @@ class UnaryWithParam:
             arg0 = arg
         set_ = object.__setattr__
         set_(self, "op_type", arg0)
-        set_(self, "params", [float(one) for one in (arg1, arg2) if one is not None])
+        set_(self, "params", [float(number) for number in (arg1, arg2) if number is not None])
         set_(self, "_blob", encode_record("UnaryWithParam", [("op_type", arg0), ("params", tuple(self.params) or None)]))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -172,7 +172,7 @@ class UnaryWithParam:
     params: list[float]
 
     def __repr__(self) -> str:
-        params = f", params=[{', '.join(f'{one:g}' for one in self.params)}]" if self.params else ""
+        params = f", params=[{', '.join(f'{number:g}' for number in self.params)}]" if self.params else ""
         return f"UnaryWithParam(op_type=UnaryOpType::{self.op_type.name}{params})"
 
     def to_json(self) -> str:

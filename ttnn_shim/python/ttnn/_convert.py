@@ -105,7 +105,7 @@ def restrict(check: Checker, kind: str) -> Checker:
         if type(converted) is tuple:
             if lengths is not None and len(converted) not in lengths:
                 return MISMATCH
-            return converted if all(type(one) is not int or one in width for one in converted) else MISMATCH
+            return converted if all(type(number) is not int or number in width for number in converted) else MISMATCH
         return converted
 
     return narrow

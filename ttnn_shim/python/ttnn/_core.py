@@ -43,14 +43,14 @@ _attrs: dict[bytes, Any] = {}
 
 def attrs_of(blob: bytes) -> Any:
     """The core's attribute set for a blob."""
-    found = _attrs.get(blob)
-    if found is None:
+    cached = _attrs.get(blob)
+    if cached is None:
         if len(_attrs) >= _ATTRS_LIMIT:
             _attrs.clear()
         out = ffi.new("shim_attrs **")
         check(lib.shim_attrs_new(blob, len(blob), out))
-        found = _attrs[blob] = ffi.gc(out[0], lib.shim_attrs_free)
-    return found
+        cached = _attrs[blob] = ffi.gc(out[0], lib.shim_attrs_free)
+    return cached
 
 
 # --- op calls ---------------------------------------------------------------------------------------------------------
@@ -69,9 +69,9 @@ def op_names() -> frozenset[str]:
 
 def find_op(names: tuple[str, ...]) -> int | None:
     """The core's id of an op under the first of its names that is registered, or None."""
-    known = op_names()
+    all_names = op_names()
     for name in names:
-        if name in known:
+        if name in all_names:
             return op_id(name)
     return None
 

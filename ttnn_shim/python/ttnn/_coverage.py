@@ -9,8 +9,8 @@ from ttnn._homes import HOME
 
 def ops_without_kernel() -> list[str]:
     """Offered ops that the core does not implement."""
-    known = _core.op_names()
-    computed = {name for name in facts()["functions"] if not known.isdisjoint(spellings(name))}
+    names = _core.op_names()
+    computed = {name for name in facts()["functions"] if not names.isdisjoint(spellings(name))}
     by_hand = {name.removeprefix("ttnn.") for name in computed}.union(*HOME.values())  # computed, or functions of this package
     ops = [name for name, (_, kind) in facts()["functions"].items() if kind == "op" or name in facts()["wrapped"]]
     return [name for name in ops if name.removeprefix("ttnn.") not in by_hand]

@@ -11,26 +11,26 @@ def decode_blob(data: bytes) -> dict[str, Any]:
     return _blob(data, 0)[0]
 
 
-def _blob(data: bytes, at: int) -> tuple[dict[str, Any], int]:
-    (count,) = struct.unpack_from("<H", data, at)
-    at += 2
+def _blob(data: bytes, offset: int) -> tuple[dict[str, Any], int]:
+    (count,) = struct.unpack_from("<H", data, offset)
+    offset += 2
     out: dict[str, Any] = {}
     for _ in range(count):
-        length = data[at]
-        name = data[at + 1 : at + 1 + length].decode()
-        out[name], at = _value(data, at + 1 + length)
-    return out, at
+        length = data[offset]
+        name = data[offset + 1 : offset + 1 + length].decode()
+        out[name], offset = _value(data, offset + 1 + length)
+    return out, offset
 
 
-def _value(data: bytes, at: int) -> tuple[Any, int]:
-    tag = data[at : at + 1]
-    at += 1
+def _value(data: bytes, offset: int) -> tuple[Any, int]:
+    tag = data[offset : offset + 1]
+    offset += 1
     if tag == b"r":
-        return _blob(data, at + 1 + data[at])
-    (count,) = struct.unpack_from("<I", data, at)
-    at += 4
+        return _blob(data, offset + 1 + data[offset])
+    (count,) = struct.unpack_from("<I", data, offset)
+    offset += 4
     if tag == b"s":
-        return data[at : at + count].decode(), at + count
+        return data[offset : offset + count].decode(), offset + count
     if tag == b"I":
-        return list(struct.unpack_from(f"<{count}q", data, at)), at + 8 * count
+        return list(struct.unpack_from(f"<{count}q", data, offset)), offset + 8 * count
     raise ValueError(f"unknown attribute tag {tag!r}")

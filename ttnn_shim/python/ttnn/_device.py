@@ -109,7 +109,7 @@ class MeshDevice(SubDevices, Places):
         return self._id
 
     def get_device_id(self, arg: MeshCoordinate) -> int:
-        if len(list(arg)) != self._shape.dims() or any(at >= size for at, size in zip(arg, self._shape, strict=True)):
+        if len(list(arg)) != self._shape.dims() or any(index >= size for index, size in zip(arg, self._shape, strict=True)):
             raise _core.error(InvalidArgument, f"{arg} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_device_id")
         row, column = (first + own for first, own in zip(self._offset, arg, strict=True))
         return self._physical + row * self._root()._shape[1] + column
@@ -118,7 +118,7 @@ class MeshDevice(SubDevices, Places):
         return self if self._parent is None else self._parent._root()
 
     def get_device_ids(self) -> list[int]:
-        return [self.get_device_id(at) for at in coordinates(list(self._shape))]
+        return [self.get_device_id(coordinate) for coordinate in coordinates(list(self._shape))]
 
     def get_num_devices(self) -> int:
         return self._shape.mesh_size()

@@ -26,13 +26,13 @@ def enum_class(name: str) -> Any:
     """`ttnn.DataType` -> the class."""
     of, members = facts()["enums"][name]
     base: Any = enum.Enum if of in _PYTHON_ENUMS else NativeEnum
-    made = base(of, members, module="ttnn")
+    cls = base(of, members, module="ttnn")
     blobs = {}
-    for member in made:
+    for member in cls:
         text = member.name.encode()
         blobs[member] = b"s" + len(text).to_bytes(4, "little") + text
-    made._blobs_ = blobs
-    return made
+    cls._blobs_ = blobs
+    return cls
 
 
 @cache

@@ -44,10 +44,10 @@ class _Finder(MetaPathFinder):
         package, _, short = fullname.rpartition(".")
         if package != "ttnn" or short not in MODULES:
             return None
-        found = PathFinder.find_spec(_own(fullname), importlib.import_module("ttnn_extras").__path__)
-        assert found is not None
-        assert isinstance(found.loader, InspectLoader)
-        return ModuleSpec(fullname, _Extra(found.loader), origin=found.origin)
+        spec = PathFinder.find_spec(_own(fullname), importlib.import_module("ttnn_extras").__path__)
+        assert spec is not None
+        assert isinstance(spec.loader, InspectLoader)
+        return ModuleSpec(fullname, _Extra(spec.loader), origin=spec.origin)
 
 
 def _own(name: str) -> str:

@@ -93,9 +93,9 @@ class global_semaphore:  # the real package has this name
 
     @classmethod
     def _of(cls, tensor: Any) -> global_semaphore:
-        made = object.__new__(cls)
-        made._tensor = tensor  # type: ignore[attr-defined]
-        return made
+        semaphore = object.__new__(cls)
+        semaphore._tensor = tensor  # type: ignore[attr-defined]
+        return semaphore
 
 
 register_class("global_semaphore", global_semaphore)

@@ -65,7 +65,7 @@ def spellings(name: str) -> tuple[str, ...]:
     """A function's name and its aliases, shortest first: `ttnn.mul`, `ttnn.multiply`."""
     names = {name, "ttnn." + name.rsplit(".", 1)[-1]} if ".operations." in name else {name}
     names |= {alias for alias, target in facts()["aliases"].items() if target == name}
-    return tuple(sorted(names, key=lambda one: (one.count("."), one != name, one)))
+    return tuple(sorted(names, key=lambda spelling: (spelling.count("."), spelling != name, spelling)))
 
 
 def qualified_name(name: str) -> str:

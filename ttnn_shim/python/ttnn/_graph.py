@@ -46,8 +46,8 @@ def begin_graph_capture(run_mode: Any = None, _internal: bool = False) -> None:
     try:
         mode = RunMode.NORMAL if run_mode is None else RunMode(run_mode)
     except ValueError:
-        given = type(run_mode).__name__
-        raise TypeError(f"begin_graph_capture(): incompatible function arguments: expected run_mode: RunMode, got {given}") from None
+        type_name = type(run_mode).__name__
+        raise TypeError(f"begin_graph_capture(): incompatible function arguments: expected run_mode: RunMode, got {type_name}") from None
     outermost = not _graph_watch.watching
     _graph_watch.begin(mode is RunMode.NORMAL)
     if outermost and not _graph_watch.stack_traces:
@@ -171,7 +171,7 @@ def extract_calltrace(trace: Any) -> list[str]:
 def _l1_steps(nodes: list[Node], size: str) -> Iterator[tuple[int, int]]:
     """(tensors' buffers, circular buffers) in bytes of L1 after each node that changes them; a buffer counts by field `size`, from its allocation on."""
     tensors = circular = 0
-    taken: set[int] = set()  # buffers from before the capture do not count, nor does giving them back
+    allocated: set[int] = set()  # buffers from before the capture do not count, nor does giving them back
     for node in nodes:
         kind = node["node_type"]
         params = node["params"] or {}
@@ -181,10 +181,10 @@ def _l1_steps(nodes: list[Node], size: str) -> Iterator[tuple[int, int]]:
         elif kind == "circular_buffer_deallocate_all":
             circular = 0
         elif kind == "buffer_allocate" and params["type"] == "L1":
-            taken.add(node["connections"][0])
+            allocated.add(node["connections"][0])
             tensors += int(params[size])
-        elif kind == "buffer_deallocate" and node["connections"][0] in taken:
-            taken.remove(node["connections"][0])
+        elif kind == "buffer_deallocate" and node["connections"][0] in allocated:
+            allocated.remove(node["connections"][0])
             tensors -= int(params[size])
         else:
             continue
@@ -224,9 +224,9 @@ def extract_resource_usage_per_core(trace: Any, interleaved_storage_cores: int |
 
 def _output_tensors(nodes: list[Node]) -> set[int]:
     for node in reversed(nodes):
-        found = {number for number in node["connections"] if nodes[number]["node_type"] == "tensor"} if node["node_type"] == "function_end" else None
-        if found:
-            return found
+        tensors = {number for number in node["connections"] if nodes[number]["node_type"] == "tensor"} if node["node_type"] == "function_end" else None
+        if tensors:
+            return tensors
     raise _core.error(InvalidArgument, "No function_end node with tensor connections found in the trace", "ttnn.graph.extract_output_tensors")
 
 
@@ -253,13 +253,13 @@ def extract_output_info(trace: Any) -> list[TensorInfo]:
     """The results on the device of the last function that has some."""
     nodes = _nodes(trace, "extract_output_info")
     outputs = _output_tensors(nodes)
-    found = []
+    infos = []
     for buffer in (node for node in nodes if node["node_type"] == "buffer"):
         for number in sorted(outputs.intersection(buffer["connections"])):
             shape = json.loads(nodes[number]["params"]["shape"].removeprefix("Shape(").removesuffix(")"))
             kind = BufferType.L1 if buffer["params"]["type"] == "L1" else BufferType.DRAM
-            found.append(TensorInfo(Shape(shape), int(buffer["params"]["size"]), kind))
-    return found
+            infos.append(TensorInfo(Shape(shape), int(buffer["params"]["size"]), kind))
+    return infos
 
 
 @api_function("ttnn.graph.count_intermediate_and_output_tensors")
@@ -269,8 +269,8 @@ def count_intermediate_and_output_tensors(trace: Any) -> tuple[int, int]:
     nodes = _nodes(trace, "count_intermediate_and_output_tensors")
     outputs = _output_tensors(nodes)
     ended = [node for node in nodes if node["node_type"] == "function_end" and node["params"]["name"] == "create_device_tensor"]
-    made = {node["connections"][0] for node in ended if node["connections"]}
-    return len(made - outputs), len(outputs)
+    created = {node["connections"][0] for node in ended if node["connections"]}
+    return len(created - outputs), len(outputs)
 
 
 # --- printing ---

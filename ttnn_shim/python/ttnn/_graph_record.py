@@ -88,11 +88,11 @@ def facts_of(tensor: Any) -> dict[str, Any]:
     """A tensor of a program's call, with the fields of a tensor of the event log."""
     info = tensor._info()
     on_device = bool(info.on_device and info.allocated)
-    found = {"id": tensor.tensor_id, "shape": list(tensor.shape), "dtype": tensor.dtype.name, "layout": tensor.layout.name, "on_device": on_device}
+    facts = {"id": tensor.tensor_id, "shape": list(tensor.shape), "dtype": tensor.dtype.name, "layout": tensor.layout.name, "on_device": on_device}
     if on_device:
         config = tensor.memory_config()
-        found |= {"address": int(info.address), "buffer_type": config.buffer_type.name, "memory_config": str(config)}
-    return found
+        facts |= {"address": int(info.address), "buffer_type": config.buffer_type.name, "memory_config": str(config)}
+    return facts
 
 
 @dataclass(slots=True)
@@ -180,10 +180,10 @@ class Capture:
         if buffer is None:
             params["storage_type"] = "HOST"
         else:
-            at = [{"address": buffer.shown, "device_id": 0, "mesh_device_id": self.device_id}]
+            addresses = [{"address": buffer.shown, "device_id": 0, "mesh_device_id": self.device_id}]
             params |= {
                 "address": buffer.shown, "buffer_type": BufferType[buffer.kind].value, "device_id": self.device_id, "size": buffer.size,
-                "device_tensors": json.dumps(at, separators=(",", ":")), "storage_type": "DEVICE",
+                "device_tensors": json.dumps(addresses, separators=(",", ":")), "storage_type": "DEVICE",
                 "memory_config": tensor.get("memory_config") or _config_text(tensor),
             }  # fmt: skip
         number = self._add("tensor", params, [] if reader is None else [reader])

@@ -83,12 +83,12 @@ class _Watcher:
         """(gone, new) buffers; one that another took the place of is in both."""
 
         def same(key: Key) -> bool:
-            row, known = table[key], self.live[key]
-            return bool(row["bytes_per_bank"] == known.bank_bytes and row["page_bytes"] == known.page_bytes)
+            row, recorded = table[key], self.live[key]
+            return bool(row["bytes_per_bank"] == recorded.bank_bytes and row["page_bytes"] == recorded.page_bytes)
 
-        gone = [key for key in self.live if key not in table or not same(key)]
+        freed = [key for key in self.live if key not in table or not same(key)]
         new = [key for key in table if key not in self.live or not same(key)]
-        return gone, new
+        return freed, new
 
     # --- nodes for all captures ---
 
@@ -107,8 +107,8 @@ class _Watcher:
     def _outside_of_calls(self, made_id: int = 0) -> None:
         """Buffers that the program took or gave back since the last call: `del`, `from_torch`. made_id: of the tensor just made."""
         table = self._table()
-        gone, new = self._changes(table)
-        for key in gone:
+        freed, new = self._changes(table)
+        for key in freed:
             with self._function("Tensor::deallocate"):
                 self._free(key)
         for key in new:
@@ -120,8 +120,8 @@ class _Watcher:
         """A function of the host that gives no tensor."""
         self._each(lambda capture: capture.start(name, []))
         yield
-        held = list(self.live.values())
-        self._each(lambda capture: capture.holds(held))
+        live_buffers = list(self.live.values())
+        self._each(lambda capture: capture.holds(live_buffers))
         self._each(lambda capture: capture.end(0))
 
     # --- captures and calls ---
@@ -148,7 +148,7 @@ class _Watcher:
         self._outside_of_calls()
         inputs = [facts_of(leaf) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)]
         texts = dict(argument_texts(map(str, range(len(args))), args, kwargs))
-        entry: dict[str, Any] = {"name": name, "arguments": texts, "input_tensor_ids": [one["id"] for one in inputs]}
+        entry: dict[str, Any] = {"name": name, "arguments": texts, "input_tensor_ids": [tensor["id"] for tensor in inputs]}
         if stack_traces:
             entry["python_stack_trace"] = _program_frames()
         self._each(lambda capture: capture.calls.append(entry))
@@ -164,13 +164,13 @@ class _Watcher:
             self._sync_device()
             outputs = [facts_of(leaf) for leaf in leaves(result) if isinstance(leaf, Tensor)]
             if "error" not in entry:
-                entry["output_tensor_ids"] = [one["id"] for one in outputs]
+                entry["output_tensor_ids"] = [tensor["id"] for tensor in outputs]
             if self.device is not None and self.device._info().is_open:
                 events = self.device.events(first)
             self._inside_of_call(events, inputs, outputs)
             spent = sum(event["ns"] + event["gap_ns"] for event in events)
-            held = list(self.live.values())
-            self._each(lambda capture: capture.holds(held))
+            live_buffers = list(self.live.values())
+            self._each(lambda capture: capture.holds(live_buffers))
             self._each(lambda capture: capture.end(spent))
             for capture in self.captures:
                 capture.device_ns += spent
@@ -179,26 +179,26 @@ class _Watcher:
         table = self._table()
         for position, event in enumerate(events):
             self._program(event, events[position + 1 :], table)
-        gone, new = self._changes(table)
+        freed, new = self._changes(table)
         if events:
-            for key in gone:
+            for key in freed:
                 self._free(key)
-        elif gone:
+        elif freed:
             with self._function("Tensor::deallocate"):
-                for key in gone:
+                for key in freed:
                     self._free(key)
         if new:
-            within = bool(inputs) and all(one["on_device"] for one in inputs)  # programs of a trace that is captured are not in the event log
+            within = bool(inputs) and all(tensor["on_device"] for tensor in inputs)  # programs of a trace that is captured are not in the event log
             self._transfer(_CREATE if within else "Tensor::to_device", inputs, outputs, [(key, buffer_of_row(table[key], not self.dispatch)) for key in new])
-        elif not events and inputs and outputs and any(one["on_device"] for one in inputs):
-            read = not any(one["on_device"] for one in outputs)
+        elif not events and inputs and outputs and any(tensor["on_device"] for tensor in inputs):
+            read = not any(tensor["on_device"] for tensor in outputs)
             self._transfer("Tensor::cpu" if read else "Tensor::reshape", inputs, outputs, [])
 
-    def _transfer(self, name: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], made: list[tuple[Key, Buffer]]) -> None:
+    def _transfer(self, name: str, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]], created: list[tuple[Key, Buffer]]) -> None:
         """A part of a call that moves values between host and device, or only looks at them in another shape."""
         self._each(lambda capture: capture.start(name, []))
         self._read(inputs)
-        for key, buffer in made:
+        for key, buffer in created:
             self._allocate(key, buffer)
         results = [(tensor, self._buffer_of(tensor)) for tensor in outputs]
         self._each(lambda capture: capture.end(0, results))
@@ -218,15 +218,15 @@ class _Watcher:
                 with self._function("Tensor::to_device"):
                     self._allocate(key_of(tensor), self._new_buffer(tensor, table))
         read = {key_of(tensor) for tensor in event["inputs"] if tensor["address"]}
-        made = {key_of(tensor): tensor for tensor in event["outputs"] if key_of(tensor) not in read}
-        for key in made:
+        created = {key_of(tensor): tensor for tensor in event["outputs"] if key_of(tensor) not in read}
+        for key in created:
             if key in self.live:  # the call freed what lay there
                 self._free(key)
-        self._free_before(event, later, read, made, table)
+        self._free_before(event, later, read, created, table)
         more = {"program_factory_type": event["factory"]} if event["factory"] else {}
         self._each(lambda capture: capture.start(event["name"], [event["attributes"], *map(_text, event["inputs"])], **more))
         self._read(event["inputs"])
-        for key, tensor in made.items():
+        for key, tensor in created.items():
             self._create(key, tensor, table)
         self._each(lambda capture: capture.program(event, event["index"] + 1, self.first_address, self.grid, self.dispatch))
         results = [(tensor, self._buffer_of(tensor)) for tensor in event["outputs"]]
@@ -248,24 +248,24 @@ class _Watcher:
     def _free_before(self, event: dict[str, Any], later: list[dict[str, Any]], read: set[Key], made: dict[Key, Any], table: dict[Key, dict[str, Any]]) -> None:
         """Frees what the call gave back before this program ran: more is known to be in L1 than the allocator held then."""
         used = read | made.keys() | _read_before_written(later)
-        held = event["l1_peak_bytes"] - event["l1_bytes"]
-        known = sum(buffer.bank_bytes for buffer in self.live.values() if buffer.kind == "L1")
-        known += sum(self._new_buffer(tensor, table).bank_bytes for key, tensor in made.items() if key[0] == "L1")
+        tensor_bytes = event["l1_peak_bytes"] - event["l1_bytes"]
+        known_bytes = sum(buffer.bank_bytes for buffer in self.live.values() if buffer.kind == "L1")
+        known_bytes += sum(self._new_buffer(tensor, table).bank_bytes for key, tensor in made.items() if key[0] == "L1")
         for key in [key for key in self.live if key[0] == "L1" and key not in table and key not in used]:
-            if known <= held:
+            if known_bytes <= tensor_bytes:
                 return
-            known -= self.live[key].bank_bytes
+            known_bytes -= self.live[key].bank_bytes
             self._free(key)
 
 
 def _read_before_written(events: list[dict[str, Any]]) -> set[Key]:
     """Where the programs find what lay there before them."""
-    found: set[Key] = set()
+    keys: set[Key] = set()
     written: set[Key] = set()
     for event in events:
-        found |= {key_of(tensor) for tensor in event["inputs"]} - written
+        keys |= {key_of(tensor) for tensor in event["inputs"]} - written
         written |= {key_of(tensor) for tensor in event["outputs"]}
-    return found
+    return keys
 
 
 def _program_frames() -> list[str]:

@@ -169,7 +169,7 @@ class CoreRange(Keyed):
         if core_range is not None:
             return self.contains(core_range.start) and self.contains(core_range.end)
         assert core_range_set is not None
-        return all(self.contains(one.start) and self.contains(one.end) for one in core_range_set.ranges())
+        return all(self.contains(part.start) and self.contains(part.end) for part in core_range_set.ranges())
 
     def to_json(self) -> str:
         return json.dumps(self._json(), separators=(",", ":"))
@@ -204,11 +204,11 @@ class CoreRangeSet:
     def __init__(self, core_ranges: Sequence[CoreRange]) -> None:
         self._ranges = tuple(core_ranges)
         self._blob: bytes | None = None
-        for i, one in enumerate(self._ranges):
+        for i, core_range in enumerate(self._ranges):
             for other in self._ranges[:i]:
-                if _overlap(one, other):
+                if _overlap(core_range, other):
                     raise InvalidArgument(
-                        f"Cannot create CoreRangeSet with specified core ranges because core ranges {other} and {one} overlap!",
+                        f"Cannot create CoreRangeSet with specified core ranges because core ranges {other} and {core_range} overlap!",
                         op="ttnn.CoreRangeSet",
                     )
 
@@ -222,19 +222,19 @@ class CoreRangeSet:
         return not self._ranges
 
     def num_cores(self) -> int:
-        return sum(one.grid_size().x * one.grid_size().y for one in self._ranges)
+        return sum(core_range.grid_size().x * core_range.grid_size().y for core_range in self._ranges)
 
     def bounding_box(self) -> CoreRange:
         if not self._ranges:
             raise InvalidArgument("Cannot get bounding_box of an empty CoreRangeSet!", op="ttnn.CoreRangeSet")
-        x0, y0, x1, y1 = zip(*(one._corners() for one in self._ranges), strict=True)
+        x0, y0, x1, y1 = zip(*(core_range._corners() for core_range in self._ranges), strict=True)
         return CoreRange(CoreCoord(min(x0), min(y0)), CoreCoord(max(x1), max(y1)))
 
     def contains(self, core: CoreCoord | None = None, core_range: CoreRange | None = None, core_range_set: CoreRangeSet | None = None) -> bool:
         if core is not None:
-            return any(one.contains(core) for one in self._ranges)
-        wanted = _cores(CoreRangeSet([core_range])) if core_range is not None else _cores(core_range_set or CoreRangeSet([]))
-        return wanted <= _cores(self)
+            return any(part.contains(core) for part in self._ranges)
+        cores = _cores(CoreRangeSet([core_range])) if core_range is not None else _cores(core_range_set or CoreRangeSet([]))
+        return cores <= _cores(self)
 
     def merge(self, other: CoreRangeSet) -> CoreRangeSet:
         """The union, as few rectangles: rows of cores joined, equal rows stacked."""
@@ -244,7 +244,7 @@ class CoreRangeSet:
         """What is left, as the real package cuts it: left and right of each hole in full height, then above and below."""
         left = list(self._ranges)
         for hole in arg._ranges:
-            left = [part for one in left for part in _cut(one, hole)]
+            left = [part for core_range in left for part in _cut(core_range, hole)]
         return CoreRangeSet(left)
 
     def __eq__(self, arg: object) -> bool:
@@ -260,18 +260,18 @@ class CoreRangeSet:
         return "{" + ", ".join(map(repr, self._ranges)) + "}"
 
     def to_json(self) -> str:
-        return json.dumps([one._json() for one in self._ranges], separators=(",", ":"))
+        return json.dumps([core_range._json() for core_range in self._ranges], separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str) -> CoreRangeSet:
         return CoreRangeSet([_range_of(row) for row in json.loads(text)])
 
     def _spec(self) -> str:
-        return "[" + ", ".join(one._spec() for one in self._ranges)
+        return "[" + ", ".join(core_range._spec() for core_range in self._ranges)
 
     def _encode(self) -> bytes:
         if self._blob is None:
-            self._blob = encode_ints([corner for one in self._ranges for corner in one._corners()])
+            self._blob = encode_ints([corner for core_range in self._ranges for corner in core_range._corners()])
         return self._blob
 
 
@@ -279,16 +279,16 @@ def _overlap(a: CoreRange, b: CoreRange) -> bool:
     return a.start.x <= b.end.x and b.start.x <= a.end.x and a.start.y <= b.end.y and b.start.y <= a.end.y
 
 
-def _cut(one: CoreRange, hole: CoreRange) -> list[CoreRange]:
-    if not _overlap(one, hole):
-        return [one]
-    (ax, ay, bx, by), (hx, hy, kx, ky) = one._corners(), hole._corners()
+def _cut(area: CoreRange, hole: CoreRange) -> list[CoreRange]:
+    if not _overlap(area, hole):
+        return [area]
+    (ax, ay, bx, by), (hx, hy, kx, ky) = area._corners(), hole._corners()
     corners = ((ax, ay, hx - 1, by), (kx + 1, ay, bx, by), (max(ax, hx), ay, min(bx, kx), hy - 1), (max(ax, hx), ky + 1, min(bx, kx), by))
     return [CoreRange(CoreCoord(x0, y0), CoreCoord(x1, y1)) for x0, y0, x1, y1 in corners if x0 <= x1 and y0 <= y1]
 
 
 def _cores(ranges: CoreRangeSet) -> set[tuple[int, int]]:
-    return {(x, y) for one in ranges._ranges for y in range(one.start.y, one.end.y + 1) for x in range(one.start.x, one.end.x + 1)}
+    return {(x, y) for r in ranges._ranges for y in range(r.start.y, r.end.y + 1) for x in range(r.start.x, r.end.x + 1)}
 
 
 def _from_cores(cores: set[tuple[int, int]]) -> CoreRangeSet:

@@ -46,11 +46,11 @@ def new_handle(
     except MemoryError as no_memory:
         raise _core.error(OutOfMemory, f"the host has no memory for a tensor of shape {list(shape)}", "ttnn.Tensor") from no_memory
     _core.check(status, "ttnn.Tensor")
-    made = ffi.gc(out[0], lib.shim_tensor_free)
+    owned = ffi.gc(out[0], lib.shim_tensor_free)
     if device is not None:
         for watcher in _events.on_allocate.watchers:
-            watcher(made)
-    return made
+            watcher(owned)
+    return owned
 
 
 def read_memory_config(handle: Any, buffer_type: Any) -> MemoryConfig:

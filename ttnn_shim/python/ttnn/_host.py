@@ -57,18 +57,18 @@ def to_torch(tensor: Tensor, dtype: Any = None, torch_rank: int | None = None, m
 @api_function("ttnn.pearson_correlation_coefficient")
 def pearson_correlation_coefficient(expected: Any, actual: Any) -> float:
     """PCC of two tensors over the values that are finite in both; `actual` may be on a device. Equal constants correlate fully."""
-    wanted, found = ((value.to_torch() if isinstance(value, Tensor) else value).double().flatten().numpy() for value in (expected, actual))
-    if wanted.shape != found.shape:
-        message = f"expected tensors of one size, got {wanted.size} and {found.size} values"
+    expected_values, actual_values = ((value.to_torch() if isinstance(value, Tensor) else value).double().flatten().numpy() for value in (expected, actual))
+    if expected_values.shape != actual_values.shape:
+        message = f"expected tensors of one size, got {expected_values.size} and {actual_values.size} values"
         raise _core.error(InvalidArgument, message, "ttnn.pearson_correlation_coefficient")
-    lost = ~np.isfinite(wanted), ~np.isfinite(found)
+    lost = ~np.isfinite(expected_values), ~np.isfinite(actual_values)
     if lost[0].all() or lost[1].all():
         return float(lost[0].all() == lost[1].all())
     both = ~(lost[0] | lost[1])
-    wanted, found = wanted[both], found[both]
-    if wanted.size < 2 or np.ptp(wanted) == 0 or np.ptp(found) == 0:
-        return float(np.array_equal(wanted, found))
-    return float(np.clip(np.corrcoef(wanted, found)[0, 1], -1.0, 1.0))
+    expected_values, actual_values = expected_values[both], actual_values[both]
+    if expected_values.size < 2 or np.ptp(expected_values) == 0 or np.ptp(actual_values) == 0:
+        return float(np.array_equal(expected_values, actual_values))
+    return float(np.clip(np.corrcoef(expected_values, actual_values)[0, 1], -1.0, 1.0))
 
 
 @api_function("ttnn.as_tensor")
@@ -293,18 +293,18 @@ def _walk(grid: CoreCoord, row_wise: bool, start: int, count: int) -> CoreRangeS
         a, b = ((first, line), (last, last_line)) if row_wise else ((line, first), (last_line, last))
         return CoreRange(CoreCoord(*a), CoreCoord(*b))
 
-    ranges, at, left = [], start, count
+    ranges, position, left = [], start, count
     assert start + count <= major * minor
-    if at % major and left:
-        take = min(left, major - at % major)
-        ranges.append(rectangle(at % major, at // major, at % major + take - 1, at // major))
-        at, left = at + take, left - take
+    if position % major and left:
+        take = min(left, major - position % major)
+        ranges.append(rectangle(position % major, position // major, position % major + take - 1, position // major))
+        position, left = position + take, left - take
     if left >= major:
         lines = left // major
-        ranges.append(rectangle(0, at // major, major - 1, at // major + lines - 1))
-        at, left = at + lines * major, left - lines * major
+        ranges.append(rectangle(0, position // major, major - 1, position // major + lines - 1))
+        position, left = position + lines * major, left - lines * major
     if left:
-        ranges.append(rectangle(0, at // major, left - 1, at // major))
+        ranges.append(rectangle(0, position // major, left - 1, position // major))
     return CoreRangeSet(ranges)
 
 
@@ -341,8 +341,8 @@ def grid_to_cores(
 def corerange_to_cores(core_range_set: CoreRangeSet, max_cores: int | None = None, row_wise: bool = False) -> list[CoreCoord]:
     """Cores of a set in order."""
     cores: list[CoreCoord] = []
-    for one in core_range_set.ranges():
-        xs, ys = range(one.start.x, one.end.x + 1), range(one.start.y, one.end.y + 1)
+    for core_range in core_range_set.ranges():
+        xs, ys = range(core_range.start.x, core_range.end.x + 1), range(core_range.start.y, core_range.end.y + 1)
         cores += [CoreCoord(x, y) for y in ys for x in xs] if row_wise else [CoreCoord(x, y) for x in xs for y in ys]
     return cores[:max_cores]
 

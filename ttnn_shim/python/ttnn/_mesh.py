@@ -48,8 +48,8 @@ class MeshShape(_Ints):
     """Devices per dimension."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
-        self._values = tuple(given)
+        sizes = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
+        self._values = tuple(sizes)
 
     def mesh_size(self) -> int:
         size = 1
@@ -63,8 +63,8 @@ class MeshCoordinate(_Ints):
     """A device's place in a mesh."""
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        given = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
-        self._values = tuple(given)
+        indices = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
+        self._values = tuple(indices)
 
 
 def _mesh_from(value: Any) -> Any:
@@ -81,8 +81,8 @@ class _Id:
 
     __slots__ = ("value",)
 
-    def __init__(self, *values: int, **given: int) -> None:
-        (self.value,) = (*values, *given.values())
+    def __init__(self, *values: int, **named: int) -> None:
+        (self.value,) = (*values, *named.values())
 
     def __eq__(self, arg: object) -> bool:
         if type(self).__name__ == "QueueId" and isinstance(arg, int):
@@ -109,16 +109,16 @@ class _Id:
 class QueueId(_Id):
     """A command queue; the simulator runs all of them in order."""
 
-    def __init__(self, *values: int, **given: int) -> None:
-        super().__init__(*values, **given)
+    def __init__(self, *values: int, **named: int) -> None:
+        super().__init__(*values, **named)
 
 
 @api_class("ttnn.SubDeviceId")
 class SubDeviceId(_Id):
     """A part of a device; the simulator has the whole one, number 0."""
 
-    def __init__(self, *values: int, **given: int) -> None:
-        super().__init__(*values, **given)
+    def __init__(self, *values: int, **named: int) -> None:
+        super().__init__(*values, **named)
 
 
 def _queue_from(value: Any) -> Any:
@@ -213,8 +213,8 @@ class TensorTopology(Keyed):
 
     @classmethod
     def _of(cls, mesh: list[int], distribution: list[int], placements: list[int | None]) -> TensorTopology:
-        made = [PlacementReplicate() if dim is None else PlacementShard(dim) for dim in placements]
-        return cls(MeshShape(distribution), made, coordinates(mesh))
+        parts = [PlacementReplicate() if dim is None else PlacementShard(dim) for dim in placements]
+        return cls(MeshShape(distribution), parts, coordinates(mesh))
 
     def distribution_shape(self) -> MeshShape:
         return self._shape
@@ -238,7 +238,7 @@ register_class("TensorTopology", TensorTopology)
 
 def coordinates(mesh: Sequence[int]) -> list[MeshCoordinate]:
     """Of all chips of a mesh, in row-major order."""
-    return [MeshCoordinate(*at) for at in itertools.product(*(range(size) for size in mesh))]
+    return [MeshCoordinate(*index) for index in itertools.product(*(range(size) for size in mesh))]
 
 
 # --- mappers and composers ---
@@ -265,12 +265,12 @@ class CppTensorToMesh:
 
     @classmethod
     def _of(cls, mesh: Sequence[int], distribution: Sequence[int], placements: Sequence[int | None]) -> CppTensorToMesh:
-        made = object.__new__(cls)
-        made._mesh, made._distribution, made._placements = list(mesh), list(distribution), list(placements)
+        mapper = object.__new__(cls)
+        mapper._mesh, mapper._distribution, mapper._placements = list(mesh), list(distribution), list(placements)
         _check_extents(mesh, distribution, "ttnn.create_mesh_mapper")
-        if MeshShape(made._mesh).mesh_size() > 1:
-            core_call("mesh.create_mesh_mapper", [], distribution=made._distribution, placements=Mixed(made._placements))
-        return made
+        if MeshShape(mapper._mesh).mesh_size() > 1:
+            core_call("mesh.create_mesh_mapper", [], distribution=mapper._distribution, placements=Mixed(mapper._placements))
+        return mapper
 
     def config(self) -> Any:
         raise NotSupported("mapper configurations are not implemented", op="ttnn.CppTensorToMesh.config")
@@ -289,12 +289,12 @@ class CppMeshToTensor:
 
     @classmethod
     def _of(cls, mesh: Sequence[int], extents: Sequence[int], dims: Sequence[int]) -> CppMeshToTensor:
-        made = object.__new__(cls)
-        made._extents, made._dims = list(extents), list(dims)
+        composer = object.__new__(cls)
+        composer._extents, composer._dims = list(extents), list(dims)
         _check_extents(mesh, extents, "ttnn.create_mesh_composer")
         if MeshShape(list(mesh)).mesh_size() > 1:
-            core_call("mesh.create_mesh_composer", [], extents=made._extents, dims=made._dims)
-        return made
+            core_call("mesh.create_mesh_composer", [], extents=composer._extents, dims=composer._dims)
+        return composer
 
 
 register_class("CppTensorToMesh", CppTensorToMesh)

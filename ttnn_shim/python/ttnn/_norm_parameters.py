@@ -108,11 +108,11 @@ def dram_group_norm_params_from_torch(
     )
     columns = dram_group_norm_virtual_columns(core_grid or device.core_grid, channels_per_device, groups_per_device)
     several = not isinstance(torch_params, torch.Tensor)
-    made = []
+    tensors = []
     for values in torch_params if several else [torch_params]:
         assert values.numel() == channels_per_device, f"expected {channels_per_device} values, got {values.numel()}"
-        made.append(from_torch(create_group_norm_weight_bias_rm(values, channels_per_device, columns), dtype=dtype, device=device))
-    result = made if several else made[0]
+        tensors.append(from_torch(create_group_norm_weight_bias_rm(values, channels_per_device, columns), dtype=dtype, device=device))
+    result = tensors if several else tensors[0]
     if not return_mask:
         return result
     mask = create_group_norm_input_mask(channels_per_device, groups_per_device, columns, dtype)

@@ -30,9 +30,9 @@ _PADDING = {
 
 
 def _mark_padding(name: str, bound: dict[str, Any], tensors: list[Any]) -> None:
-    given = bound.get(_PADDING[name]) if _PADDING[name] else next(value._pad_value for value in bound.values() if type(value) is Tensor)
+    value_of = bound.get(_PADDING[name]) if _PADDING[name] else next(value._pad_value for value in bound.values() if type(value) is Tensor)
     for tensor in tensors:
-        tensor._pad_value = given or 0.0
+        tensor._pad_value = value_of or 0.0
 
 
 class Operation:
@@ -84,7 +84,7 @@ class Operation:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call itself, which no watcher sees."""
-        one, bound = self._bind(args, kwargs)
+        overload, bound = self._bind(args, kwargs)
         op_id = self._op_id
         if op_id is None:
             op_id = self._find()
@@ -100,15 +100,15 @@ class Operation:
                 handles.append(value._handle)
             elif kind is MeshDevice:
                 device = value._handle
-            elif kind is not tuple or value or not _default_is_empty(one, name):
+            elif kind is not tuple or value or not _default_is_empty(overload, name):
                 fields.append(name_prefix(name) + encode(value, handles))
         blob = len(fields).to_bytes(2, "little") + b"".join(fields)
         tensors, numbers = _core.invoke(op_id, self.name, handles, device, blob, Tensor._adopt)
         if self.name in _PADDING:
             _mark_padding(self.name, bound, tensors)
-        if one.single:
+        if overload.single:
             return tensors[0]
-        return self._result(one, bound, tensors, numbers)
+        return self._result(overload, bound, tensors, numbers)
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[BoundOverload, dict[str, Any]]:
         """Overload choice; calls with the same argument types skip the search."""
@@ -118,10 +118,10 @@ class Operation:
             bound = plan.bind(args, kwargs, True)
             if bound is not None:
                 return plan, bound
-        one, bound = self.overloads.bind(args, kwargs)
+        overload, bound = self.overloads.bind(args, kwargs)
         if len(self.overloads.overloads) == 1 or not any(isinstance(value, _PLAIN) for value in (*args, *kwargs.values())):
-            self._plans[key] = one
-        return one, bound
+            self._plans[key] = overload
+        return overload, bound
 
     def _find(self) -> int:
         op_id = _core.find_op(self.names)
@@ -130,8 +130,8 @@ class Operation:
         self._op_id = op_id
         return op_id
 
-    def _result(self, one: BoundOverload, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:
-        returns = one.overload.returns
+    def _result(self, overload: BoundOverload, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:
+        returns = overload.overload.returns
         if returns == "None":
             return None
         if " | tuple[" in returns and ("int" in returns or "Tensor | None" in returns):
@@ -143,8 +143,8 @@ class Operation:
         return tensors[0] if len(tensors) == 1 else tensors
 
 
-def _default_is_empty(one: BoundOverload, name: str) -> bool:
-    return any(param.name == name and param.default == [] for param in one.overload.params)
+def _default_is_empty(overload: BoundOverload, name: str) -> bool:
+    return any(param.name == name and param.default == [] for param in overload.overload.params)
 
 
 def _convolution_result(returns: str, bound: dict[str, Any], tensors: list[Any], numbers: list[int]) -> Any:

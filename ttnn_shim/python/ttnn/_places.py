@@ -26,7 +26,7 @@ class Places:
     def create_submesh(self: Any, submesh_shape: Any, offset: Any = None) -> Any:
         """A mesh of the devices of `submesh_shape` from `offset` on, with memory and clock of its own."""
         shape, start = MeshShape(*submesh_shape), tuple(offset or (0, 0))
-        if any(size + first > most for size, first, most in zip(shape, start, self.shape, strict=True)):
+        if any(size + first > limit for size, first, limit in zip(shape, start, self.shape, strict=True)):
             message = f"Submesh shape {shape} and offset {offset} does not fit within parent mesh ({self.shape})."
             raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submesh")
         whole = list(shape) == list(self.shape) and self.get_num_devices() == 1
@@ -41,14 +41,14 @@ class Places:
             if self.shape[dim] % size:
                 message = f"Shape {self.shape} is not divisible by submesh shape {shape} along dimension {dim}"
                 raise _core.error(InvalidArgument, message, "ttnn.MeshDevice.create_submeshes")
-        starts = [range(0, most, size) for most, size in zip(self.shape, shape, strict=True)]
-        return [self.create_submesh(shape, MeshCoordinate(*at)) for at in itertools.product(*starts)]
+        starts = [range(0, limit, size) for limit, size in zip(self.shape, shape, strict=True)]
+        return [self.create_submesh(shape, MeshCoordinate(*offset_)) for offset_ in itertools.product(*starts)]
 
     def get_submeshes(self) -> list[Any]:
         return list(getattr(self, "_submeshes", ()))
 
     def get_fabric_node_id(self: Any, coord: Any) -> FabricNodeId:
-        if any(at >= size for at, size in zip(coord, self.shape, strict=True)):
+        if any(index >= size for index, size in zip(coord, self.shape, strict=True)):
             raise _core.error(InvalidArgument, f"{coord} is outside the mesh {self.shape}", "ttnn.MeshDevice.get_fabric_node_id")
         return FabricNodeId(MeshId(0), coord[0] * self.shape[1] + coord[1])
 

@@ -101,11 +101,11 @@ class TensorSpec(Keyed):
         nd_shard_spec: NdShardSpec | None = None,
     ) -> TensorSpec:
         """Shards of any rank, dealt to the cores in turn. Unless alignment is NONE their sides become whole tiles, or rows of whole 64 bytes."""
-        given = shard_shape if isinstance(shard_shape, NdShardSpec) else nd_shard_spec
-        if given is not None:
+        shard = shard_shape if isinstance(shard_shape, NdShardSpec) else nd_shard_spec
+        if shard is not None:
             shard_alignment = grid if isinstance(shard_shape, NdShardSpec) else shard_alignment
-            shard_shape, grid, orientation = given.shard_shape, given.grid, given.orientation
-            shard_distribution_strategy = given.shard_distribution_strategy
+            shard_shape, grid, orientation = shard.shard_shape, shard.grid, shard.orientation
+            shard_distribution_strategy = shard.shard_distribution_strategy
         sides: Any = list(shard_shape)
         kind = getattr(shard_alignment, "name", "RECOMMENDED")
         if kind != "NONE" and self._layout is Layout.TILE:
@@ -127,8 +127,8 @@ class TensorSpec(Keyed):
     def sharded_across_dims_except(self, dims: Sequence[int], grid: CoreRangeSet, orientation: Any = ShardOrientation.ROW_MAJOR) -> TensorSpec:
         """The smallest shards along all dims but `dims`."""
         rank = len(list(self._shape))
-        kept = {dim % rank for dim in dims}
-        return self.sharded_across_dims([dim for dim in range(rank) if dim not in kept], grid, orientation)
+        kept_dims = {dim % rank for dim in dims}
+        return self.sharded_across_dims([dim for dim in range(rank) if dim not in kept_dims], grid, orientation)
 
     def _key(self) -> Any:
         return (self._shape, self._dtype, self._layout, self._memory_config, self._tile)

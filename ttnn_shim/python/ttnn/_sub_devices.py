@@ -49,15 +49,15 @@ class SubDevices:
     def create_sub_device_manager(self, sub_devices: Sequence[SubDevice], local_l1_size: int) -> SubDeviceManagerId:
         """Throws InvalidArgument for groups that share cores or leave the grid."""
         grid: Any = self.compute_with_storage_grid_size()  # type: ignore[attr-defined]
-        taken: set[tuple[int, int]] = set()
+        used_cores: set[tuple[int, int]] = set()
         for part in sub_devices:
             for box in part._cores[0].ranges() if part._cores else ():
                 if box.end.x >= grid.x or box.end.y >= grid.y:
                     raise InvalidArgument(f"sub_devices: {box} is not on the grid of {grid.x} x {grid.y} cores", op="ttnn.create_sub_device_manager")
                 cores = {(x, y) for x in range(box.start.x, box.end.x + 1) for y in range(box.start.y, box.end.y + 1)}
-                if cores & taken:
+                if cores & used_cores:
                     raise InvalidArgument(f"sub_devices: {box} is in two of them", op="ttnn.create_sub_device_manager")
-                taken |= cores
+                used_cores |= cores
         number = SubDeviceManagerId(next(_numbers))
         self._of_managers()[number] = tuple(sub_devices)
         return number

@@ -107,7 +107,7 @@ def visualize_mesh_device(mesh_device: Any) -> None:
     """Prints the mesh, a cell per chip."""
     rows, columns = mesh_device.shape
     places = coordinates(mesh_device.shape)
-    texts = [f"Dev. ID: {chip} ({', '.join(map(str, at))})" for chip, at in zip(mesh_device.get_device_ids(), places, strict=True)]
+    texts = [f"Dev. ID: {chip} ({', '.join(map(str, coordinate))})" for chip, coordinate in zip(mesh_device.get_device_ids(), places, strict=True)]
     _print_chips(f"MeshDevice(rows={rows}, cols={columns}):", texts, columns)
 
 
@@ -116,7 +116,7 @@ def visualize_system_mesh() -> None:
     """Prints all chips of the run's system."""
     system = systems().get(session.settings.card)
     rows, columns = system.mesh if system else (1, 1)
-    texts = [f"Dev. ID: {chip} ({', '.join(map(str, at))})" for chip, at in enumerate(coordinates((rows, columns)))]
+    texts = [f"Dev. ID: {chip} ({', '.join(map(str, coordinate))})" for chip, coordinate in enumerate(coordinates((rows, columns)))]
     _print_chips(f"SystemMesh Global Shape: ({rows}, {columns}) | Local Shape: ({rows}, {columns})", texts, columns)
 
 
@@ -131,7 +131,7 @@ def visualize_tensor(tensor: Any) -> None:
     for at in itertools.product(*map(range, extents)):
         cut = tuple(place for place, placement in zip(at, placements, strict=True) if isinstance(placement, PlacementShard))
         texts.append(f"{list(tensor.shape)} part {parts.setdefault(cut, len(parts))}")
-    _print_chips(f"Tensor: {placements} over {topology.distribution_shape()}", texts, max(at[-1] for at in places) + 1)
+    _print_chips(f"Tensor: {placements} over {topology.distribution_shape()}", texts, max(index[-1] for index in places) + 1)
 
 
 class _Number(int):

@@ -378,16 +378,16 @@ class Tensor:
     def __getitem__(self, index: Any) -> Any:
         """Integers, slices, `...`; a slice op, then a reshape where integers drop dimensions. Bounds are not clamped: the slice op refuses them."""
         on_device = self._info().on_device
-        starts, ends, steps, kept = _indices(index, tuple(self.shape), on_device=on_device)
+        starts, ends, steps, kept_dims = _indices(index, tuple(self.shape), on_device=on_device)
         if on_device:
             part = named("slice")(self, starts, ends, steps)
-            return part if len(kept) == len(starts) else named("reshape")(part, [part.shape[i] for i in kept])
+            return part if len(kept_dims) == len(starts) else named("reshape")(part, [part.shape[i] for i in kept_dims])
         # As in the real package, a stop beyond the end gives values that no one wrote.
         extents = [end - start for start, end in zip(starts, ends, strict=True)]
         source = self._read()[tuple(slice(*bounds) for bounds in zip(starts, ends, strict=True))]
         cut = np.zeros(extents, source.dtype)
         cut[tuple(slice(extent) for extent in source.shape)] = source
-        part = Tensor(cut.reshape([extents[i] for i in kept]), self.dtype)
+        part = Tensor(cut.reshape([extents[i] for i in kept_dims]), self.dtype)
         return part if part.layout == self.layout else named("to_layout")(part, self.layout)
 
     def __iter__(self) -> Any:
@@ -406,14 +406,14 @@ class Tensor:
             return f"ttnn.Tensor(<no values: estimate mode>, {facts})"
         floating = self.dtype.name in ("BFLOAT16", "FLOAT32", "BFLOAT8_B", "BFLOAT4_B", "FP8_E4M3")
         if info.mesh[0] * info.mesh[1] > 1:
-            return "\n".join(f"device {at}: {one!r}" for at, one in zip(self.device_coords(), named("get_device_tensors")(self), strict=True))
+            return "\n".join(f"device {coordinate}: {part!r}" for coordinate, part in zip(self.device_coords(), named("get_device_tensors")(self), strict=True))
         return f"ttnn.Tensor({_print.values_text(self._read(DataType.FLOAT32 if floating else None))}, {facts})"
 
 
 def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[list[int], list[int], list[int], list[int]]:
     """(starts, ends, steps, dimensions kept) of an indexing expression. Negative bounds count from the end."""
     items = list(index) if isinstance(index, tuple | list) else [index]
-    dots = [at for at, item in enumerate(items) if item is Ellipsis]
+    dots = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
         raise ValueError("Only one ellipsis ('...') is allowed in a slice.")
     if dots:
@@ -423,7 +423,7 @@ def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[li
         hint = " (a tensor is no index: use ttnn.where, ttnn.gather or ttnn.embedding)" if masked else ""
         raise IndexError(f"Too many indices for tensor of dimension {len(shape)}{hint}")
     items += [slice(None)] * (len(shape) - len(items))
-    starts, ends, steps, kept = [], [], [], []
+    starts, ends, steps, kept_dims = [], [], [], []
     for dim, (item, size) in enumerate(zip(items, shape, strict=True)):
         if isinstance(item, slice):
             start, stop, step = (item.start or 0), (size if item.stop is None else item.stop), (1 if item.step is None else item.step)
@@ -437,7 +437,7 @@ def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[li
                     f"slice [{item.start}:{item.stop}:{item.step}] of dimension {dim} (size {size}): end {stop} must be greater than or equal to start {start}"
                 )
                 raise _core.error(InvalidArgument, message, "ttnn.Tensor.__getitem__")
-            kept.append(dim)
+            kept_dims.append(dim)
         elif isinstance(item, int):
             if not -size <= item < size:
                 raise IndexError(f"Index {item} is out of bounds for dimension {dim} of size {size}")
@@ -448,7 +448,7 @@ def _indices(index: Any, shape: tuple[int, ...], *, on_device: bool) -> tuple[li
         starts.append(start)
         ends.append(stop)
         steps.append(step)
-    return starts, ends, steps, kept
+    return starts, ends, steps, kept_dims
 
 
 def _list_array(data: Sequence[Any], shape: Sequence[int], dtype: Any) -> tuple[np.ndarray[Any, Any], Any]:

@@ -195,7 +195,7 @@ def _check_region(trace: _Trace) -> None:
     region = trace.device._trace_region_bytes
     if not region:
         return
-    size = sum(_size(each) for each in (*_traces.values(), trace) if each.device is trace.device)
+    size = sum(_size(t) for t in (*_traces.values(), trace) if t.device is trace.device)
     if size > region:
         message = f"Creating trace buffers of size {size}B on MeshDevice {trace.device.id()}, but only {region}B is allocated for trace region."
         raise _refuse(message, "ttnn.end_trace_capture", "open the device with a larger trace_region_size, or with 0; the size is an estimate")
@@ -248,8 +248,8 @@ def _call(operation: Any, go_on: Callable[..., Any], args: tuple[Any, ...], kwar
     result = go_on(args, kwargs)
     if not _warned:
         buffers = {int(leaf._info().buffer_id) for leaf in leaves((args, kwargs)) if isinstance(leaf, Tensor)}
-        made = [leaf._info() for leaf in leaves(result) if isinstance(leaf, Tensor)]
-        if any(info.on_device and int(info.buffer_id) not in buffers for info in made):
+        infos = [leaf._info() for leaf in leaves(result) if isinstance(leaf, Tensor)]
+        if any(info.on_device and int(info.buffer_id) not in buffers for info in infos):
             _allocated()
     return result
 
@@ -286,12 +286,12 @@ def _check_places(trace: _Trace) -> None:
     """Memory that was free again at the end of the capture may be another tensor's by now: on a card this replay overwrites it."""
     if trace.told:
         return
-    kept = {_place(tensor) for tensor in _living(trace).values()}
-    freed = [place for place in trace.places if place not in kept]
+    places = {_place(tensor) for tensor in _living(trace).values()}
+    freed = [place for place in trace.places if place not in places]
     for kind in (BufferType.L1, BufferType.DRAM):
         for block in trace.device.block_table(kind):
             first, last = block["address"], block["address"] + block["bytes"]
-            if not block["allocated"] or any(place[:2] == (kind.name, first) for place in kept):
+            if not block["allocated"] or any(place[:2] == (kind.name, first) for place in places):
                 continue
             if any(place[0] == kind.name and place[1] < last and first < place[2] for place in freed):
                 trace.told = True
@@ -309,9 +309,9 @@ def _place(tensor: Any) -> tuple[str, int, int]:
 
 def _living(trace: _Trace) -> dict[int, Any]:
     """Results of the capture that still have their memory, and its inputs."""
-    found = dict(trace.externals)
+    living = dict(trace.externals)
     for number, reference in trace.results.items():
         tensor = reference()
         if tensor is not None and tensor.is_allocated():
-            found[number] = tensor
-    return found
+            living[number] = tensor
+    return living

@@ -53,6 +53,6 @@ def value(item: Any) -> bytes:
     if isinstance(item, Mapping):
         return b"r\x00" + fields(item)
     if isinstance(item, list | tuple):
-        found = numbers(item)
-        return b"l" + len(item).to_bytes(4, "little") + b"".join(map(value, item)) if found is None else found
+        values = numbers(item)
+        return b"l" + len(item).to_bytes(4, "little") + b"".join(map(value, item)) if values is None else values
     raise TypeError(f"{type(item).__name__} is no plain data")

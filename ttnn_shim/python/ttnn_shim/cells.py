@@ -17,9 +17,9 @@ class EstimateError(ShimError, ValueError):
 
     title = "estimate"
 
-    def __init__(self, row: int, column: str, what: str) -> None:
+    def __init__(self, row: int, column: str, problem: str) -> None:
         where = [f"row {row}"] * bool(row) + [f"column {column!r}"] * bool(column)
-        super().__init__(": ".join([", ".join(where), what] if where else [what]), location="")
+        super().__init__(": ".join([", ".join(where), problem] if where else [problem]), location="")
         self.row, self.column = row, column
 
 
@@ -29,8 +29,8 @@ class Cells:
     def __init__(self, row: Row, index: int) -> None:
         self.row, self.index = row, index
 
-    def fail(self, column: str, what: str) -> EstimateError:
-        return EstimateError(self.index, column, what)
+    def fail(self, column: str, problem: str) -> EstimateError:
+        return EstimateError(self.index, column, problem)
 
     def text(self, column: str) -> str:
         value = (self.row.get(column) or "").strip()
@@ -48,10 +48,10 @@ class Cells:
             raise self.fail(column, f"expected an integer of at least {low}, got {value!r}")
         return int(number)
 
-    def choice(self, column: str, known: set[str]) -> str:
+    def choice(self, column: str, choices: set[str]) -> str:
         value = self.text(column)
-        if value not in known:
-            raise self.fail(column, f"unknown value {value!r}; known: {', '.join(sorted(known))}")
+        if value not in choices:
+            raise self.fail(column, f"unknown value {value!r}; known: {', '.join(sorted(choices))}")
         return value
 
     def json(self, column: str) -> Any:

@@ -26,14 +26,14 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         words = sys.argv[1:] if args is None else list(args)
-        found, unknown = self.parse_known_args(words, namespace)
+        parsed, unknown = self.parse_known_args(words, namespace)
         if unknown:
             commands = {name: parser for action in self._actions if isinstance(action.choices, dict) for name, parser in action.choices.items()}
-            asked = next((commands[word] for word in words if word in commands), self)
-            switches = [option for action in asked._actions for option in action.option_strings]
+            command = next((commands[word] for word in words if word in commands), self)
+            switches = [option for action in command._actions for option in action.option_strings]
             near = [close for word in unknown if word.startswith("-") for close in difflib.get_close_matches(word.partition("=")[0], switches, n=1)]
-            asked.error(f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {', '.join(near)}?)" if near else ""))
-        return found
+            command.error(f"unrecognized arguments: {' '.join(unknown)}" + (f" (did you mean {', '.join(near)}?)" if near else ""))
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         super().error(bounded(message, _MOST_CHARACTERS))

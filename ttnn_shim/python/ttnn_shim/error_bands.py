@@ -57,11 +57,11 @@ def relative_error(op: str, chip: str, modelled: bool = True) -> float:
         return UNMODELLED_BAND
     if op == GAP:
         return GAP_BAND
-    known = bands()
+    table = bands()
     if op and not is_measured(op):
         return UNMEASURED_BAND
     chip = card_of(chip).architecture
-    return known.get((op, chip), known[ANY, chip]).band
+    return table.get((op, chip), table[ANY, chip]).band
 
 
 @cache

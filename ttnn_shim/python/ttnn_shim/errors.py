@@ -26,16 +26,16 @@ def printable(text: str) -> str:
     """The text with escapes for lone surrogates and control characters, which a terminal or a UTF-8 stream cannot take."""
     if text.isprintable():
         return text
-    return "".join(each if each in "\n\t" or each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in text)
+    return "".join(char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text)
 
 
-def bounded(text: str, most: int) -> str:
-    """The text, with its middle left out where it is longer than `most` characters."""
-    if len(text) <= most:
+def bounded(text: str, limit: int) -> str:
+    """The text, with its middle left out where it is longer than `limit` characters."""
+    if len(text) <= limit:
         return text
-    mark = f" ... {len(text) - most} characters left out ... "
-    kept = max(most - len(mark), 0)
-    return text[: kept - kept // 3] + mark[: most - kept] + text[len(text) - kept // 3 :]
+    mark = f" ... {len(text) - limit} characters left out ... "
+    kept_length = max(limit - len(mark), 0)
+    return text[: kept_length - kept_length // 3] + mark[: limit - kept_length] + text[len(text) - kept_length // 3 :]
 
 
 class ShimError(RuntimeError):
@@ -67,8 +67,8 @@ class ShimError(RuntimeError):
         return self._lines(f"error[{self.code}]", called_from)
 
     def _lines(self, head: str, called_from: str = "") -> str:
-        most = ((self.op, 100), (self.message, 1100), (self.location, 300), (self.hint, 400))  # with the labels below 2,000 characters
-        op, message, location, hint = (bounded(printable(text), limit) for text, limit in most)
+        limits = ((self.op, 100), (self.message, 1100), (self.location, 300), (self.hint, 400))  # with the labels below 2,000 characters
+        op, message, location, hint = (bounded(printable(text), limit) for text, limit in limits)
         rows = (("at ", location), ("called from ", printable(called_from)), ("hint: ", hint))
         first = f"{head} " + (f"{op}: " if op else "") + message
         return "\n".join([first, *(f"  {label}{text}" for label, text in rows if text)])

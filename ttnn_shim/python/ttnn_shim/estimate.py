@@ -130,7 +130,7 @@ def gemm_row(cells: Cells) -> Configured:
         gx, gy = (int(v) for v in ast.literal_eval(cells.text("grid_size")))
     except (ValueError, SyntaxError, TypeError):
         raise cells.fail("grid_size", "expected (x, y)") from None
-    card = cells.choice("card", {each.name for each in cards().values()})
+    card = cells.choice("card", {card.name for card in cards().values()})
     most_x, most_y = cards()[card].tensix_grid
     if not (1 <= gx <= most_x and 1 <= gy <= most_y):
         raise cells.fail("grid_size", f"({gx}, {gy}) is no grid of a {card}, which has {most_x} x {most_y} cores")
@@ -195,8 +195,8 @@ def ops_row(cells: Cells) -> Configured:
     inputs, outputs = tensors("inputs"), tensors("outputs")
     if not outputs:
         raise cells.fail("outputs", "is empty")
-    if made := ONE_RESULT.get(cells.row.get("op_code") or ""):
-        outputs = outputs[:made]
+    if result_count := ONE_RESULT.get(cells.row.get("op_code") or ""):
+        outputs = outputs[:result_count]
     try:
         mapped = op_attributes(op, attrs, cells.row)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -264,9 +264,9 @@ MARKS = {"eltwise_exp": "dataset", "matmul_height_sharded": "m_tiles_per_core", 
 
 def recognise_any(columns: list[str]) -> str:
     """Name of the table that these columns belong to; EstimateError naming what is missing."""
-    known = {t.name: (t.columns, MARKS[t.name]) for t in TABLES} | CALL_TABLES
-    best = max(known, key=lambda name: (known[name][1] in columns, sum(c in columns for c in known[name][0])))
-    needed = known[best][0]
+    tables = {t.name: (t.columns, MARKS[t.name]) for t in TABLES} | CALL_TABLES
+    best = max(tables, key=lambda name: (tables[name][1] in columns, sum(c in columns for c in tables[name][0])))
+    needed = tables[best][0]
     missing = [c for c in needed if c not in columns]
     if missing:
         raise EstimateError(0, missing[0], f"missing (needed for a row of {best}: {', '.join(needed)})")
@@ -276,10 +276,10 @@ def recognise_any(columns: list[str]) -> str:
 def recognise(columns: list[str]) -> Table:
     """The table of device programs that these columns belong to; EstimateError naming what is missing."""
     name = recognise_any(columns)
-    found = next((t for t in TABLES if t.name == name), None)
-    if found is None:
+    table = next((t for t in TABLES if t.name == name), None)
+    if table is None:
         raise EstimateError(0, "", f"rows of {name} are calls of ttnn, not device programs")
-    return found
+    return table
 
 
 def configure(row: Row, index: int, table: Table | None = None) -> Configured:

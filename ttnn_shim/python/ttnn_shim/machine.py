@@ -43,8 +43,8 @@ def cards() -> dict[str, Card]:
     with open(arch_dir() / "cards.csv", newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             rows.setdefault(row["card"], {})[row["name"]] = row["value"]
-    found = {name: _card(name, values) for name, values in rows.items()}
-    return {alias: found[name] for name, values in rows.items() for alias in values.get("names", "").split()} | found
+    result = {name: _card(name, values) for name, values in rows.items()}
+    return {alias: result[name] for name, values in rows.items() for alias in values.get("names", "").split()} | result
 
 
 def _card(name: str, values: dict[str, str]) -> Card:
@@ -97,12 +97,12 @@ def card_of(name: str) -> Card:
 
     Raises: ValueError for an unknown one.
     """
-    known = cards()
+    table = cards()
     system = systems().get(name.partition("@")[0])
-    found = known.get((system.chip if system else name).partition(":")[0])
-    if found is None:
-        raise ValueError(f"unknown card or architecture {name[:100]!r}; known: {', '.join(known)}")
-    return found
+    card = table.get((system.chip if system else name).partition(":")[0])
+    if card is None:
+        raise ValueError(f"unknown card or architecture {name[:100]!r}; known: {', '.join(table)}")
+    return card
 
 
 ARCHITECTURES = tuple(dict.fromkeys(card.architecture for card in cards().values()))
