@@ -75,7 +75,9 @@ def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
     same_values(name, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "level", "config"), [("torch_mlp", 1, "MatmulMultiCoreReuse"), ("torch_cnn", 2, "ttnn::Conv2dConfig")])
+@pytest.mark.parametrize(
+    ("name", "level", "config"), [pytest.param("torch_mlp", 1, "MatmulMultiCoreReuse", marks=pytest.mark.slow), ("torch_cnn", 2, "ttnn::Conv2dConfig")]
+)
 def test_cpp_of_a_level_compiles_and_passes_its_check(name: str, level: int, config: str, tmp_path: Path) -> None:
     """Configs and shards are other C++ than calls without them."""
     made = same_values(name, tmp_path, compiler_options={"optimization_level": level})

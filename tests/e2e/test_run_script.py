@@ -198,7 +198,7 @@ def test_a_recorded_interpreter_that_vanished(tmp_path: Path) -> None:
 def test_results_inside_the_export_are_no_edits(tmp_path: Path) -> None:
     model, args, kwargs = torch_mlp()
     out = codegen_py(model, *args, export_path=tmp_path / "out", **kwargs).path
-    for options in (["--profile", "deep/report"], ["--profile", "report", "--outputs", "my values", "--json", "r[1].json"], ["--outputs", "."]):
+    for options in (["--estimate", "--profile", "deep/report"], ["--profile", "report", "--outputs", "my values", "--json", "r[1].json"], ["--outputs", "."]):
         done = subprocess.run(["./run", *options], cwd=out, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     before = {path.relative_to(out) for path in out.rglob("*") if path.is_file() and "__pycache__" not in path.parts}

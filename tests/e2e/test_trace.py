@@ -94,7 +94,7 @@ def test_wall_times(exports: dict[str, Path]) -> None:
 
 
 def test_profile_names_the_lines(exports: dict[str, Path], tmp_path: Path) -> None:
-    done = run(exports["traced"], "--profile", str(tmp_path / "report"))
+    done = run(exports["traced"], "--estimate", "--profile", str(tmp_path / "report"))
     assert done.returncode == 0, done.stderr
     assert "ttnn.linear" in (tmp_path / "report" / "calls.json").read_text()
 
