@@ -47,7 +47,7 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
         case model.Element(name, index):
             if isinstance(index, int):
                 return f"{name}[{index}]"
-            return f"{name}[{counted(index)}]"
+            return f"{name}[{index.expression}]"
         case model.NumberRef():
             return _number(value, arg)
         case model.WeightRef(key, stored, collection, taken):
@@ -182,13 +182,7 @@ def render_key(key: model.Key) -> str:
 def render_index(index: model.Index) -> str:
     if index.text:
         return index.variable
-    return f"std::to_string({counted(index)})"
-
-
-def counted(index: model.Index) -> str:
-    """The loop variable, what it is multiplied with and what is added to it."""
-    scaled = index.variable if index.scale == 1 else f"{index.scale} * {index.variable}"
-    return f"{scaled} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else scaled
+    return f"std::to_string({index.expression})"
 
 
 def render_memory_config(config: model.MemoryConfig) -> str:

@@ -29,7 +29,7 @@ def render(value: model.Value) -> str:
         case model.TensorRef(name) | model.NumberRef(name) | model.ParameterRef(name) | model.ConstantRef(name):
             return name
         case model.Element(name, index):
-            return f"{name}[{index if isinstance(index, int) else counted(index)}]"
+            return f"{name}[{index if isinstance(index, int) else index.expression}]"
         case model.WeightRef(key, stored, collection, taken):
             return f"{collection}.pop({render_key(key)})" if taken else f"{'stored' if stored else collection}[{render_key(key)}]"
         case model.DeviceRef(stored):
@@ -61,12 +61,6 @@ def render(value: model.Value) -> str:
             raise EmitError("a value without Python form", got=repr(value))
 
 
-def counted(index: model.Index) -> str:
-    """The loop variable, what it is multiplied with and what is added to it."""
-    scaled = index.variable if index.scale == 1 else f"{index.scale} * {index.variable}"
-    return f"{scaled} {'+' if index.offset > 0 else '-'} {abs(index.offset)}" if index.offset else scaled
-
-
 def render_literal(value: bool | int | float | str | None) -> str:
     if isinstance(value, float):
         return render_float(value)
@@ -89,7 +83,7 @@ def render_key(key: model.Key) -> str:
 
 
 def render_index(index: model.Index) -> str:
-    return counted(index)
+    return index.expression
 
 
 def _grid(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> str | None:

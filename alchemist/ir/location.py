@@ -191,6 +191,11 @@ def sources_of(op: Operation) -> tuple[SourceInfo, ...]:
     return _sources(op.location)
 
 
+def is_gradient(op: Operation) -> bool:
+    """Whether the op is one of a backward pass."""
+    return bool(sources := sources_of(op)) and sources[-1].is_gradient
+
+
 @lru_cache(maxsize=65536)
 def _sources(location: Attribute) -> tuple[SourceInfo, ...]:
     return from_location(location)

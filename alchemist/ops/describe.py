@@ -67,6 +67,11 @@ def ttir(name: str, reference: Reference | None = None, target: str = "", axes: 
     register(TtirSpec(f"ttir.{name}", reference, f"ttnn.{target}" if target else "", axes, sharding))
 
 
+def optional(inputs: Sequence[Array], index: int) -> Array | None:
+    """An operand of a reference that may be left out behind the others."""
+    return inputs[index] if index < len(inputs) else None
+
+
 def same_shape(dtype: str = "bfloat16") -> tuple[Sample, ...]:
     """Samples of an op whose result has its operand's shape."""
     return tuple(Sample(((shape, dtype),), outputs=(shape,)) for shape in EDGE_SIZES)

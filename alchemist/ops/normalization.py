@@ -9,12 +9,8 @@ import numpy as np
 
 from alchemist.ops import sharding
 from alchemist.ops.axes import along, by_rows
-from alchemist.ops.describe import EDGE_SIZES, Array, Reference, op, ttir
+from alchemist.ops.describe import EDGE_SIZES, Array, Reference, op, optional, ttir
 from alchemist.ops.spec import ErrorSample, Sample
-
-
-def _optional(inputs: Sequence[Array], index: int) -> Array | None:
-    return inputs[index] if index < len(inputs) else None
 
 
 def softmax(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -40,14 +36,14 @@ def layer_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: 
     mean = np.mean(x, axis=axes, keepdims=True)
     variance = np.mean(np.square(x - mean), axis=axes, keepdims=True)
     normal = (x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-5))
-    return [_affine(normal, _optional(inputs, 1), _optional(inputs, 2))]
+    return [_affine(normal, optional(inputs, 1), optional(inputs, 2))]
 
 
 def rms_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
     x = inputs[0]
     power = np.mean(np.square(x), axis=_axes(x, attributes), keepdims=True)
     normal = x / np.sqrt(power + attributes.get("epsilon", 1e-5))
-    return [_affine(normal, _optional(inputs, 1), _optional(inputs, 2))]
+    return [_affine(normal, optional(inputs, 1), optional(inputs, 2))]
 
 
 def batch_norm_inference(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -69,7 +65,7 @@ def group_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: 
     variance = flat.var(axis=2, keepdims=True)
     normal = ((flat - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12))).reshape(channels_first.shape)
     shape = [1, -1] + [1] * (x.ndim - 2)
-    weight, bias = _optional(inputs, 2), _optional(inputs, 3)
+    weight, bias = optional(inputs, 2), optional(inputs, 3)
     weight = None if weight is None else weight.reshape(shape)
     bias = None if bias is None else bias.reshape(shape)
     return [np.moveaxis(_affine(normal, weight, bias), 1, channel)]
@@ -156,7 +152,7 @@ def part_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: o
     count = parts.shape[-2] * x.shape[-1]
     mean = np.sum(parts[..., _TILE], -1, keepdims=True) / count
     variance = np.sum(parts[..., 0], -1, keepdims=True) / count - np.square(mean)
-    return [_affine((x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
+    return [_affine((x - mean) / np.sqrt(variance + attributes.get("epsilon", 1e-12)), optional(inputs, 2), optional(inputs, 3))]
 
 
 def part_rms_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes: object) -> Sequence[Array]:
@@ -164,7 +160,7 @@ def part_rms_norm(inputs: Sequence[Array], attributes: Mapping[str, Any], _shape
     x, stats = inputs[0], inputs[1]
     parts = stats.reshape(*stats.shape[:-1], -1, _TILE)
     power = np.sum(parts[..., 0], -1, keepdims=True) / (parts.shape[-2] * x.shape[-1])
-    return [_affine(x / np.sqrt(power + attributes.get("epsilon", 1e-12)), _optional(inputs, 2), _optional(inputs, 3))]
+    return [_affine(x / np.sqrt(power + attributes.get("epsilon", 1e-12)), optional(inputs, 2), optional(inputs, 3))]
 
 
 def _parts(*inputs: int, out: int, **attributes: float) -> tuple[Sample, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from alchemist.ops import sharding
-from alchemist.ops.describe import Array, op, ttir
+from alchemist.ops.describe import Array, op, optional, ttir
 from alchemist.ops.spec import Sample
 
 Attributes = Mapping[str, Any]
@@ -45,21 +45,17 @@ def attention(
     return np.asarray(weights / (weights.sum(axis=-1, keepdims=True) + np.exp(sinks - top)) @ value)
 
 
-def _optional(inputs: Sequence[Array], index: int) -> Array | None:
-    return inputs[index] if index < len(inputs) else None
-
-
 def _sdpa(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
     query, key, value = inputs[:3]
     causal = bool(attributes.get("is_causal", True))
     window = attributes.get("sliding_window_size")
-    return [attention(query, key, value, _optional(inputs, 3), causal, attributes.get("scale"), window, _optional(inputs, 4))]
+    return [attention(query, key, value, optional(inputs, 3), causal, attributes.get("scale"), window, optional(inputs, 4))]
 
 
 def _sdpa_decode(inputs: Sequence[Array], attributes: Attributes, _shapes: object) -> Sequence[Array]:
     """query [1, B, H, D], caches [B, KV, S, D], current positions [B]."""
     query, key, value = inputs[:3]
-    mask, positions, sink = (_optional(inputs, place) for place in (3, 4, 5))
+    mask, positions, sink = (optional(inputs, place) for place in (3, 4, 5))
     out = np.zeros_like(query)
     for user in range(query.shape[1]):
         last = int(positions.reshape(-1)[user]) + 1 if positions is not None else key.shape[2]
@@ -84,7 +80,7 @@ def _split_heads(inputs: Sequence[Array], attributes: Attributes, _shapes: objec
     """[B, S, (H + 2 KV) * D] -> query, key, value [B, heads, S, D]; key transposed on request."""
     heads = attributes["num_heads"]
     kv_heads = attributes.get("num_kv_heads") or heads
-    other = _optional(inputs, 1)
+    other = optional(inputs, 1)
     if other is None:
         size = inputs[0].shape[-1] // (heads + 2 * kv_heads)
         parts = np.split(inputs[0], [heads * size, (heads + kv_heads) * size], axis=-1)

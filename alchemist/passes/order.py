@@ -16,7 +16,7 @@ from alchemist.ir.access import shape
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import named
 from alchemist.ir.edit import connected, defining, functions, ops_named, rewrite, single_use
-from alchemist.ir.location import SourceInfo, set_source, sources_of
+from alchemist.ir.location import SourceInfo, is_gradient, set_source, sources_of
 from alchemist.ir.scopes import Chain, Group, assign_chains, chain_of_source, common_prefix, group
 from alchemist.ops.spec import IN_PLACE, INLINE, SHAPING
 from alchemist.passes.registry import Pass, register
@@ -267,17 +267,13 @@ def _by_parameter(body: Body) -> list[Operation]:
     return [*(op for op in body.ops if op not in behind), *(op for op in body.ops if op in shared), *ordered]
 
 
-def _is_gradient(op: Operation) -> bool:
-    return bool(sources := sources_of(op)) and sources[-1].is_gradient
-
-
 def _has_gradients(body: Body) -> bool:
-    return any(map(_is_gradient, body.ops))
+    return any(map(is_gradient, body.ops))
 
 
 def _updates(body: Body) -> set[Operation]:
     """The ops after the last gradient; all ops if the function gets its gradients as arguments."""
-    places = [body.place[op] for op in body.ops if _is_gradient(op)]
+    places = [body.place[op] for op in body.ops if is_gradient(op)]
     return set(body.ops[places[-1] + 1 :]) if places else set(body.ops)
 
 

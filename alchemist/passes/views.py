@@ -15,7 +15,7 @@ from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining, erase, functions, made_by, replace, rewrite, single_use
 from alchemist.ir.layout import TILE_EDGE
-from alchemist.ir.location import sources_of
+from alchemist.ir.location import is_gradient, sources_of
 from alchemist.ir.value import Value, concat
 from alchemist.ops.axes import dims_of
 from alchemist.passes.registry import Pass, register
@@ -356,12 +356,8 @@ def is_free(source_dims: Dims, dims: Dims) -> bool:
     return rows == new_rows or (rows % TILE_EDGE == 0 and new_rows % TILE_EDGE == 0)
 
 
-def _is_gradient(op: Operation) -> bool:
-    return bool(sources := sources_of(op)) and sources[-1].is_gradient
-
-
 def _sum_without_reshape(op: Operation) -> None:
-    if not _is_gradient(op):
+    if not is_gradient(op):
         return
     out = op.results[0]
     source_dims = shape(op.operands[0])
@@ -379,7 +375,7 @@ def _sum_without_reshape(op: Operation) -> None:
 
 
 def _turn_back(op: Operation) -> None:
-    if not _is_gradient(op):
+    if not is_gradient(op):
         return
     for place, name in enumerate(("transpose_a", "transpose_b")):
         turn = defining(op.operands[place], "ttir.permute")

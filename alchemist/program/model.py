@@ -25,6 +25,12 @@ class Index:
     text: bool = False
     scale: int = 1
 
+    @property
+    def expression(self) -> str:
+        """The variable, what it is multiplied with and what is added to it: the same in both languages."""
+        scaled = self.variable if self.scale == 1 else f"{self.scale} * {self.variable}"
+        return f"{scaled} {'+' if self.offset > 0 else '-'} {abs(self.offset)}" if self.offset else scaled
+
 
 Key = tuple[str | Index, ...]
 """A weight key or scope, as pieces: ("encoder.layer.", Index("i"), ".output")."""

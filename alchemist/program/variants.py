@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from alchemist.ir.scopes import common_prefix
 from alchemist.program import model
 from alchemist.program.alignment import unread, varying
 from alchemist.program.alpha_renaming import Mismatch, Renaming
@@ -59,8 +60,7 @@ def joined(one: Sequence[model.Function], two: Sequence[model.Function], places:
     if first.module != second.module or not first.module or first.returns != second.returns or not (_is_plain(first) and _is_plain(second)):
         return None
     bodies = [_paragraphs(function.body) for function in (first, second)]
-    end = _alike(*([_code(paragraph) for paragraph in reversed(body)] for body in bodies))
-    start = _alike(*([_code(paragraph) for paragraph in body] for body in bodies))
+    end, start = (len(common_prefix([[_code(paragraph) for paragraph in body[::step]] for body in bodies])) for step in (-1, 1))
     if not end or any(start + end >= len(body) for body in bodies):
         return None
     parts = [_Parts.of(function, start, end) for function in (first, second)]
@@ -108,13 +108,6 @@ def _paragraphs(body: Sequence[model.Statement]) -> list[Paragraph]:
 
 def _code(paragraph: Paragraph) -> object:
     return tuple(one.text if isinstance(one, model.Comment) else code_of(one) for one in paragraph if not isinstance(one, model.Blank))
-
-
-def _alike(one: Sequence[object], two: Sequence[object]) -> int:
-    count = 0
-    while count < min(len(one), len(two)) and one[count] == two[count]:
-        count += 1
-    return count
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from alchemist.ir.op_class import short_names
-from alchemist.ir.rules.table import Inferred, Shape, attribute, axis_of, element, infers, integer, need, rank_is, rule
+from alchemist.ir.rules.table import Inferred, Shape, attribute, axis_of, infers, integer, need, rank_is, rule
 
 
 @rule("all_gather")
@@ -49,11 +49,6 @@ def _all_to_all(op: Operation, inputs: list[Shape]) -> Inferred:
     expected = [size // count if i == split else size for i, size in enumerate(inputs[0])]
     expected[join] *= count
     return expected
-
-
-@rule("ttir.all_to_all")
-def _same_element(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    need(element(op.operands[0]) == element(op.results[0]), "result must have the input's element type")
 
 
 @rule("ttir.collective_broadcast")

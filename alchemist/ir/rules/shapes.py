@@ -83,8 +83,8 @@ def _dimension_size(op: Operation, inputs: list[Shape], outputs: list[Shape]) ->
     axis_of(op, "dimension", len(inputs[0]))
 
 
-@infers("cumsum")
-def _cumsum(op: Operation, inputs: list[Shape]) -> Inferred:
+@infers("cumsum", "sort")
+def _along_axis(op: Operation, inputs: list[Shape]) -> Inferred:
     axis_of(op, "dim", len(inputs[0]))
     return inputs[0]
 
@@ -93,12 +93,6 @@ def _cumsum(op: Operation, inputs: list[Shape]) -> Inferred:
 def _roll(op: Operation, inputs: list[Shape]) -> Inferred:
     shifts, dims = attribute(op, "shifts"), attribute(op, "dim")
     need(isinstance(shifts, list | tuple) and isinstance(dims, list | tuple) and len(shifts) == len(dims), "there is one shift for each dimension")
-    return inputs[0]
-
-
-@infers("sort")
-def _sort(op: Operation, inputs: list[Shape]) -> Inferred:
-    axis_of(op, "dim", len(inputs[0]))
     return inputs[0]
 
 
@@ -248,7 +242,7 @@ def _index(op: Operation, inputs: list[Shape]) -> Inferred:
     return (*inputs[0][:axis], count, *inputs[0][axis + 1 :])
 
 
-@rule("ttir.index")
+@rule("ttir.index", "ttir.all_to_all")
 def _same_element(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(element(op.operands[0]) == element(op.results[0]), "result must have the input's element type")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,6 +24,9 @@ class _Ints(Keyed):
 
     __slots__ = ("_values",)
     _values: tuple[int, ...]
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self._values = (*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values()))
 
     def __getitem__(self, index: int) -> int:
         return self._values[index]
@@ -47,24 +51,13 @@ class _Ints(Keyed):
 class MeshShape(_Ints):
     """Devices per dimension."""
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        sizes = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
-        self._values = tuple(sizes)
-
     def mesh_size(self) -> int:
-        size = 1
-        for value in self._values:
-            size *= value
-        return size
+        return math.prod(self._values)
 
 
 @api_class("ttnn.MeshCoordinate")
 class MeshCoordinate(_Ints):
     """A device's place in a mesh."""
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        indices = [*values, *itertools.chain.from_iterable(v if isinstance(v, Sequence) else (v,) for v in named.values())]
-        self._values = tuple(indices)
 
 
 def _mesh_from(value: Any) -> Any:
@@ -109,16 +102,10 @@ class _Id:
 class QueueId(_Id):
     """A command queue; the simulator runs all of them in order."""
 
-    def __init__(self, *values: int, **named: int) -> None:
-        super().__init__(*values, **named)
-
 
 @api_class("ttnn.SubDeviceId")
 class SubDeviceId(_Id):
     """A part of a device; the simulator has the whole one, number 0."""
-
-    def __init__(self, *values: int, **named: int) -> None:
-        super().__init__(*values, **named)
 
 
 def _queue_from(value: Any) -> Any:
@@ -329,24 +316,18 @@ def replicate_tensor_to_mesh_mapper(mesh_device: Any) -> CppTensorToMesh:
     return CppTensorToMesh._of(mesh_device.shape, mesh_device.shape, [None] * mesh_device.shape.dims())
 
 
-@api_function("ttnn.ShardTensorToMesh")
-def ShardTensorToMesh(mesh_device: Any, dim: int) -> CppTensorToMesh:
+def _mapper(mesh_device: Any, dim: int) -> CppTensorToMesh:
     return CppTensorToMesh._of(mesh_device.shape, _size(mesh_device), [dim])
 
 
-@api_function("ttnn.shard_tensor_to_mesh_mapper")
-def shard_tensor_to_mesh_mapper(mesh_device: Any, dim: int) -> CppTensorToMesh:
-    return CppTensorToMesh._of(mesh_device.shape, _size(mesh_device), [dim])
-
-
-@api_function("ttnn.ConcatMeshToTensor")
-def ConcatMeshToTensor(mesh_device: Any, dim: int) -> CppMeshToTensor:
+def _composer(mesh_device: Any, dim: int) -> CppMeshToTensor:
     return CppMeshToTensor._of(mesh_device.shape, _size(mesh_device), [dim])
 
 
-@api_function("ttnn.concat_mesh_to_tensor_composer")
-def concat_mesh_to_tensor_composer(mesh_device: Any, dim: int) -> CppMeshToTensor:
-    return CppMeshToTensor._of(mesh_device.shape, _size(mesh_device), [dim])
+ShardTensorToMesh = api_function("ttnn.ShardTensorToMesh")(_mapper)
+shard_tensor_to_mesh_mapper = api_function("ttnn.shard_tensor_to_mesh_mapper")(_mapper)
+ConcatMeshToTensor = api_function("ttnn.ConcatMeshToTensor")(_composer)
+concat_mesh_to_tensor_composer = api_function("ttnn.concat_mesh_to_tensor_composer")(_composer)
 
 
 def tensor_of(handle: Any) -> Any:
