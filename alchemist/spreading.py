@@ -105,7 +105,8 @@ def timed(captured: FrontendResult, options: CompilerOptions) -> tuple[Totals, C
         return totals_of(program, captured.mesh.system or options.card), compiled
 
 
-def _spread(captured: FrontendResult, model: Any, mesh: Mesh, plan: str, shardings: Shardings, options: CompilerOptions) -> Spread:
+def spread(captured: FrontendResult, model: Any, mesh: Mesh, plan: str, shardings: Shardings, options: CompilerOptions) -> Spread:
+    """A row of a table: the model on a mesh by a plan, which the row calls `plan`."""
     made = captured
     if mesh != ONE_CHIP:
         try:
@@ -134,7 +135,7 @@ def tuned(captured: FrontendResult, model: Any, mesh: Mesh, options: CompilerOpt
     tried = [(each, plan, shardings) for each in meshes for plan, shardings in plans_of(each)]
     for number, (each, plan, shardings) in enumerate(tried, 1):
         with progress.stage("tune", f"{number} of {len(tried)}: {plan} on {each.rows}x{each.columns} chips"):
-            rows.append((_spread(captured, model, each, plan, shardings, options), shardings))
+            rows.append((spread(captured, model, each, plan, shardings, options), shardings))
     rows.sort(key=lambda pair: pair[0].ns)
     best, how = rows[0]
     found = Spreads(tuple(row for row, _ in rows), picked=best)
@@ -182,7 +183,7 @@ def scale_source(
             own = [("given", shardings)] if shardings is not None else [("given", plan_on(plan, captured, mesh))] if plan else plans_of(mesh)
             for called, each in own if mesh != ONE_CHIP else [("", "auto")]:
                 with progress.stage("estimate", f"{number} of {len(wanted)}: {mesh.rows}x{mesh.columns} {called}".rstrip()):
-                    tried.append(_spread(captured, None, mesh, called, each, options))
+                    tried.append(spread(captured, None, mesh, called, each, options))
         rows.append(min(tried, key=lambda row: row.ns))
     return Spreads(tuple(rows), base=rows[0])
 
@@ -232,4 +233,4 @@ def _meshes(given: str | Iterable[str], options: CompilerOptions) -> list[list[M
     return found[:1] + [meshes for meshes in found[1:] if meshes != [ONE_CHIP]]
 
 
-__all__ = ["Spread", "Spreads", "scale_source", "timed", "tuned"]
+__all__ = ["Spread", "Spreads", "scale_source", "spread", "timed", "tuned"]
