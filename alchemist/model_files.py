@@ -14,6 +14,8 @@ from alchemist.mesh import partition
 from alchemist.mesh.plan import mesh_of
 from alchemist.mesh.stated import stated_mesh, states_shardings
 from alchemist.mesh.text import each_chip, has_collectives, with_golden
+from alchemist.mesh.ttnn_text import each_chip as each_chip_of_ttnn
+from alchemist.mesh.ttnn_text import is_ttnn
 from alchemist.options import CompilerOptions, Init, Language, choice
 from alchemist.pipeline import check_options
 from alchemist.toolchain.ttnn_file import read_module_text
@@ -77,6 +79,8 @@ def on_its_mesh(captured: FrontendResult, call: FileCall) -> FrontendResult:
     if shape == (1, 1) or not (states or has_collectives(captured)):
         return captured
     mesh = mesh_of(shape, call.options)
+    if is_ttnn(captured):
+        return each_chip_of_ttnn(captured, mesh)
     if not states:
         return each_chip(captured, mesh)
     made = partition(captured, mesh, [None] * len(captured.arguments))

@@ -20,6 +20,7 @@ from alchemist.ir.op_class import named
 from alchemist.mesh.placements import Array, groups, joined, parts, parts_of_cut
 from alchemist.mesh.shardy import Cut
 from alchemist.mesh.stated import computing_ops
+from alchemist.ops import evaluate_ttnn
 from alchemist.ops.evaluate import can_evaluate, evaluate, hold
 
 MOST_PRODUCTS, MOST_ARGUMENT_BYTES = 3e9, 2**28
@@ -133,14 +134,14 @@ def _on_each(op: Operation, values: dict[SSAValue, list[Array]], mesh: Mesh) -> 
         operands = {value: values[value][chip] for value in op.operands}
         key = tuple(id(operands[value]) for value in op.operands)
         if key not in known:
-            known[key] = evaluate(op, operands)
+            known[key] = evaluate_ttnn.evaluate(op, operands) if op.name.startswith("ttnn.") else evaluate(op, operands)
         chips.append(known[key])
     return [list(result) for result in zip(*chips, strict=True)]
 
 
 def _collective(op: Operation, operands: Sequence[list[Array]], mesh: Mesh) -> list[Array]:
     chips, *weights = operands
-    name, made = op.name.removeprefix("ttir."), list(chips)
+    name, made = op.name.partition(".")[2], list(chips)
     for group in groups(mesh, AXES[access.attr(op, "cluster_axis")]):
         held = [chips[chip] for chip in group]
         if name == "mesh_partition":

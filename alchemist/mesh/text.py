@@ -28,7 +28,7 @@ WHOLE: Placement = (None, None)
 
 
 def has_collectives(captured: FrontendResult) -> bool:
-    return any(op.name.removeprefix("ttir.") in COLLECTIVES for op in captured.module.walk())
+    return any(op.name.partition(".")[2] in COLLECTIVES or op.name == "ttnn.distribute_tensor" for op in captured.module.walk())
 
 
 def each_chip(captured: FrontendResult, mesh: Mesh) -> FrontendResult:

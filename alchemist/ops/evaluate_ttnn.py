@@ -29,10 +29,12 @@ Array = np.ndarray[Any, Any]
 HostFunction = Callable[[Sequence[Array]], list[Array]]
 
 
-def can_evaluate(module: ModuleOp) -> bool:
-    """Whether every op of the module's functions has a meaning on numpy."""
+def can_evaluate(module: ModuleOp, *, collectives: bool = False) -> bool:
+    """Whether every op of the module's functions has a meaning on numpy. collectives: those of a mesh have one, in `alchemist/mesh/lockstep.py`."""
     for op in module.walk():
         name = op.name.removeprefix("ttnn.")
+        if collectives and access.attr(op, "cluster_axis") is not None:
+            continue
         if isinstance(op, (ModuleOp, FuncOp, ReturnOp, CallOp)) or has_trait(op, "bookkeeping") or op.name == "ttcore.load_cached":
             continue
         if not op.name.startswith("ttnn."):
@@ -77,6 +79,11 @@ def operands_of(call: Operation, function: FuncOp, arguments: Sequence[Array], h
         InternalError: an op before it without a reference.
     """
     return _run({}, function, _held(arguments), host, call)
+
+
+def evaluate(op: Operation, environment: Mapping[SSAValue, Any]) -> list[Array]:
+    """Values of one op's results; of one that computes nothing there are none."""
+    return [np.empty(0)] * len(op.results) if has_trait(op, "bookkeeping") else _evaluate(op, environment)
 
 
 def _held(arguments: Sequence[Array]) -> list[Array]:

@@ -9,9 +9,11 @@ from string import digits
 
 from xdsl.dialects.builtin import ModuleOp
 
-from alchemist.frontends.base import RECURRENT_CELLS, FrontendResult
-from alchemist.ir.location import Scope
+from alchemist.errors import LoweringError
+from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
+from alchemist.ir.location import Scope, place_of
 from alchemist.ir.scopes import Group, weight_path
+from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import SHAPING
 from alchemist.options import CompilerOptions
 from alchemist.program import model
@@ -57,7 +59,12 @@ def build_program(
 
     Raises:
         EmitError: an op, type or attribute without a rendering.
+        LoweringError: a collective of several chips in a module for one.
     """
+    collective = next((op for op in module.walk() if op.name.removeprefix("ttnn.") in COLLECTIVES), None) if result.mesh == ONE_CHIP else None
+    if collective is not None:
+        hint = "codegen_mlir and generate-python write programs for the module's mesh, or for mesh_shape"
+        raise LoweringError("a collective of several chips, in a module for one", op=collective.name, location=place_of(collective), hint=hint)
     return build_from_graph(extract(module), result, options or CompilerOptions(), language, shared)
 
 

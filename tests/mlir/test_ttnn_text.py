@@ -73,9 +73,12 @@ return %0 : tensor<32x32xi32>""",
 def test_collectives_of_one_chip_are_gone() -> None:
     attributes = "<{cluster_axis = 0 : ui32, all_gather_dim = 0 : si32}>"
     assert completed("%a: tensor<64x32xbf16>", "tensor<64x32xbf16>", f'%0 = "ttnn.all_gather"(%a) {attributes} : (tensor<64x32xbf16>) -> tensor<64x32xbf16>\nreturn %0 : tensor<64x32xbf16>') == ["argument bf16 tile dram"]  # fmt: skip
+    gathered = completed("%a: tensor<64x32xbf16>", "tensor<128x32xbf16>", f'%0 = "ttnn.all_gather"(%a) {attributes} : (tensor<64x32xbf16>) -> tensor<128x32xbf16>\nreturn %0 : tensor<128x32xbf16>')  # fmt: skip
+    assert gathered[1] == "ttnn.all_gather bf16 tile dram"
+    maximum = attributes.replace("all_gather_dim = 0 : si32", "reduce_type = #ttcore.reduce_type<max>")
     with pytest.raises(LoweringError, match="a collective of several chips") as caught:
-        completed("%a: tensor<64x32xbf16>", "tensor<128x32xbf16>", f'%0 = "ttnn.all_gather"(%a) {attributes} : (tensor<64x32xbf16>) -> tensor<128x32xbf16>\nreturn %0 : tensor<128x32xbf16>')  # fmt: skip
-    assert caught.value.op == "ttnn.all_gather"
+        completed("%a: tensor<64x32xbf16>", "tensor<64x32xbf16>", f'%0 = "ttnn.all_reduce"(%a) {maximum} : (tensor<64x32xbf16>) -> tensor<64x32xbf16>\nreturn %0 : tensor<64x32xbf16>')  # fmt: skip
+    assert caught.value.op == "ttnn.all_reduce"
 
 
 def test_attention_whose_heads_come_out_joined() -> None:

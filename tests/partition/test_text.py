@@ -181,6 +181,42 @@ def test_collectives_that_the_library_does_not_have(op: str, joined: str, functi
     np.testing.assert_allclose(got, function(*(argument.value() for argument in made.arguments)), rtol=1e-4, atol=1e-4)
 
 
+def _ttnn(mapper: str = "<replicate>, <shard, 1 : i64>", moved: str = "%c") -> str:
+    whole, part = "tensor<32x128xbf16>", "tensor<32x32xbf16>"
+    return f"""module attributes {{ttcore.meshes = #ttcore.meshes<[<"mesh" = 1x4>]>}} {{
+  func.func @forward(%x: {whole}) -> {whole} {{
+    %d = "ttnn.get_device"() <{{mesh_shape = #ttnn<mesh_shape 1x4>}}> : () -> !ttnn.device
+    %c = "ttnn.from_device"(%x) : ({whole}) -> {whole}
+    %p = "ttnn.distribute_tensor"({moved}, %d) <{{mapper_config = #ttnn.mesh_mapper_config<placements = [{mapper}]>}}> : ({whole}, !ttnn.device) -> {part}
+    %o = "ttnn.to_device"(%p, %d) : ({part}, !ttnn.device) -> {part}
+    %s = "ttnn.all_reduce"(%o) <{{cluster_axis = 1 : ui32, reduce_type = #ttcore.reduce_type<sum>}}> : ({part}) -> {part}
+    %q = "ttnn.multiply"(%o, %s) : ({part}, {part}) -> {part}
+    %g = "ttnn.aggregate_tensor"(%q, %d) <{{composer_config = #ttnn.mesh_composer_config<dims = [0 : i64, 1 : i64]>}}> : ({part}, !ttnn.device) -> {whole}
+    return %g : {whole}
+  }}
+}}"""
+
+
+def test_ttnn_text_with_collectives_runs(tmp_path: Path) -> None:
+    (tmp_path / "x.mlir").write_text(_ttnn(), encoding="utf-8")
+    made = codegen_mlir(tmp_path / "x.mlir", export_path=tmp_path / "out")
+    assert "ttnn.all_reduce(" in (made.path / "main.py").read_text()
+    assert "check: passed" in running.run_checked(Path(made.path))
+    (argument,) = _program(_ttnn(), tmp_path / "x.mlir", name="forward").arguments
+    assert (argument.shape, argument.placement) == ((32, 128), (None, 1))
+
+
+def test_ttnn_text_that_is_refused(tmp_path: Path) -> None:
+    for words, text in {
+        "the parts are not those of the mesh": _ttnn("<replicate>, <shard, 0 : i64>"),
+        "a tensor is distributed that the program computes": _ttnn(moved="%a").replace(
+            "%p =", '%a = "ttnn.abs"(%c) : (tensor<32x128xbf16>) -> tensor<32x128xbf16>\n    %p ='
+        ),
+    }.items():
+        with pytest.raises(UserError, match=words):
+            _program(text, tmp_path / "x.mlir", name="forward")
+
+
 def test_what_is_not_written_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.mlir"
     cases = {

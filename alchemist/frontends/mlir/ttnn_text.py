@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
 from alchemist.errors import LoweringError
-from alchemist.ir.access import element_type, operands, shape
+from alchemist.ir.access import attr, element_type, operands, shape
 from alchemist.ir.attributes import DeviceType
 from alchemist.ir.builder import Builder
 from alchemist.ir.dialects import TTOp
@@ -123,15 +123,16 @@ def _constant_on_device(op: Operation) -> None:
     erase(op)
 
 
+_CALLS = {"all_gather", "all_reduce", "mesh_partition", "reduce_scatter"}
+"""Collectives that are one call along an axis of the mesh; a program for one chip is refused with them when it is lowered."""
+
+
 def _collective(op: Operation) -> None:
-    if not on_one_chip(op):
-        raise LoweringError(
-            "a collective of several chips",
-            op=op.name,
-            location=place_of(op),
-            hint="give TTIR or StableHLO: they become programs for a mesh",
-        )
-    replace(op, [op.operands[0]])
+    if on_one_chip(op):
+        replace(op, [op.operands[0]])
+    elif op.name.removeprefix("ttnn.") not in _CALLS or attr(op, "cluster_axis") is None or attr(op, "reduce_type") not in (None, "sum"):
+        hint = f"along one axis there are {', '.join(sorted(_CALLS))} of sums; give the others as TTIR or StableHLO"
+        raise LoweringError("a collective of several chips", op=op.name, location=place_of(op), hint=hint)
 
 
 def _is_raw(op: Operation) -> bool:
