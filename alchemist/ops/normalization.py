@@ -198,5 +198,6 @@ for _name, _words, _folder, _samples, _meaning in (
         part_rms_norm,
     ),
 ):
-    op(_name, _words, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, doc="parts of norms over several chips")
+    _noun, _doc = "statistics" if "pre" in _name else "", "parts of norms over several chips"
+    op(_name, _words, f"normalization/{_folder}", samples=_samples, reference=_meaning, tolerance=8.0, noun=_noun, doc=_doc)
 ttir("distributed_rms_norm", None)

@@ -20,7 +20,7 @@ import emit_py.values
 from alchemist.errors import EmitError
 from alchemist.ops.spec import ONES, REQUIRED, TTNN_OPS, EnumRef, Kind
 from alchemist.program import model
-from alchemist.program.walk import arguments_of, bound_by, filled_by, leaves, names_of, read_by, with_arguments
+from alchemist.program.walk import arguments_of, bound_by, filled_by, leaves, names_of, read_by, with_values
 from tests.golden import same_as_golden
 
 GOLDEN = Path(__file__).parent / "golden" / "forms.txt"
@@ -210,8 +210,8 @@ def _touched(body: tuple[model.Statement, ...]) -> str:
     """What walks say of the statements: variables that are read and bound, places that are filled, everything that is read."""
     each = list(model.statements(body))
     for one in each:
-        assert with_arguments(one, lambda value: value) == one
-        renamed = with_arguments(one, lambda value: RENAMED if isinstance(value, model.TensorRef) else value)
+        assert with_values(one, lambda value: value) == one
+        renamed = with_values(one, lambda value: RENAMED if isinstance(value, model.TensorRef) else value)
         before, after = (list(leaves(arguments_of(statement))) for statement in (one, renamed))
         assert after == [RENAMED if isinstance(value, model.TensorRef) else value for value in before]
     bound = sorted(set().union(*map(bound_by, each)))
