@@ -185,10 +185,10 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
     struct, function, load = _names(entry)
     loads = [f"utils::load({quoted(variable.name)}, device)" for variable in entry.inputs]
     names = [*model.results_of(entry.outputs)]
-    held = [render(place) if (place := variable.place or variable.element) is not None else variable.identifier for variable in entry.outputs]
+    places = [render(place) if (place := variable.place or variable.element) is not None else variable.identifier for variable in entry.outputs]
     device = model.takes_device(program, entry.function)
     arguments = [*(["device.get()"] if device else []), *(variable.identifier for variable in entry.inputs)]
-    reads = any(parameter.name == "weights" for one in program.functions if one.name == entry.function for parameter in one.parameters)
+    reads = any(parameter.name == "weights" for function in program.functions if function.name == entry.function for parameter in function.parameters)
     call = layout.Call(entry.function, [*arguments, *(["weights"] if reads else [])], ";")
     uses_weights = reads or any(isinstance(variable.place, model.WeightRef) for variable in entry.outputs)
     unused = [
@@ -202,13 +202,13 @@ def _entry_interface(entry: model.EntryPoint, program: model.Program) -> list[st
         f"    const auto {variable.identifier} = utils::input({quoted(variable.name)}, {struct_name}.{variable.identifier}, device);"
         for variable in entry.inputs
     ]
-    if any(one.name == entry.function and returns_names(one) for one in program.functions):
-        held = [f"outputs[{quoted(variable.name)}]" for variable in entry.outputs]
-        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
+    if any(function.name == entry.function and returns_names(function) for function in program.functions):
+        places = [f"outputs[{quoted(variable.name)}]" for variable in entry.outputs]
+        results = layout.lines(layout.Call("return ", places, ";", "{", "}"), "    ")
         ran = [*layout.lines(layout.Call(f"const Weights outputs = {call.head}", call.parts, ";"), "    "), *results]
-    elif held != names:
+    elif places != names:
         target = f"const auto [{', '.join(names)}] = " if len(names) > 1 else f"const auto {names[0]} = " if names else ""
-        results = layout.lines(layout.Call("return ", held, ";", "{", "}"), "    ")
+        results = layout.lines(layout.Call("return ", places, ";", "{", "}"), "    ")
         ran = [*layout.lines(layout.Call(f"{target}{call.head}", call.parts, ";"), "    "), *results]
     elif len(names) > 1:
         ran = [*layout.lines(layout.Call(f"const auto [{', '.join(names)}] = {call.head}", call.parts, ";"), "    "), f"    return {{{', '.join(names)}}};"]
@@ -263,10 +263,10 @@ def _short_names(text: str) -> list[str]:
 
 
 def _headers(functions: Iterable[model.Function]) -> list[str]:
-    found = {"ttnn/types.hpp", "ttnn/operations/core/core.hpp"}
+    headers = {"ttnn/types.hpp", "ttnn/operations/core/core.hpp"}
     for function in functions:
-        found.update(statement.spec.header for statement in model.statements(function.body) if isinstance(statement, model.Call))
-    return sorted(found)
+        headers.update(statement.spec.header for statement in model.statements(function.body) if isinstance(statement, model.Call))
+    return sorted(headers)
 
 
 def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:

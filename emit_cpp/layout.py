@@ -26,9 +26,9 @@ class Call:
 def lines(call: Call, pad: str, note: str = "") -> list[str]:
     """Source lines of a statement; `note` is a comment behind its end, which may stand out of the line."""
     behind = f"  // {note}" if note else ""
-    one = pad + call.flat()
-    if len(one) + len(behind) <= WIDTH or (not call.parts):
-        return [one + behind]
+    single_line = pad + call.flat()
+    if len(single_line) + len(behind) <= WIDTH or (not call.parts):
+        return [single_line + behind]
     inner = pad + "    "
     flat = inner + ", ".join(part if isinstance(part, str) else part.flat() for part in call.parts) + call.closing + call.tail
     start = f"{pad}{call.head}{call.opening}"

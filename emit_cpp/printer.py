@@ -62,7 +62,7 @@ def _parameter(parameter: model.Parameter, rebound: set[str]) -> str:
 
 def _wrap(text: str) -> list[str]:
     width = WIDTH - 3
-    return [line[at : at + width].rstrip("\\ ") for line in lines_of_text(comment(text, 100_000), width) for at in range(0, max(len(line), 1), width)]
+    return [line[start : start + width].rstrip("\\ ") for line in lines_of_text(comment(text, 100_000), width) for start in range(0, max(len(line), 1), width)]
 
 
 def returns_names(function: model.Function) -> bool:
@@ -281,8 +281,8 @@ def call_parts(call: model.Call) -> tuple[str, list[str | layout.Call]]:
     present = {arg.name: (arg, value) for arg, value in call.arguments}
     if call.spec.target == "ttnn.Tensor":
         return _from_vector({name: value for name, (_, value) in present.items()})
-    wanted = {parameter.arg for parameter in call.spec.cpp}
-    missing = [name for name in present if name not in wanted]
+    arguments = {parameter.arg for parameter in call.spec.cpp}
+    missing = [name for name in present if name not in arguments]
     if missing:
         raise EmitError(f"the C++ overload has no parameter for {', '.join(missing)}", op=call.spec.name, hint="emit Python, or change the option")
     parameters = list(call.spec.cpp)
@@ -303,19 +303,19 @@ _ELEMENTS = {"float32": "float", "bfloat16": "float", "bfloat8_b": "float", "bfl
 """Element type of the vector that a small constant is made of; integers are `<dtype>_t`."""
 
 
-def _from_vector(given: dict[str, model.Value]) -> tuple[str, list[str | layout.Call]]:
+def _from_vector(arguments: dict[str, model.Value]) -> tuple[str, list[str | layout.Call]]:
     """A constant written in the program: C++ has no constructor from values, but a static function."""
-    data, dtype = given["data"], given["data_type"]
+    data, dtype = arguments["data"], arguments["data_type"]
     if not isinstance(data, model.Items) or not isinstance(dtype, model.DType):
         raise EmitError("a constant without values", got=repr(data))
     element = _ELEMENTS.get(dtype.name, f"{dtype.name}_t")
     numbers = [item.value if isinstance(item, model.Literal) else 0 for item in data.items]
     values = ", ".join(render_float(float(number or 0)) if element == "float" else str(int(number or 0)) for number in numbers)
-    shape = ", ".join(render(item) for item in given["shape"].items) if isinstance(given["shape"], model.Items) else ""
-    memory = render(given["memory_config"]) if "memory_config" in given else "ttnn::DRAM_MEMORY_CONFIG"
-    layout_ = f"ttnn::TensorLayout({render(dtype)}, ttnn::PageConfig({render(given['layout'])}), {memory})"
+    shape = ", ".join(render(item) for item in arguments["shape"].items) if isinstance(arguments["shape"], model.Items) else ""
+    memory = render(arguments["memory_config"]) if "memory_config" in arguments else "ttnn::DRAM_MEMORY_CONFIG"
+    layout_ = f"ttnn::TensorLayout({render(dtype)}, ttnn::PageConfig({render(arguments['layout'])}), {memory})"
     out: list[str | layout.Call] = [f"std::vector<{element}>{{{values}}}", f"ttnn::TensorSpec(ttnn::Shape({{{shape}}}), {layout_})"]
-    return "ttnn::Tensor::from_vector", out + ([render(given["device"])] if "device" in given else [])
+    return "ttnn::Tensor::from_vector", out + ([render(arguments["device"])] if "device" in arguments else [])
 
 
 def _python_default(call: model.Call, name: str) -> str:

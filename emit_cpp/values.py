@@ -111,8 +111,8 @@ def _number(value: model.NumberRef, arg: Arg | None) -> str:
     text = value.name.replace("//", "/")  # both are positive
     if arg is None or arg.kind not in (Kind.INT_LIST, Kind.SHAPE) or not arg.cpp_type:
         return text
-    one = _element(value, unsigned="uint" in arg.cpp_type)
-    return f"{arg.cpp_type}{{{one}, {one}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{one}}}"
+    element = _element(value, unsigned="uint" in arg.cpp_type)
+    return f"{arg.cpp_type}{{{element}, {element}}}" if arg.cpp_type.endswith(", 2>") else f"{arg.cpp_type}{{{element}}}"
 
 
 def _element(item: model.Value, *, unsigned: bool) -> str:

@@ -39,7 +39,7 @@ def _comment(text: str, pad: str) -> list[str]:
     words = text.removeprefix("//").split()
     row = "//"
     for word in words:
-        for part in (word[at : at + 80] for at in range(0, len(word), 80)):
+        for part in (word[start : start + 80] for start in range(0, len(word), 80)):
             if len(pad) + len(row) + 1 + len(part) > LIMIT and row != "//":
                 out.append(pad + row.rstrip("\\ "))
                 row = "//"
@@ -59,9 +59,9 @@ def _statement(pieces: list[str], pad: str) -> list[str]:
     width = len(pad)
     for atom in atoms:
         while width + len(atom) > LIMIT and any(not part.isspace() for part in row):
-            kept = _cut(row)
-            out.append((inner if out else pad) + "".join(row[:kept]).strip())
-            row = row[kept:]
+            rest = _cut(row)
+            out.append((inner if out else pad) + "".join(row[:rest]).strip())
+            row = row[rest:]
             while row and row[0].isspace():
                 row.pop(0)
             width = len(inner) + sum(len(part) for part in row)

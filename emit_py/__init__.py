@@ -93,7 +93,7 @@ def _constants(constants: Sequence[model.Constant]) -> list[tuple[str, str]]:
 def _call(program: model.Program, function: str, inputs: Sequence[str]) -> str:
     """The call of an entry function."""
     device = ["device"] if model.takes_device(program, function) else []
-    weights = ["weights"] if any(parameter.name == "weights" for one in program.functions if one.name == function for parameter in one.parameters) else []
+    weights = ["weights"] if any(parameter.name == "weights" for f in program.functions if f.name == function for parameter in f.parameters) else []
     return f"{function}({', '.join([*device, *inputs, *weights])})"
 
 
@@ -115,31 +115,31 @@ def _held(variable: model.Variable) -> str:
 def _entry(program: model.Program, entry: model.EntryPoint) -> dict[str, object]:
     """What main() needs of an entry point of several."""
     named = [variable for variable in entry.outputs if not isinstance(variable.place, model.WeightRef)]
-    held = [f"{quoted(one.name)}: {_held(one)}" for one in named]
+    items = [f"{quoted(variable.name)}: {_held(variable)}" for variable in named]
     caches = [f"**utils.caches(weights, {quoted(entry.name)})"] if len(named) < len(entry.outputs) else []
     return {
         "name": quoted(entry.name),
         "inputs": [(variable.identifier, quoted(variable.name)) for variable in entry.inputs],
         "names": ", ".join(model.results_of(entry.outputs)),
         "call": _call(program, entry.function, [variable.identifier for variable in entry.inputs]),
-        "results": ", ".join([*held, *caches]),
+        "results": ", ".join([*items, *caches]),
     }
 
 
 def _trace(program: model.Program) -> dict[str, str]:
     """names: the inputs of a replay; state: the argument of utils.Traced that keeps what the program writes in place."""
-    held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
-    return {"names": ", ".join(variable.identifier for variable in program.inputs), "state": ", state=utils.caches(weights)" if held else ""}
+    holds_weights = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
+    return {"names": ", ".join(variable.identifier for variable in program.inputs), "state": ", state=utils.caches(weights)" if holds_weights else ""}
 
 
 def _report(program: model.Program) -> str:
     """Arguments of utils.report behind the first: what is returned, inputs that are written in place, weights that are."""
     if _many(program):
         return ", **utils.named(outputs)"
-    held = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
+    holds_weights = any(isinstance(variable.place, model.WeightRef) for variable in program.outputs)
     named = [variable for variable in program.outputs if not isinstance(variable.place, model.WeightRef)]
-    shown = list(dict.fromkeys(_reported(one, [other for other in named if one.element and other.result == one.result]) for one in named))
-    return "".join(f", {text}" for text in [*shown, *(["**utils.caches(weights)"] if held else [])])
+    shown = list(dict.fromkeys(_reported(variable, [other for other in named if variable.element and other.result == variable.result]) for variable in named))
+    return "".join(f", {text}" for text in [*shown, *(["**utils.caches(weights)"] if holds_weights else [])])
 
 
 def _many(program: model.Program) -> bool:
@@ -150,15 +150,15 @@ def _many(program: model.Program) -> bool:
 
 def _reported(variable: model.Variable, listed: Sequence[model.Variable]) -> str:
     """listed: all outputs of the list that the variable is in."""
-    held = _held(variable)
-    if variable.name.isidentifier() and variable.name.isascii() and variable.name == held:
-        return f"{variable.name}={held}"
-    found = numbered([one.name for one in listed]) if listed else None
-    if found is not None:
-        before, first, behind = found
+    value = _held(variable)
+    if variable.name.isidentifier() and variable.name.isascii() and variable.name == value:
+        return f"{variable.name}={value}"
+    numbering = numbered([variable_.name for variable_ in listed]) if listed else None
+    if numbering is not None:
+        before, first, behind = numbering
         key = quoted_format([(before, False), ("i", True), (behind, False)])
         return f"**{{{key}: tensor for i, tensor in enumerate({variable.result}{f', {first}' if first else ''})}}"
-    return f"**{{{quoted(variable.name)}: {held}}}"
+    return f"**{{{quoted(variable.name)}: {value}}}"
 
 
 def _formatted(name: str, text: str) -> str:

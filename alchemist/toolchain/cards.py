@@ -53,10 +53,10 @@ def _card(descriptor: str) -> str:
     indices = _INDICES.search(descriptor)
     chips = min(len(indices[1].split(",")), 2) if indices else 1
     channels = _CHANNELS.search(descriptor)
-    found = _CARDS.get((name, chips)) or _CARDS.get((name, 1))
-    if found is None:
+    card = _CARDS.get((name, chips)) or _CARDS.get((name, 1))
+    if card is None:
         raise UserError("the module's system descriptor has a chip without a model", expected="wormhole_b0, blackhole", got=name)
-    return "p100" if found == "p150" and channels is not None and channels[1] == "7" else found
+    return "p100" if card == "p150" and channels is not None and channels[1] == "7" else card
 
 
 def agree(arch: str, card: str, cards: Mapping[str, tuple[str, str]], where: str) -> str:

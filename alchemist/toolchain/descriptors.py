@@ -65,8 +65,8 @@ def _blackhole(banks: int) -> dict[str, Any]:
 def _chip(arch: int, grid: Any, offsets: Any, l1: int, dram: Any, align: Any, bases: Any, workers: Any) -> dict[str, Any]:
     values = {"arch": arch, "grid_size": grid, "coord_translation_offsets": offsets, "l1_size": l1}
     values |= dict(zip((name for name, _ in (*_DRAM, *_ALIGN, *_BASES)), (*dram, *align, *bases), strict=True))
-    found = values | _SHARED | {"dram_grid_size": (1, dram[0])}
-    return found | {f"dram_bank_to_logical_worker_noc{noc}": workers for noc in (0, 1)}
+    chip = values | _SHARED | {"dram_grid_size": (1, dram[0])}
+    return chip | {f"dram_bank_to_logical_worker_noc{noc}": workers for noc in (0, 1)}
 
 
 _CARDS = {  # chips of each modelled card; of a p100 no descriptor was captured: a p150's with seven banks of DRAM
@@ -92,11 +92,11 @@ def architecture(chip: Mapping[str, Any]) -> str:
     Raises:
         UserError: a chip without a model.
     """
-    found = _BY_CHANNELS.get(chip.get("num_dram_channels", 0))
-    if found is None:
+    name = _BY_CHANNELS.get(chip.get("num_dram_channels", 0))
+    if name is None:
         got = f"architecture number {chip.get('arch', 0)}, {chip.get('num_dram_channels', 0)} DRAM channels"
         raise UserError("a chip without a model", expected=", ".join(_CARDS), got=got, hint="choose one of these cards with --card")
-    return found
+    return name
 
 
 def card_of(system: Mapping[str, Any]) -> tuple[str, int]:
@@ -110,18 +110,18 @@ def card_of(system: Mapping[str, Any]) -> tuple[str, int]:
     return ("p100" if chips[0].get("num_dram_channels") == 7 else "p150"), count
 
 
-def differences(mine: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[str]:
     """What keeps a program for one system from another one, a line each: number of chips, architecture, and every number of a chip."""
-    found = []
-    left, right = mine.get("chip_descs", ()), other.get("chip_descs", ())
+    lines = []
+    left, right = first.get("chip_descs", ()), second.get("chip_descs", ())
     if len(left) != len(right):
-        found.append(f"chips: {len(left)} != {len(right)}")
+        lines.append(f"chips: {len(left)} != {len(right)}")
     for index, (a, b) in enumerate(zip(left, right, strict=False)):
         if architecture(a) != architecture(b):
-            found.append(f"chip {index}: architecture: {architecture(a)} != {architecture(b)}")
-        known = [name for name in a if name in b and name != "arch" and not name.startswith("dram_bank_to")]
-        found += [f"chip {index}: {name}: {a[name]} != {b[name]}" for name in known if a[name] != b[name]]
-    return found
+            lines.append(f"chip {index}: architecture: {architecture(a)} != {architecture(b)}")
+        common = [name for name in a if name in b and name != "arch" and not name.startswith("dram_bank_to")]
+        lines += [f"chip {index}: {name}: {a[name]} != {b[name]}" for name in common if a[name] != b[name]]
+    return lines
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------------
@@ -138,12 +138,12 @@ def system_of(card: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def descriptor(card: str, like: Mapping[str, Any] | None = None) -> bytes:
-    """A `.ttsys` of a card. like: root of a real file, whose schema hash, git hash, version and product its build then accepts. Raises: OptionError."""
-    known = like or {}
+def descriptor(card: str, template: Mapping[str, Any] | None = None) -> bytes:
+    """A `.ttsys` of a card. template: root of a real file, whose schema hash, git hash, version and product its build then accepts. Raises: OptionError."""
+    base = template or {}
     values = {
-        "version": known.get("version", tuple(int(part) for part in VERSION.split(".")[:3])), "schema_hash": known.get("schema_hash", "alchemist"),
-        "ttmlir_git_hash": known.get("ttmlir_git_hash", f"alchemist {VERSION}"), "product_identifier": known.get("product_identifier", "unknown"),
+        "version": base.get("version", tuple(int(part) for part in VERSION.split(".")[:3])), "schema_hash": base.get("schema_hash", "alchemist"),
+        "ttmlir_git_hash": base.get("ttmlir_git_hash", f"alchemist {VERSION}"), "product_identifier": base.get("product_identifier", "unknown"),
         "system_desc": system_of(card),
     }  # fmt: skip
     return flatbuffer.write(ROOT.tables[-1][1], values, TTSYS)

@@ -30,22 +30,22 @@ class Edits:
 
     def replace(self, op: Operation, name: str, operands: Sequence[SSAValue] | None = None, properties: Mapping[str, Attribute] | None = None) -> Operation:
         """Puts an op of today's table into the place of `op`, with its results, attributes and place in the text."""
-        made = op_classes()[name].create(
+        new_op = op_classes()[name].create(
             operands=list(op.operands) if operands is None else list(operands),
             result_types=[result.type for result in op.results],
             properties=dict(op.properties) if properties is None else dict(properties),
             attributes=dict(op.attributes),
             location=op.location,
         )
-        self.insert(op, made)
-        self.values(op, list(made.results))
-        self.current = made
-        return made
+        self.insert(op, new_op)
+        self.values(op, list(new_op.results))
+        self.current = new_op
+        return new_op
 
-    def insert(self, op: Operation, made: Operation) -> None:
+    def insert(self, op: Operation, new_op: Operation) -> None:
         assert op.parent is not None
-        op.parent.insert_op_before(made, op)
-        set_place(made, place_of(op))
+        op.parent.insert_op_before(new_op, op)
+        set_place(new_op, place_of(op))
 
     def builder(self, op: Operation) -> Builder:
         made = Builder.before(op)

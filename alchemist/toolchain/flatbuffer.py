@@ -78,7 +78,7 @@ class Ages:
     tables: tuple[tuple[int, Table], ...]
 
     def of(self, slots: int) -> Table:
-        return next((table for most, table in self.tables if slots <= most), self.tables[-1][1])
+        return next((table for limit, table in self.tables if slots <= limit), self.tables[-1][1])
 
 
 Kind = Scalar | Struct | Boxed | Text | Vector | Table | Ages
@@ -96,9 +96,9 @@ class Record(dict[str, Any]):
 
     __slots__ = ("at", "slots", "table")
 
-    def __init__(self, values: Mapping[str, Any] = {}, table: Table | None = None, slots: int = 0, at: int = 0) -> None:
+    def __init__(self, values: Mapping[str, Any] = {}, table: Table | None = None, slots: int = 0, offset: int = 0) -> None:
         super().__init__(values)
-        self.table, self.slots, self.at = table, slots, at
+        self.table, self.slots, self.at = table, slots, offset
 
     def __missing__(self, name: str) -> Any:
         return self.zeros()[name]
@@ -128,17 +128,17 @@ _FOREIGN = (  # first bytes -> what the file is, what would do
 
 def identifier(data: bytes) -> str:
     """The identifier of a tt-mlir binary, "" for other bytes."""
-    found = data[8:12].decode("latin-1")
-    return found if found in _KINDS and len(data) >= 12 else ""
+    text = data[8:12].decode("latin-1")
+    return text if text in _KINDS and len(data) >= 12 else ""
 
 
 def described(data: bytes) -> tuple[str, str]:
     """What bytes are, by their first ones, and what to do with them."""
-    if found := identifier(data):
-        return _KINDS[found]
-    for start, what, hint in _FOREIGN:
+    if code := identifier(data):
+        return _KINDS[code]
+    for start, kind, hint in _FOREIGN:
         if data.lstrip()[: len(start)] == start or data[: len(start)] == start:
-            return what, hint
+            return kind, hint
     if not data:
         return "an empty file", "write it again"
     if b"\0" not in data[:4096]:
@@ -157,11 +157,11 @@ def read_file(path: str | Path, schemas: Mapping[str, Table | Ages]) -> tuple[st
 
 def read(data: bytes, name: str, schemas: Mapping[str, Table | Ages]) -> tuple[str, Record]:
     """As `read_file`; name: of the file, for messages."""
-    found = identifier(data)
-    wanted = " or ".join(_KINDS[key][0] for key in schemas)
-    if found not in schemas:
-        what, hint = described(data)
-        raise FlatbufferError(f"{what} was given", location=f"{name}: byte {8 if found else 0}", expected=wanted, hint=hint)
+    code = identifier(data)
+    expected = " or ".join(_KINDS[key][0] for key in schemas)
+    if code not in schemas:
+        kind, hint = described(data)
+        raise FlatbufferError(f"{kind} was given", location=f"{name}: byte {8 if code else 0}", expected=expected, hint=hint)
     if (size := int.from_bytes(data[:_PREFIX_BYTES], "little")) != len(data) - _PREFIX_BYTES:
         raise FlatbufferError(
             "the file is cut off" if size > len(data) - _PREFIX_BYTES else "the file is longer than it says",
@@ -170,7 +170,7 @@ def read(data: bytes, name: str, schemas: Mapping[str, Table | Ages]) -> tuple[s
             got=f"{len(data)} bytes",
             hint="copy or write the file again",
         )
-    return found, read_root(data, name, schemas[found], _PREFIX_BYTES)
+    return code, read_root(data, name, schemas[code], _PREFIX_BYTES)
 
 
 def read_root(data: bytes, name: str, schema: Table | Ages, start: int = 0) -> Record:
@@ -189,24 +189,24 @@ class _Reader:
         self.data, self.name = data, name
         self.budget_bytes = MEMORY_PER_BYTE * len(data) + _SPARE_MEMORY_BYTES
 
-    def fail(self, what: str, at: int, field: str, got: str = "") -> FlatbufferError:
+    def fail(self, problem: str, offset: int, field: str, got: str = "") -> FlatbufferError:
         return FlatbufferError(
-            f"{field}: {what}", location=f"{self.name}: byte {at}", expected=f"bytes 0 to {len(self.data)}", got=got,
+            f"{field}: {problem}", location=f"{self.name}: byte {offset}", expected=f"bytes 0 to {len(self.data)}", got=got,
             hint="the file is damaged: copy or write it again",
         )  # fmt: skip
 
-    def charge(self, memory_bytes: int, at: int, field: str) -> None:
+    def charge(self, memory_bytes: int, offset: int, field: str) -> None:
         self.budget_bytes -= memory_bytes
         if self.budget_bytes < 0:
-            raise self.fail("the file refers to the same bytes too often", at, field)
+            raise self.fail("the file refers to the same bytes too often", offset, field)
 
-    def number(self, at: int, code: str, field: str) -> Any:
-        return self.numbers(at, code, field)[0]
+    def number(self, offset: int, code: str, field: str) -> Any:
+        return self.numbers(offset, code, field)[0]
 
-    def numbers(self, at: int, codes: str, field: str) -> tuple[Any, ...]:
-        if at < 0 or at + struct.calcsize("<" + codes) > len(self.data):
-            raise self.fail("a value outside the file", at, field)
-        return struct.unpack_from("<" + codes, self.data, at)
+    def numbers(self, offset: int, codes: str, field: str) -> tuple[Any, ...]:
+        if offset < 0 or offset + struct.calcsize("<" + codes) > len(self.data):
+            raise self.fail("a value outside the file", offset, field)
+        return struct.unpack_from("<" + codes, self.data, offset)
 
     def target(self, at: int, field: str) -> int:
         """Where the offset at `at` leads."""
@@ -232,38 +232,38 @@ class _Reader:
             values[name] = self.value(at + offset, kind, f"{field}.{name}")
         return values
 
-    def value(self, at: int, kind: Kind, field: str) -> Any:
+    def value(self, offset: int, kind: Kind, field: str) -> Any:
         match kind:
             case Scalar(code, names):
-                number = self.number(at, code, field)
+                number = self.number(offset, code, field)
                 return names[number] if 0 <= number < len(names) else number
             case Struct(codes):
-                return self.numbers(at, codes, field)
+                return self.numbers(offset, codes, field)
             case Boxed(of):
-                return self.numbers(self.target(at, field), of.codes, field)
+                return self.numbers(self.target(offset, field), of.codes, field)
             case Text():
-                start = self.target(at, field)
+                start = self.target(offset, field)
                 size = self.number(start, "I", field)
                 if start + 4 + size > len(self.data):
                     raise self.fail("text longer than the file", start, field, f"{size} bytes")
-                self.charge(size + 64, at, field)
+                self.charge(size + 64, offset, field)
                 return self.data[start + 4 : start + 4 + size].decode("utf-8", "replace")
             case Vector(of):
-                return self.vector(self.target(at, field), of, field)
+                return self.vector(self.target(offset, field), of, field)
             case Table() | Ages():
-                return self.table(self.target(at, field), kind, field)
+                return self.table(self.target(offset, field), kind, field)
 
-    def vector(self, at: int, of: Kind, field: str) -> Any:
-        count = self.number(at, "I", field)
+    def vector(self, offset: int, of: Kind, field: str) -> Any:
+        count = self.number(offset, "I", field)
         step = size_bytes(of)
-        if at + 4 + count * step > len(self.data):
-            raise self.fail("a vector longer than the file", at, field, f"{count} elements of {step} bytes")
+        if offset + 4 + count * step > len(self.data):
+            raise self.fail("a vector longer than the file", offset, field, f"{count} elements of {step} bytes")
         if of == U8:
-            self.charge(count, at, field)
-            return self.data[at + 4 : at + 4 + count]
+            self.charge(count, offset, field)
+            return self.data[offset + 4 : offset + 4 + count]
         numbers = len(of.codes) if isinstance(of, Struct) else isinstance(of, Scalar)
-        self.charge(56 + count * (8 + 48 * isinstance(of, Struct) + 40 * numbers), at, field)
-        return tuple(self.value(at + 4 + step * index, of, f"{field}[{index}]") for index in range(count))
+        self.charge(56 + count * (8 + 48 * isinstance(of, Struct) + 40 * numbers), offset, field)
+        return tuple(self.value(offset + 4 + step * index, of, f"{field}[{index}]") for index in range(count))
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------------
@@ -315,12 +315,12 @@ def _stored(builder: Any, kind: Kind, value: Any) -> int:
         case Text():
             return int(builder.CreateString(value))
         case Vector(of) if isinstance(of, Scalar | Struct):
-            raw = bytes(value) if of == U8 else b"".join(_raw(of, one) for one in value)
+            raw = bytes(value) if of == U8 else b"".join(_raw(of, item) for item in value)
             builder.StartVector(size_bytes(of), len(value), of.align_bytes if isinstance(of, Struct) else size_bytes(of))
             _inline(builder, raw)
             return int(builder.EndVector())
         case Vector(of):
-            offsets = [_stored(builder, of, one) for one in value]
+            offsets = [_stored(builder, of, item) for item in value]
             builder.StartVector(4, len(offsets), 4)
             for offset in reversed(offsets):
                 builder.PrependUOffsetTRelative(offset)
@@ -336,14 +336,14 @@ def _stored_table(builder: Any, table: Table, values: Mapping[str, Any]) -> int:
     unknown = values.keys() - {name for name, kind in table.fields if kind is not None}
     if unknown:
         raise ValueError(f"{table.name} has no field {', '.join(sorted(unknown))}")
-    held = {name: values[name] for name, _ in table.fields if values.get(name) is not None}
-    offsets = {name: _stored(builder, kind, held[name]) for name, kind in table.fields if name in held and kind and not isinstance(kind, Scalar | Struct)}
+    present = {name: values[name] for name, _ in table.fields if values.get(name) is not None}
+    offsets = {name: _stored(builder, kind, present[name]) for name, kind in table.fields if name in present and kind and not isinstance(kind, Scalar | Struct)}
     builder.StartObject(len(table.fields))
     for slot, (name, kind) in enumerate(table.fields):
         if name in offsets:
             builder.PrependUOffsetTRelativeSlot(slot, offsets[name], 0)
-        elif name in held and isinstance(kind, Scalar | Struct) and (isinstance(kind, Struct) or any(raw := _raw(kind, held[name]))):
-            raw = _raw(kind, held[name])
+        elif name in present and isinstance(kind, Scalar | Struct) and (isinstance(kind, Struct) or any(raw := _raw(kind, present[name]))):
+            raw = _raw(kind, present[name])
             builder.Prep(kind.align_bytes if isinstance(kind, Struct) else len(raw), 0 if isinstance(kind, Scalar) else len(raw))
             _inline(builder, raw)
             builder.Slot(slot)
@@ -363,5 +363,5 @@ def as_json(value: Any, kind: Kind | None = None) -> Any:
     if isinstance(kind, Struct) and kind.names and isinstance(value, tuple):
         return dict(zip(kind.names, value, strict=True))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [as_json(one, kind.of if isinstance(kind, Vector) else None) for one in value]
+        return [as_json(item, kind.of if isinstance(kind, Vector) else None) for item in value]
     return printable(value) if isinstance(value, str) else value

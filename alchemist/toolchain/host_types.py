@@ -81,13 +81,13 @@ def offsets(kind: Type, start: int = 0) -> list[int]:
     """Where the scalars of `nested` are, in bytes."""
     if isinstance(kind, str):
         return [start]
-    found: list[int] = []
-    at = start
+    result: list[int] = []
+    offset = start
     for part in _parts(kind):
-        at = -(-at // alignment(part)) * alignment(part)
-        found += offsets(part, at)
-        at += size_bytes(part)
-    return found
+        offset = -(-offset // alignment(part)) * alignment(part)
+        result += offsets(part, offset)
+        offset += size_bytes(part)
+    return result
 
 
 def zero(kind: Type) -> Any:

@@ -121,14 +121,14 @@ def _from_strides(strides: Sequence[int], rank: int) -> AffineMap:
     return AffineMap(rank, 0, (row, AffineExpr.dimension(rank - 1)))
 
 
-def value(expr: AffineExpr, at: Sequence[int]) -> int:
+def value(expr: AffineExpr, index: Sequence[int]) -> int:
     match expr:
         case AffineConstantExpr():
             return expr.value
         case AffineDimExpr():
-            return at[expr.position]
+            return index[expr.position]
         case AffineBinaryOpExpr():
-            left, right = value(expr.lhs, at), value(expr.rhs, at)
+            left, right = value(expr.lhs, index), value(expr.rhs, index)
             match expr.kind:
                 case AffineBinaryOpKind.Add:
                     return left + right

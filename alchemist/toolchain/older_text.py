@@ -38,22 +38,22 @@ def older_text(text: str, day: str) -> str:
     """The printed module with the spellings that were there on `day` ("2024-09" or "2024-09-19")."""
     buffers = {alias: buffer for alias, buffer in _BUFFER_ALIAS.findall(text)}
     if day < "2024-12-06":
-        text = _MEMORY_CONFIG.sub(lambda found: _memory_config(found, buffers), text)
+        text = _MEMORY_CONFIG.sub(lambda match: _memory_config(match, buffers), text)
     if day < "2024-11-27":
         text = _LAYOUT.sub(_layout, text)
-        text = _BUFFER_ALIAS.sub(lambda found: f"#{found[1]} = #tt.memory_space<{'system' if found[2] == 'system_memory' else found[2]}>", text)
+        text = _BUFFER_ALIAS.sub(lambda match: f"#{match[1]} = #tt.memory_space<{'system' if match[2] == 'system_memory' else match[2]}>", text)
     if day < "2025-06-17":
-        text = _TTCORE.sub(lambda found: found[0] if found[0][0] == '"' else f"{found['mark'] or ''}tt.{found['key'] or ''}", text)
+        text = _TTCORE.sub(lambda match: match[0] if match[0][0] == '"' else f"{match['mark'] or ''}tt.{match['key'] or ''}", text)
     return text
 
 
-def _memory_config(found: re.Match[str], buffers: dict[str, str]) -> str:
-    buffer = found["buffer"] or buffers.get(found["alias"] or "", "")
-    return f"#ttnn.memory_config<<{found['memory']}>, <{buffer}>>" if buffer else found[0]
+def _memory_config(match: re.Match[str], buffers: dict[str, str]) -> str:
+    buffer = match["buffer"] or buffers.get(match["alias"] or "", "")
+    return f"#ttnn.memory_config<<{match['memory']}>, <{buffer}>>" if buffer else match[0]
 
 
-def _layout(found: re.Match[str]) -> str:
-    if found["map"] is None:
-        return found[0]
-    memory = f", {found['memory']}" if found["memory"] else ""
-    return f"#tt.layout<{found['map']}, undef, {found['grid']}, {found['memref']}{memory}>"
+def _layout(match: re.Match[str]) -> str:
+    if match["map"] is None:
+        return match[0]
+    memory = f", {match['memory']}" if match["memory"] else ""
+    return f"#tt.layout<{match['map']}, undef, {match['grid']}, {match['memref']}{memory}>"

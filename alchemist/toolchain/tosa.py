@@ -33,18 +33,18 @@ def _refuse(op: Operation, message: str, **facts: str) -> LoweringError:
     return LoweringError(message, op=op.name, location=place_of(op), **facts)
 
 
-def _constant(op: Operation, value: SSAValue, what: str) -> DenseElements:
+def _constant(op: Operation, value: SSAValue, label: str) -> DenseElements:
     maker = value.owner
-    found = maker.properties.get("values", maker.properties.get("value")) if isinstance(maker, Operation) and maker.name.startswith("tosa.const") else None
-    if not isinstance(found, DenseElements):
-        raise _refuse(op, f"the {what} must be a tosa.const", got=maker.name if isinstance(maker, Operation) else "an argument")
-    return found
+    attribute = maker.properties.get("values", maker.properties.get("value")) if isinstance(maker, Operation) and maker.name.startswith("tosa.const") else None
+    if not isinstance(attribute, DenseElements):
+        raise _refuse(op, f"the {label} must be a tosa.const", got=maker.name if isinstance(maker, Operation) else "an argument")
+    return attribute
 
 
-def _only_zero(op: Operation, values: Sequence[SSAValue], what: str) -> None:
+def _only_zero(op: Operation, values: Sequence[SSAValue], label: str) -> None:
     for value in values:
-        if _constant(op, value, what).data.any():
-            raise _refuse(op, f"a {what} has no form in TTIR", expected="0")
+        if _constant(op, value, label).data.any():
+            raise _refuse(op, f"a {label} has no form in TTIR", expected="0")
 
 
 def _numbers(op: Operation, name: str) -> tuple[int, ...]:
@@ -52,19 +52,19 @@ def _numbers(op: Operation, name: str) -> tuple[int, ...]:
     if not isinstance(value, DenseArrayBase | IntegerAttr):
         raise _refuse(op, f"missing attribute {name}")
     plain = to_python(value)
-    return (int(plain),) if isinstance(value, IntegerAttr) else tuple(int(one) for one in plain)
+    return (int(plain),) if isinstance(value, IntegerAttr) else tuple(int(number) for number in plain)
 
 
 def _axis(op: Operation) -> int:
     return _numbers(op, "axis")[0]
 
 
-def _product(name: str, factors: int, what: str, op: Operation) -> Form:
+def _product(name: str, factors: int, label: str, op: Operation) -> Form:
     """tosa.mul has a shift, tosa.matmul and tosa.negate have zero points behind their operands. tosa.mul of 2024 had it as attribute."""
-    _only_zero(op, op.operands[factors:], what)
-    given = op.properties.get("shift")
-    if isinstance(given, IntegerAttr) and given.value.data:
-        raise _refuse(op, f"a {what} has no form in TTIR", expected="0")
+    _only_zero(op, op.operands[factors:], label)
+    shift = op.properties.get("shift")
+    if isinstance(shift, IntegerAttr) and shift.value.data:
+        raise _refuse(op, f"a {label} has no form in TTIR", expected="0")
     return name, op.operands[:factors], {}
 
 
@@ -90,7 +90,7 @@ def _max_pool(op: Operation) -> Form:
 
 def _transpose(op: Operation) -> Form:
     """The permutation was an operand until 2025."""
-    order = _numbers(op, "perms") if "perms" in op.properties else tuple(int(one) for one in _constant(op, op.operands[1], "permutation").data.ravel())
+    order = _numbers(op, "perms") if "perms" in op.properties else tuple(int(number) for number in _constant(op, op.operands[1], "permutation").data.ravel())
     if sorted(order) != list(range(len(shape(op.operands[0])))):
         raise _refuse(op, "the permutation does not fit the rank", expected=f"{len(shape(op.operands[0]))} dimensions", got=str(list(order)))
     return "ttir.permute", op.operands[:1], {"permutation": order}

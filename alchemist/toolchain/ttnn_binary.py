@@ -51,7 +51,7 @@ def device_functions(module: ModuleOp) -> Iterator[FuncOp]:
         elif isinstance(op, ModuleOp):
             yield from device_functions(op)
         elif op.name == "ttcore.device_module":
-            yield from (found for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp) for found in device_functions(part))
+            yield from (function for part in op.regions[0].blocks[0].ops if isinstance(part, ModuleOp) for function in device_functions(part))
 
 
 def _is_private(function: FuncOp) -> bool:
@@ -95,8 +95,8 @@ def _described(value: SSAValue) -> dict[str, Any]:
 
 
 def _memory_config(layout: TTNNLayout) -> dict[str, Any]:
-    found: dict[str, Any] = {"tensor_memory_layout": layout.memory or "interleaved", "buffer_type": layout.buffer}
+    fields: dict[str, Any] = {"tensor_memory_layout": layout.memory or "interleaved", "buffer_type": layout.buffer}
     if layout.is_sharded:
         ranges = [(x0, y0, x1, y1) for (x0, y0), (x1, y1) in layout.data.ranges or ()]
-        found["shard_spec"] = {"core_range_set": {"core_ranges": ranges}, "shape": layout.shard_shape(), "orientation": layout.orientation}
-    return found
+        fields["shard_spec"] = {"core_range_set": {"core_ranges": ranges}, "shape": layout.shard_shape(), "orientation": layout.orientation}
+    return fields

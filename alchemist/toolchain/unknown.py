@@ -34,7 +34,7 @@ _NEAR = 0.85
 
 def unknown_attributes(module: ModuleOp, locate: Callable[[Operation], str]) -> Iterator[VerifyError]:
     """Errors for names that are almost those of attributes which the op lacks, and for values that it does not follow; warnings for all others."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for op in module.walk():
         if not isinstance(op, TTOp):
             continue
@@ -48,6 +48,6 @@ def unknown_attributes(module: ModuleOp, locate: Callable[[Operation], str]) -> 
                     yield VerifyError(f"{name} has no such value here", op=op.name, location=locate(op), expected=allowed, got=attribute_text(value))
             elif difflib.get_close_matches(name, [key for key in declared if key not in op.properties], n=1, cutoff=_NEAR):
                 yield VerifyError(f"no attribute {name}", op=op.name, location=locate(op), expected=", ".join(declared), hint=hint)
-            elif name in op.properties and (op.name, name) not in told:
-                told.add((op.name, name))
+            elif name in op.properties and (op.name, name) not in reported:
+                reported.add((op.name, name))
                 warnings.warn(f"{op.name} has no attribute {name}, which is ignored, at {locate(op)}{'; ' if hint else ''}{hint}", stacklevel=2)

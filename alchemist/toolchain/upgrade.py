@@ -52,10 +52,10 @@ class Upgrade(Edits):
             for key in [key for key in op.attributes if "." not in key]:
                 op.properties.setdefault(key, op.attributes.pop(key))
         for _ in range(_MOST_STEPS):
-            at = self.current
-            if at is None:
+            place = self.current
+            if place is None:
                 return
-            row = next((row for row in (*table.get(at.name, ()), *everywhere) if row.action is not None and row.action(self, at)), None)
+            row = next((row for row in (*table.get(place.name, ()), *everywhere) if row.action is not None and row.action(self, place)), None)
             if row is None:
                 return
             self.applied.add(row.until, row.old, row.new)
@@ -66,9 +66,9 @@ class Upgrade(Edits):
             if _KEYS[key]:
                 op.attributes[_KEYS[key]] = value
             self.applied.add("2025-06-17", key, _KEYS[key])
-        given = op.properties.get("arg_attrs")
-        if isinstance(given, ArrayAttr) and any(key in _KEYS for part in given.data for key in part.data):
-            parts = [{_KEYS.get(key, key): value for key, value in part.data.items() if _KEYS.get(key, key)} for part in given.data]
+        attributes = op.properties.get("arg_attrs")
+        if isinstance(attributes, ArrayAttr) and any(key in _KEYS for part in attributes.data for key in part.data):
+            parts = [{_KEYS.get(key, key): value for key, value in part.data.items() if _KEYS.get(key, key)} for part in attributes.data]
             op.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(part) for part in parts])
             self.applied.add("2025-06-17", "tt.argument_type", "ttcore.argument_type")
 
@@ -85,9 +85,9 @@ class Upgrade(Edits):
                 self.applied.add("2025-03-26" if op.name == "tensor.empty" else "2025-11-27", f"{op.name} that nothing reads", "")
 
 
-def _is_destination(op: Operation, made: Operation) -> bool:
+def _is_destination(op: Operation, new_op: Operation) -> bool:
     """Whether the last operand, a new tensor, is one that the result is written to."""
-    return len(op.operands) > 1 and op.operands[-1] is made.results[0] and len(op.results) == 1 and op.results[0].type == made.results[0].type
+    return len(op.operands) > 1 and op.operands[-1] is new_op.results[0] and len(op.results) == 1 and op.results[0].type == new_op.results[0].type
 
 
 def upgrade(module: ModuleOp, applied: Applied, lower: LowerStableHLO | None = None) -> None:

@@ -69,11 +69,11 @@ class Command:
         try:
             return row | call()
         except (AlchemistError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError) as error:
-            found = as_our_error(error) if not type(error).__module__.startswith("ttnn_shim") else error
-            if isinstance(found, InternalError):
+            known_error = as_our_error(error) if not type(error).__module__.startswith("ttnn_shim") else error
+            if isinstance(known_error, InternalError):
                 self.logger.logging.debug("internal", exc_info=error)
-            self.logger.logging.error(str(found))
-            return row | {"result": "test_error" if type(found).__name__ == "Differs" else "error", "exception": str(found)}
+            self.logger.logging.error(str(known_error))
+            return row | {"result": "test_error" if type(known_error).__name__ == "Differs" else "error", "exception": str(known_error)}
 
 
 def _inspect() -> Any:

@@ -23,29 +23,29 @@ def binaries(place: str, suffixes: tuple[str, ...]) -> list[Path]:
     path = Path(place)
     if not path.is_dir():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix in suffixes and file.is_file())
-    if not found:
+    files = sorted(file for file in path.rglob("*") if file.suffix in suffixes and file.is_file())
+    if not files:
         raise OptionError("no binary in the directory", expected=", ".join(suffixes), got=str(path))
-    return found
+    return files
 
 
-def programs(root: Mapping[str, Any], wanted: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def programs(root: Mapping[str, Any], selection: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(number, program) of those that `--program-index` asks for; private ones are parts of others and are skipped.
 
     Raises:
         OptionError: no such program; the message has the choices.
     """
     public = {index: program for index, program in enumerate(root.get("programs", ())) if not program["private"]}
-    if wanted != "all" and (not wanted.isdecimal() or int(wanted) not in public):
+    if selection != "all" and (not selection.isdecimal() or int(selection) not in public):
         known = ", ".join(f"{index} ({quoted(program.get('name', ''))})" for index, program in public.items())
-        raise OptionError("no such program", expected=f"all, {known}", got=f"--program-index {wanted[:40]}")
-    yield from (item for item in public.items() if wanted in ("all", str(item[0])))
+        raise OptionError("no such program", expected=f"all, {known}", got=f"--program-index {selection[:40]}")
+    yield from (item for item in public.items() if selection in ("all", str(item[0])))
 
 
-def card(root: Mapping[str, Any], asked: str) -> str:
+def card(root: Mapping[str, Any], name: str) -> str:
     """The card to simulate: the one asked for, else the binary's. Raises: UserError for a chip without a model."""
     system = root.get("system_desc", {})
-    return asked or (card_of(system)[0] if system.get("chip_descs") else "n150")
+    return name or (card_of(system)[0] if system.get("chip_descs") else "n150")
 
 
 def file_stem(path: Path) -> str:

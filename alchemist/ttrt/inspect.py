@@ -32,12 +32,12 @@ def read(path: Path, values: Mapping[str, Any], artifacts: Artifacts) -> dict[st
     """Prints sections of a file; with --save-artifacts also writes them."""
     root = read_any(path)
     is_system = "programs" not in root and "mlir" not in root
-    known = _SYSTEM_SECTIONS if is_system else SECTIONS[1:]
-    wanted = known if values["section"] == "all" else (values["section"],)
-    if not set(wanted) <= set(known):
-        raise OptionError("the file has no such section", expected="all, " + ", ".join(known), got=f"--section {values['section']} of {path}")
-    is_generated = len(wanted) == 1 or values["save-artifacts"]  # of a large module that takes seconds
-    texts = {name: (_stored_cpp(root) or _NO_CPP) if name == "cpp" and not is_generated else section(root, name) for name in wanted}
+    sections = _SYSTEM_SECTIONS if is_system else SECTIONS[1:]
+    selected = sections if values["section"] == "all" else (values["section"],)
+    if not set(selected) <= set(sections):
+        raise OptionError("the file has no such section", expected="all, " + ", ".join(sections), got=f"--section {values['section']} of {path}")
+    is_generated = len(selected) == 1 or values["save-artifacts"]  # of a large module that takes seconds
+    texts = {name: (_stored_cpp(root) or _NO_CPP) if name == "cpp" and not is_generated else section(root, name) for name in selected}
     for name, text in texts.items():
         if len(texts) > 1:
             print(f"{name}:")
@@ -99,8 +99,8 @@ def _cpp(root: Record) -> str:
 
 def query(values: Mapping[str, Any], artifacts: Artifacts) -> dict[str, Any]:
     """The descriptor of a card: printed as JSON, and written with --save-artifacts or --output."""
-    like = descriptors.read_descriptor(values["like"]) if values["like"] else None
-    data = descriptors.descriptor(values["card"] or "n150", like)
+    template = descriptors.read_descriptor(values["like"]) if values["like"] else None
+    data = descriptors.descriptor(values["card"] or "n150", template)
     written = [Path(values["output"])] if values["output"] else []
     if values["save-artifacts"]:
         written.append(artifacts.folder() / "system_desc.ttsys")
@@ -119,17 +119,17 @@ def check(path: Path, values: Mapping[str, Any], artifacts: Artifacts) -> dict[s
         UserError: they differ; the message has a line a field.
     """
     root = read_any(path)
-    mine = root.get("system_desc", {})
+    descriptor = root.get("system_desc", {})
     if values["system-desc"]:
         others = [(str(file), descriptors.read_descriptor(file).get("system_desc", {})) for file in binaries(values["system-desc"], (".ttsys",))]
     else:
         others = [(name := f"simulated {card(root, '')}", descriptors.system_of(name.removeprefix("simulated ")))]
-    found = {name: descriptors.differences(mine, other) for name, other in others}
-    best = min(found, key=lambda name: len(found[name]))
-    if "chip_descs" not in mine:
+    differing = {name: descriptors.differences(descriptor, other) for name, other in others}
+    best = min(differing, key=lambda name: len(differing[name]))
+    if "chip_descs" not in descriptor:
         raise FlatbufferError("the binary has no system descriptor", location=f"{path}: byte {root.at}", hint="compile it again")
-    if found[best]:
-        raise UserError("the binary is for another system", location=str(path), expected=best, got="; ".join(found[best]))
+    if differing[best]:
+        raise UserError("the binary is for another system", location=str(path), expected=best, got="; ".join(differing[best]))
     if values["save-artifacts"]:
         flatbuffer.write_file(artifacts.folder(file_stem(path), "check") / path.name, path.read_bytes())
     return {"system_desc": best}

@@ -51,15 +51,15 @@ def perf(path: Path, values: Mapping[str, Any], artifacts: Artifacts, log: loggi
             rows = _rows(folder / _CSV)
             ops = place_rows(rows, str(root["mlir"]["source"]), str(program.get("name", "")))
             rows = [row | _metadata(index, loop) for loop in range(values["loops"]) for row in rows]
-            kept = [row for row in rows if not any(row[FILTERS[word]] == "true" for word in left_out)]
-            _write(folder / _CSV, kept)
-            _write(folder / _CSV.replace(".csv", "_minus_const_eval.csv"), [row for row in kept if row["CONST_EVAL_OP"] != "true"])
-            one_loop = kept[: len(kept) // values["loops"]]
+            rows_kept = [row for row in rows if not any(row[FILTERS[word]] == "true" for word in left_out)]
+            _write(folder / _CSV, rows_kept)
+            _write(folder / _CSV.replace(".csv", "_minus_const_eval.csv"), [row for row in rows_kept if row["CONST_EVAL_OP"] != "true"])
+            one_loop = rows_kept[: len(rows_kept) // values["loops"]]
             device_ns = sum(int(float(row["DEVICE KERNEL DURATION [ns]"] or 0)) for row in one_loop)
-            found = {"total_device_kernel_duration_ns": device_ns, "device_programs": len(one_loop), "programs_with_loc": ops}
-            results[f"program_index_{index}"] = found
-            said = f"{device_ns:,} ns in {len(one_loop)} device programs (simulated), {ops} with LOC"
-            log.info("%s: program %d: %s%s", path.name, index, said, f"; {folder / _CSV}" if values["save-artifacts"] else "")
+            report = {"total_device_kernel_duration_ns": device_ns, "device_programs": len(one_loop), "programs_with_loc": ops}
+            results[f"program_index_{index}"] = report
+            message = f"{device_ns:,} ns in {len(one_loop)} device programs (simulated), {ops} with LOC"
+            log.info("%s: program %d: %s%s", path.name, index, message, f"; {folder / _CSV}" if values["save-artifacts"] else "")
     return {"program_index": values["program-index"], "program_results": results}
 
 
@@ -72,8 +72,8 @@ def _profile(place: Path, folder: Path, card: str) -> None:
 
 
 def _rows(file: Path) -> list[dict[str, str]]:
-    found = file if file.is_file() else next(iter(sorted(file.parent.rglob("ops_perf_results*.csv"))), file)
-    with found.open(newline="", encoding="utf-8") as stream:
+    path = file if file.is_file() else next(iter(sorted(file.parent.rglob("ops_perf_results*.csv"))), file)
+    with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -83,7 +83,7 @@ def place_rows(rows: Sequence[dict[str, str]], text: str, name: str) -> int:
     Rows and ops are aligned in order by their names; a row without an op belongs to the op before it, which took several device programs.
     """
     module = read_module(text, "mlir")
-    function = next(one for one in device_functions(module) if one.sym_name.data == name)
+    function = next(func for func in device_functions(module) if func.sym_name.data == name)
     ops = [op for op in function.body.block.ops if op.name.startswith("ttnn.")]
     hits = in_order([explore.words(row["OP CODE"]) for row in rows], [op.name for op in ops], explore.belongs)
     current, located = None, 0

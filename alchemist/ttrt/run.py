@@ -46,8 +46,8 @@ def run(path: Path, values: Mapping[str, Any], artifacts: Artifacts, log: loggin
     """
     root = read_ttnn(path)
     results: dict[str, Any] = {}
-    wanted, loops = ("0", 2) if values["benchmark"] else (values["program-index"], values["loops"])
-    for index, program in files.programs(root, wanted):
+    selection, loops = ("0", 2) if values["benchmark"] else (values["program-index"], values["loops"])
+    for index, program in files.programs(root, selection):
         for op in program.get("operations", ()):
             log.debug("op: %s", op.get("debug_info", ""))
         with folder_of(artifacts, values["save-artifacts"], files.file_stem(path), "run", f"program_{index}") as folder:
@@ -97,18 +97,18 @@ def timed(call: Any, loops: int) -> tuple[Sequence[Any], dict[str, Any]]:
     """Outputs of the last call, and simulated nanoseconds of each by `loop_N`."""
     from ttnn_shim import session
 
-    found: dict[str, Any] = {}
+    times: dict[str, Any] = {}
     outputs: Sequence[Any] = ()
     for number in range(loops):
         session.begin_forward()
         outputs = call()
         clock = session.end_forward()
         host_ns = clock["wall_ns"]["eager"]["ns"]
-        found[f"loop_{number}"] = {
+        times[f"loop_{number}"] = {
             "total_duration_ns": host_ns, "total_submit_duration_ns": host_ns, "total_ttnn_api_duration_ns": host_ns,
             "total_device_kernel_duration_ns": clock["device_ns"], "device_programs": clock["ops"],
         }  # fmt: skip
-    return outputs, found
+    return outputs, times
 
 
 def _times(results: Mapping[str, Any]) -> str:
@@ -150,15 +150,15 @@ def correlation(a: Array, b: Array) -> float:
 
 
 def _check_golden(loaded: LoadedProgram, golden: Mapping[str, Any], arrays: Sequence[Array], lowest: float) -> dict[str, float]:
-    found = {
+    outputs = {
         name: correlation(read_stored(loaded.path / golden[name]["golden"]), array)
         for name, array in zip(loaded.outputs, arrays, strict=True)
         if name in golden
     }
-    for name, pcc in found.items():
+    for name, pcc in outputs.items():
         if pcc < lowest:
             raise Differs(f"output {printable(name)} does not agree with the ops' definitions", expected=f"PCC {lowest}", got=f"{pcc:.6f}")
-    return found
+    return outputs
 
 
 # --- emitpy -----------------------------------------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ def _compare(outputs: Sequence[Any], folder: Path, lowest: float) -> None:
     import ttnn
 
     for number, output in enumerate(outputs):
-        kept = folder / f"device_output_{number}.tensorbin"
-        if not kept.is_file():
-            raise InputError("no outputs of the binary", location=str(kept), hint="run it first: ttrt run FILE.ttnn --save-artifacts")
-        found = ttnn.to_dtype(ttnn.to_layout(ttnn.from_device(output), ttnn.ROW_MAJOR_LAYOUT), ttnn.float32)
-        pcc = correlation(read_stored(kept), np.asarray(found.to_list(), np.float32))
+        path = folder / f"device_output_{number}.tensorbin"
+        if not path.is_file():
+            raise InputError("no outputs of the binary", location=str(path), hint="run it first: ttrt run FILE.ttnn --save-artifacts")
+        output_array = ttnn.to_dtype(ttnn.to_layout(ttnn.from_device(output), ttnn.ROW_MAJOR_LAYOUT), ttnn.float32)
+        pcc = correlation(read_stored(path), np.asarray(output_array.to_list(), np.float32))
         if pcc < lowest:
-            raise Differs(f"output {number} does not agree with the binary's", location=str(kept), expected=f"PCC {lowest}", got=f"{pcc:.6f}")
+            raise Differs(f"output {number} does not agree with the binary's", location=str(path), expected=f"PCC {lowest}", got=f"{pcc:.6f}")
