@@ -49,7 +49,7 @@ def test_small_model_python(name: str, tmp_path: Path) -> None:
 
 NIGHTLY = [
     pytest.param(name, marks=pytest.mark.slow) for name in ("torch_attention", "torch_mlp", "torch_cnn", "jax_mlp")
-]  # test_cpp_of_a_level compares two of them at levels 1 and 2
+]  # test_cpp_of_a_level compares one of them at level 2 by day
 
 
 def same_values(name: str, folder: Path, **options: Any) -> Path:
@@ -75,13 +75,12 @@ def test_python_and_cpp_are_bit_equal(name: str, tmp_path: Path) -> None:
     same_values(name, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "level", "config"), [pytest.param("torch_mlp", 1, "MatmulMultiCoreReuse", marks=pytest.mark.slow), ("torch_cnn", 2, "ttnn::Conv2dConfig")]
-)
+@pytest.mark.parametrize(("name", "level", "config"), [pytest.param("torch_mlp", 1, "", marks=pytest.mark.slow), ("torch_cnn", 2, "ttnn::Conv2dConfig")])
 def test_cpp_of_a_level_compiles_and_passes_its_check(name: str, level: int, config: str, tmp_path: Path) -> None:
     """Configs and shards are other C++ than calls without them."""
     made = same_values(name, tmp_path, compiler_options={"optimization_level": level})
-    assert config in (made / "model.cpp").read_text()
+    text = (made / "model.cpp").read_text()
+    assert config in text and "MatmulMultiCoreReuse" in text
 
 
 @pytest.mark.slow
