@@ -18,6 +18,7 @@ from alchemist.export.precision import export_within_limits
 from alchemist.export.shared import remember
 from alchemist.export.writer import ExportedArgument, FileNames, Golden, merge, write_export, write_index
 from alchemist.frontends.base import ONE_CHIP, FrontendResult
+from alchemist.mesh.memory import check_fits
 from alchemist.mesh.plan import Shardings, mesh_of, mesh_of_model, on_mesh, options_on, refuse_on_meshes
 from alchemist.model_files import FileCall, Programs, mlir_loader, onnx_loader
 from alchemist.options import CompilerOptions, Init, Language, boolean, choice
@@ -167,6 +168,8 @@ def _codegen(
         elif mesh != ONE_CHIP:
             with progress.stage("partition", f"{mesh.rows}x{mesh.columns} chips of {mesh.system}"):
                 found = on_mesh(found, function, mesh, spread[1])
+        if mesh != ONE_CHIP:
+            print(f"alchemist: {check_fits(found)}", file=sys.stderr)
         return replace(found, model_name=entry) if entry else found
 
     def run_front_end() -> Mapping[str, FrontendResult | EntryResults]:

@@ -106,7 +106,9 @@ def test_cpp_gives_the_same_bits(tmp_path: Path) -> None:
 def test_a_model_without_a_plan_gets_one_that_can_be_fed_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, ids = _model()
     chosen = codegen_py(model, ids, mesh=(1, 2), export_path=tmp_path / "chosen", export_golden="none")
-    said = next(line for line in capsys.readouterr().err.splitlines() if "brings no plan" in line)
+    err = capsys.readouterr().err
+    said = next(line for line in err.splitlines() if "brings no plan" in line)
+    assert "each chip of 1x2 needs 0.1 MB of weights" in err
     plan = ast.literal_eval(said.partition("shardings=")[2])
     assert plan == {"words.weight": (None, 0), "up.weight": (None, 0), "down.weight": (None, 1)}
     again = codegen_py(model, ids, mesh=(1, 2), shardings=plan, export_path=tmp_path / "again", export_golden="none")

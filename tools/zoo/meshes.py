@@ -98,7 +98,7 @@ def run_one(row: Row, directory: Path, packages: dict[str, RealTtnn], stack: Exi
 def _collectives(text: str) -> dict[str, int]:
     """Of a call, as the header lists them: those in a loop's body as often as they run."""
     found: Counter[str] = Counter()
-    for line in re.findall(r"Exchange\s+(.*(?:\n\s{10,}.*)*)", text):
+    for line in re.findall(r"Exchange\s+(.*(?:\n(?://)?\s{8,}.*)*)", text):
         for count, name in re.findall(r"(\d+) (\w+) of", line):
             found[name] += int(count)
     return dict(found)
