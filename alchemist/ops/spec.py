@@ -199,9 +199,6 @@ MESH = "alchemist.mesh"
 CUT_RESIDUALS = "alchemist.cut_residuals"
 """String attribute on a module for several chips: the residual stream is to be cut over the chips too; rows and columns of the mesh ("2x4")."""
 
-CHIPS = "alchemist.chips"
-"""Integer attribute on an op over an axis of a mesh: how many chips the axis has."""
-
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: its name, or that of the argument it becomes, instead of `constant`."""
 PRODUCTS = named("ttnn", "product")

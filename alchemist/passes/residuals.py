@@ -17,7 +17,7 @@ from alchemist.ir.edit import erase, functions
 from alchemist.ir.edit import replace as replace_op
 from alchemist.ir.layout import TILE_EDGE
 from alchemist.ops import POINTWISE
-from alchemist.ops.spec import CHIPS, CUT_RESIDUALS
+from alchemist.ops.spec import CUT_RESIDUALS
 from alchemist.passes.registry import Pass, register
 
 SUM, NORM = "ttir.all_reduce", "ttir.rms_norm"
@@ -121,5 +121,5 @@ class _Stream:
         if op.name != NORM:
             self.parts[result] = b.value(op.name, operands, access.declared(op), [kind])
             return
-        attributes = {"epsilon": access.attr(op, "epsilon"), "cluster_axis": self.axis, CHIPS: self.chips}
+        attributes = {"epsilon": access.attr(op, "epsilon"), "cluster_axis": self.axis}
         replace_op(op, [self._gather(b, b.value("ttir.distributed_rms_norm", operands, attributes, [kind]))])

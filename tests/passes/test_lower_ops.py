@@ -39,7 +39,9 @@ NOT_SAMPLED = {
     "ttir.requantize_unrolled": "as quantize",
     "ttir.index": "becomes slice_static in fold",
     "ttir.to_layout": "nothing",
-    **dict.fromkeys(("ttir.all_reduce", "ttir.all_gather", "ttir.reduce_scatter", "ttir.mesh_partition"), "of several chips: tests/partition"),
+    **dict.fromkeys(
+        ("ttir.all_reduce", "ttir.all_gather", "ttir.reduce_scatter", "ttir.mesh_partition", "ttir.distributed_rms_norm"), "of several chips: tests/partition"
+    ),
 }
 
 

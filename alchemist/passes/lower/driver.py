@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation
 
 from alchemist.errors import LoweringError, UnsupportedOpError, UserError
 from alchemist.frontends.stablehlo.shardings import STATEMENTS
+from alchemist.ir import access
 from alchemist.ir.location import place_of, sources_of
 from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import MESH, TTIR_OPS
@@ -63,7 +64,8 @@ def _refuse_unsupported(funcs: list[FuncOp]) -> None:
     for func in funcs:
         for op in func.body.block.ops:
             is_supported = op.name.startswith(("ttnn.", "ttcore.")) or isinstance(op, ReturnOp | CallOp) or _has_rule(op.name)
-            is_supported = is_supported and (op.name[5:] not in COLLECTIVES or _is_for_a_mesh(func))
+            needs_chips = op.name[5:] in COLLECTIVES or access.attr(op, "cluster_axis") is not None
+            is_supported = is_supported and (not needs_chips or _is_for_a_mesh(func))
             if not is_supported:
                 missing.setdefault(op.name, []).append(op)
     if missing:
