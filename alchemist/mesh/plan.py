@@ -76,9 +76,12 @@ def refuse_on_meshes(given: Mapping[str, bool]) -> None:
 def mesh_of_model(captured: FrontendResult, given: Mesh, shardings: Shardings, options: CompilerOptions) -> Mesh:
     """The given mesh, or without one that of the model's own shardings or of the `NamedSharding`s in a plan.
 
-    Raises: OptionError where they are over another mesh than the given one.
+    Raises: OptionError where they are over another mesh than the given one, or a plan by name stands beside the model's own.
     """
     stated = [extents for extents in [stated_mesh(captured)] if extents is not None and states_shardings(captured)]
+    if stated and isinstance(shardings, str) and shardings != "auto":
+        hint = "leave shardings out; a dictionary says it for arguments of which the model says nothing"
+        raise OptionError("the model contains its own shardings", expected='shardings="auto"', got=quoted(shardings), hint=hint)
     stated += [_named(value)[0] for value in shardings.values() if _is_named(value)] if isinstance(shardings, Mapping) else []
     for extents in stated:
         if extents != stated[0] or given.extents not in ((1, 1), extents):

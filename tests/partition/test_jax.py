@@ -133,6 +133,9 @@ def test_refusals() -> None:
         capture(jax.pmap(lambda x: lax.psum(x, "i"), axis_name="i"), (X,))
     assert "jax_num_cpu_devices" in str(caught.value)
     captured = capture(_perceptron, (X, UP, DOWN))
+    for plan in ("data", "tune"):
+        with pytest.raises(OptionError, match="the model contains its own shardings"):
+            mesh_of_model(captured, ONE_CHIP, plan, CompilerOptions())
     with pytest.raises(OptionError, match="shardings over another mesh"):
         mesh_of_model(captured, mesh_of_model(captured, ONE_CHIP, "auto", CompilerOptions()).__class__(1, 2), "auto", CompilerOptions())
 
