@@ -114,11 +114,15 @@ def _refuse_options_as_keywords(model: Any, kwargs: Mapping[str, Any]) -> None:
     own = ("export_path", "export_tensors", "export_golden", "overwrite", "compiler_options", "entry_points")
     for name in kwargs.keys() - parameters:
         if near := difflib.get_close_matches(name, own, n=1, cutoff=0.8):
-            raise OptionError(f"no argument {name!r}, neither here nor in the model", expected=", ".join(own), got=name, hint=f"did you mean {near[0]}?")
+            raise OptionError(
+                f"unknown argument {name!r}: codegen and the model have no such parameter", expected=", ".join(own), got=name, hint=f"did you mean {near[0]}?"
+            )
     names = {one.name for one in fields(CompilerOptions)} - parameters
     given = {name: value for name, value in kwargs.items() if name in names and isinstance(value, str | int | float | bool | None)}
     if given:
-        raise OptionError("an option as a keyword: keywords go to the model", got=", ".join(given), hint=f"compiler_options={given!r}")
+        raise OptionError(
+            "a compiler option as a keyword argument: keyword arguments go to the model", got=", ".join(given), hint=f"compiler_options={given!r}"
+        )
 
 
 def _codegen(
@@ -140,7 +144,11 @@ def _codegen(
     given = mesh_of(spread[0], options)
     calls = {} if entry_points is None else checked_entry_points(model, entry_points, options)
     if calls and (args or kwargs):
-        raise OptionError("entry_points have the arguments of their calls", expected="no arguments beside them", got=f"{len(args) + len(kwargs)} more")
+        raise OptionError(
+            "arguments together with entry_points: each entry point has its own arguments",
+            expected="entry_points without other arguments",
+            got=f"{len(args) + len(kwargs)} more",
+        )
     if calls and export_golden == "ops":
         raise OptionError('export_golden="ops" contradicts entry_points', expected="one entry point, or golden outputs alone")
     export_tensors, overwrite = boolean("export_tensors", export_tensors), boolean("overwrite", overwrite)
@@ -192,8 +200,8 @@ def _check_values_are_known(export_tensors: bool, options: CompilerOptions) -> N
         if holds:
             raise OptionError(
                 f'export_golden="ops" contradicts {reason}',
-                expected="the model's own tensors in the export",
-                hint='leave one of the two out; without tensors there is no golden value, and export_golden="none" says so',
+                expected="an export that contains the model's tensors",
+                hint='remove one of the two options; without tensors there are no golden values (export_golden="none")',
             )
 
 

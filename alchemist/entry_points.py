@@ -55,7 +55,7 @@ def checked_entry_points(model: Any, declared: Any, options: CompilerOptions) ->
     found: dict[str, EntryPoint] = {}
     for name, call in declared.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", name) or name in MAIN_RESERVED:
-            raise OptionError("bad name of an entry point", expected="a Python name in lower case that no keyword has", got=quoted(name))
+            raise OptionError("bad name of an entry point", expected="a Python name in lower case that is not a keyword", got=quoted(name))
         if isinstance(call, tuple):
             call = EntryPoint(model, *call)
         elif isinstance(call, Mapping):
@@ -175,8 +175,8 @@ def _declared(modules: Mapping[str, ModuleOp], captured: Mapping[str, FrontendRe
             known = found.get(name)
             if known is not None and name in state and (known.tiled, known.dtype) != (argument.tiled, argument.dtype):
                 raise InputError(
-                    f"the entry points hold {printable(name)} in different layouts", expected="one layout", got=f"another one in {entry}",
-                    hint="write a cache at one position of a tensor (a step), or from position 0 on (a prompt)",
+                    f"the entry points store {printable(name)} in different layouts", expected="one layout", got=f"a different layout in {entry}",
+                    hint="write a cache at one position given by a tensor (decode step), or from position 0 on (prompt)",
                 )  # fmt: skip
             found[name] = replace(known or argument, name=name, used=argument.used or (known is not None and known.used))
     return list(found.values())

@@ -225,16 +225,16 @@ class AccuracyWarning(UserWarning):
 
 _FILE_ERRORS: dict[int, tuple[str, str]] = {  # errno -> (what is wrong, hint)
     errno.ENOENT: ("no such file or directory", "check the path"),
-    errno.EISDIR: ("a file was expected, this is a directory", "name a file in it"),
+    errno.EISDIR: ("expected a file, but this is a directory", "pass a file in it"),
     errno.ENOTDIR: ("a part of the path is a file, not a directory", "check the path"),
-    errno.EEXIST: ("there is something in its place already", "choose another path"),
-    errno.EACCES: ("no permission", "change the file's permissions, or choose a place you may read and write"),
-    errno.EPERM: ("no permission", "change the file's permissions, or choose a place you may read and write"),
-    errno.EROFS: ("the file system is read-only", "choose a place you may write to"),
-    errno.ENOSPC: ("no space left on the device", "free some space, or choose another place"),
-    errno.EDQUOT: ("the disk quota is used up", "free some space, or choose another place"),
+    errno.EEXIST: ("the path exists already", "choose another path"),
+    errno.EACCES: ("no permission", "change the permissions, or choose a path that you may read and write"),
+    errno.EPERM: ("no permission", "change the permissions, or choose a path that you may read and write"),
+    errno.EROFS: ("the file system is read-only", "choose a path that you may write to"),
+    errno.ENOSPC: ("no space left on the device", "free some space, or choose another path"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space, or choose another path"),
     errno.ENAMETOOLONG: ("the name is too long", "choose a shorter name or path"),
-    errno.ELOOP: ("the symbolic links go in a circle", "check the path"),
+    errno.ELOOP: ("the symbolic links form a loop", "check the path"),
     errno.EMFILE: ("too many open files", "raise the limit (ulimit -n)"),
     errno.ENOMEM: ("not enough memory", "make the input smaller"),
 }
@@ -267,11 +267,11 @@ def check_writable(path: Path | str, option: str = "") -> None:
         found = file_error(error if isinstance(error, OSError) else OSError(errno.EINVAL, str(error)), place, "write")
         raise FileError(prefix + found.message, location=found.location, hint=found.hint) from None
     if place.is_dir():
-        raise FileError(f"{prefix}a file was expected, this is a directory", location=str(place), hint="name a file in it")
+        raise FileError(f"{prefix}expected a file, but this is a directory", location=str(place), hint="pass a file in it")
     if not place.parent.is_dir():
-        raise FileError(f"{prefix}no directory {place.parent}", location=str(place), hint="make the directory first")
+        raise FileError(f"{prefix}no directory {place.parent}", location=str(place), hint="create the directory first")
     if not os.access(place if place.exists() else place.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-        raise FileError(f"{prefix}no permission to write", location=str(place), hint="choose a place you may write to")
+        raise FileError(f"{prefix}no permission to write", location=str(place), hint="choose a path that you may write to")
 
 
 def as_our_error(error: BaseException) -> AlchemistError:
@@ -284,9 +284,9 @@ def as_our_error(error: BaseException) -> AlchemistError:
     if isinstance(error, OSError):
         return file_error(error)
     if isinstance(error, RecursionError):
-        return ParseError("the input is nested too deeply", hint="split it, or take nested parts apart")
+        return ParseError("the input is nested too deeply", hint="split the input, or reduce its nesting")
     if isinstance(error, MemoryError):
-        return UserError("the input needs more memory than there is", code="ALC-0105", got=str(error), hint="make the input smaller")
+        return UserError("the input needs more memory than the host has", code="ALC-0105", got=str(error), hint="make the input smaller")
     what = f"{type(error).__name__}: {str(error)[:300]}"
     return InternalError(what, hint="a bug in alchemist, please report it; ALCHEMIST_TRACEBACK=1 on the command line shows where")
 

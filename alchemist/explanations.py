@@ -25,8 +25,8 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "ALC-0100": Explanation(
         "the input cannot be handled",
-        "What was given is no model, no export, or no program of ours.",
-        "error[ALC-0100] no main.py in out\n  at out\n  hint: give the directory of codegen_py",
+        "The input is not a model, an export or a program of alchemist.",
+        "error[ALC-0100] no main.py in out\n  at out\n  hint: pass the directory that codegen_py wrote",
         "The hint says what was expected. For a directory: the one that codegen_py or generate-python made.",
     ),
     "ALC-0101": Explanation(
@@ -50,13 +50,13 @@ EXPLANATIONS: dict[str, Explanation] = {
     "ALC-0104": Explanation(
         "a file cannot be read or written",
         "A directory in a file's place, missing permissions, a full disk, a name that is too long.",
-        "error[ALC-0104] --json: no directory results\n  at results/out.json\n  hint: make the directory first",
-        "The hint names the way out. Outputs are tried before the work begins, so nothing is lost.",
+        "error[ALC-0104] --json: no directory results\n  at results/out.json\n  hint: create the directory first",
+        "The hint describes the remedy. alchemist checks output paths before it starts, so no work is lost.",
     ),
     "ALC-0105": Explanation(
         "not enough memory",
         "The host's memory does not hold the tensors of this step.",
-        "error[ALC-0105] the input needs more memory than there is\n  hint: make the input smaller",
+        "error[ALC-0105] the input needs more memory than the host has\n  hint: make the input smaller",
         "A smaller batch, fewer layers, bfloat16 weights; `./run --estimate` needs no tensors at all.",
     ),
     "ALC-0110": Explanation(
@@ -103,14 +103,14 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "ALC-0511": Explanation(
         "no binary of tt-mlir, or a damaged one",
-        "A `.ttnn` or `.ttsys` file is cut off, an offset in it leads out of the file, or it is another kind of file: text, JSON, a `.ttm`.",
-        "error[ALC-0511] JSON was given\n  at system_desc.ttsys: byte 0\n  expected a system descriptor (.ttsys)",
+        "A `.ttnn` or `.ttsys` file is truncated, contains an offset beyond its end, or is another kind of file: text, JSON, a `.ttm`.",
+        "error[ALC-0511] this is JSON\n  at system_desc.ttsys: byte 0\n  expected a system descriptor (.ttsys)",
         "Copy or write the file again; the hint says which command writes such a file.",
     ),
     "ALC-0600": Explanation(
         "a program or package is missing",
         "This step needs something that is not installed: the simulator, a framework, a Python for the real ttnn.",
-        "error[ALC-0600] the simulator is not installed\n  hint: install the wheel, or `make` in a checkout",
+        "error[ALC-0600] the simulator is not installed\n  hint: install the wheel, or run `make` in a clone",
         "Install what the hint names; `alchemist doctor` lists everything with its state.",
     ),
     "ALC-0601": Explanation(

@@ -31,11 +31,11 @@ def text_generation(model: Any, *, prompt_tokens: int = 128, total_tokens: int =
             raise OptionError(f"bad {name}", expected=f"a whole number from {least}", got=quoted(value))
     config = getattr(model, "config", None)
     if config is None or not hasattr(model, "generation_config"):
-        raise FrontendError("no language model of transformers", expected="a model with `generate`, such as LlamaForCausalLM", got=type(model).__name__)
+        raise FrontendError("not a language model of transformers", expected="a model with `generate`, such as LlamaForCausalLM", got=type(model).__name__)
     encoded = bool(getattr(config, "is_encoder_decoder", False))
     if not encoded and prompt_tokens >= total_tokens:
-        raise OptionError("the prompt fills the caches", expected=f"prompt_tokens below total_tokens, {total_tokens}", got=quoted(prompt_tokens))
+        raise OptionError("the prompt leaves no room in the caches", expected=f"prompt_tokens below total_tokens, {total_tokens}", got=quoted(prompt_tokens))
     if total_tokens % TILE_EDGE:
-        raise OptionError("bad total_tokens", expected="a multiple of 32: caches are written in place by tiles", got=quoted(total_tokens))
+        raise OptionError("bad total_tokens", expected="a multiple of 32, because the program updates caches tile by tile", got=quoted(total_tokens))
     made: dict[str, EntryPoint] = importlib.import_module("alchemist.generation_torch").entry_points(model, encoded, prompt_tokens, total_tokens, users)
     return made

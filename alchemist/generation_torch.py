@@ -96,5 +96,5 @@ def entry_points(model: Any, encoded: bool, prompt: int, length: int, users: int
             }
     except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         raise FrontendError(
-            "the model does not run over static caches", got=f"{type(error).__name__}: {error}", hint="export its forward pass without caches"
+            "the model does not run with static caches", got=f"{type(error).__name__}: {error}", hint="export its forward pass without caches instead"
         ) from error

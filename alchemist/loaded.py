@@ -93,9 +93,9 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
         manifest: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {}  # a pipe would block
         language = manifest["language"]
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
-        raise UserError(f"{path} is not an export", location=str(path), hint="give the directory of codegen_py") from error
+        raise UserError(f"{path} is not an export", location=str(path), hint="pass the directory that codegen_py wrote") from error
     if language != "python":
-        raise UserError(f"{path} holds no Python program", location=str(path), hint="load an export of codegen_py")
+        raise UserError(f"{path} contains no Python program", location=str(path), hint="load an export of codegen_py")
     if isinstance(manifest.get("entries"), dict):
         raise InputError("a program with several entry points cannot be loaded", expected="one entry point", got=", ".join(map(printable, manifest["entries"])))
     if not _is_complete(manifest):
@@ -117,12 +117,12 @@ def compare_call(manifest: Mapping[str, Any], leaves: Sequence[CallLeaf]) -> Non
         missing, extra = [name for name in recorded if name not in names], [name for name in names if name not in recorded]
         words = [f"without {', '.join(missing[:8])}"] * bool(missing) + [f"with {', '.join(extra[:8])}"] * bool(extra)
         expected = ", ".join([*recorded][:8]) + (" ..." if len(recorded) > 8 else "")
-        raise InputError("arguments that are not those of the export", expected=expected, got="; ".join(words))
+        raise InputError("the arguments differ from those of the export", expected=expected, got="; ".join(words))
     for leaf in leaves:
         expected, got = _described(recorded[leaf.name]), _described({"shape": leaf.shape, "dtype": leaf.dtype, "value": leaf.value})
         if expected != got:
-            hint = "export again: the program is made for this value" if leaf.value else "export again for these arguments"
-            raise InputError(f"argument {leaf.name} is not like at export", expected=expected, got=got, hint=hint)
+            hint = "export again: the value is part of the program" if leaf.value else "export again for these arguments"
+            raise InputError(f"argument {leaf.name} differs from the argument at export", expected=expected, got=got, hint=hint)
 
 
 def _described(entry: Mapping[str, Any]) -> str:
@@ -210,7 +210,7 @@ class LoadedProgram:
         try:
             import ttnn_shim
         except ImportError as error:
-            raise ToolchainError("the simulator is not installed", hint="install the alchemist wheel, or run `make setup` in a checkout") from error
+            raise ToolchainError("the simulator is not installed", hint="install the alchemist wheel, or run `make setup` in a clone") from error
         ttnn_shim.activate(explicit=True)
         import ttnn
 
@@ -243,8 +243,8 @@ class LoadedProgram:
     def _entry_function(self, name: str) -> Callable[..., Any]:
         function = getattr(self.main, name, None)
         if not callable(function):
-            hint = "give the function its name back, or export the model again"
-            raise UserError("the program lacks its entry function", location=str(self.path / "main.py"), expected=f"def {name}", hint=hint)
+            hint = "restore the name of the function, or export the model again"
+            raise UserError("the program has no entry function", location=str(self.path / "main.py"), expected=f"def {name}", hint=hint)
         found: Callable[..., Any] = function
         return found
 
@@ -266,7 +266,7 @@ class LoadedProgram:
         try:
             return self.utils.load(name, self.device)
         except RuntimeError as error:  # ttnn's, of the simulator and of the real package
-            hint = "give the model with its weights, or export it again"
+            hint = "pass the model with its weights, or export it again"
             raise UserError(f"tensor {printable(name)} of the export cannot be loaded", location=str(self.path), got=str(error), hint=hint) from error
 
     def update(self, changed: Values) -> None:
@@ -356,7 +356,7 @@ class LoadedProgram:
         """
         missing = [name for name in self.inputs if name not in values]
         if missing:
-            raise InputError("arguments that are not those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none")
+            raise InputError("the arguments differ from those of the export", expected=", ".join(self.inputs), got=", ".join(values) or "none")
         return self(*(values[name]() for name in self.inputs))
 
     def close(self) -> None:

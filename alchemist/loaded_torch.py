@@ -31,7 +31,9 @@ def torch_array(value: torch.Tensor) -> Array:
         array = (value.float() if value.dtype == torch.bfloat16 else value).numpy()
     except (NotImplementedError, RuntimeError, TypeError) as error:
         got = f"a {value.dtype} tensor, {value.layout}, on {value.device}"
-        raise InputError("a tensor that has no plain values", expected="a dense tensor", got=got, hint="give x.to_dense(), or a tensor off meta") from error
+        raise InputError(
+            "a tensor without dense values", expected="a dense tensor", got=got, hint="pass x.to_dense(), or a tensor that is not on the meta device"
+        ) from error
     return np.ascontiguousarray(array).reshape(array.shape)  # numpy makes a vector of a scalar
 
 
@@ -58,7 +60,7 @@ def write_back(program: LoadedProgram, arrays: Sequence[Array], targets: Mapping
                 targets[written].copy_(value.reshape(targets[written].shape))
         else:
             hint = "register it as a buffer of the model, or pass it as an argument"
-            raise InputError("the program writes a tensor that the model does not hold", got=written, hint=hint)
+            raise InputError("the program updates a tensor that is not part of the model", got=written, hint=hint)
     return results
 
 

@@ -90,7 +90,7 @@ def on_its_mesh(captured: FrontendResult, call: FileCall) -> FrontendResult:
 def mlir_loader(call: FileCall, entry: str) -> Callable[[], Programs]:
     """Reads the file at once, so that a missing one is told before any directory is made; its functions are loaded by the call."""
     if not isinstance(entry, str):
-        raise OptionError("bad entry", expected="a function's name, as text", got=quoted(entry))
+        raise OptionError("bad entry", expected="the name of a function, as text", got=quoted(entry))
     text = read_module_text(call.source)
 
     def load_functions() -> Programs:

@@ -58,11 +58,11 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if isinstance(model, str | Path):
         if str(model).endswith(".onnx"):
             return "onnx"
-        hint = "codegen_mlir reads MLIR files" if str(model).endswith(".mlir") else ""
-        raise FrontendError("a model's file has to be an ONNX file", expected="a name that ends in .onnx", got=quoted(str(model)), hint=hint)
+        hint = "call codegen_mlir for MLIR files" if str(model).endswith(".mlir") else ""
+        raise FrontendError("the file of a model must be an ONNX file", expected="a name that ends in .onnx", got=quoted(str(model)), hint=hint)
     if isinstance(model, type) and any(base.__name__ == "Module" and base.__module__.partition(".")[0] in ("torch", "flax") for base in model.__mro__):
         name = model.__name__
-        raise InputError("a class in the place of a model", expected=f"an instance of {name}", got=f"the class {name}", hint=f"give {name}(...), not {name}")
+        raise InputError("a class instead of a model", expected=f"an instance of {name}", got=f"the class {name}", hint=f"pass {name}(...), not {name}")
     if _derives_from(model, "torch.nn.modules.module", "Module"):
         return "torch"
     if _derives_from(model, "flax.nnx.module", "Module") or _derives_from(model, "flax.linen.module", "Module"):
@@ -79,7 +79,7 @@ def detect_framework(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
         if framework in sys.modules and any(getattr(value, "__name__", "").split(".")[0] == framework for value in list(names.values())):
             return framework
     raise FrontendError(
-        f"cannot tell the framework of {model!r}",
+        f"cannot determine the framework of {model!r}",
         expected="a torch.nn.Module, a function called with torch tensors or JAX arrays, or the path of an ONNX file",
         got=", ".join(sorted({type(leaf).__name__ for leaf in _leaves((args, dict(kwargs)))})) or "no arguments",
     )
@@ -217,8 +217,8 @@ def _check_trace(program: Program, options: CompilerOptions) -> None:
     written = [name for name, place in written_in_place(program).items() if "input" in place]
     if options.enable_trace and written:
         raise OptionError(
-            "enable_trace: the program writes inputs in place", expected="inputs that are only read", got=", ".join(written),
-            hint="make them buffers of the model, or leave enable_trace out",
+            "enable_trace: the program updates inputs in place", expected="inputs that the program only reads", got=", ".join(written),
+            hint="make them buffers of the model, or remove enable_trace",
         )  # fmt: skip
 
 

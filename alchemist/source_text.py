@@ -22,7 +22,7 @@ def read_bytes(source: str | Path | BinaryIO) -> bytes:
     try:
         if isinstance(source, str | Path):
             if stat.S_ISDIR(os.stat(source).st_mode):
-                raise FileError("a file was expected, this is a directory", location=where, hint="name a file in it")
+                raise FileError("expected a file, but this is a directory", location=where, hint="pass a file in it")
             with open(source, "rb") as file:
                 raw = file.read(MOST_BYTES + 1)
         else:
@@ -33,7 +33,7 @@ def read_bytes(source: str | Path | BinaryIO) -> bytes:
     except FileError:
         raise
     except ValueError as error:  # a name with a null character
-        raise FileError("no file can have this name", location=where, got=str(error)) from None
+        raise FileError("invalid file name", location=where, got=str(error)) from None
     if len(raw) > MOST_BYTES:
-        raise FileError("the file is too large", location=where, expected=f"at most {MOST_BYTES} bytes", hint="split it")
+        raise FileError("the file is too large", location=where, expected=f"at most {MOST_BYTES} bytes", hint="split the file")
     return raw

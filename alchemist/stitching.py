@@ -95,14 +95,16 @@ class StitchedProgram:
         if not isinstance(tensor, self.ttnn.Tensor):
             raise InputError(f"{what}: not a tensor on the device", expected=str(spec), got=type(tensor).__name__, hint=hint)
         if tuple(tensor.shape) != spec.shape:
-            raise InputError(f"{what}: another shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)), hint="programs have fixed shapes")
+            raise InputError(f"{what}: wrong shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)), hint="programs have fixed shapes")
         if tensor.device() is None or not tensor.is_allocated():
-            raise InputError(f"{what}: not on an open device", expected=str(spec), got="a tensor on the host, of a closed device, or freed", hint=hint)
+            raise InputError(
+                f"{what}: the tensor is not on an open device", expected=str(spec), got="a tensor on the host, of a closed device, or freed", hint=hint
+            )
         if tensor.device() is not self.device:
-            raise InputError(f"{what}: on another device", expected="the device of this program", got=quoted(tensor.device()), hint=hint)
+            raise InputError(f"{what}: the tensor is on another device", expected="the device of this program", got=quoted(tensor.device()), hint=hint)
         found = TensorSpec(spec.name, spec.shape, tensor.dtype, tensor.layout, tensor.memory_config())
         if str(found) != str(spec):
-            raise InputError(f"{what}: another dtype, layout or memory", expected=str(spec), got=str(found), hint=hint)
+            raise InputError(f"{what}: wrong dtype, layout or memory", expected=str(spec), got=str(found), hint=hint)
 
     def to_layout(self, tensor: Any, wanted: str | int | TensorSpec) -> Any:
         """The tensor as an input needs it; the same object where it is so already.
@@ -116,9 +118,9 @@ class StitchedProgram:
         if not isinstance(tensor, self.ttnn.Tensor):
             return self._program.to_device(spec.name, _as_array(tensor))
         if tuple(tensor.shape) != spec.shape:
-            raise InputError(f"input {printable(spec.name)}: another shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)))
+            raise InputError(f"input {printable(spec.name)}: wrong shape", expected=str(list(spec.shape)), got=str(list(tensor.shape)))
         if not tensor.is_allocated():
-            raise InputError(f"input {printable(spec.name)}: the tensor was freed", expected="a tensor with values", got="a freed one")
+            raise InputError(f"input {printable(spec.name)}: the tensor was freed", expected="a tensor with values", got="a freed tensor")
         if tensor.device() is None:
             tensor = self.ttnn.to_device(tensor, self.device)
         if tensor.dtype != spec.dtype:
@@ -176,7 +178,7 @@ def load(path: str | Path, *, entry: str = "", weights: Mapping[str, Any] | str 
     given = weights if isinstance(weights, Mapping) else {} if weights is None else values_in(checked_path(weights, "weights"))
     if place.is_dir():
         if entry:
-            raise UserError("an export has one program", location=str(place), got=f"entry {quoted(entry)}", hint="leave entry out")
+            raise UserError("the export has only one program", location=str(place), got=f"entry {quoted(entry)}", hint="remove entry")
         return _opened(place, given)
     scratch = tempfile.TemporaryDirectory(prefix="alchemist-load-")
     try:
@@ -191,7 +193,7 @@ def load(path: str | Path, *, entry: str = "", weights: Mapping[str, Any] | str 
         wanted = weights_wanted(read_manifest(program))
         computed = {name for name in wanted if name.startswith(HOST_CONSTANT)}
         if missing := wanted - computed - given.keys():
-            raise InputError("a file has no values of weights", location=str(place), expected=f"weights={{...}} with {', '.join(sorted(missing))[:400]}",
+            raise InputError("the file contains no weights", location=str(place), expected=f"weights={{...}} with {', '.join(sorted(missing))[:400]}",
                              got=", ".join(map(str, given)) or "none")  # fmt: skip
         if computed:  # by host code of the binary, of the weights
             values, stems = Path(scratch.name) / "values", FileNames()

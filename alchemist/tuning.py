@@ -156,12 +156,12 @@ def tune_source(
     if path.suffix == ".py" and path.is_file():
         return _tune_script(path, arguments, more)
     if arguments:
-        raise OptionError("arguments for a script, and no script", expected="a .py file", got=str(path))
+        raise OptionError("arguments for a script, but the source is not a script", expected="a .py file", got=str(path))
     inputs: Path | None = None
     if path.is_dir():
         texts = sorted((path / "irs").glob("*_ttir.mlir"))
         if not texts:
-            raise FileError("no export with irs/", location=str(path), hint="export with dump_irs=true, or give the .mlir file or the script")
+            raise FileError("no export with irs/", location=str(path), hint="export with dump_irs=true, or pass the .mlir file or the script")
         inputs = path / "tensors" if (path / "tensors").is_dir() else None
         path = texts[0]
     wanted = _Wanted.checked(cards, levels, precisions, max_pcc_loss, compiler_options)
@@ -216,13 +216,13 @@ def _tune_script(path: Path, arguments: Sequence[str], more: Mapping[str, Any]) 
             "the script fails before it calls alchemist",
             location=f"{path}:{frames[-1].lineno}" if frames else str(path),
             got=f"{type(error).__name__}: {error}",
-            hint=hint or f"run it first: python {path.name} {' '.join(arguments)}",
+            hint=hint or f"test the script first: python {path.name} {' '.join(arguments)}",
         ) from error
     finally:
         sys.argv, sys.path = words, places
         for name in names:
             delattr(alchemist, name)  # the module loads its own at the next use
-    raise InputError(f"{path.name} calls none of {', '.join(names)}", location=str(path), hint="give the script that exports the model")
+    raise InputError(f"{path.name} calls none of {', '.join(names)}", location=str(path), hint="pass the script that exports the model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class _Wanted:
         if max_pcc_loss is not None and not 0 <= max_pcc_loss <= 1:
             raise OptionError("bad value for max_pcc_loss", expected="a number from 0 to 1", got=str(max_pcc_loss))
         if not (found.cards and found.levels and found.precisions):
-            raise OptionError("nothing to try", expected="at least one card, level and precision")
+            raise OptionError("nothing to compare", expected="at least one card, level and precision")
         return found
 
 

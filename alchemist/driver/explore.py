@@ -176,7 +176,7 @@ def node_data(graph_data: Mapping[str, Any], profile: Path) -> tuple[dict[str, A
         raise InputError("not a profile table", location=str(reports[0]), got=str(error)) from None
     column = next((name for name in (rows[0] if rows else {}) if str(name).startswith("DEVICE KERNEL DURATION [ns]")), "")
     if not graph_data["graphs"]:
-        raise InputError("the module has no function that a profile could belong to", location=str(profile))
+        raise InputError("the module has no function that matches the profile", location=str(profile))
     if rows and not (column and "OP CODE" in rows[0]):
         raise InputError("not a profile table", location=str(reports[0]), expected="columns OP CODE and DEVICE KERNEL DURATION [ns]")
     graph = graph_data["graphs"][0]

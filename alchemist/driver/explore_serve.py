@@ -36,7 +36,7 @@ class Explorer:
         stages = sorted((self.export / "irs").glob("*_ttir.mlir")) or sorted((self.export / "irs").glob("*_ttnn.mlir"))
         if not stages:
             explore_page.contents(self.export, namespace)  # reports the missing file
-            raise InputError("no stage to emit again", location=str(self.export / "irs"), expected="a file NN_ttir.mlir")
+            raise InputError("no stage to compile again", location=str(self.export / "irs"), expected="a file NN_ttir.mlir")
         self.source = source if source.is_file() else stages[0]
         self.token = secrets.token_urlsafe(16)
 

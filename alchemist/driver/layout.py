@@ -54,7 +54,7 @@ def describe(text: str) -> list[str]:
     p.older = recorder
     type_ = p.parse_type()
     if p.skip() < len(p.source):
-        raise ParseError("something behind the type", location=p.position(p.offset), got=p.source[p.offset :][:60])
+        raise ParseError("unexpected text after the type", location=p.position(p.offset), got=p.source[p.offset :][:60])
     if not isinstance(type_, TensorType):
         raise UserError("no tensor type", expected="tensor<64x128xf32, #ttnn.ttnn_layout<...>>", got=text.strip()[:80])
     if not isinstance(type_.encoding, TTNNLayout):

@@ -295,9 +295,9 @@ def steps(name: str, text: str = "") -> list[Step]:
     entry = NAMES.get(name)
     if entry is None and _NO_METAL.search(name):
         raise OptionError(
-            f"{name[:80]!r} lowers to TTMetal, which has no form here",
+            f"{name[:80]!r} lowers to TTMetal, which is not supported",
             expected="ttir-to-ttnn-backend-pipeline",
-            hint="kernels are priced as calls of TT-NN; `ttnn_jit` (docs/ttnn_jit.md) prices fused ones",
+            hint="compile to TTNN instead; `ttnn_jit` (docs/ttnn_jit.md) predicts times of fused kernels",
         )
     if entry is None and name not in PIPELINES and name not in PASSES:
         near = difflib.get_close_matches(name, names(), n=4, cutoff=0.45)

@@ -51,7 +51,7 @@ def _convert(op: TTOp, name: str) -> None:
     sizes = tuple(int(size) for size in segments.get_values()) if isinstance(segments, DenseArrayBase) else None
     own = {key: value for key, value in op.properties.items() if key not in _CHOICES}
     if cls is None or group_sizes(cls.info.operands, len(operands), sizes) is None or not set(own) <= {*cls.info.attributes, SEGMENTS}:
-        raise LoweringError("the op has no TTIR op of its own", op=op.name, location=place_of(op))
+        raise LoweringError("the op has no equivalent TTIR op", op=op.name, location=place_of(op))
     types = [result.type for result in op.results]
     if cls.info.segmented or any(group.variadic for group in cls.info.operands):
         new_op = b.insert(cls.create(operands=operands, result_types=types, properties=own, location=op.location))

@@ -31,7 +31,7 @@ def values_in(directory: Path) -> dict[str, Array]:
         InputError: no directory, or a file that does not hold numbers.
     """
     if not os.path.isdir(directory):
-        raise InputError(f"no directory {directory}", location=str(directory), hint="give a directory with <input>.npy or <input>.tensorbin")
+        raise InputError(f"no directory {directory}", location=str(directory), hint="pass a directory with <input>.npy or <input>.tensorbin")
     try:
         files = sorted(directory.iterdir())
     except OSError as error:
@@ -57,7 +57,7 @@ def read_array(file: Path) -> Array:
     """
     try:
         if not stat.S_ISREG(file.stat().st_mode):  # a pipe without a writer would block for ever
-            raise FileError("a regular file was expected", location=str(file), hint="give a .npy or .tensorbin file")
+            raise FileError("expected a regular file", location=str(file), hint="pass a .npy or .tensorbin file")
         return read_tensor(file) if file.suffix == ".tensorbin" else _read_npy(file)
     except OSError as error:
         raise file_error(error, file, "read") from None
@@ -73,15 +73,15 @@ def _read_npy(path: Path) -> Array:
             elif version == (2, 0):
                 shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
             else:
-                raise TensorFileError("the .npy file's version is not readable here", location=str(path), got=str(version), hint=_RE_SAVE)
+                raise TensorFileError("unsupported version of the .npy format", location=str(path), got=str(version), hint=_RE_SAVE)
         except TensorFileError:
             raise
         except _NUMPY_ERRORS as error:
             raise TensorFileError("not a .npy file, or a damaged one", location=str(path), got=str(error), hint=_RE_SAVE) from None
         if dtype.hasobject:
-            raise TensorFileError("the .npy file holds pickled Python objects, not numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
+            raise TensorFileError("the .npy file contains pickled Python objects instead of numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
         if dtype.kind not in "biuf":
-            raise TensorFileError("the .npy file holds no plain numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
+            raise TensorFileError("the .npy file contains no plain numbers", location=str(path), got=f"dtype {dtype}", hint=_RE_SAVE)
         if not all(isinstance(extent, int) and extent >= 0 for extent in shape) or len(shape) > 32:
             raise TensorFileError("a damaged .npy file", location=str(path), got=f"shape {shape}", hint=_RE_SAVE)
         size_bytes = math.prod(shape) * dtype.itemsize

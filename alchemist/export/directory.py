@@ -88,7 +88,7 @@ def _clean_up(workspace: Workspace | None, created: list[Path]) -> None:
         raise ExportDirectoryError(
             f"cannot put back {workspace and workspace.target}: {error.strerror or error}",
             location=str(workspace and workspace.folder),
-            hint="nothing is lost, it lies in that folder; the next export to the same place tries again",
+            hint="no file is lost: they are in this directory, and the next export to the same path restores them",
         ) from error
     for parent in reversed(created):
         with contextlib.suppress(OSError):
@@ -131,15 +131,15 @@ def _refusal(shown: Path, path: Path, error: OSError) -> ExportDirectoryError:
         return ExportDirectoryError(
             f"cannot create {shown}",
             location=str(path),
-            got="a file in the place of a directory",
-            hint="choose an export_path that does not go through a file",
+            got="a file instead of a directory",
+            hint="choose an export_path below a directory",
         )
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return ExportDirectoryError(
             f"no permission to write in {path.parent}",
             location=str(path),
             got=error.strerror or str(error),
-            hint="choose an export_path in a directory you may write to",
+            hint="choose an export_path in a directory that you may write to",
         )
     hint = "free some space; what was there is unchanged" if error.errno in _NO_SPACE else ""
     return ExportDirectoryError(f"cannot write {shown}: {error.strerror or error}", location=str(path), hint=hint)
@@ -147,7 +147,7 @@ def _refusal(shown: Path, path: Path, error: OSError) -> ExportDirectoryError:
 
 def _check_replaceable(path: Path, overwrite: bool) -> None:
     if path.is_symlink():
-        raise ExportDirectoryError(f"{path} is a link to nothing", location=str(path), hint="remove it, or choose another export_path")
+        raise ExportDirectoryError(f"{path} is a broken symbolic link", location=str(path), hint="remove it, or choose another export_path")
     if not path.exists():
         return
     if not path.is_dir():
@@ -163,7 +163,7 @@ def _check_replaceable(path: Path, overwrite: bool) -> None:
             location=str(path),
             hint="choose another export_path"
             + (
-                "; the current directory, what holds it, and the home directory are never replaced"
+                "; alchemist never replaces the current directory, its parents and the home directory"
                 if overwrite
                 else ", or pass overwrite=True to replace the directory"
             ),
@@ -174,7 +174,7 @@ def _check_replaceable(path: Path, overwrite: bool) -> None:
         raise ExportDirectoryError(
             f"{path} has edited files: {', '.join(edited[:10])}{more}",
             location=str(path),
-            hint="choose another export_path to keep your edits, or pass overwrite=True to lose them",
+            hint="choose another export_path to keep your edits, or pass overwrite=True to discard them",
         )
 
 

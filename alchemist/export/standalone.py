@@ -52,12 +52,14 @@ def _sources() -> tuple[Path, Path, Path]:
     try:
         import ttnn_shim
     except ImportError as error:
-        raise ToolchainError("the simulator is not installed", hint="install the wheel, or `make` in a checkout") from error
+        raise ToolchainError("the simulator is not installed", hint="install the wheel, or run `make` in a clone") from error
     package = Path(ttnn_shim.__file__).resolve().parent
     for installed in _candidates(package):
         if list((installed / "lib").glob("libttnn_shim.so")) and list((installed / "_native").glob("_core*.so")):
             return package, installed, ttnn_shim.python_path()
-    raise ToolchainError("the simulator's library is not installed, it cannot be bundled", hint="pip install . (a build tree alone is not enough)")
+    raise ToolchainError(
+        "the simulator's library is not installed, so it cannot be copied to the export", hint="pip install . (a build tree alone is not enough)"
+    )
 
 
 def _candidates(package: Path) -> Iterator[Path]:

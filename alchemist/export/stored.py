@@ -29,7 +29,7 @@ def to_stored(value: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[
         low, high = value.min(), value.max()
         if low < limits.min or high > limits.max:
             raise InputError(
-                f"{name}: values do not fit the device's {dtype}",
+                f"{name}: values are out of range for the device's {dtype}",
                 expected=f"{limits.min} to {limits.max}",
                 got=f"{low} to {high}",
             )

@@ -117,14 +117,14 @@ def read_tensor(path: Path) -> np.ndarray[Any, Any]:
             raise TensorFileError("malformed header", location=str(path)) from error
         dtype = _NUMPY_DTYPES.get(code)
         if dtype is None:
-            raise TensorFileError(f"data type code {code} is not readable here", location=str(path))
+            raise TensorFileError(f"unsupported data type code {code}", location=str(path))
         stored = tile_padded(shape) if tiled else shape
         count = 1
         for extent in stored:
             count *= extent
         if nbytes != count * dtype.itemsize or 8 + header_bytes + offset + nbytes > size_bytes:
             raise TensorFileError(
-                "data region does not fit the file",
+                "the data region does not match the file size",
                 location=str(path),
                 expected=f"{count * dtype.itemsize} bytes",
                 got=f"{size_bytes - 8 - header_bytes} bytes",

@@ -28,7 +28,7 @@ def compare_structure(recorded: Structure, now: Structure) -> None:
     width = max(len(left) for left, _ in shown)
     table = "".join(f"\n    {left:{width}}  {right}" for left, right in shown)
     more = f"\n    ({len(rows) - _MOST_ROWS} more)" if len(rows) > _MOST_ROWS else ""
-    raise InputError(f"the model is not the one that was exported: {counts} differ{table}{more}", hint="give the exported model, or export this one")
+    raise InputError(f"the model differs from the exported model: {counts} differ{table}{more}", hint="pass the exported model, or export this model")
 
 
 def _differences(recorded: Mapping[str, str], now: Mapping[str, str]) -> list[tuple[str, str]]:

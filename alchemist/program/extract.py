@@ -131,14 +131,14 @@ class _Extraction:
     def _node(self, op: Operation, environment: dict[SSAValue, Value]) -> Node:
         spec = TTNN_OPS.get(op.name)
         if spec is None:
-            raise EmitError("the op has no description", op=op.name, hint="alchemist ops lists the supported ones")
+            raise EmitError("the op has no description", op=op.name, hint="`alchemist ops` lists the supported ops")
         results = tuple(Value(tensor_type(result.type)) for result in op.results)
         arguments: list[tuple[Arg, Raw]] = []
         for arg in spec.args:
             try:
                 raw = self._argument(op, arg, environment)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise EmitError(f"cannot write argument {arg.name}", op=op.name, got=f"{type(error).__name__}: {error}") from error
+                raise EmitError(f"cannot emit argument {arg.name}", op=op.name, got=f"{type(error).__name__}: {error}") from error
             if raw is not None:
                 arguments.append((arg, raw))
             elif arg.default is REQUIRED:
@@ -187,7 +187,9 @@ class _Extraction:
         for value in values:
             scalar = inline_scalar(value)
             if scalar is None and environment[value] in self._freed:
-                raise EmitError("a tensor is read after its ttnn.deallocate", op=op.name, got=f"argument {arg.name}", hint="deallocate it behind its last use")
+                raise EmitError(
+                    "an op reads a tensor after its ttnn.deallocate", op=op.name, got=f"argument {arg.name}", hint="move the deallocate after the last use"
+                )
             raws.append(model.Literal(scalar) if scalar is not None else Use(environment[value]))
         return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
 
@@ -305,4 +307,4 @@ def _field(name: str, value: Any) -> model.Value:
         return model.Literal(value)
     if isinstance(value, Sequence):
         return model.Items(tuple(_field("", part) for part in value))
-    raise EmitError(f"cannot write config field {name}", got=repr(value))
+    raise EmitError(f"cannot emit config field {name}", got=repr(value))

@@ -84,7 +84,7 @@ def install() -> None:
     real = real_packages()
     if real:
         raise UserError("tt-xla's own packages are installed", got=", ".join(f"{name} at {place}" for name, place in real.items()),
-                        hint="use an environment without them: the stand-ins never replace them")  # fmt: skip
+                        hint="use an environment without these packages: alchemist never replaces them")  # fmt: skip
     if any(isinstance(finder, _Finder) for finder in sys.meta_path):
         return
     sys.meta_path.insert(0, _Finder())

@@ -19,7 +19,9 @@ _REASONS = {
 
 def refuse(module: str, name: str) -> NoReturn:
     """Raises UserError for a name of tt-xla that is not here."""
-    raise UserError(f"{module}.{name} is not offered here", got=name, hint=_REASONS.get(name, "the stand-ins have what compiling and running a model takes"))
+    raise UserError(
+        f"{module}.{name} is not supported", got=name, hint=_REASONS.get(name, "alchemist supports only the functions that compile and run a model")
+    )
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:

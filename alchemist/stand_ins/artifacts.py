@@ -13,7 +13,7 @@ def save_system_descriptor_to_disk(output_prefix: str, as_json: bool = False) ->
     from ttnn_shim import session
 
     if as_json:
-        raise UserError("a descriptor as JSON is not offered", hint=f"ttrt read --section system_desc {output_prefix}_system_desc.ttsys")
+        raise UserError("JSON descriptors are not supported", hint=f"ttrt read --section system_desc {output_prefix}_system_desc.ttsys")
     path = Path(f"{output_prefix}_system_desc.ttsys")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(descriptor(session.settings.card))

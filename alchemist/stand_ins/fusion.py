@@ -54,8 +54,8 @@ def _traced(function: Any, provider: type) -> fx.GraphModule:
     except Exception as error:  # the user's code may raise anything
         file = function.__code__.co_filename if hasattr(function, "__code__") else ""
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-        raise UserError(f"{provider.__name__}: a pattern that cannot be traced: {error}", location=f"{file}:{lines[-1]}" if lines else quoted(function),
-                        hint="patterns are straight-line tensor code") from error  # fmt: skip
+        raise UserError(f"{provider.__name__}: cannot trace the pattern: {error}", location=f"{file}:{lines[-1]}" if lines else quoted(function),
+                        hint="write patterns as straight-line tensor code") from error  # fmt: skip
 
 
 def _keep_places(match: Any) -> None:

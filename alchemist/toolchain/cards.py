@@ -41,7 +41,7 @@ def card_of_text(text: str) -> str:
         return ""
     cards = {_card(match[0]) for match in _DESCRIPTOR.finditer(_COMMENT.sub("", text))} - {""}
     if len(cards) > 1:
-        raise UserError("the parts of the text are for different cards", expected="one card", got=", ".join(sorted(cards)))
+        raise UserError("the parts of the module are for different cards", expected="one card", got=", ".join(sorted(cards)))
     return next(iter(cards), "")
 
 
@@ -55,7 +55,7 @@ def _card(descriptor: str) -> str:
     channels = _CHANNELS.search(descriptor)
     card = _CARDS.get((name, chips)) or _CARDS.get((name, 1))
     if card is None:
-        raise UserError("the module's system descriptor has a chip without a model", expected="wormhole_b0, blackhole", got=name)
+        raise UserError("the simulator has no model of the chip in the module's system descriptor", expected="wormhole_b0, blackhole", got=name)
     return "p100" if card == "p150" and channels is not None and channels[1] == "7" else card
 
 
@@ -66,5 +66,5 @@ def agree(arch: str, card: str, cards: Mapping[str, tuple[str, str]], where: str
         OptionError: both names.
     """
     if arch and cards[arch] != cards[card] and not (arch in ("wormhole", "wormhole_b0", "blackhole") and cards[arch][0] == cards[card][0]):
-        raise OptionError(f"{where} describes another card than the option arch", expected=arch, got=card, hint="leave one of them out")
+        raise OptionError(f"{where} describes another card than the option arch", expected=arch, got=card, hint="remove one of them")
     return card

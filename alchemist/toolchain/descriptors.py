@@ -95,7 +95,7 @@ def architecture(chip: Mapping[str, Any]) -> str:
     name = _BY_CHANNELS.get(chip.get("num_dram_channels", 0))
     if name is None:
         got = f"architecture number {chip.get('arch', 0)}, {chip.get('num_dram_channels', 0)} DRAM channels"
-        raise UserError("a chip without a model", expected=", ".join(_CARDS), got=got, hint="choose one of these cards with --card")
+        raise UserError("the simulator has no model of this chip", expected=", ".join(_CARDS), got=got, hint="choose one of these cards with --card")
     return name
 
 

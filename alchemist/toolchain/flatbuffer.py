@@ -161,10 +161,10 @@ def read(data: bytes, name: str, schemas: Mapping[str, Table | Ages]) -> tuple[s
     expected = " or ".join(_KINDS[key][0] for key in schemas)
     if code not in schemas:
         kind, hint = described(data)
-        raise FlatbufferError(f"{kind} was given", location=f"{name}: byte {8 if code else 0}", expected=expected, hint=hint)
+        raise FlatbufferError(f"this is {kind}", location=f"{name}: byte {8 if code else 0}", expected=expected, hint=hint)
     if (size := int.from_bytes(data[:_PREFIX_BYTES], "little")) != len(data) - _PREFIX_BYTES:
         raise FlatbufferError(
-            "the file is cut off" if size > len(data) - _PREFIX_BYTES else "the file is longer than it says",
+            "the file is truncated" if size > len(data) - _PREFIX_BYTES else "the file is longer than its header says",
             location=f"{name}: byte 0",
             expected=f"{size + _PREFIX_BYTES} bytes",
             got=f"{len(data)} bytes",

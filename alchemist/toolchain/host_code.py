@@ -156,7 +156,7 @@ class HostCode:
                 rank = len(shape)
                 sizes = memory.load(extents, (2 * rank,), (1,), "<i8").tolist() if rank else []
                 if tuple(sizes[:rank]) != shape:
-                    raise LoweringError("a host function returns another shape", op=f"@{name}", expected=str(list(shape)), got=str(sizes[:rank]))
+                    raise LoweringError("a host function returns a wrong shape", op=f"@{name}", expected=str(list(shape)), got=str(sizes[:rank]))
                 found.append(memory.load(start + offset * np.dtype(dtype).itemsize, shape, sizes[rank:], dtype))
             return found
         except (IndexError, ValueError, OverflowError, ZeroDivisionError, TypeError, struct.error) as error:
@@ -182,7 +182,7 @@ class _Program:
             return lambda at: None
         if name not in self._made:
             if name not in self.bodies:
-                raise LoweringError("a host function calls one that is not in the text", op=f"@{name[:80]}")
+                raise LoweringError("a host function calls a function that is not in the text", op=f"@{name[:80]}")
             self._made[name] = _Translation(self, name).function()
         return self._made[name]
 
@@ -192,7 +192,7 @@ class _Program:
             match = _GLOBAL.match(self.constants.get(name, ""))
             dense = _DENSE.match(match[2]) if match is not None else None
             if match is None or dense is None or dense[2] not in _CODES:
-                raise LoweringError("a constant of a host function that cannot be read", op=f"@{name[:80]}")
+                raise LoweringError("cannot read a constant of a host function", op=f"@{name[:80]}")
             kind, body = parse_type(match[3]), dense[1]
             of = np.dtype(_CODES[dense[2]])
             if body.startswith('"0x'):
@@ -271,7 +271,7 @@ class _Translation:
         return [*lines, f"b = {self.heads.index(target) + 1}", "break"]
 
     def _error(self, op: str) -> LoweringError:
-        return LoweringError("a host function with an op that is not known", op=f"llvm.{op[:60]}", got=f"@{self.name[:80]}")
+        return LoweringError("a host function contains an unknown op", op=f"llvm.{op[:60]}", got=f"@{self.name[:80]}")
 
     def _statement(self, line: str, head: str) -> list[str]:
         match = _STATEMENT.match(line)

@@ -25,7 +25,7 @@ def parse_type(text: str) -> Type:
 
 
 def _unknown(text: str) -> LoweringError:
-    return LoweringError("a host function with a type that is not known", op="func.call", got=text.strip()[:80])
+    return LoweringError("a host function uses an unknown type", op="func.call", got=text.strip()[:80])
 
 
 def _type(token: str, tokens: Iterator[str], depth: int) -> Type:

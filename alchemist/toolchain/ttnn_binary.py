@@ -65,7 +65,7 @@ def _program_values(function: FuncOp, ids: Iterator[int]) -> dict[str, Any]:
     for op in block.ops:
         if not op.name.startswith(("ttnn.", "ttcore.", "func.")):
             raise LoweringError(
-                "a binary holds TTNN only", op=op.name, location=place_of(op), hint="run ttmlir-opt --ttir-to-ttnn-backend-pipeline first"
+                "a binary contains only TTNN", op=op.name, location=place_of(op), hint="run ttmlir-opt --ttir-to-ttnn-backend-pipeline first"
             )  # fmt: skip
 
     def tensors(values: Any) -> list[dict[str, Any]]:

@@ -45,7 +45,7 @@ def unknown_attributes(module: ModuleOp, locate: Callable[[Operation], str]) -> 
             if name in expected:
                 if to_python(value := {**op.attributes, **op.properties}[name]) not in expected[name]:
                     allowed = " or ".join(map(str, expected[name]))
-                    yield VerifyError(f"{name} has no such value here", op=op.name, location=locate(op), expected=allowed, got=attribute_text(value))
+                    yield VerifyError(f"unsupported value of {name}", op=op.name, location=locate(op), expected=allowed, got=attribute_text(value))
             elif difflib.get_close_matches(name, [key for key in declared if key not in op.properties], n=1, cutoff=_NEAR):
                 yield VerifyError(f"no attribute {name}", op=op.name, location=locate(op), expected=", ".join(declared), hint=hint)
             elif name in op.properties and (op.name, name) not in reported:

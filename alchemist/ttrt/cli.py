@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if words else 2
     try:
         if not all(map(can_be_passed, words)):
-            raise OptionError("no switch or path can have this text")
+            raise OptionError("no switch or path can contain this text")
         return _run(words[0], words[1:])
     except AlchemistError as error:
         print(error, file=sys.stderr)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(command: str, words: list[str]) -> int:
     absent = next((word for word in (command, *(word for word in words if word.startswith("--"))) if word in _NOT_HERE), None)
     if absent is not None:
-        raise OptionError(f"ttrt {absent} is not here", hint=_NOT_HERE[absent])
+        raise OptionError(f"ttrt {absent} is not supported", hint=_NOT_HERE[absent])
     if command not in switches.COMMANDS:
         near = difflib.get_close_matches(command, switches.COMMANDS, n=1)
         raise OptionError(f"no command {command[:40]!r}", expected=", ".join(switches.COMMANDS), hint=f"did you mean {near[0]}?" if near else "")

@@ -190,7 +190,7 @@ def emitpy(path: Path, values: Mapping[str, Any], artifacts: Artifacts, log: log
     makers = {function.__name__: getattr(module, f"create_inputs_for_{function.__name__}", None) for function in functions}
     functions = [function for function in functions if makers[function.__name__] is not None]
     if not functions:
-        raise InputError("no program in the file", location=str(path), expected="a function f beside create_inputs_for_f")
+        raise InputError("no program in the file", location=str(path), expected="functions f and create_inputs_for_f")
     for index, function in enumerate(functions):
         if values["program-index"] not in ("all", str(index)):
             continue

@@ -73,7 +73,11 @@ class Artifacts:
         if not self.root.is_dir():
             return
         if not (self.root / _MARK).is_file():
-            raise OptionError("--clean-artifacts: this folder is not of ttrt", got=str(self.root), hint="remove it yourself, or choose another --artifact-dir")
+            raise OptionError(
+                "--clean-artifacts: ttrt did not create this directory",
+                got=str(self.root),
+                hint="remove the directory yourself, or choose another --artifact-dir",
+            )
         try:
             shutil.rmtree(self.root)
         except OSError as error:

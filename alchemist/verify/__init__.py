@@ -84,7 +84,7 @@ class RealTtnn:
         """
         file = directory.resolve() / program
         if not file.is_file():
-            raise UserError(f"no {program} in {directory}", location=str(directory), hint="give the directory of codegen_py")
+            raise UserError(f"no {program} in {directory}", location=str(directory), hint="pass the directory that codegen_py wrote")
         report = Path(self._scratch.name) / "calls.jsonl"
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -133,7 +133,9 @@ def _python_with_wheel(state: Path) -> Path:
         return python
     base = available_python()
     if base is None:
-        raise ToolchainError(f"the real {TTNN_WHEEL} needs Python {' or '.join(PYTHON_VERSIONS)}", hint="install one of them beside this Python")
+        raise ToolchainError(
+            f"the real {TTNN_WHEEL} needs Python {' or '.join(PYTHON_VERSIONS)}", hint="install one of these versions in addition to this Python"
+        )
     print(f"installing {TTNN_WHEEL} into {venv} (once)", file=sys.stderr)
     state.mkdir(parents=True, exist_ok=True)
     for command in ([base, "-m", "venv", "--clear", venv], [python, "-m", "pip", "install", "-q", "--require-hashes", "-r", LOCK]):

@@ -274,7 +274,7 @@ def test_options_are_no_keywords(tmp_path: Path) -> None:
         def forward(self, x: torch.Tensor, precision: float = 1.0, **kwargs: Any) -> torch.Tensor:
             return x * precision
 
-    with pytest.raises(OptionError, match="keywords go to the model") as caught:
+    with pytest.raises(OptionError, match="keyword arguments go to the model") as caught:
         codegen_py(AnyKeyword(), torch.ones(2, 2), export_path=tmp_path / "out", optimization_level=2)
     assert "compiler_options={'optimization_level': 2}" in str(caught.value)
     assert not (tmp_path / "out").exists()

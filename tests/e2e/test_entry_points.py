@@ -198,7 +198,7 @@ def test_bad_entry_points(entry_points: Any, options: dict[str, Any], message: s
 
 
 def test_arguments_beside_entry_points(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="arguments of their calls"):
+    with pytest.raises(OptionError, match="each entry point has its own arguments"):
         codegen_py(nn.Linear(4, 4).eval(), TOKEN, entry_points={"a": (TOKEN,)}, export_path=tmp_path / "out")
 
 

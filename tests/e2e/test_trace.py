@@ -142,5 +142,5 @@ class Counter(torch.nn.Module):
 @pytest.mark.parametrize("language", CODEGEN)
 def test_inputs_written_in_place_are_refused(language: str, tmp_path: Path) -> None:
     inputs = torch.zeros(1, 2, 32, 32), torch.tensor([3]), torch.randn(1, 2, 1, 32)
-    with pytest.raises(OptionError, match="writes inputs in place"):
+    with pytest.raises(OptionError, match="updates inputs in place"):
         CODEGEN[language](Counter(), *inputs, export_path=tmp_path / "out", compiler_options=TRACE)

@@ -172,7 +172,7 @@ def test_a_link_stays_and_its_directory_is_replaced(tmp_path: Path) -> None:
     assert os.readlink(tmp_path / "link") == "data"
     assert names(tmp_path) == ["data", "link"]
     (tmp_path / "nowhere").symlink_to("missing")
-    with pytest.raises(ExportDirectoryError, match="link to nothing"):
+    with pytest.raises(ExportDirectoryError, match="broken symbolic link"):
         make_export(tmp_path / "nowhere")
 
 
@@ -250,7 +250,7 @@ def test_a_current_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.Mo
         (errno.EDQUOT, "cannot write out: Disk quota exceeded", "free some space; what was there is unchanged"),
         (errno.EFBIG, "cannot write out: File too large", "free some space; what was there is unchanged"),
         (errno.EIO, "cannot write out: Input/output error", ""),
-        (errno.EROFS, "no permission to write in ", "choose an export_path in a directory you may write to"),
+        (errno.EROFS, "no permission to write in ", "choose an export_path in a directory that you may write to"),
         (errno.EACCES, None, ""),  # of a file that the model reads
     ],
 )
@@ -335,7 +335,7 @@ def test_what_cannot_be_put_back_lies_in_the_workspace(tmp_path: Path, monkeypat
         patched.setattr(os, "rename", failing)
         with pytest.raises(ExportDirectoryError, match=f"cannot put back {target}: Input/output error") as caught:
             make_export(target, "x = 2\n")
-    assert caught.value.hint == "nothing is lost, it lies in that folder; the next export to the same place tries again"
+    assert caught.value.hint == "no file is lost: they are in this directory, and the next export to the same path restores them"
     assert Path(caught.value.location, "old", "main.py").read_text() == "x = 1\n"
     with pytest.raises(KeyError), exporting(target, overwrite=False):
         raise KeyError("model")

@@ -240,7 +240,7 @@ def test_all_unsupported_at_once() -> None:
     ("function", "error", "text"),
     [
         (lambda x: x if x.sum() > 0 else -x, FrontendError, "control flow depends on data"),
-        (lambda x: x @ jnp.ones((7, 7)), FrontendError, "fails while traced"),
+        (lambda x: x @ jnp.ones((7, 7)), FrontendError, "fails during tracing"),
         (lambda x, y: x + y, InputError, "do not fit"),
         (3, FrontendError, "int is not callable"),
     ],

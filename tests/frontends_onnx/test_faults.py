@@ -61,7 +61,7 @@ BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
     "opset_29": (lambda path: one_node(path, "Relu", opset=29), FrontendError, "convert"),
     "no_such_op": (lambda path: one_node(path, "Frobnicate"), VerifyError, "Frobnicate"),
     "other_domain": (lambda path: one_node(path, "FusedGelu", domain="com.microsoft"), UnsupportedOpError, "com.microsoft"),
-    "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it makes random numbers"),
+    "random": (lambda path: one_node(path, "RandomNormalLike"), UnsupportedOpError, "the_node: it generates random numbers"),
     "loop": (_loop, UnsupportedOpError, "the_node: control flow"),
     "huge_input": (
         lambda path: files.save(path, [helper.make_node("Relu", ["x"], ["y"])], {"x": (FLOAT, [1 << 18, 1 << 18])}, {}, (FLOAT, [1 << 18, 1 << 18])),
@@ -78,8 +78,8 @@ BAD: dict[str, tuple[Callable[[Path], Any], type[AlchemistError], str]] = {
     "path_outside": (lambda path: _weights(path, _entry("location", "../../etc/passwd")), FrontendError, "outside"),
     "path_absolute": (lambda path: _weights(path, _entry("location", "/etc/passwd")), FrontendError, "outside"),
     "external_missing": (lambda path: _weights(path, _entry("location", "gone.bin")), AlchemistError, "gone.bin"),
-    "external_short": (lambda path: _weights(path, _entry("offset", "8192")), FrontendError, "does not fit"),
-    "external_length": (lambda path: _weights(path, _entry("length", "-5")), FrontendError, "does not fit"),
+    "external_short": (lambda path: _weights(path, _entry("offset", "8192")), FrontendError, "does not match"),
+    "external_length": (lambda path: _weights(path, _entry("length", "-5")), FrontendError, "does not match"),
     "huge_shape": (lambda path: _weights(path, lambda tensor: tensor.dims.__setitem__(0, 1 << 60)), FrontendError, "impossible shape"),
 }
 
@@ -153,14 +153,14 @@ def test_a_link_out_of_the_directory_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "kwargs", "dims", "words"),
     [
-        ((), {}, {}, "leaves a dimension open: batch"),
+        ((), {}, {}, "has a symbolic dimension without a size: batch"),
         ((), {}, {"batch": 0}, "whole number from 1"),
-        ((), {}, {"length": 2}, "no dimension is called 'length'"),
-        ((np.zeros((2, 3, 31), np.float32),), {}, {}, "has another shape"),
+        ((), {}, {"length": 2}, "the model has no dimension 'length'"),
+        ((np.zeros((2, 3, 31), np.float32),), {}, {}, "has a wrong shape"),
         ((np.zeros((2, 3, 32), np.float32),), {}, {"batch": 3}, "has two sizes"),
         ((), {"z": np.zeros(3)}, {"batch": 1}, "has no input 'z'"),
-        ((np.zeros(3), np.zeros(3)), {}, {}, "more inputs than the model has"),
-        (("text",), {}, {}, "is no tensor"),
+        ((np.zeros(3), np.zeros(3)), {}, {}, "too many inputs"),
+        (("text",), {}, {}, "is not a tensor"),
     ],
 )
 def test_inputs_that_do_not_fit(args: tuple[Any, ...], kwargs: dict[str, Any], dims: dict[str, int], words: str, tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ REFUSED_GRAPHS: dict[str, tuple[list[Any], dict[str, Any], type[AlchemistError],
                  {}, UnsupportedOpError, "batch norm in training mode"),
     "what follows on an op without a rule": (
         [NODE("Frob", ["x"], ["z"], "the_node", domain="com"), NODE("Relu", ["z"], ["w"]), NODE("Add", ["w", "x"], ["y"])], {"domain": "com"},
-        UnsupportedOpError, "no standard op: its domain is 'com'"),
+        UnsupportedOpError, "not a standard op: its domain is 'com'"),
     "a constant of text": ([NODE("Constant", [], ["t"], "the_node", value_string="text"), NODE("Relu", ["x"], ["y"])], {}, UnsupportedOpError,
                            "a constant of text or sparse values"),
     "a function that calls itself": ([NODE("Loop", ["x"], ["y"], domain="my")], {"functions": [function("Loop", [NODE("Loop", ["x"], ["y"], domain="my")])]},
@@ -265,7 +265,7 @@ def test_functions_that_unfold_without_end(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("alchemist.frontends.onnx.walk.MOST_NODES", 3)
     load(saved(tmp_path, nodes))
     monkeypatch.setattr("alchemist.frontends.onnx.walk.MOST_NODES", 2)
-    with pytest.raises(FrontendError, match="functions unfold to more than 2 nodes"):
+    with pytest.raises(FrontendError, match="inlined functions have more than 2 nodes"):
         load(saved(tmp_path, nodes))
 
 
@@ -284,10 +284,10 @@ STORED: dict[str, tuple[Callable[[Path], None], type[AlchemistError], str]] = {
     "twice": (_graph(lambda graph: graph.initializer.append(graph.initializer[0])), VerifyError, "two initializers with one name"),
     "unknown type": (_graph(lambda graph: setattr(graph.initializer[0], "data_type", 99)), FrontendError, "tensors of type 99"),
     "text": (_graph(lambda graph: setattr(graph.initializer[0], "data_type", TensorProto.STRING)), FrontendError, "tensors of type STRING"),
-    "bytes that are missing": (_graph(lambda graph: setattr(graph.initializer[0], "raw_data", b"")), FrontendError, "values do not fit its shape"),
+    "bytes that are missing": (_graph(lambda graph: setattr(graph.initializer[0], "raw_data", b"")), FrontendError, "do not match its shape"),
     "numbers that are missing": (
         _graph(lambda graph: (graph.initializer[0].ClearField("raw_data"), graph.initializer[0].float_data.extend([1.0]))),
-        FrontendError, "values do not fit its shape",
+        FrontendError, "do not match its shape",
     ),
 }  # fmt: skip
 
@@ -308,7 +308,7 @@ def test_files_that_are_too_large_or_go_away(tmp_path: Path, monkeypatch: pytest
     (data,) = [file for file in tmp_path.iterdir() if file != path]
     held = data.read_bytes()
     data.write_bytes(held[:-1])
-    with pytest.raises(AlchemistError, match="the external data became shorter"):
+    with pytest.raises(AlchemistError, match="the file of external data became shorter during the export"):
         weight.value()
     size = path.stat().st_size
     data.write_bytes(held)
@@ -349,5 +349,5 @@ def test_weights_of_four_bits(tmp_path: Path) -> None:
     short = TensorProto()
     short.CopyFrom(packed)
     short.raw_data = b"\x01"
-    with pytest.raises(FrontendError, match="values do not fit its shape"):
+    with pytest.raises(FrontendError, match="do not match its shape"):
         Stored(short, tmp_path)

@@ -41,7 +41,7 @@ def test_what_is_declared() -> None:
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        (helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None), ("no tensor", "sequence_type")),
+        (helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None), ("not a tensor", "sequence_type")),
         (value("s", None), ("unknown rank",)),
         (value("s", [2**31]), ("impossible shape", "2147483648")),
         (value("s", [-1]), ("impossible shape",)),
@@ -66,12 +66,12 @@ def test_examples_by_place_and_name() -> None:
 @pytest.mark.parametrize(
     ("args", "kwargs", "said"),
     [
-        ([1, 2, 3], {}, ("more inputs than the model has", "x: float32[batch, 4], ids: int64[batch, x.1]", "3")),
+        ([1, 2, 3], {}, ("too many inputs", "x: float32[batch, 4], ids: int64[batch, x.1]", "3")),
         ([1], {"x": 2}, ("'x' is given twice",)),
         ([], {"z": 1}, ("no input 'z'", TEXT)),
-        (["text"], {}, ("'x' is no tensor", TEXT, "str")),
+        (["text"], {}, ("'x' is not a tensor", TEXT, "str")),
         ([], {"ids": np.array([[1.5]])}, ("'ids' has the wrong type", "float64")),
-        ([np.array([1j])], {}, ("'x' is no tensor",)),
+        ([np.array([1j])], {}, ("'x' is not a tensor",)),
     ],
     ids=["too many", "twice", "unknown", "text", "no integers", "complex"],
 )
@@ -98,17 +98,17 @@ def test_shapes(dims: dict[str, int], given: dict[str, tuple[int, ...]], wanted:
 @pytest.mark.parametrize(
     ("dims", "given", "said"),
     [
-        ({"rows": 2}, {}, ("no dimension is called 'rows'", "batch, x.1")),
+        ({"rows": 2}, {}, ("the model has no dimension 'rows'", "batch, x.1")),
         ({"batch": 0}, {}, ("bad size of dimension 'batch'", "whole number from 1")),
         ({"batch": 2**31}, {}, ("bad size",)),
         ({"batch": True}, {}, ("bad size",)),
         ({"batch": 1.0}, {}, ("bad size",)),
-        ({}, {"x": (2, 5)}, ("'x' has another shape", TEXT, "[2, 5]")),
-        ({}, {"x": (2, 4, 1)}, ("'x' has another shape",)),
+        ({}, {"x": (2, 5)}, ("'x' has a wrong shape", TEXT, "[2, 5]")),
+        ({}, {"x": (2, 4, 1)}, ("'x' has a wrong shape",)),
         ({"batch": 3}, {"x": (2, 4)}, ("'batch' has two sizes", "3 (from dims)", "2 in input 'x'")),
         ({}, {"x": (2, 4), "ids": (3, 1)}, ("'batch' has two sizes", "2 (from x)", "3 in input 'ids'")),
-        ({"batch": 1}, {}, ("leaves a dimension open: x.1", "dims={'x.1': ...}", "--dims x.1=...")),
-        ({}, {}, ("leaves dimensions open: batch, x.1", "--dims batch=...,x.1=...")),
+        ({"batch": 1}, {}, ("has a symbolic dimension without a size: x.1", "dims={'x.1': ...}", "--dims x.1=...")),
+        ({}, {}, ("has symbolic dimensions without a size: batch, x.1", "--dims batch=...,x.1=...")),
     ],
 )
 def test_shapes_that_do_not_fit(dims: dict[str, Any], given: dict[str, tuple[int, ...]], said: tuple[str, ...]) -> None:

@@ -115,7 +115,7 @@ def _quantised() -> nn.Module:
 
 REFUSED: dict[str, tuple[Any, tuple[Any, ...], type[Exception], str]] = {
     "packed sequences": (lambda: Packed().eval(), (torch.randn(3, 7, 8), torch.tensor([5, 7, 3])), FrontendError, "pack_padded_sequence"),
-    "quantised modules": (_quantised, (torch.randn(3, 16),), InputError, "a quantised module"),
+    "quantised modules": (_quantised, (torch.randn(3, 16),), InputError, "a quantized module"),
     "forward mode": (lambda: lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1], (V,), UnsupportedOpError, "forward mode"),
     "max_norm": (lambda: nn.Embedding(10, 4, max_norm=1.0).eval(), (torch.tensor([1, 2]),), UnsupportedOpError, "max_norm rescales the table"),
     "a number as an output": (lambda: lambda x: (x * 2, x.sum().item()), (X,), FrontendError, "a number that is read"),

@@ -17,12 +17,12 @@ from alchemist.errors import UserError
 
 MODEL, X = torch.nn.Linear(64, 8).eval(), torch.ones(4, 64)
 MISTAKES: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
-    "numpy": ((MODEL, X.numpy()), {}, r"a numpy array for a torch model.*numpy float32 \[4, 64\] for input.*torch.from_numpy\(input\)"),
+    "numpy": ((MODEL, X.numpy()), {}, r"a numpy array as an argument of a torch model.*numpy float32 \[4, 64\] for input.*torch.from_numpy\(input\)"),
     "whole numbers": ((MODEL, X.long()), {}, r"operands of different dtypes.*got int64 and float32.*x\.float\(\)"),
     "bfloat16": ((MODEL, X.bfloat16()), {}, "operands of different dtypes.*got bfloat16 and float32"),
-    "a class": ((torch.nn.Linear, X), {}, r"a class in the place of a model.*give Linear\(\.\.\.\), not Linear"),
-    "option": ((MODEL, X), {"optimization_level": 1}, r"an option as a keyword.*compiler_options=\{'optimization_level': 1\}"),
-    "misspelt": ((MODEL, X), {"exportpath": "out"}, "no argument 'exportpath'.*did you mean export_path"),
+    "a class": ((torch.nn.Linear, X), {}, r"a class instead of a model.*pass Linear\(\.\.\.\), not Linear"),
+    "option": ((MODEL, X), {"optimization_level": 1}, r"a compiler option as a keyword.*compiler_options=\{'optimization_level': 1\}"),
+    "misspelt": ((MODEL, X), {"exportpath": "out"}, "unknown argument 'exportpath'.*did you mean export_path"),
     "unknown": ((MODEL, X), {"mask": X}, r"the arguments do not fit the model\s+got an unexpected keyword"),
     "width": ((MODEL, X[:, :63]), {}, r"reduction dim.*\[4, 63\] X \[64, 8\]"),
 }

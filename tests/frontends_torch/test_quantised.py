@@ -58,5 +58,5 @@ def test_while_loop_with_a_known_count() -> None:
 
 
 def test_while_loop_by_data() -> None:
-    with pytest.raises(FrontendError, match="a while loop whose count depends on data"):
+    with pytest.raises(FrontendError, match="a while loop whose number of steps depends on data"):
         capture(Loop(counted=False).eval(), (X,))

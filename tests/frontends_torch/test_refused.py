@@ -55,7 +55,7 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
     "bits of other widths": (lambda x: x.view(torch.int16), (ROWS,), UnsupportedOpError, r"bits of torch\.float32 as torch\.int16"),
     "complex from real": (lambda x: x.to(torch.complex64), (ROWS,), AlchemistError, "complex"),
     "a complex output": (lambda x: torch.fft.fft(x), (ROWS,), FrontendError, "a complex output"),
-    "an own class as output": (nested, (ROWS,), FrontendError, "the model returns an object that holds tensors unseen|no tensor"),
+    "an own class as output": (nested, (ROWS,), FrontendError, "the model returns an object that hides tensors from torch.export|no tensor|not a tensor"),
     "fails itself": (lambda x: x @ x[:3], (ROWS,), FrontendError, "fails on its example arguments|torch.export failed"),
     "noise": (lambda x: x + torch.rand_like(x), (ROWS,), UnsupportedOpError, "it makes random numbers: pass them as an input"),
     "attention on two dimensions": (lambda q: F.scaled_dot_product_attention(q, q, q), (ROWS,), UnsupportedOpError, "attention on rank 2 tensors"),

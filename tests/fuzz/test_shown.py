@@ -35,7 +35,7 @@ def test_entry_function_of_a_manifest(function: str, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     manifest["entry"]["function"] = function
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(UserError, match="lacks its entry function"):
+    with pytest.raises(UserError, match="has no entry function"):
         LoadedProgram(tmp_path / "out")
 
 

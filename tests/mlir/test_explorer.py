@@ -109,7 +109,7 @@ def test_profiles_that_are_none(rows: str, message: str, tmp_path: Path) -> None
             _overlay(rows, tmp_path, ["ttnn.matmul"])
     else:
         assert _overlay(rows, tmp_path, ["ttnn.matmul"])[1:] == (0, 0)
-    with pytest.raises(InputError, match="no function that a profile could belong to"):
+    with pytest.raises(InputError, match="no function that matches the profile"):
         node_data({"graphs": []}, tmp_path)
     with pytest.raises(InputError, match="no profile"):
         node_data({"graphs": []}, tmp_path / "gone")

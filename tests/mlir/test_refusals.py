@@ -23,7 +23,7 @@ CHANGED = [
     ("ttir.add", "ttir.add", "ttir.addd", "did you mean ttir.add"),
     ("ttnn.add", "<1x1>", "<2x1>", "the grid of a layout must be 1x1 unless it is sharded; a core of the grid holds"),
     ("ttnn.add", "f32>, #", "input>, #", "unknown data type input"),
-    ("ttnn.begin_trace_capture", "", "", "ttnn.begin_trace_capture: the op has no description\n  hint: alchemist ops lists the supported ones"),
+    ("ttnn.begin_trace_capture", "", "", "ttnn.begin_trace_capture: the op has no description\n  hint: `alchemist ops` lists the supported ops"),
     ("ttnn.get_device", "", "", "results must be tensors\n  at x.mlir:1:1\n  got !ttnn.device"),
     ("ttir.mesh_shard", "", "", "these ops have no TTNN form\n  hint: alchemist ops lists what is supported"),
 ]

@@ -82,7 +82,7 @@ def test_the_command(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("named", "match"),
     [
         ({"cards": ("n151",)}, "n150"), ({"levels": (3,)}, "0, 1, 2"), ({"precisions": ("fp4",)}, "bfp8"), ({"max_pcc_loss": 2.0}, "0 to 1"),
-        *(({name: ()}, "nothing to try") for name in ("cards", "levels", "precisions")),
+        *(({name: ()}, "nothing to compare") for name in ("cards", "levels", "precisions")),
     ],
 )  # fmt: skip
 def test_bad_wishes(named: dict[str, Any], match: str) -> None:
@@ -203,8 +203,8 @@ def test_the_table_as_text() -> None:
         ({"total_tokens": "64"}, "bad total_tokens.*a whole number from 1"),
         ({"users": 0}, "bad users"),
         ({"users": 1.5}, "bad users"),
-        ({"prompt_tokens": 64, "total_tokens": 64}, "the prompt fills the caches.*below total_tokens, 64.*got 64"),
-        ({"prompt_tokens": 65, "total_tokens": 64}, "the prompt fills the caches"),
+        ({"prompt_tokens": 64, "total_tokens": 64}, "the prompt leaves no room in the caches.*below total_tokens, 64.*got 64"),
+        ({"prompt_tokens": 65, "total_tokens": 64}, "the prompt leaves no room in the caches"),
         ({"prompt_tokens": 32, "total_tokens": 65}, "bad total_tokens.*a multiple of 32"),
         ({"prompt_tokens": 1, "total_tokens": 33}, "bad total_tokens.*a multiple of 32"),
     ],
@@ -213,7 +213,7 @@ def test_sizes_of_texts(sizes: dict[str, Any], match: str) -> None:
     language = SimpleNamespace(config=SimpleNamespace(is_encoder_decoder=False), generation_config=None)
     with pytest.raises(OptionError, match=f"(?s){match}"):
         text_generation(language, **sizes)
-    with pytest.raises(FrontendError, match="no language model of transformers"):
+    with pytest.raises(FrontendError, match="not a language model of transformers"):
         text_generation(model())
-    with pytest.raises(FrontendError, match="no language model"):
+    with pytest.raises(FrontendError, match="not a language model"):
         text_generation(SimpleNamespace(config=language.config))

@@ -82,5 +82,5 @@ def test_a_module_that_contradicts_the_options(p150: str) -> None:
 
 
 def test_a_chip_without_a_model_is_refused() -> None:
-    with pytest.raises(AlchemistError, match=r"without a model(.|\n)*quasar"):
+    with pytest.raises(AlchemistError, match=r"no model of the chip(.|\n)*quasar"):
         CompilerOptions.for_module({}, _MODULE.format("quasar", 4, "0"))

@@ -183,11 +183,11 @@ _DAMAGED = {
     "an op": ("llvm.fadd %17", "llvm.frobnicate %17", "llvm.frobnicate"),
     "a function": ("llvm.call @malloc(%8)", "llvm.call @system(%8)", "@system"),
     "memory": ("%7 = llvm.getelementptr %1[32]", "%7 = llvm.getelementptr %1[999999999999]", "limit of memory"),
-    "a block": ("llvm.cond_br %11, ^bb2, ^bb6", "llvm.cond_br %11, ^bb2, ^bb9", "not known"),
-    "a type": ("-> f32", "-> f8", "not known"),
+    "a block": ("llvm.cond_br %11, ^bb2, ^bb6", "llvm.cond_br %11, ^bb2, ^bb9", "unknown"),
+    "a type": ("-> f32", "-> f8", "unknown"),
     "bits": ("%10, %3 : i64", "%10, %3 : i65", "llvm.add"),
     "a comparison": ('icmp "slt"', 'icmp "near"', "llvm.icmp"),
-    "another shape": ("insertvalue %5, %25[3, 0]", "insertvalue %4, %25[3, 0]", "another shape"),
+    "another shape": ("insertvalue %5, %25[3, 0]", "insertvalue %4, %25[3, 0]", "a wrong shape"),
 }
 
 
@@ -222,6 +222,6 @@ def test_intrinsics_of_whole_numbers(expression: str, expected: int) -> None:
 
 def test_an_op_without_a_call_of_its_own_is_named() -> None:
     reverse = '%5 = "ttir.reverse"(%4) <{dimensions = array<i64: 0>}> : (tensor<8x4xf32>) -> tensor<8x4xf32>\n        return %5'
-    with pytest.raises(LoweringError, match="no TTNN op of its own") as error:
+    with pytest.raises(LoweringError, match="without an equivalent TTNN op") as error:
         load(_module(_CPU.replace("return %4", reverse)))
     assert error.value.op == "ttir.reverse"

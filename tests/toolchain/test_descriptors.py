@@ -54,5 +54,5 @@ def test_unknown_cards_and_chips() -> None:
     with pytest.raises(OptionError, match="unknown card") as raised:
         descriptors.descriptor("n151")
     assert raised.value.expected == "n150, n300, p100, p150"
-    with pytest.raises(UserError, match="without a model"):
+    with pytest.raises(UserError, match="no model of this chip"):
         descriptors.card_of({"chip_descs": [{"arch": 2, "num_dram_channels": 3}], "chip_desc_indices": [0]})

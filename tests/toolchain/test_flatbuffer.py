@@ -42,15 +42,15 @@ def test_the_age_of_a_table_follows_its_slots() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "an empty file was given"),
-        (b'{\n "chips": []}', "JSON was given"),
-        (b"\x7fELF" + bytes(40), "an ELF object was given"),
-        (b"module {}", "text was given"),
+        (b"", "this is an empty file"),
+        (b'{\n "chips": []}', "this is JSON"),
+        (b"\x7fELF" + bytes(40), "this is an ELF object"),
+        (b"module {}", "this is text"),
         (bytes(8) + b"ABCD" + bytes(40), "identifier b'ABCD'"),
         (bytes(8) + b"TTM0" + bytes(40), "only a card runs it"),
         (bytes(8) + b"TTNN" + bytes(40), "expected a system descriptor (.ttsys)"),
-        (fb.write(ROOT, VALUES, fb.TTSYS)[:-5], "cut off"),
-        (fb.write(ROOT, VALUES, fb.TTSYS) + b"x", "longer than it says"),
+        (fb.write(ROOT, VALUES, fb.TTSYS)[:-5], "truncated"),
+        (fb.write(ROOT, VALUES, fb.TTSYS) + b"x", "longer than its header says"),
     ],
 )
 def test_other_files_are_named(data: bytes, words: str, tmp_path: Path) -> None:

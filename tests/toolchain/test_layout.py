@@ -39,7 +39,7 @@ REFUSED = {
         "8x150 elements, the layout's memref says 8x300",
     ),
     "no tensor": ("!ttcore.tile<32x32, bf16>", "no tensor type"),
-    "no type": ("tensor<4x4xf32> tensor", "behind the type"),
+    "no type": ("tensor<4x4xf32> tensor", "after the type"),
 }
 VHLO = """
 vhlo.func_v1 @main(%arg0: !vhlo.tensor_v1<4x8x!vhlo.f32_v1>) -> (!vhlo.tensor_v1<4x8x!vhlo.f32_v1>) {

@@ -216,7 +216,7 @@ def tracing_error(error: Exception) -> FrontendError:
     if isinstance(error, jax.errors.ConcretizationTypeError):
         hint = "use jnp.where or lax.select, or pass the value as a Python number"
         return FrontendError(f"control flow depends on data: {message}", location=where, hint=hint)
-    return FrontendError(f"the function fails while traced: {type(error).__name__}: {message}", location=where)
+    return FrontendError(f"the function fails during tracing: {type(error).__name__}: {message}", location=where)
 
 
 def _first_line(error: BaseException) -> str:

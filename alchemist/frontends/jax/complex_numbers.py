@@ -84,11 +84,11 @@ def real_program(program: ClosedJaxpr) -> ClosedJaxpr:
         if found := [str(variable.aval.str_short()) for variable in variables if is_complex(variable)]:
             raise FrontendError(
                 f"a complex {kind}",
-                expected=f"real {kind}s: the device has no complex numbers",
+                expected=f"real {kind}s, because the device has no complex numbers",
                 got=", ".join(found),
-                hint="pass jnp.real(...) and jnp.imag(...) of it as two arrays and join them in the function with lax.complex"
+                hint="pass jnp.real(...) and jnp.imag(...) as two arrays, and join them in the function with lax.complex"
                 if kind == "argument"
-                else "return jnp.real(...) and jnp.imag(...) of it as two outputs",
+                else "return jnp.real(...) and jnp.imag(...) as two outputs",
             )
     shapes = [jax.ShapeDtypeStruct(value.aval.shape, value.aval.dtype) for value in program.jaxpr.invars]
     made: ClosedJaxpr = jax.make_jaxpr(lambda *values: evaluate(program.jaxpr, program.consts, values))(*shapes)
@@ -141,7 +141,7 @@ def _equation(equation: Any, values: list[Any], line: str) -> Sequence[Any]:
     elif name in _PARTWISE:
         results = _on_each_part(equation.primitive, values, params)
     else:
-        raise UnsupportedOpError("1 operation cannot be converted", ops=((name, 1, line, "no form for complex numbers"),), hint=HINT)
+        raise UnsupportedOpError("1 operation cannot be converted", ops=((name, 1, line, "no lowering for complex numbers"),), hint=HINT)
     return results if equation.primitive.multiple_results else [results]
 
 
@@ -411,8 +411,8 @@ def _waves(count: int, rows: int, columns: int, kind: Any) -> tuple[Array, Array
     """cos and sin of 2 pi j k / count for j < rows and k < columns; j k is reduced first, so that the angle is exact for any count."""
     if rows * columns > MAX_MATRIX_ELEMENTS:
         raise FrontendError(
-            f"a Fourier transform of {count} points", expected=f"matrices of at most {MAX_MATRIX_ELEMENTS} elements: the transform is a matrix product",
-            got=f"{rows} x {columns}", hint="transform shorter pieces, or transform on the host",
+            f"a Fourier transform of {count} points", expected=f"at most {MAX_MATRIX_ELEMENTS} matrix elements, because the transform becomes a matmul",
+            got=f"{rows} x {columns}", hint="transform shorter parts, or transform on the host",
         )  # fmt: skip
     angle = (np.outer(np.arange(rows), np.arange(columns)) % count).astype(np.float64) * (2 * math.pi / count)
     return np.cos(angle).astype(kind), np.sin(angle).astype(kind)

@@ -87,5 +87,5 @@ def _respelled(b: Builder, op: Operation, operands: list[SSAValue]) -> list[SSAV
         operands = [*operands, b.op("ttnn.get_device", [], {}, [DeviceType()])]
     is_known = cls is not None and op.name.startswith("ttir.") and set(properties) <= {*cls.info.attributes, "operandSegmentSizes"}
     if cls is None or not is_known or len(operands) > len(cls.info.operands):
-        raise LoweringError("a CPU function with an op that has no TTNN op of its own", op=op.name, location=place_of(op))
+        raise LoweringError("a CPU function contains an op without an equivalent TTNN op", op=op.name, location=place_of(op))
     return list(b.insert(cls.create(operands=operands, result_types=types, properties=properties, location=op.location)).results)

@@ -91,7 +91,7 @@ def state_mesh(module: ModuleOp, mesh: str) -> None:
     stated = next((part.attributes[MESHES] for part in module.walk() if isinstance(part, ModuleOp) and MESHES in part.attributes), None)
     attribute = OpaqueAttr(("#ttcore.meshes", f'<[<"mesh" = {mesh.replace(",", "x")}>]>'))
     if stated is not None and sizes_of_meshes(stated) != sizes_of_meshes(attribute):
-        raise OptionError("the module is for another mesh than mesh_shape says", expected=attribute_text(stated), got=f"mesh_shape={mesh}")
+        raise OptionError("mesh_shape differs from the mesh of the module", expected=attribute_text(stated), got=f"mesh_shape={mesh}")
     module.attributes[MESHES] = attribute if stated is None else stated
 
 
@@ -109,13 +109,13 @@ def refuse_types(function: FuncOp, filename: str) -> None:
     kernel = next((op for op in function.walk() if op.name.startswith(_KERNELS)), None)
     if kernel is not None:
         raise LoweringError(
-            "TTMetal's kernels have no form here", op=kernel.name, location=place_of(kernel) or filename, expected="StableHLO, TOSA, TTIR or TTNN",
-            hint="kernels are priced as calls of TT-NN; `ttnn_jit` (docs/ttnn_jit.md) prices fused ones",
+            "TTMetal kernels are not supported", op=kernel.name, location=place_of(kernel) or filename, expected="StableHLO, TOSA, TTIR or TTNN",
+            hint="compile to TTNN instead; `ttnn_jit` (docs/ttnn_jit.md) predicts times of fused kernels",
         )  # fmt: skip
     upstream = next((op for op in function.walk() if op.name.startswith(_UPSTREAM) or unfinished(op.name) is not None), None)
     if upstream is not None and upstream.name.startswith(_UPSTREAM):
-        raise LoweringError("loops and buffers of MLIR's own dialects have no form here", op=upstream.name, location=place_of(upstream) or filename,
-                            hint="programs are made from StableHLO, TOSA or TTIR")  # fmt: skip
+        raise LoweringError("loops and buffers of MLIR's core dialects are not supported", op=upstream.name, location=place_of(upstream) or filename,
+                            hint="pass StableHLO, TOSA or TTIR")  # fmt: skip
     ends = [(type_, "arguments") for type_ in signature.inputs.data] + [(type_, "results") for type_ in signature.outputs.data]
     for op in function.walk():
         removed = unfinished(op.name)

@@ -91,7 +91,7 @@ def lift_host_calls(module: ModuleOp, entry: FuncOp, host: Mapping[str, HostCode
             _retype(function)
     if left := [op for op in module.walk() if isinstance(op, CallOp) and _callee(op) in host]:
         raise LoweringError(f"@{_callee(left[0])} runs on the host at every call", op="func.call", location=place_of(left[0]),
-                            hint="only functions of constants are computed at export")  # fmt: skip
+                            hint="the export computes only host functions of constants")  # fmt: skip
     for name in host:
         if name in functions and functions[name].is_declaration:
             module.body.block.erase_op(functions[name])

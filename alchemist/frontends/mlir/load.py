@@ -71,7 +71,7 @@ def _load(text: str, filename: str, most: int, *, entry: str = "", mesh: str = O
             location=filename,
             expected="one",
             got=", ".join(f"@{name}" for name, _ in named) or "none",
-            hint="name one with --entry" if named else "",
+            hint="choose a function with --entry" if named else "",
         )
     taken: set[str] = set()
     for name, module in named:
@@ -121,7 +121,7 @@ def _captured(module: ModuleOp, text: str, filename: str, values: Values, host: 
     arguments[own:] = [constant.argument(arguments) for constant in constants]
     unknown = set(values.values or ()) - {argument.name for argument in arguments}
     if unknown and strict:
-        raise InputError(f"no argument is called {', '.join(sorted(unknown))}", expected=", ".join(a.name for a in arguments))
+        raise InputError(f"unknown argument {', '.join(sorted(unknown))}", expected=", ".join(a.name for a in arguments))
     outputs = [Output(name, shape(type_), numpy_dtype(element_type(type_)).name) for name, type_ in zip(results, entry.function_type.outputs.data, strict=True)]
     return FrontendResult(
         module=module,
@@ -260,11 +260,11 @@ def _inline_calls(module: ModuleOp, entry: FuncOp) -> None:
         call, name = pending.pop()
         target = functions.get(name)
         if target is None or target.is_declaration:
-            raise FrontendError("a call of a function without body", op=name, location=place_of(call))
+            raise FrontendError("a call of a function without a body", op=name, location=place_of(call))
         made = inline(call, target)
         budget -= len(made)
         if budget < 0:
-            raise FrontendError("calls do not end", op=name, hint="recursion is not supported")
+            raise FrontendError("recursive calls", op=name, hint="recursion is not supported")
         pending += [(op, inner) for op in made if (inner := callee_of(op)) is not None]
     used = {
         op.properties["callee"].root_reference.data  # type: ignore[attr-defined]
@@ -289,7 +289,7 @@ def _refuse_recursion(functions: dict[str, FuncOp], entry: FuncOp) -> None:
             done.add(name)
         elif name in path:
             cycle = [*list(path)[list(path).index(name) :], name]
-            raise FrontendError("calls do not end", op=name, got=" -> ".join(cycle), hint="recursion is not supported")
+            raise FrontendError("recursive calls", op=name, got=" -> ".join(cycle), hint="recursion is not supported")
         elif name not in done:
             path[name] = None
             pending += [(name, True), *((callee, False) for callee in callees.get(name, ()))]

@@ -105,7 +105,9 @@ def _layout(value: SSAValue) -> TTNNLayout:
             page = "row_major"
     if dtype not in HELD_AS.values() and not dtype.startswith("bfp"):
         where = maker if isinstance(maker, Operation) else None
-        raise LoweringError("a tensor that the device cannot hold", op=where.name if where else "func.func", got=of, location=place_of(where) if where else "")
+        raise LoweringError(
+            "the device does not support this tensor", op=where.name if where else "func.func", got=of, location=place_of(where) if where else ""
+        )
     return TTNNLayout.make(shape(value), dtype, "tile" if dtype.startswith("bfp") else page, buffer)
 
 

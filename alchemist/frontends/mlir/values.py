@@ -56,7 +56,7 @@ class Values:
         if self.values is not None and name in self.values:
             array = np.asarray(self.values[name])
             if array.shape != dims:
-                raise InputError(f"{name} has another shape", expected=str(list(dims)), got=str(list(array.shape)))
+                raise InputError(f"{name} has a wrong shape", expected=str(list(dims)), got=str(list(array.shape)))
             value: Callable[[], Array] = partial(np.array, array, dtype, order="C")
         else:
             value = partial(make_value, dims, dtype, self.init, self.seed + index, bound or index_bound(arg), _range(arg))

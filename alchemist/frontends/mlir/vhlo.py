@@ -30,14 +30,14 @@ def stablehlo_text(text: str, filename: str) -> str:
     try:
         done = subprocess.run([sys.executable, "-m", __name__], input=text, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise ParseError("VHLO that cannot be read in two minutes", location=filename) from None
+        raise ParseError("jaxlib needs more than two minutes to read this VHLO", location=filename) from None
     if done.returncode == _NO_JAX:
         raise ParseError(
-            "VHLO is read through jaxlib, which is not installed", location=filename, hint="pip install jax, or give the StableHLO text of the same step"
+            "reading VHLO needs jaxlib, which is not installed", location=filename, hint="pip install jax, or pass the StableHLO text of the same stage"
         )
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise ParseError(printable(lines[0])[:300] if lines and done.returncode == 1 else "VHLO that jaxlib cannot read", location=filename)
+        raise ParseError(printable(lines[0])[:300] if lines and done.returncode == 1 else "jaxlib cannot read this VHLO", location=filename)
     return done.stdout
 
 

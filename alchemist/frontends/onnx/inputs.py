@@ -38,10 +38,12 @@ def declared_inputs(graph: onnx.GraphProto, weights: Mapping[str, Any]) -> list[
             continue
         if not value.type.HasField("tensor_type"):
             kind = value.type.WhichOneof("value") or "no type"
-            raise FrontendError("an input that is no tensor", location=quoted(value.name), got=kind, hint="pass the tensors one by one")
+            raise FrontendError("an input that is not a tensor", location=quoted(value.name), got=kind, hint="pass the tensors separately")
         type_ = value.type.tensor_type
         if not type_.HasField("shape"):
-            raise FrontendError("an input of unknown rank", location=quoted(value.name), hint="give it a shape before the export (names of dimensions will do)")
+            raise FrontendError(
+                "an input of unknown rank", location=quoted(value.name), hint="set a shape before the export to ONNX (symbolic dimensions are enough)"
+            )
         try:
             dtype = dtype_of(type_.elem_type)
         except Unsupported as error:
@@ -56,7 +58,7 @@ def declared_inputs(graph: onnx.GraphProto, weights: Mapping[str, Any]) -> list[
 def examples(declared: Sequence[Declared], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Array]:
     """Example inputs by name, from positional and named ones. Raises: InputError for names and types that the model has not."""
     if len(args) > len(declared):
-        raise InputError("more inputs than the model has", expected=", ".join(entry.text for entry in declared) or "none", got=str(len(args)))
+        raise InputError("too many inputs", expected=", ".join(entry.text for entry in declared) or "none", got=str(len(args)))
     examples_by_name = {entry.name: value for entry, value in zip(declared, args, strict=False)}
     for name, value in kwargs.items():
         if name in examples_by_name:
@@ -76,7 +78,7 @@ def _array(declared: Declared, value: Any) -> Array:
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
     array: Array = np.asarray(value)
     if array.dtype.kind not in "biufV" or array.dtype.names:
-        raise InputError(f"input {declared.name!r} is no tensor", expected=declared.text, got=quoted(type(value).__name__))
+        raise InputError(f"input {declared.name!r} is not a tensor", expected=declared.text, got=quoted(type(value).__name__))
     if array.dtype.kind == "f" and declared.dtype.kind in "iub" and bool((array != np.round(array)).any()):
         raise InputError(f"input {declared.name!r} has the wrong type", expected=declared.text, got=str(array.dtype))
     return np.ascontiguousarray(array.astype(declared.dtype)).reshape(array.shape)
@@ -88,7 +90,7 @@ def shapes_of(declared: Sequence[Declared], dims: Mapping[str, int], examples: M
     names = {dim for entry in declared for dim in entry.dims if isinstance(dim, str)}
     for name, size in dims.items():
         if name not in names:
-            raise InputError(f"no dimension is called {name!r}", expected=", ".join(sorted(names)) or "none: all shapes are fixed")
+            raise InputError(f"the model has no dimension {name!r}", expected=", ".join(sorted(names)) or "none: all shapes are fixed")
         if isinstance(size, bool) or not isinstance(size, int) or not 0 < size < MOST_SIZE:
             raise InputError(f"bad size of dimension {name!r}", expected="a whole number from 1", got=quoted(size))
         sizes[name] = (size, "dims")
@@ -98,7 +100,7 @@ def shapes_of(declared: Sequence[Declared], dims: Mapping[str, int], examples: M
         shape = examples[item.name].shape
         fits = len(shape) == len(item.dims) and all(isinstance(dim, str) or dim == size for dim, size in zip(item.dims, shape, strict=True))
         if not fits:
-            raise InputError(f"input {item.name!r} has another shape", expected=item.text, got=str(list(shape)))
+            raise InputError(f"input {item.name!r} has a wrong shape", expected=item.text, got=str(list(shape)))
         for dim, size in zip(item.dims, shape, strict=True):
             if isinstance(dim, str) and sizes.setdefault(dim, (size, item.name))[0] != size:
                 raise InputError(f"dimension {dim!r} has two sizes", expected=f"{sizes[dim][0]} (from {sizes[dim][1]})", got=f"{size} in input {item.name!r}")
@@ -106,7 +108,7 @@ def shapes_of(declared: Sequence[Declared], dims: Mapping[str, int], examples: M
     if missing:
         words = ", ".join(f"{name}=..." for name in missing)
         raise InputError(
-            f"the model leaves {'a dimension' if len(missing) == 1 else 'dimensions'} open: {', '.join(missing)}",
+            f"the model has {'a symbolic dimension' if len(missing) == 1 else 'symbolic dimensions'} without a size: {', '.join(missing)}",
             expected=", ".join(entry.text for entry in declared),
             hint=f"pass example inputs, or dims={{{', '.join(f'{name!r}: ...' for name in missing)}}}; on the command line --dims {words.replace(' ', '')}",
         )

@@ -33,13 +33,13 @@ def read_model(path: Path) -> onnx.ModelProto:
     """
     try:
         if path.is_dir():
-            raise FileError("a file was expected, this is a directory", location=str(path), hint="name the .onnx file in it")
+            raise FileError("expected a file, but this is a directory", location=str(path), hint="pass the .onnx file in it")
         with open(path, "rb") as file:
             raw = file.read(MOST_FILE_BYTES + 1)
     except OSError as error:
         raise file_error(error, path, "read") from None
     except ValueError as error:
-        raise FileError("no file can have this name", location=str(path), got=str(error)) from None
+        raise FileError("invalid file name", location=str(path), got=str(error)) from None
     if len(raw) > MOST_FILE_BYTES:
         hint = "onnx.save(model, path, save_as_external_data=True) keeps the weights beside it"
         raise FileError("the file is too large", location=str(path), expected=f"at most {MOST_FILE_BYTES} bytes", hint=hint)
@@ -47,9 +47,9 @@ def read_model(path: Path) -> onnx.ModelProto:
     try:
         model.ParseFromString(raw)
     except DecodeError as error:
-        raise ParseError("no ONNX file, or a damaged one", location=str(path), got=str(error)[:200], hint="onnx.save writes one") from None
+        raise ParseError("not an ONNX file, or a damaged ONNX file", location=str(path), got=str(error)[:200], hint="write the file with onnx.save") from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
-        raise ParseError("no ONNX model: it has no graph", location=str(path), hint="onnx.save writes one")
+        raise ParseError("not an ONNX model: it has no graph", location=str(path), hint="write the file with onnx.save")
     return model
 
 
@@ -112,7 +112,7 @@ class Stored:
             if self._proto.data_type in (TensorProto.INT4, TensorProto.UINT4):
                 expected = -(-expected // 2)
         if actual != expected:
-            raise FrontendError("an initializer whose values do not fit its shape", location=self.name, expected=f"{expected}", got=f"{actual}")
+            raise FrontendError("the values of an initializer do not match its shape", location=self.name, expected=f"{expected}", got=f"{actual}")
 
     def _find(self, directory: Path) -> None:
         facts = {entry.key: entry.value for entry in self._proto.external_data}
@@ -124,16 +124,16 @@ class Stored:
             raise FrontendError("external data outside the model's directory", location=self.name, got=quoted(relative), hint=hint)
         try:
             if not file.is_file():
-                raise FileError("no such file of external data", location=str(file), hint="copy it beside the .onnx file")
+                raise FileError("no such file of external data", location=str(file), hint="copy the file to the directory of the .onnx file")
             file_bytes = file.stat().st_size
             offset, length = int(facts.get("offset", 0) or 0), int(facts.get("length", self.size_bytes) or self.size_bytes)
         except OSError as error:
             raise file_error(error, file, "read") from None
         except ValueError:
-            raise FrontendError("external data at no place", location=self.name, got=quoted(facts)) from None
+            raise FrontendError("external data without a valid location", location=self.name, got=quoted(facts)) from None
         if offset < 0 or length != self.size_bytes or offset + length > file_bytes:
             got = f"{length} bytes at {offset} of {file_bytes}"
-            raise FrontendError("external data that does not fit the initializer's shape", location=self.name, expected=f"{self.size_bytes} bytes", got=got)
+            raise FrontendError("external data does not match the shape of the initializer", location=self.name, expected=f"{self.size_bytes} bytes", got=got)
         self._file, self._offset = file, offset
 
     def values(self) -> Array:
@@ -144,7 +144,7 @@ class Stored:
             file.seek(self._offset)
             raw = file.read(self.size_bytes)
         if len(raw) != self.size_bytes:
-            raise FileError("the external data became shorter", location=str(self._file))
+            raise FileError("the file of external data became shorter during the export", location=str(self._file))
         if self._proto.data_type in (TensorProto.INT4, TensorProto.UINT4):
             return np.ascontiguousarray(numpy_helper.to_array(self.filled(raw)))
         return np.frombuffer(raw, dtype=self.dtype).reshape(self.shape).copy()
@@ -208,7 +208,7 @@ def checked(model: onnx.ModelProto, stored: Mapping[str, Stored], shapes: Mappin
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         text = " ".join(str(error).split())
         hint = "onnx.checker.check_model(path, full_check=True) says the same"
-        raise VerifyError(f"the onnx package's checker refuses the model: {text[:600]}", location=where, hint=hint) from None
+        raise VerifyError(f"the onnx checker rejects the model: {text[:600]}", location=where, hint=hint) from None
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError) as error:
         text = " ".join(str(error).split())
         raise VerifyError(f"the onnx package cannot check the model: {text[:600]}", location=where) from None

@@ -29,9 +29,9 @@ MOST_DEPTH = 32
 CONTROL = ("If", "Loop", "Scan", "SequenceMap")
 RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 HINTS = {
-    "control": "branches and loops have to be known at export: choose the branch, or unroll the loop, in the model",
+    "control": "branches and loops must be known at export: select the branch or unroll the loop in the model",
     "random": "pass random numbers as an input",
-    "domain": "only standard ops are lowered: export without fusions of a runtime (com.microsoft), or give the op a function in the file",
+    "domain": "export without fusions of a runtime (com.microsoft), or define a function for the op in the file",
     "op": f"docs/onnx.md lists the ops of opsets {FIRST_OPSET} to {LAST_OPSET}; replace the op by supported ones before the export",
 }
 
@@ -77,7 +77,7 @@ class Walk:
         for node in nodes:
             self._count += 1
             if self._count > MOST_NODES:
-                raise FrontendError(f"functions unfold to more than {MOST_NODES} nodes", op=node.op_type)
+                raise FrontendError(f"inlined functions have more than {MOST_NODES} nodes", op=node.op_type)
             for name, value in zip(node.output, self._node(node, scope, read, counted), strict=False):
                 if name:
                     if value is not None and not value.name:
@@ -85,7 +85,7 @@ class Walk:
                     scope.values[name] = value
         missing = [name for name in results if scope.values.get(name) is None]
         if missing and not self.refused:
-            raise VerifyError("a result that no node makes", location=quoted(missing[0]))
+            raise VerifyError("no node computes this result", location=quoted(missing[0]))
         return [value for name in results if (value := scope.values.get(name)) is not None]
 
     # --- a node ---------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Walk:
             if self.refused:  # computed by a node without a rule
                 return [None] * len(node.output)
             missing = next(name for name, value in zip(node.input, inputs, strict=True) if name and value is None)
-            raise VerifyError("a node reads a value that nothing makes", op=node.op_type, location=node.name, got=quoted(missing))
+            raise VerifyError("a node reads an undefined value", op=node.op_type, location=node.name, got=quoted(missing))
         outer = self.c.info, self.c.place, self.c.new_values
         if self._depth == 0:
             self.c.info = self.sources.info(node, "")
@@ -120,7 +120,7 @@ class Walk:
         if own is not None:
             return self._body(node, own, inputs, scope)
         if node.domain not in ("", "ai.onnx"):
-            return self._refuse(node, f"no standard op: its domain is {quoted(node.domain)}", HINTS["domain"])
+            return self._refuse(node, f"not a standard op: its domain is {quoted(node.domain)}", HINTS["domain"])
         resolved = self._resolved(node, scope)
         attributes = {attribute.name: attribute_value(attribute) for attribute in resolved.attribute}
         if node.op_type == "Constant":
@@ -130,7 +130,7 @@ class Walk:
         if node.op_type in CONTROL:
             return self._refuse(node, "control flow", HINTS["control"])
         if node.op_type in RANDOM:
-            return self._refuse(node, "it makes random numbers", HINTS["random"])
+            return self._refuse(node, "it generates random numbers", HINTS["random"])
         constants = [None if value is None else value.known for value in inputs]
         if inputs and all(value is None or part is not None for value, part in zip(inputs, constants, strict=True)):
             folded = fold(resolved, scope.opset, constants, attributes)

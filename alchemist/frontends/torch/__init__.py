@@ -68,7 +68,7 @@ def capture(model: torch.nn.Module | Callable[..., Any], args: Sequence[Any] = (
     InputError (arguments that do not fit).
     """
     if not callable(model):
-        raise FrontendError("neither a torch.nn.Module nor a function", got=type(model).__name__)
+        raise FrontendError("the model is neither a torch.nn.Module nor a function", got=type(model).__name__)
     with FRAMEWORK_LOCK:
         return _capture(model, tuple(args), dict(kwargs or {}))
 
@@ -132,7 +132,7 @@ def _refuse_arrays(args: tuple[Any, ...], kwargs: dict[str, Any], function: Call
         first = arrays[0]
         names = [leaf.name for leaf, value in zip(call_leaves(flat, function), flat[0], strict=True) if isinstance(value, np.ndarray)]
         got = f"numpy {first.dtype} {list(first.shape)} for {', '.join(names)}"
-        raise InputError("a numpy array for a torch model", expected="torch tensors", got=got, hint=f"torch.from_numpy({names[0]})")
+        raise InputError("a numpy array as an argument of a torch model", expected="torch tensors", got=got, hint=f"torch.from_numpy({names[0]})")
 
 
 def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -140,13 +140,13 @@ def _refuse_not_dense(root: torch.nn.Module, args: tuple[Any, ...], kwargs: dict
     for name, module in root.named_modules():
         kind = type(module).__module__
         if kind.startswith(("torch.ao.nn.quantized", "torch.ao.nn.intrinsic.quantized", "torch.nn.quantized")):
-            hint = 'export the model as it was before quantisation: precision="bfp8" stores weights in 8 bits (docs/options.md)'
-            raise InputError("a quantised module", expected="modules with float weights", got=f"{name}: {type(module).__qualname__} of {kind}", hint=hint)
+            hint = 'export the model before quantization; precision="bfp8" stores weights in 8 bits (docs/options.md)'
+            raise InputError("a quantized module", expected="modules with float weights", got=f"{name}: {type(module).__qualname__} of {kind}", hint=hint)
     leaves = [(pytree.keystr(path[1:]), leaf) for path, leaf in pytree.tree_flatten_with_path((args, kwargs))[0] if isinstance(leaf, torch.Tensor)]
     for name, value in [*((f"argument {path}", leaf) for path, leaf in leaves), *root.named_parameters(), *root.named_buffers()]:
         if value.layout != torch.strided or value.is_quantized or value.is_nested:
             kind = "quantised" if value.is_quantized else "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
-            hint = {"quantised": "give x.dequantize()", "nested": "give a padded tensor and a mask"}.get(kind, "give x.to_dense()")
+            hint = {"quantised": "pass x.dequantize()", "nested": "pass a padded tensor and a mask"}.get(kind, "pass x.to_dense()")
             raise InputError("a tensor that is not dense", expected="dense tensors", got=f"{name}: {kind}, {value.dtype}", hint=hint)
 
 
@@ -155,8 +155,8 @@ def _refuse_complex(names: Sequence[str], values: Sequence[Any]) -> None:
     complex_names = [name for name, value in zip(names, values, strict=True) if isinstance(value, Pair)]
     complex_names += [name for name, value in zip(names, values, strict=True) if isinstance(value, Tensor) and value.dtype.is_complex]
     if complex_names:
-        hint = "return torch.view_as_real(...) of it, or its real and imaginary parts as two outputs"
-        raise FrontendError("a complex output", expected="real outputs: the device has no complex numbers", got=", ".join(complex_names), hint=hint)
+        hint = "return torch.view_as_real(...), or the real and imaginary parts as two outputs"
+        raise FrontendError("a complex output", expected="real outputs, because the device has no complex numbers", got=", ".join(complex_names), hint=hint)
 
 
 def _made_from(root: torch.nn.Module) -> dict[str, str]:
@@ -198,12 +198,12 @@ def _placeholders(program: ExportedProgram, root: torch.nn.Module, function: Cal
         if value is None:
             value = program.constants.get(target)
         if not isinstance(value, torch.Tensor):
-            raise FrontendError("a captured object is no tensor", got=f"{target}: {type(value).__name__}")
+            raise FrontendError("the model contains a captured object that is not a tensor", got=f"{target}: {type(value).__name__}")
         if torch._C._functorch.is_functorch_wrapped_tensor(value):
             raise FrontendError(
-                "a gradient inside the model, which torch.export cannot capture",
+                "the model computes a gradient that torch.export cannot capture",
                 got=target,
-                hint="write the gradient's formula, or compile the forward and the backward graph apart; JAX's grad is supported",
+                hint="write the formula of the gradient, or export the forward and the backward graph separately; JAX's grad is supported",
             )
         name = tied.get(id(value), target)
         kind, buffer = _KINDS[spec.kind], spec.kind is InputKind.BUFFER
@@ -272,7 +272,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
     try:
         lowering = Lowering(sources, [(p.name, tuple(p.value.shape), p.value.dtype, p.kind, None) for p in declared])
     except Unsupported as error:
-        raise FrontendError(f"unsupported argument: {error}", hint="real floating point, integer or boolean tensors") from error
+        raise FrontendError(f"unsupported argument: {error}", hint="pass real floating-point, integer or boolean tensors") from error
     lowering.values = {place.node: place.value for place in places if place.kind in ("parameter", "constant") and place.name not in written}
     ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
     lowering.stored = {ssa[place.name]: place.value for place in declared if place.kind != "input" and place.name not in written}
@@ -336,7 +336,7 @@ def _check_supported(lowering: Lowering) -> None:
     raise UnsupportedOpError(
         f"{len(rows)} ATen op{'s have' if len(rows) > 1 else ' has'} no rule",
         ops=rows,
-        hint="rewrite these lines with supported ops, or add a rule in alchemist/frontends/torch/rules",
+        hint="replace these ops in the model, or add a rule in alchemist/frontends/torch/rules",
     )
 
 
@@ -418,7 +418,7 @@ class _Golden:
                 except FrontendError:
                     raise
                 except Exception as error:
-                    hint = "call the model with these arguments: torch.export knows its shapes only"
+                    hint = "call the model with these arguments without alchemist to see the error; torch.export has checked only shapes"
                     raise FrontendError("the model fails on its example arguments", got=f"{type(error).__name__}: {error}", hint=hint) from error
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)

@@ -53,7 +53,7 @@ def refuse_open(values: Iterable[Any]) -> None:
     """Raises FrontendError for an output whose shape or number depends on data."""
     for value in values:
         if isinstance(value, Read | Masked):
-            description = "a number that is read from a tensor" if isinstance(value, Read) else "the values that a mask picks"
+            description = "a number that the model reads from a tensor (.item())" if isinstance(value, Read) else "values selected by a boolean mask"
             raise FrontendError(f"the shape of this value depends on data: {description} as an output", location=value.line, hint=HINT)
 
 

@@ -58,7 +58,7 @@ def to_numpy(value: torch.Tensor) -> np.ndarray[Any, Any]:
         InputError: the tensor has none (meta device).
     """
     if value.is_meta:
-        hint = "load the weights (load_state_dict(..., assign=True) takes memory-mapped ones), or pass export_tensors=False"
+        hint = "load the weights (load_state_dict(..., assign=True) accepts memory-mapped weights), or pass export_tensors=False"
         raise InputError("a tensor on the meta device has no values", got=f"shape {list(value.shape)}", hint=hint)
     value = value.detach().cpu().contiguous()
     if value.dtype == torch.bfloat16:

@@ -250,7 +250,7 @@ def refuse_options_of_torch(function: Callable[..., Any], kwargs: Mapping[str, A
     except (TypeError, ValueError):
         return
     if not any(parameter.name == "dynamic_shapes" or parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        hint = "leave dynamic_shapes out: the shapes are those of the arguments; export again for others"
+        hint = "remove dynamic_shapes: the arguments fix the shapes; export again for other shapes"
         raise InputError("shapes are fixed at export", got="dynamic_shapes=...", hint=hint)
 
 
@@ -265,15 +265,17 @@ def model_error(error: Exception, failed: str = "torch.export failed") -> Fronte
     unknown = _UNKNOWN_OUTPUT.search(text)
     if unknown:
         name = unknown[1].rpartition(".")[2]
-        hint = f"return a tensor, tuple, dict or NamedTuple; for a dataclass call torch.export.register_dataclass({name}) before"
-        return FrontendError("the model returns an object that holds tensors unseen", expected="tensors in tuples, lists, dicts", got=name, hint=hint)
+        hint = f"return a tensor, tuple, dict or NamedTuple; for a dataclass call torch.export.register_dataclass({name}) first"
+        return FrontendError(
+            "the model returns an object that hides tensors from torch.export", expected="tensors in tuples, lists, dicts", got=name, hint=hint
+        )
     if isinstance(error, TypeError) and ("argument" in text or "parameter" in text) and not location:
         return InputError("the arguments do not fit the model", got=first.removeprefix("got "))
     if _meets_packed_sequences(error):
-        feature = "packed sequences (pack_padded_sequence): the lengths are only known when the program runs"
-        advice = "run the layer on the padded batch and zero what lies beyond each length: torch.where(steps < lengths, output, 0)"
+        feature = "packed sequences (pack_padded_sequence): their lengths are not known at export"
+        advice = "run the layer on the padded batch and set the output after each sequence to zero: torch.where(steps < lengths, output, 0)"
         return FrontendError(feature, location=location, got=first, hint=advice)
-    hint = "run the model on these arguments without alchemist first: the same line fails there, or torch.export cannot trace it"
+    hint = "call the model with these arguments without alchemist: if that works, torch.export cannot trace this line"
     return FrontendError(f"{failed}: {type(error).__name__}", location=location, got=first, hint=hint)
 
 

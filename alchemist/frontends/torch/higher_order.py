@@ -33,7 +33,7 @@ def lower(c: Lowering, name: str, args: tuple[Any, ...]) -> Any:
             f"control flow in the graph ({name})",
             op=name,
             location=c.location(),
-            hint="export unrolls Python loops over fixed counts; branch on Python values instead of tensors",
+            hint="use Python loops with fixed counts, which the export unrolls, and branch on Python values",
         )
     return rule(c, *args)
 
@@ -93,11 +93,11 @@ def _while(c: Lowering, condition: fx.GraphModule, body: fx.GraphModule, carried
             return carry
         carry = list(c.expand_body(body, [*carry, *extra]))
     raise FrontendError(
-        "a while loop whose count depends on data",
+        "a while loop whose number of steps depends on data",
         op="while_loop",
         location=c.location(),
-        expected=f"a condition that is known at export, at most {MOST_STEPS} steps",
-        hint="count the steps from a number: the loop is unrolled; keep results of finished rows by torch.where",
+        expected=f"a number of steps that is known at export, at most {MOST_STEPS}",
+        hint="use a fixed number of steps (the export unrolls the loop), and keep the results of finished rows with torch.where",
     )
 
 

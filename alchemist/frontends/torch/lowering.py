@@ -183,7 +183,7 @@ class Lowering(Emitter):
             try:
                 return self._expand(self._trace(node, functional_name(target), args, kwargs), args, kwargs)
             except Unsupported:
-                return self._fail(node, target, "no form for complex numbers")
+                return self._fail(node, target, "no lowering for complex numbers")
         reals: list[Tensor] = []
 
         def note(leaf: Any) -> Any:
@@ -280,7 +280,7 @@ class Lowering(Emitter):
         if len(kinds) > 1:
             hint = "convert the input (x.float(), x.to(torch.bfloat16)) or the model (model.to(x.dtype))"
             raise InputError(
-                "operands of different dtypes, which PyTorch refuses", op=str(node.target), location=self.location(), got=" and ".join(kinds), hint=hint
+                "operands of different dtypes, which PyTorch rejects", op=str(node.target), location=self.location(), got=" and ".join(kinds), hint=hint
             )
 
     def _name_last(self, result: Any) -> None:

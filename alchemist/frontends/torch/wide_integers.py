@@ -114,7 +114,7 @@ def _beyond(op: str, value: torch.Tensor) -> FrontendError | None:
         location=_line(),
         expected="values from -2147483648 to 2147483647: TT-NN has no 64-bit integers",
         got=f"{int(value[beyond].reshape(-1)[0])}, {str(value.dtype).removeprefix('torch.')}",
-        hint="keep the parts in two tensors, or compute in float32 where 24 bits are enough",
+        hint="split the values into two tensors, or compute in float32 if 24 bits are enough",
     )
 
 
