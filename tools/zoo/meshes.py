@@ -30,9 +30,14 @@ from models.on_meshes import MESHES, MODELS
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "lab" / "meshes.md"
 ONE_CHIP = "1x1"
-LONGEST = 1.2
-"""Lines of a mesh program over lines of the program for one chip."""
-_COLLECTIVE = re.compile(r"ttnn::?(all_reduce|all_gather|reduce_scatter|mesh_partition|experimental\W+all_to_all_async_generic)\(")
+_HEAD = """# Models on several chips
+
+Models of transformers with two layers and random weights (`models/on_meshes.py`), exported with
+`shardings="auto"` at level 0. Python, C++: `./run --check` against the unsharded model; blank where
+it was not run. Referee: calls that the real ttnn accepted over mock chips. Lines are those of
+main.py. Written by `python -m tools.zoo.meshes --json ROWS --resume`, then with `--document`.
+
+"""
 _TEXTS = {"py": "main.py", "cpp": "model.cpp"}
 
 
@@ -105,8 +110,25 @@ def _collectives(text: str) -> dict[str, int]:
 
 
 def document(rows: Sequence[Row]) -> str:
-    """The page."""
-    raise NotImplementedError
+    """The page: a line per model and mesh, of the rows of both languages."""
+    known = {row.key: row for row in rows}
+    text = [_HEAD, "| model | mesh | collectives of a call | lines | to one chip | PCC | relative L2 | device µs | referee | Python | C++ |\n"]
+    text.append("|---|---|---|---:|---:|---:|---:|---:|---|---|---|\n")
+    for name in MODELS:
+        for mesh in [ONE_CHIP, *(f"{rows}x{columns}" for rows, columns in MESHES)]:
+            row, other = known.get((name, mesh, "py")), known.get((name, mesh, "cpp"))
+            if row is None:
+                continue
+            one_chip = known.get((name, ONE_CHIP, "py"))
+            ratio = f"{row.lines / one_chip.lines:.2f}" if one_chip else ""
+            collectives = ", ".join(f"{count} {kind}" for kind, count in row.collectives.items())
+            values = f"{row.pcc:.6f} | {row.rel_l2:.4f}" if row.pcc is not None and row.rel_l2 is not None else " | "
+            built = "" if other is None or mesh == ONE_CHIP else "ok" if other.result == "ok" else "fails"
+            text.append(
+                f"| {name} | {mesh} | {collectives} | {row.lines} | {ratio} | {values} | {row.device_us} | {row.referee} | "
+                f"{'ok' if row.result == 'ok' else 'fails'} | {built} |\n"
+            )
+    return "".join(text)
 
 
 def main(arguments: Sequence[str]) -> int:
