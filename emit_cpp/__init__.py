@@ -12,7 +12,7 @@ from alchemist.program import header, model
 from alchemist.program.constants import Ranges, shared_cores
 from alchemist.program.model import FORWARD
 from alchemist.program.names import unique
-from alchemist.program.text import clean, comment
+from alchemist.program.text import WIDTH, clean, comment, lines_of_text
 from alchemist.resources import render as render_template
 from alchemist.resources import template_text
 from emit_cpp import layout
@@ -26,6 +26,7 @@ __all__ = ["emit"]
 _RUN = ("Run       ./run              builds, then runs on the simulator; ./run --device runs on a Tenstorrent card",)
 _STANDARD = (
     ("array", r"std::array<"),
+    ("cmath", r"std::pow\b"),
     ("cstdint", r"\bu?int\d+_t\b"),
     ("limits", r"std::numeric_limits"),
     ("string", r"std::(to_)?string\b"),
@@ -277,7 +278,7 @@ def _constants(constants: Sequence[model.Constant]) -> list[list[str]]:
 
 def _constant(constant: model.Constant, cores: Mapping[Ranges, str]) -> list[str]:
     """Lines of a named constant. cores: names of sets of cores."""
-    out = [f"// {constant.comment}"] if constant.comment else []
+    out = [f"// {line}" for line in lines_of_text(constant.comment, WIDTH - 3)] if constant.comment else []
     value = constant.value
     if isinstance(value, model.Literal):
         if constant.kind is Kind.FLOAT or isinstance(value.value, float):

@@ -44,6 +44,8 @@ def render(value: model.Value, arg: Arg | None = None) -> str:
     match value:
         case model.TensorRef(name) | model.ParameterRef(name) | model.ConstantRef(name):
             return name
+        case model.InverseRoot(of):
+            return f"std::pow({render(of)}, -0.5)"
         case model.Element(name, index):
             if isinstance(index, int):
                 return f"{name}[{index}]"

@@ -9,7 +9,7 @@ from alchemist.errors import InternalError
 from alchemist.program import model
 from alchemist.program.constants import shared_cores
 from alchemist.program.names import numbered
-from alchemist.program.text import WIDTH, clean
+from alchemist.program.text import WIDTH, clean, lines_of_text
 from alchemist.resources import render as render_template
 from emit_py.header import header_lines
 from emit_py.printer import function_text
@@ -80,13 +80,13 @@ def _module(program: model.Program, arguments: Sequence[str] | None) -> dict[str
     }
 
 
-def _constants(constants: Sequence[model.Constant]) -> list[tuple[str, str]]:
-    """(comment, definition) of each, sets of cores that several have before them."""
+def _constants(constants: Sequence[model.Constant]) -> list[tuple[list[str], str]]:
+    """(lines of the comment, definition) of each, sets of cores that several have before them."""
     cores = shared_cores(constants)
-    out = [("", f"{name} = {render_cores(ranges)}") for ranges, name in cores.items()]
+    out: list[tuple[list[str], str]] = [([], f"{name} = {render_cores(ranges)}") for ranges, name in cores.items()]
     for constant in constants:
         value = render_memory_config(constant.value, cores) if isinstance(constant.value, model.MemoryConfig) else render(constant.value)
-        out.append((constant.comment, f"{constant.name} = {value}"))
+        out.append((lines_of_text(constant.comment, WIDTH - 2) if constant.comment else [], f"{constant.name} = {value}"))
     return out
 
 

@@ -28,6 +28,8 @@ def render(value: model.Value) -> str:
     match value:
         case model.TensorRef(name) | model.NumberRef(name) | model.ParameterRef(name) | model.ConstantRef(name):
             return name
+        case model.InverseRoot(of):
+            return f"{render(of)}**-0.5"
         case model.Element(name, index):
             return f"{name}[{index if isinstance(index, int) else index.expression}]"
         case model.WeightRef(key, stored, collection, taken):

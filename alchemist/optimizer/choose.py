@@ -115,7 +115,13 @@ def reason(decision: Decision) -> str:
     chosen, answer = decision.chosen, decision.chosen.answer
     shape = chosen.candidate.label
     cores = "" if "cores" in shape else f", {answer.cores} core{'s' if answer.cores != 1 else ''}"
-    return f"{shape}{cores}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {chosen.ns / 1000:.1f} us, level 0: {decision.safe.ns / 1000:.1f}"
+    return f"{shape}{cores}, {answer.cb_bytes / 1024:.0f} KB of buffers per core{times(chosen.ns, decision.safe.ns)}"
+
+
+def times(chosen_ns: float, safe_ns: float | None) -> str:
+    """What a choice gains, for the comment at its constant. safe_ns: of the op at level 0, None where the simulator refuses it."""
+    before = f", {safe_ns / 1000:.1f} us at level 0" if safe_ns is not None else ""
+    return f"; simulated {chosen_ns / 1000:.1f} us per call{before}"
 
 
 def label(op: Operation, *, names: bool = True) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import struct
@@ -24,27 +24,27 @@ def _config(fidelity: str, approx: bool, fp32: bool, packer: bool) -> StructAttr
     return struct("ttnn.device_compute_kernel_config", values)
 
 
-def _dtype(op: Operation, index: int) -> str:
-    layout = layout_of(op.operands[index].type)
+def _dtype(value: SSAValue) -> str:
+    layout = layout_of(value.type)
     return layout.dtype if layout is not None else ""
 
 
 def of_matmul(op: Operation, architecture: str) -> StructAttr:
-    """The default of `create_matmul_attributes` in ttnn 0.81.1 without program config, by the dtypes of both inputs."""
-    a, b = _dtype(op, 0), _dtype(op, 1)
-    exact = a == "f32" and b == "f32"
+    """The default of `create_matmul_attributes` in ttnn 0.81.1 without program config: input dtypes select the fidelity, the result's the accumulation."""
+    a, b = _dtype(op.operands[0]), _dtype(op.operands[1])
+    wide = _dtype(op.results[0]) == "f32"
     if a in _BLOCK and b in _BLOCK:
         fidelity = "lofi"
-    elif exact:
+    elif a == "f32" and b == "f32":
         fidelity = "hifi4" if architecture == "blackhole" else "hifi3"
     else:
         fidelity = "hifi2"
-    return _config(fidelity, False, exact, not exact)
+    return _config(fidelity, False, wide, not wide)
 
 
 def of_convolution(op: Operation) -> StructAttr:
     """The default of conv2d in ttnn 0.81.1: 32-bit accumulation only for float32 operands."""
-    exact = _dtype(op, 0) == "f32" and _dtype(op, 1) == "f32"
+    exact = _dtype(op.operands[0]) == "f32" and _dtype(op.operands[1]) == "f32"
     return _config("hifi4", True, exact, False)
 
 

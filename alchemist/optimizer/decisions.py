@@ -10,7 +10,7 @@ from ttnn_shim.queries import Memory
 from alchemist.ir import access
 from alchemist.ops.spec import WHY
 from alchemist.optimizer.candidate import Priced
-from alchemist.optimizer.choose import Decision, label
+from alchemist.optimizer.choose import Decision, label, times
 from alchemist.optimizer.level2 import Placed
 from alchemist.optimizer.overrides import names_of
 from alchemist.optimizer.placement import Choice, is_safe
@@ -59,8 +59,8 @@ def placed_reason(placed: Placed, number: int) -> str:
         return ""
     answer = decision.choice.priced.answer
     safe = safe_of(placed, number)
-    before = f", level 0: {safe.ns / 1000:.1f}" if safe is not None else ""
-    return f"{decision.choice.priced.candidate.label}, {answer.cb_bytes / 1024:.0f} KB of buffers per core; {decision.choice.ns / 1000:.1f} us{before}"
+    buffers = f"{decision.choice.priced.candidate.label}, {answer.cb_bytes / 1024:.0f} KB of buffers per core"
+    return buffers + times(decision.choice.ns, safe.ns if safe is not None else None)
 
 
 def safe_of(placed: Placed, number: int) -> Choice | None:

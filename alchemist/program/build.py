@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import LoweringError
 from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope, place_of
-from alchemist.ir.scopes import Group, weight_path
+from alchemist.ir.scopes import Group, is_library, weight_path
 from alchemist.ops.expand import COLLECTIVES
 from alchemist.ops.spec import SHAPING
 from alchemist.options import CompilerOptions
@@ -37,6 +37,7 @@ from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_c
 from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
 from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import prepare_functions
+from alchemist.program.prepared_facts import prepared_fact
 from alchemist.program.runs import flat_items
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
@@ -150,7 +151,7 @@ def build_from_graph(
     final, prepare = with_defaults(final, by_name=by_name), with_defaults(prepare, by_name=by_name)
     if not split:
         constants = tuple(dict.fromkeys([*constants, *prepare_constants]))
-    program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs)
+    program = _program(graph, result, options, root, context, final, prepare, constants, prepare_constants, inputs, outputs, language)
     return replace(program, outline=with_tails(program.outline, tails))
 
 
@@ -206,6 +207,7 @@ def _name_functions(root: Definition, definitions: Sequence[Definition], model_n
         if definition.method:
             candidates.append(snake_case(definition.method.lstrip("_")))
         label = snake_case(class_label(definition))
+        label = f"exact_{label}" if is_library(definition.class_name) else label
         candidates.append(label)
         attribute = definition.path.rpartition(".")[2]  # an element of a list has none
         own = len(definition.chain) < 2 or definition.path != weight_path(definition.chain[-2].path)
@@ -254,8 +256,11 @@ def _main_file(graph: Graph, sources: Sources) -> str:
 
 
 def _typical(graph: Graph) -> TensorType:
+    """What the header says of most tensors. Shards have a remark of their own, however many they are."""
     counts: Counter[TensorType] = Counter(
-        TensorType((), value.type.dtype, value.type.layout, value.type.config) for node in graph.nodes for value in node.results
+        TensorType((), value.type.dtype, value.type.layout, value.type.config and model.MemoryConfig(value.type.config.buffer))
+        for node in graph.nodes
+        for value in node.results
     )
     return counts.most_common(1)[0][0] if counts else TensorType(())
 
@@ -455,11 +460,12 @@ def _program(
     prepare_constants: tuple[model.Constant, ...],
     inputs: tuple[model.Variable, ...],
     outputs: tuple[model.Variable, ...],
+    language: str,
 ) -> model.Program:
     typical = context.typical
     program = model.Program(
         title=result.model_name or root.name,
-        facts=_facts(root, graph, result, options, outputs),
+        facts=_facts(root, graph, result, options, outputs, language),
         outline=outline(root),
         constants=constants,
         prepare_constants=prepare_constants,
@@ -522,7 +528,12 @@ def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
     return ", ".join(name + what for names, what in shown for name in names) or "none"
 
 
-def _facts(root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable]) -> tuple[tuple[str, str], ...]:
+_PLACEMENT = "outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
+
+
+def _facts(
+    root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable], language: str
+) -> tuple[tuple[str, str], ...]:
     """Rows of the header; shapes and dtypes as on the device."""
 
     def spelled(name: str, type_: TensorType) -> str:
@@ -549,6 +560,11 @@ def _facts(root: Definition, graph: Graph, result: FrontendResult, options: Comp
     rows += mesh_facts(result, graph)
     if state := _state_row(outputs, graph, spelled):
         rows.append(("State", f"{state}: written in place"))
+    suffix = "py" if language == "python" else "cpp"
+    if prepared := prepared_fact(graph, f"consteval.{suffix}" if options.split_consteval else "prepare()"):
+        rows.append(("Weights", prepared))
+    if options.optimization_level == 2:
+        rows.append(("Memory", _PLACEMENT))
     changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
@@ -20,20 +20,29 @@ _MESH_AXES = {
 }
 """Names of the values 0 and 1 of `cluster_axis`, also of those that are used once, and their comments."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
-_COMPUTE_COMMENT = "TT-NN's defaults, written out: passing program_config without compute_kernel_config would switch to LoFi."
+_WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
+_DEFAULT_COMMENT = "TT-NN's default for {}, written out."
+_LOWERED_COMMENT = "TT-NN's default for {} of bfloat16, written out: with program_config alone it would be LoFi."
+_NARROW_COMMENT = "Partial sums are bfloat16."
+_MATMULS = frozenset({"linear", "matmul", "sparse_matmul"})
+"""Ops of which a program config lowers the fidelity of bfloat16 inputs."""
+_HEAD_DIM = "HEAD_DIM"
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 """Kinds that have a name even where they are used once, in a program whose configs were chosen."""
 _ROLES = {"SDPA": "ATTENTION", "LayerNorm": "NORM", "Softmax": "SOFTMAX"}
 """What the program configs of a class are for, by how its name begins; all others are of products."""
 
-Place = tuple[str, model.Value, Kind, tuple[str, ...]]
-"""What a value is called by default, the value, its kind, longer names by where it stands."""
+Place = tuple[str, model.Value, Kind, tuple[str, ...], str]
+"""What a value is called by default, the value, its kind, longer names by where it stands, the op that reads it ("" where a function passes it on)."""
 
 
 @dataclass(slots=True)
 class _Entry:
-    """longer: names that say more than `base`, for values that would be called the same. general: whether several places with other such names use it."""
+    """longer: names that say more than `base`, for values that would be called the same. general: whether several places with other such names use it.
+
+    ops: those that read it, as in `ttnn.linear`.
+    """
 
     base: str
     value: model.Value
@@ -41,6 +50,7 @@ class _Entry:
     longer: tuple[str, ...] = ()
     count: int = 0
     general: bool = False
+    ops: dict[str, None] = field(default_factory=dict)
 
 
 def name_constants(
@@ -60,32 +70,45 @@ def name_constants(
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
         for function in group:
-            for base, value, kind, longer in _places(function, partial):
+            for base, value, kind, longer, op in _places(function, partial):
                 key = _identity(value, kind, base)
                 entry = entries.setdefault(key, _Entry(base, value, kind, longer))
                 entry.count += 1
+                if op:
+                    entry.ops[op] = None
                 shared = tuple(name for name in entry.longer if name in longer)
                 entry.general |= kind is Kind.PROGRAM_CONFIG and shared != entry.longer
                 entry.longer = shared if entry.general else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
+    heads = sum(entry.base == _HEAD_DIM for entry in entries.values())
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
-        if entry.count >= 2 or entry.base in _MESH_AXES or (tuned and (sharded or entry.kind in _PLACEMENT)):
+        if entry.base == _HEAD_DIM:
+            worth_a_name = heads == 1
+        else:
+            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or (tuned and (sharded or entry.kind in _PLACEMENT))
+        if worth_a_name:
             named[key] = entry
     names = _told_apart(named, taken)
 
     def convert(base: str, value: model.Value, kind: Kind) -> model.Value:
         name = names.get(_identity(value, kind, base))
-        return model.ConstantRef(name) if name else value
+        made = model.ConstantRef(name) if name else value
+        if base != _HEAD_DIM or not isinstance(value, model.Literal):
+            return made
+        return model.InverseRoot(made if name else model.Literal(value.head_dim))
 
-    made = [
-        _said_once([model.Constant(names[key], entries[key].value, entries[key].kind, _comment(entries[key], tuned, asked)) for key in names if key in file])
-        for file in used
-    ]
+    made = [_said_once([_constant(names[key], entries[key], _comment(entries[key], tuned, asked)) for key in names if key in file]) for file in used]
     rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
+
+
+def _constant(name: str, entry: _Entry, comment: str) -> model.Constant:
+    if isinstance(entry.value, model.Literal) and entry.value.head_dim:
+        return model.Constant(name, model.Literal(entry.value.head_dim), Kind.INT)
+    return model.Constant(name, entry.value, entry.kind, comment)
 
 
 def _told_apart(entries: Mapping[object, _Entry], taken: set[str]) -> dict[object, str]:
@@ -135,7 +158,8 @@ def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...
         repeated = constant.comment in said and constant.kind is Kind.COMPUTE_CONFIG
         first = roles.setdefault(constant.value, constant.name) if constant.kind is Kind.PROGRAM_CONFIG else constant.name
         value = constant.value if first == constant.name else model.ConstantRef(first)
-        found.append(replace(constant, value=value, comment="" if repeated else constant.comment))
+        other = "" if first == constant.name else f"The config of {first}, for another product. " * bool(constant.comment)
+        found.append(replace(constant, value=value, comment="" if repeated else other + constant.comment))
         said.add(constant.comment)
     return tuple(found)
 
@@ -145,15 +169,26 @@ def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
         return entry.value.comment
     if isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
         return _shards(entry.value.shard)
-    if tuned and entry.kind is Kind.COMPUTE_CONFIG:
-        return f"The fidelity that {asked[1]} asks for." if asked and _fidelity(entry.value) == asked[0] else _COMPUTE_COMMENT
+    if entry.kind is Kind.COMPUTE_CONFIG and isinstance(entry.value, model.Record):
+        return _numerics(dict(entry.value.fields), entry.ops, tuned, asked)
     return _GRID_COMMENT if entry.base == "GRID" else _MESH_AXES.get(entry.base, "")
 
 
-def _fidelity(config: model.Value) -> str:
-    """Of a compute config, in lower case."""
-    found = dict(config.fields).get("math_fidelity") if isinstance(config, model.Record) else None
-    return found.member.lower() if isinstance(found, EnumRef) else ""
+def _numerics(fields: Mapping[str, model.Value], ops: Iterable[str], tuned: bool, asked: tuple[str, str] | None) -> str:
+    """Why a compute config is as it is. tuned: the optimizer writes TT-NN's defaults, all fields of them, beside the program configs that it chooses."""
+    member = fields.get("math_fidelity")
+    fidelity = member.member.lower() if isinstance(member, EnumRef) else ""
+    if asked and fidelity == asked[0]:
+        return f"The fidelity that {asked[1]} asks for." if tuned else ""
+    wide, names = fields.get("fp32_dest_acc_en"), list(dict.fromkeys(ops))
+    what = " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))) or "these calls"
+    if "packer_l1_acc" not in fields:
+        return _WIDE_COMMENT.format(what) if wide == model.Literal(True) else ""
+    if not tuned:
+        return ""
+    lowered = fidelity == "hifi2" and not _MATMULS.isdisjoint(names)
+    text = (_LOWERED_COMMENT if lowered else _DEFAULT_COMMENT).format(what)
+    return f"{text} {_NARROW_COMMENT}" if wide == model.Literal(False) else text
 
 
 def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:
@@ -215,6 +250,8 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
     if isinstance(value, model.Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
         if arg.name in _NUMBERS:
             return _NUMBERS[arg.name]
+        if value.head_dim:
+            return _HEAD_DIM
         if arg.name == "cluster_axis" and value.value in (0, 1):
             return tuple(_MESH_AXES)[int(value.value)]
         if arg.name in ("epsilon", "eps"):
@@ -226,6 +263,8 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
     """Default name and kind of a config that a function is given as its parameter `name`, None for other values."""
     if isinstance(value, model.MemoryConfig):
         return memory_name(value), Kind.MEMORY_CONFIG
+    if isinstance(value, model.Literal) and value.head_dim:
+        return _HEAD_DIM, Kind.FLOAT
     if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
         return _conv_name(value), Kind.CONV2D_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.SDPAProgramConfig":
@@ -362,19 +401,19 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
             for arg, value in statement.arguments:
                 base = _base_name(arg, value, statement)
                 if base:
-                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function)
+                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function), statement.spec.target.rpartition(".")[2]
         elif isinstance(statement, model.CallFunction):
             for argument in statement.arguments:
                 if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value, argument.name, statement.function)):
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
-                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value))
+                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value)), ""
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):
-                    yield known[0], cell, known[1], _by_numbers(known[0], cell)
+                    yield known[0], cell, known[1], _by_numbers(known[0], cell), ""
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            yield _loop_name(statement), statement.stop, Kind.INT, ()
+            yield _loop_name(statement), statement.stop, Kind.INT, (), ""
 
 
 def _loop_name(loop: model.Loop) -> str:

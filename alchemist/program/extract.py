@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -162,6 +163,8 @@ class _Extraction:
             made = to_value(value, arg, attribute.name if attribute is not None else "")
             if arg.kind is Kind.PROGRAM_CONFIG and isinstance(made, model.Record):
                 return replace(made, comment=str(access.attr(op, WHY, "")))
+            if arg.name == "scale" and isinstance(made, model.Literal):
+                return replace(made, head_dim=_head_dim(made.value, tensor_type(op.operands[0].type).shape))
             return made
         type_ = tensor_type(op.results[0].type)
         if source == "changed_dtype":
@@ -192,6 +195,19 @@ class _Extraction:
                 )
             raws.append(model.Literal(scalar) if scalar is not None else Use(environment[value]))
         return tuple(raws) if arg.kind is Kind.TENSOR_LIST else raws[0]
+
+
+_SMALLEST_HEAD = 8
+TILE_SIZE = 32
+
+
+def _head_dim(scale: object, query: Sequence[int]) -> int:
+    """The width of heads whose `head_dim ** -0.5` the scale of their attention is, 0 for other scales. query: its shape, padded to whole tiles or not."""
+    if not isinstance(scale, float) or scale <= 0 or not query:
+        return 0
+    width = round(scale**-2)
+    fits = query[-1] in (width, -(-width // TILE_SIZE) * TILE_SIZE)
+    return width if width >= _SMALLEST_HEAD and fits and np.float32(width**-0.5) == np.float32(scale) else 0
 
 
 def _spelled(value: Raw | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
 from alchemist.ir.location import Frame, Scope, SourceInfo
-from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, layers_in, weight_path
+from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, ValueList
 from alchemist.program.model import Key
@@ -443,9 +443,10 @@ class _Method:
 
 
 def _first_source(tree: Group[Node]) -> SourceInfo | None:
+    own = tree.chain[:-1] if is_library(tree.scope.class_name) else tree.chain  # a library's module is in no op's chain
     for node in tree.ops():
         for info in node.sources:
-            if chain_of_source(info)[: len(tree.chain)] == tree.chain:
+            if chain_of_source(info)[: len(own)] == own:
                 return info
     return None
 

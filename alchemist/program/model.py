@@ -71,7 +71,10 @@ class DeviceRef:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
+    """head_dim: of an attention's scale that is `head_dim ** -0.5`, 0 for all other values."""
+
     value: bool | int | float | str | None
+    head_dim: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,13 @@ class ConstantRef:
 
 
 @dataclass(frozen=True, slots=True)
+class InverseRoot:
+    """`of ** -0.5`."""
+
+    of: Value
+
+
+@dataclass(frozen=True, slots=True)
 class NumberRef:
     """An integer parameter of the function, or an expression of such in Python's spelling: "4 * channels", "size // 2"."""
 
@@ -183,7 +193,7 @@ class Unused:
 
 Value = (
     TensorRef | Element | NumberRef | ParameterRef | WeightRef | DeviceRef | Literal | KeyText | Items
-    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef | HasWeight | Unused
+    | DType | Layout | MemoryConfig | Record | Unary | EnumRef | ConstantRef | InverseRoot | HasWeight | Unused
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------------------------ statements

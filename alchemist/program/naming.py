@@ -18,7 +18,18 @@ from alchemist.program.model_source import Statement
 from alchemist.program.names import identifier, nth, result_name, snake_case
 from alchemist.program.parameter_names import ParameterNames
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
-from alchemist.program.roles import NOT_IN_SOURCE, ROLES, argument_role, column_matrix, computed_role, noun_of, parameter_name, value_name, zeroes_rows
+from alchemist.program.roles import (
+    NOT_IN_SOURCE,
+    ROLES,
+    argument_role,
+    column_matrix,
+    computed_role,
+    noun_of,
+    parameter_name,
+    projected_name,
+    value_name,
+    zeroes_rows,
+)
 from alchemist.program.runs import FOREVER, Finals, flat_items
 
 _CUSTOMARY = {
@@ -89,7 +100,7 @@ class Naming(ParameterNames):
         if backward:
             out[0].append(self._gradient(item.results[0], own[-1] if own else None, self._definition))
         else:
-            self._add_targets(item, out, own, index, finals, returned)
+            self._add_targets(item, out, [] if _is_step(item) and any(returned) else own, index, finals, returned)
         first, intermediate = self._same_value(item, index, items, finals, last), ""
         if own and count == 1 and own[0].targets and not self._is_deeper(item) and not (backward and len(own[0].targets) > 1):
             final = finals.end(own[0], index)
@@ -321,6 +332,8 @@ class Naming(ParameterNames):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
             return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
+        if gates := self._of_gates(item):
+            return [gates], []
         module: list[str] = []
         moved, others = self._moved_names(item)
         module += moved
@@ -329,6 +342,8 @@ class Naming(ParameterNames):
         inner = chain[self._level + 1].path if 0 <= self._level < len(chain) - 1 and self._is_of_one_module(item) else ""
         dissolved = _last_word(inner) if inner and weight_path(inner) != weight_path(chain[self._level].path) and not self._is_deeper(item) else ""
         leaf = info.scopes[-1] if info.scopes and is_library(info.scopes[-1].class_name) else None
+        if leaf is not None and weight_path(leaf.path) in self._recurrent_layers():  # its name is for what it returns
+            return module, [*others, self._of_directions(item) or noun_of(item)]
         if column_matrix(item):
             return [name for name in module if name], [*others, noun_of(item)]
         weights = [value for value in item.inputs() if value.collection == "weights" and self._definition.covers(value)]
@@ -339,6 +354,28 @@ class Naming(ParameterNames):
         role = computed_role(item, self._names)
         module = [name for name in module if name] or ([parameter_name(item)] if item.spec.name in PRODUCTS and not role else [])
         return [name for name in module if name], [role, *others, *([] if role else [noun_of(item)])]
+
+    def _recurrent_layers(self) -> set[str]:
+        """Paths of recurrent layers, whose steps this function calls."""
+        calls = (call for item in self._definition.items for call in calls_of(item))
+        return {weight_path(call.path).rpartition(".")[0] for call in calls if call.step_of is not None}
+
+    def _of_directions(self, node: Node) -> str:
+        """What a recurrent layer's steps give in both directions, side by side: `outputs_l0`."""
+        names = [self._names.get(id(value), "") for value in node.inputs()] if node.spec.name == "ttnn.concat" else []
+        layer = re.search(r"_l\d+", names[0]) if len(names) == 2 else None
+        return f"outputs{layer[0] if layer and self._variable != LAYER else ''}" if len(names) == 2 else ""
+
+    def _of_gates(self, node: Node) -> str:
+        """Of what a recurrent layer gives its steps: the input's part of all gates, and of a step's."""
+        name = projected_name(node)
+        if self._variable == LAYER:
+            name = re.sub(r"_l\d+", "", name)
+        if not name and node.spec.name == "ttnn.slice_static" and node.inputs():
+            source = node.inputs()[0]
+            before = self._names.get(id(source), "")
+            return f"{before}_step" if source.node is not None and projected_name(source.node) else ""
+        return name
 
     def _is_of_one_module(self, node: Node) -> bool:
         """Whether no more than one module inside of this function's has made the value, and nothing else."""

@@ -16,6 +16,7 @@ from alchemist.program.model_source import Sources
 from alchemist.program.names import RESERVED, identifier, result_name, unique
 from alchemist.program.recipes import Cut, Parts, Recipe, joined, module_of
 from alchemist.program.roles import explanation
+from alchemist.program.text import note_lines
 from alchemist.program.weights import COUNTING, in_order, literal_numbers, needed, recipe
 
 STORED = model.Parameter("stored", "stored")
@@ -414,7 +415,7 @@ def _steps(
             results.append(name)
         statements = turned if node in inside else out
         if note := node.note or explanation(node):
-            statements.append(model.Comment(note))
+            statements += map(model.Comment, note_lines(note))
         statements.append(model.Call(node.spec, arguments, tuple(results), returned=final and not targets and len(node.results) == 1))
         if made.parts is not None and index + 1 == len(before) + len(inside):
             turns = made.parts.turns

@@ -281,6 +281,16 @@ def parameter_name(node: Node) -> str:
     return re.sub(r"(_weight|_kernel)?(_\d+)?$", "", own)
 
 
+_PROJECTION = re.compile(r"(?:^|\.)weight_ih(_l\d+(?:_reverse)?)?$")
+
+
+def projected_name(node: Node) -> str:
+    """Of the input's part of a recurrent layer's gates, for all steps: `projected_l0_reverse`, as torch calls the weights; "" for other ops."""
+    names = [name for value in node.inputs() if value.key for name in value.made_from or (value.name, value.key)] if node.spec.name in PRODUCTS else []
+    found = next((match for name in names if (match := _PROJECTION.search(name))), None)
+    return f"projected{found[1] or ''}" if found else ""
+
+
 def _marks_keys(value: Value) -> bool:
     """Whether attentions' results are multiplied with the value, one number for a row, and nothing else reads it: 0 for rows whose keys are all masked."""
     if not value.users or value.type.shape[-1:] != (1,):
@@ -315,6 +325,10 @@ def explanation(node: Node) -> str:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:
             return "bias: what the source adds to this product afterwards"
+    given = {arg.name: raw for arg, raw in node.arguments}
+    activation = given.get("activation")
+    if node.spec.name in PRODUCTS and isinstance(activation, model.Literal) and isinstance(given.get("program_config"), model.Record):
+        return f"activation: {activation.value} runs as an op of its own after the product, as no program_config fuses it"
     return ""
 
 

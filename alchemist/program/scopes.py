@@ -4,18 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group
+from alchemist.ir.location import SourceInfo
+from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group, is_library
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
+_LOOK_UPS = frozenset({"ttnn.embedding", "ttnn.gather"})
+_MIN_OPS = 4
+"""Ops of a look-up that are worth a function."""
+
 
 def chains_of(graph: Graph) -> dict[Node, Chain]:
-    return assign_chains(
+    """The modules around each op. A library's embedding is one of them where its look-up takes several ops, as in a float32 table."""
+    chains = assign_chains(
         graph.nodes,
         lambda node: node.sources,
         lambda node: (user for value in node.results for user in value.users),
         lambda node: any(value.returned for value in node.results),
     )
+    alike: dict[SourceInfo, list[Node]] = {}
+    for node in graph.nodes:
+        if len(node.sources) == 1 and node.sources[0].scopes:
+            alike.setdefault(node.sources[0], []).append(node)
+    for info, nodes in alike.items():
+        leaf, around = info.scopes[-1], chains[nodes[0]]
+        whole = len(nodes) >= _MIN_OPS and nodes[-1].position - nodes[0].position == len(nodes) - 1
+        if whole and leaf.path and is_library(leaf.class_name) and around[-1].path != leaf.path and any(node.spec.name in _LOOK_UPS for node in nodes):
+            chains.update(dict.fromkeys(nodes, (*around, leaf)))
+    return chains
 
 
 def module_runs(graph: Graph, chains: Mapping[Node, Chain]) -> Group[Node]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from alchemist.ir.location import Frame, SourceInfo
-from alchemist.ir.scopes import chain_of_source
+from alchemist.ir.scopes import chain_of_source, is_library
 from alchemist.ops.spec import RESHARD, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
@@ -22,6 +22,7 @@ from alchemist.program.parameter_names import Context, Hint
 from alchemist.program.roles import explanation, fused
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
+from alchemist.program.text import note_lines
 
 _LAYER = re.compile(r"_l\d+$")
 
@@ -119,7 +120,7 @@ class Body(Naming):
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
                 elif note:
-                    out.append(model.Comment(note))
+                    out += map(model.Comment, note_lines(note))
                 out += self._with_kept(item, statement)
                 made = [*writes(item)]
             for value in made:
@@ -445,7 +446,7 @@ class Body(Naming):
 
     def _comments(self, item: Item) -> dict[tuple[str, int], str]:
         """Identities and texts of the source statements that the item implements, in their order."""
-        if self._definition.is_container:
+        if self._definition.is_container or (not self._definition.is_root and is_library(self._definition.class_name)):  # the call has the comment
             return {}
         if isinstance(item, LoopItem):
             first, *others = [self._comments(part) for part in item.body]
@@ -482,20 +483,20 @@ class Body(Naming):
         return [(item.source, frame)] if frame else []
 
     def _shape_note(self, node: Node) -> str:
-        if not node.results or any(arg.name == "shape" for arg, _ in node.arguments):
-            return ""  # the call itself says the shape
+        if not node.results:
+            return ""
+        said = any(arg.name == "shape" for arg, _ in node.arguments)  # the call itself says the shape
         first = next((value.type for _, raw in node.arguments for value in values_of(raw)), None)
-        shown = [describe(value.type, first, self._context.typical) for value in node.results]
+        shown = [describe(value.type, first, self._context.typical, shape=not said) for value in node.results]
         if not any(shown):
             return ""
         return f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
 
 
-def describe(type_: TensorType, before: TensorType | None, typical: TensorType) -> str:
-    """`[1, 128] uint32 row-major`, or "" when nothing changed that a reader needs to know."""
-    if before is not None and before.shape == type_.shape and before.placement == type_.placement and before.dtype == type_.dtype:
-        return ""
-    words = [f"[{', '.join(str(extent) for extent in type_.shape)}]"]
+def describe(type_: TensorType, before: TensorType | None, typical: TensorType, *, shape: bool = True) -> str:
+    """`[1, 128] uint32 row-major`; without the shape where `before` has it or the call says it (`shape`). "" for a typical tensor without a new shape."""
+    same = before is not None and before.shape == type_.shape and before.placement == type_.placement and before.dtype == type_.dtype
+    words = [f"[{', '.join(str(extent) for extent in type_.shape)}]"] if shape and not same else []
     if type_.dtype != typical.dtype:
         words.append(type_.dtype)
     if type_.layout != typical.layout:

@@ -31,6 +31,15 @@ def lines_of_text(text: str, width: int) -> list[str]:
     return lines
 
 
+_DEEPEST_INDENT = 12
+"""Columns left of a remark in a loop of a function, with the comment sign."""
+
+
+def note_lines(note: str) -> list[str]:
+    """A remark above a statement, in lines for a comment each."""
+    return lines_of_text(note, WIDTH - _DEEPEST_INDENT)
+
+
 def comment(text: str, width: int = WIDTH) -> str:
     """The text of a line comment: no trailing backslash (in C++ it swallows the next line), at most `width` columns."""
     line = clean(text).rstrip("\\ ")

@@ -14,7 +14,7 @@ import numpy as np
 from alchemist.ir.constant_names import name_of_values
 from alchemist.ir.location import Frame
 from alchemist.ir.op_class import named
-from alchemist.ir.scopes import chain_of_source, common_path, common_prefix
+from alchemist.ir.scopes import chain_of_source, common_path, common_prefix, is_library, weight_path
 from alchemist.ops.spec import MOVING
 from alchemist.program import model
 from alchemist.program.graph import ConstEval, Graph, Node, Value, values_of
@@ -231,7 +231,7 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
             return target
     suffix = _suffix(computing)
     if len(names) == 1:
-        return names[0] + suffix
+        return _tied_name(names[0], result) + suffix
     if names and (together := _summed(names, computing)):
         return together
     if names:
@@ -239,6 +239,18 @@ def _base_name(inner: Value, result: Value, sources: Sources, forward_frames: se
     scope = _shared_scope(nodes, result)
     what = _constant_name(computing, result)
     return f"{scope}.{what}" if scope else what
+
+
+def _tied_name(name: str, result: Value) -> str:
+    """What a weight is called in the library's module that reads it: `lm_head.weight` for the embedding's table; the file's name in its own module."""
+    leaves = {info.scopes[-1] for user in result.users for info in user.sources if info.scopes}
+    leaf = leaves.pop() if len(leaves) == 1 else None
+    if leaf is None or not is_library(leaf.class_name) or len(result.users) > 1:
+        return name
+    module, _, last = name.rpartition(".")
+    path = weight_path(leaf.path)
+    own = not path or not module or f"{module}.".startswith(f"{path}.")
+    return name if own or last not in _LEAVES_OF_MODULES else f"{path}.{last}"
 
 
 _COMPARISONS = frozenset(f"ttnn.{name}" for name in ("ge", "gt", "le", "lt", "tril", "triu"))

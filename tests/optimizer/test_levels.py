@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 from modules import attention, decisions, lowered, mlp, times
+from xdsl.rewriter import Rewriter
 
 from alchemist.codegen import codegen_mlir, codegen_py, mlir_sources
 from alchemist.ir import access
 from alchemist.ir.edit import functions, is_const_eval
+from alchemist.ir.layout import layout_of
+from alchemist.optimizer.compute import of_matmul
 from alchemist.options import CARDS
 from tests import running
 
@@ -59,6 +62,29 @@ def test_the_decision_file_names_choice_and_refusals() -> None:
     assert not decisions(mlp())
 
 
+@pytest.mark.parametrize(
+    ("types", "expected"),
+    [
+        (("f32", "f32", "f32"), ("hifi3", True)),
+        (("f32", "f32", "bf16"), ("hifi3", False)),
+        (("f32", "bf16", "f32"), ("hifi2", True)),
+        (("bf16", "f32", "f32"), ("hifi2", True)),
+        (("bf16", "bf16", "f32"), ("hifi2", True)),
+        (("bf16", "bf16", "bf16"), ("hifi2", False)),
+        (("bfp_bf8", "bfp_bf8", "bf16"), ("lofi", False)),
+    ],
+)
+def test_the_compute_config_of_a_product_is_the_one_that_it_has_without_program_config(types: tuple[str, ...], expected: tuple[str, bool]) -> None:
+    """By dtypes of both inputs and the result: fidelity and 32-bit sums, as the real package (ttnn 0.81.1, Wormhole) builds its kernels."""
+    product = next(op for op in lowered(mlp(64, 64, 64, "f32")).walk() if op.name == "ttnn.matmul")
+    for value, dtype in zip((*product.operands[:2], product.results[0]), types, strict=True):
+        layout = layout_of(value.type)
+        assert layout is not None
+        Rewriter.replace_value_with_new_type(value, layout.with_(access.shape(value), dtype=dtype).type_for(access.shape(value)))
+    config = of_matmul(product, "wormhole_b0").python()
+    assert (config["math_fidelity"], config["fp32_dest_acc_en"]) == expected
+
+
 def test_cap_on_l1() -> None:
     full, capped = (decisions(mlp(), optimization_level=1, tensor_l1_usage_cap=cap) for cap in (0.95, 0.1))
     assert "more L1 than the cap leaves" in capped and full != capped
@@ -72,7 +98,7 @@ def test_configs_are_named_constants(language: str, tmp_path: Path) -> None:
     head, _, body = text.partition("def mlp(" if language == "python" else "Tensor mlp(")
     for name in ("UP_GELU_MATMUL", "HIFI2_BF16_DEST"):
         assert name in head and name in body, text
-    assert "us, level 0:" in head
+    assert "us per call, " in head and "us at level 0" in head
     assert "ProgramConfig" not in body
 
 

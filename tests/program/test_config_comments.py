@@ -22,7 +22,7 @@ from emit_py.printer import function_text
 from emit_py.values import render
 from tests.golden import same_as_golden
 
-LIBRARY = "TT-NN's defaults"
+LIBRARY = "TT-NN's default for"
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ GOLDEN = (
     ("heads of two kinds", "cpp"),
 )
 """One of each kind of text: functions per module, const-eval, recurrences as loops, JAX's scans, optimisers, caches, variants, configs, shards."""
-_OF_EVERY_PROGRAM = re.compile(r"\.clang-format|CMakeLists\.txt|gdb_printers\.py|(check|files|show|utils)\.[ch]pp")
+_OF_EVERY_PROGRAM = re.compile(r"\.clang-format|CMakeLists\.txt|gdb_printers\.py|(check|files|mesh|report|show|utils)\.[ch]pp")
 
 
 def program(name: str, language: str) -> str:

@@ -18,8 +18,8 @@ LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _PARTS = ("high", "middle", "low")
 """Suffixes of the bfloat16 tables of a float32 table: `wte.weight_high`."""
-_GATHERED_NOTE = "ttnn.embedding would round the float32 table to bfloat16: gather reads element [i, j] at row index[i, j]"
-_PARTS_NOTE = "a float32 row is the sum of three bfloat16 rows: ttnn.embedding reads bfloat16 tables only"
+_GATHERED_NOTE = "ttnn.embedding would round the table to bfloat16; ttnn.gather keeps float32"
+_PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
 
 
 @rule("embedding")
