@@ -147,6 +147,8 @@ class _Printer:
                 return [f"{pad}auto* device = {render(tensor)}.device();"]
             case model.Return(values):
                 return [self._return(values, pad)]
+            case model.Loop(variable, length=model.ConstantRef(name)):
+                return self._inner(f"for (int {variable} = {name} - 1; {variable} >= 0; --{variable})", statement.body, pad)
             case model.Loop(variable, start, stop, step):
                 variable = "i" if variable == "_" else variable
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"

@@ -27,6 +27,8 @@ _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = frozenset({"linear", "matmul", "sparse_matmul"})
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
 _HEAD_DIM = "HEAD_DIM"
+_NAMED_IF_ONE = (_HEAD_DIM, "NUM_STEPS")
+"""Numbers that have a name wherever a program has one of them only: several would be told apart by a count."""
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 """Kinds that have a name even where they are used once, in a program whose configs were chosen."""
@@ -65,7 +67,7 @@ def name_constants(
         statement.container
         for function in functions
         for statement in model.statements(function.body)
-        if isinstance(statement, model.Loop) and (statement.start or statement.step != 1 or _goes_on(statement, function))
+        if isinstance(statement, model.Loop) and not _counts_down(statement) and (statement.start or statement.step != 1 or _goes_on(statement, function))
     }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
@@ -81,12 +83,12 @@ def name_constants(
                 entry.longer = shared if entry.general else entry.longer
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
-    heads = sum(entry.base == _HEAD_DIM for entry in entries.values())
+    bases = Counter(entry.base for entry in entries.values())
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
-        if entry.base == _HEAD_DIM:
-            worth_a_name = heads == 1
+        if entry.base in _NAMED_IF_ONE:
+            worth_a_name = bases[entry.base] == 1
         else:
             worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or (tuned and (sharded or entry.kind in _PLACEMENT))
         if worth_a_name:
@@ -392,7 +394,17 @@ def _goes_on(loop: model.Loop, function: model.Function) -> bool:
 
 def _counts_all(loop: model.Loop, partial: set[str]) -> bool:
     """Whether the loop's end is a number of the model ("layers") and not just where one of several loops stops."""
-    return loop.start == 0 and loop.step == 1 and bool(loop.container) and loop.container not in partial
+    whole = (loop.start == 0 and loop.step == 1) or _counts_down(loop)
+    return whole and bool(loop.container) and loop.container not in partial
+
+
+def _counts_down(loop: model.Loop) -> bool:
+    """Whether it goes through a sequence from its end to its begin."""
+    return loop.step == -1 and loop.stop == model.Literal(-1)
+
+
+def _length(loop: model.Loop) -> model.Value:
+    return model.Literal(loop.start + 1) if _counts_down(loop) else loop.stop
 
 
 def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
@@ -413,7 +425,7 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                 if known := _config_name(cell):
                     yield known[0], cell, known[1], _by_numbers(known[0], cell), ""
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            yield _loop_name(statement), statement.stop, Kind.INT, (), ""
+            yield _loop_name(statement), _length(statement), Kind.INT, (), ""
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -440,7 +452,10 @@ def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Valu
         if isinstance(statement, model.CallFunction):
             return replace(statement, arguments=tuple(passed(argument, statement.function) for argument in statement.arguments))
         if isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            return replace(statement, stop=convert(_loop_name(statement), statement.stop, Kind.INT))
+            length = convert(_loop_name(statement), _length(statement), Kind.INT)
+            if not _counts_down(statement):
+                return replace(statement, stop=length)
+            return replace(statement, length=length if isinstance(length, model.ConstantRef) else None)
         return statement
 
     return mapped(body, change)

@@ -321,7 +321,7 @@ class Append:
 class Loop:
     """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer").
 
-    variable: "_" where the body does not read it.
+    variable: "_" where the body does not read it. length: the named number of turns of a loop that counts down to 0.
     """
 
     variable: str
@@ -330,6 +330,7 @@ class Loop:
     step: int
     body: tuple[Statement, ...]
     container: str = ""
+    length: ConstantRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 from alchemist.program.text import note_lines
 
+STEP = "step"
+"""What a loop over a sequence counts."""
 _LAYER = re.compile(r"_l\d+$")
 
 
@@ -280,7 +282,8 @@ class Body(Naming):
             self._at_front.update(id(value) for value in one.behind if one.reverse)
             kept = (*one.before, *one.values, *one.behind)
             self._collected[tuple(id(value) for value in (kept[::-1] if one.reverse else kept))] = name
-        out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container))
+        steps = any(isinstance(part, CallItem) and part.step_of is not None for part in loop.body)
+        out.append(model.Loop(loop.variable, loop.start, stop, loop.step, tuple(_tidy(body)), loop.container or STEP * steps))
         for carried in loop.carried:
             name = preset[id(carried.first)]
             self._names[id(carried.last)] = name

@@ -163,7 +163,7 @@ def test_a_step_reads_as_forward_backward_update(export: Any, tmp_path: Path) ->
     assert {"block", "gpt", "block_backward", "gpt_backward", "update"} <= set(functions)
     if export is codegen_py:
         assert "for name in gradients.names():" in text
-        assert "for i in range(1, -1, -1):" in text
+        assert "for i in reversed(range(NUM_BLOCKS)):" in text
         assert text.count("block_backward(") == 2
         assert 'gradients["fc.weight"] = ' in text
         with LoadedProgram(made.path) as program, torch.no_grad():

@@ -109,7 +109,7 @@ def test_the_first_step_of_a_recurrent_layer_is_like_the_others() -> None:
     result = capture(Recurrent().eval(), (torch.randn(2, 5, 32),), {}, "torch")
     options = CompilerOptions(optimization_level=2)
     text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
-    assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(5)" in text, text
+    assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(NUM_STEPS)" in text, text
 
 
 def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:

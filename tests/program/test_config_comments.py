@@ -167,7 +167,7 @@ def test_constants_are_named_as_in_the_golden() -> None:
     made = ""
     for case, (functions, taken, asked) in CONSTANTS.items():
         changed, _, constants, _ = name_constants(functions, [], set(taken), asked)
-        made += f"=== {case}\n" + "".join(f"{one.name} = {render(one.value)}  # {one.kind.name} {one.comment}\n" for one in constants)
+        made += f"=== {case}\n" + "".join(f"{one.name} = {render(one.value)}  # {one.kind.name} {one.comment}".rstrip() + "\n" for one in constants)
         made += "".join(function_text(function) for function in changed)
     same_as_golden(made, NAMED)
 

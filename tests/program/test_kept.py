@@ -56,7 +56,7 @@ def test_the_optimizer_is_a_loop_over_gradients(files: dict[str, str]) -> None:
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_layers_are_loops(files: dict[str, str], language: str) -> None:
     text = files["main.py"] if language == "python" else transformer("cpp")["model.cpp"]
-    loops = {"python": rf"for i in range\({DEPTH - 1}, -1, -1\):", "cpp": rf"for \(int i = {DEPTH - 1}; i > -1; i \+= -1\)"}
+    loops = {"python": r"for i in reversed\(range\(NUM_\w+\)\):", "cpp": r"for \(int i = NUM_\w+ - 1; i >= 0; --i\)"}
     assert len(re.findall(loops[language], text)) == 1
     assert 'saved.scope(f"blocks.{i}")' in text or 'saved.scope("blocks." + std::to_string(i))' in text
 
