@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.ir import OpResult
 
 from alchemist.frontends.vocabulary import D, T, Vocabulary, progression
+from alchemist.ir.dialects import has_trait
 
 Pads = Sequence[tuple[int, int]]
 Array = np.ndarray[Any, Any]
@@ -324,6 +326,20 @@ def take(c: Vocabulary[T, D], table: T, ids: T, values: Array | None) -> T:
         part = c.slice(table, 0, start, start + step * (count - 1) + 1, step)
         return c.expand(c.reshape(part, [*(count if i == dim else 1 for i in range(ids.rank)), *rest]), shape)
     return rows_of(c, table, ids)
+
+
+def from_start(c: Vocabulary[T, D], index: T, size: int, is_read: bool = True) -> T:
+    """A computed index below 0 counts from the end: -1 is size - 1. is_read: a look-up reads the index itself, not a number made of it.
+
+    An input that is read has no negative value if the exported call has none: the device reads it as unsigned, so a later call with one is refused.
+    The passes known-signs and plain-indices remove the comparison where a computed index cannot be negative.
+    """
+    value = index.ssa
+    while isinstance(value, OpResult) and (value.op.name == "ttir.typecast" or has_trait(value.op, "rearrangement")):
+        value = value.op.operands[0]
+    if c.element(index.dtype).startswith("u") or (is_read and not isinstance(value, OpResult) and value not in c.negative_inputs):
+        return index
+    return c.where(c.binary("lt", index, 0, c.bool_dtype), c.binary("add", index, size), index)
 
 
 def take_along(c: Vocabulary[T, D], x: T, dim: int, ids: T, values: Array | None) -> T:

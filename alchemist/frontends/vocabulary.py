@@ -87,6 +87,7 @@ class Vocabulary(Generic[T, D]):
         self.lifted: list[LiftedConstant] = []
         self.info: SourceInfo | None = None
         self.new_values: list[SSAValue] = []
+        self.negative_inputs: set[SSAValue] = set()  # integer inputs with a negative value in the exported call
         self._shared: dict[tuple[SSAValue, str], T] = {}
         self._names = set(names)
         self._starts: list[tuple[int, LiftedConstant, T]] = []  # with the variable of the loop

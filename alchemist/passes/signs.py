@@ -193,16 +193,10 @@ def _is_never_negative(value: OpResult, never_negative: set[SSAValue]) -> bool:
 
 
 def _choose(op: Operation, never_negative: set[SSAValue]) -> None:
-    mask = op.operands[0]
-    while (view := defining(mask, "ttir.broadcast", "ttir.reshape")) is not None:
-        mask = view.operands[0]
-    comparison = defining(mask, *_SIGN_TESTS)
-    if comparison is None or comparison.operands[0] not in never_negative:
+    holds = _truth(op.operands[0], never_negative)
+    if holds is None:
         return
-    limit = constant_of(_behind_broadcast(comparison.operands[1]))
-    if limit is None or limit.any():
-        return
-    chosen = op.operands[1 if _SIGN_TESTS[comparison.name] else 2]
+    chosen = op.operands[1 if holds else 2]
     if chosen.type != op.results[0].type:
         b = Builder.in_place_of(op)
         dims = shape(op.results[0])
@@ -213,12 +207,30 @@ def _choose(op: Operation, never_negative: set[SSAValue]) -> None:
     replace(op, [chosen])
 
 
+def _truth(mask: SSAValue, never_negative: set[SSAValue]) -> bool | None:
+    """What a condition is for all values that its operands can have; None where it depends on them. never_negative: such values."""
+    op = defining(_behind_broadcast(mask), "ttir.reduce_and", "ttir.logical_and", "ttir.ge", "ttir.gt", "ttir.le", "ttir.lt")
+    if op is None:
+        return None
+    name = op.name.removeprefix("ttir.")
+    if name.endswith("and"):
+        parts = [_truth(operand, never_negative) for operand in op.operands]
+        return False if False in parts else None if None in parts else True
+    x, limit = op.operands
+    if element_type(x).startswith(("f", "bf")):
+        zero = constant_of(_behind_broadcast(limit))
+        return None if x not in never_negative or zero is None or zero.any() else _SIGN_TESTS.get(op.name)
+    (low, high), (least, most) = (interval(x), interval(limit)) if name in ("ge", "lt") else (interval(limit), interval(x))
+    at_least, below = low >= most, high < least  # x >= limit (of `gt` and `le`: limit >= x) always, and never
+    return (name in ("ge", "le")) if at_least else (name in ("lt", "gt")) if below else None
+
+
 def _behind_broadcast(value: SSAValue) -> SSAValue:
     op = defining(value, "ttir.broadcast", "ttir.reshape")
     return value if op is None else _behind_broadcast(op.operands[0])
 
 
-# --- TTIR: an index that a look-up reads is not negative, so its other readers need no wrap of negative indices either. ---
+# --- TTIR: where an index is known to be in range, the ops that would bring it there are removed. ---
 
 _LOOK_UPS = {"ttir.gather": 1, "ttir.embedding": 0}
 """Op -> index of its operand with indices, which the device reads as unsigned."""
@@ -227,17 +239,32 @@ _VIEWS = named("ttir", "rearrangement") | {"ttir.typecast"}
 
 @register("plain-indices", fusing=True)
 class PlainIndices(Pass):
-    """where(i < 0, i + n, i) becomes i where a look-up reads i itself: the gradients of look-ups in JAX."""
+    """where(i < 0, i + n, i) becomes i where i is not negative, clamp(i, 0, n) becomes i where i is within.
+
+    An argument that a look-up reads is not negative: the device reads it as unsigned (the gradients of look-ups in JAX).
+    """
 
     def run(self, module: ModuleOp) -> None:
-        rewrite(module, _drop, "ttir.where")
+        rewrite(module, _drop_wrap, "ttir.where")
+        rewrite(module, _drop_clamp, "ttir.clamp_scalar")
 
 
-def _drop(op: Operation) -> None:
+def _drop_wrap(op: Operation) -> None:
     index = _wrapped(op)
-    if index is None or index.type != op.results[0].type or not _is_looked_up(_origin(index)):
+    if index is None or index.type != op.results[0].type:
         return
-    replace(op, [index])
+    origin = _origin(index)
+    if interval(index)[0] >= 0 or (not isinstance(origin, OpResult) and _is_looked_up(origin)):
+        replace(op, [index])
+
+
+def _drop_clamp(op: Operation) -> None:
+    index = op.operands[0]
+    if element_type(index).startswith(("f", "bf")) or index.type != op.results[0].type:
+        return
+    low, high = interval(index)
+    if access.attr(op, "min") <= low and high <= access.attr(op, "max"):
+        replace(op, [index])
 
 
 def _wrapped(op: Operation) -> SSAValue | None:

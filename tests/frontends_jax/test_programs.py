@@ -43,6 +43,7 @@ def pool(x: Any, init: Any, function: Any, window: Any, strides: Any, padding: A
     return lax.reduce_window(x, init, function, window, strides, padding)
 
 
+FAR = jnp.array([0, 7, -2, -9])
 LOOK_UPS: list[Case] = [
     ("clipped indices are no wrapped ones", lambda t, i: t[jnp.where(i > 2, 2, i)], (X, I)),
     ("rows of a broadcast", lambda x: jnp.broadcast_to(x[:, None], (3, 5, 4))[:, 1:3] + jnp.broadcast_to(x, (5, 3, 4))[::2].sum(0)[:, None], (X,)),
@@ -58,6 +59,10 @@ LOOK_UPS: list[Case] = [
     ("window on two axes", lambda t, i: lax.dynamic_slice(t, (i, i, 0), (1, 2, 6)), (T, jnp.int32(1))),
     ("window beyond the end", lambda x, i: lax.dynamic_slice(x, (i,), (4,)), (V, jnp.int32(7))),
     ("windows beyond the ends", lambda t, i: jax.vmap(lambda a, j: lax.dynamic_slice_in_dim(a, j, 2, 0))(t, i), (T, jnp.array([-9, 4]))),
+    ("rows out of range", lambda x, i: (x[i], jnp.take(x, i, axis=0), jnp.take(x, i, axis=0, mode="clip"), x[i, i - 1]), (X, FAR)),
+    ("elements out of range", lambda x, i: (jnp.take_along_axis(x, i[:, None], 0), lax.dynamic_index_in_dim(x, i[1], 0)), (X, FAR)),
+    ("the row before", lambda x, i: (x[i - 1], jnp.take(x, i + 1, axis=0), x[:, i - 1], x[-1]), (X, jnp.array([0, 1, 2]))),
+    ("the largest one's row", lambda x, y: (x[jnp.argmax(y, 0)], jnp.take(x, jnp.argmax(y, 0), axis=0)), (X, Y)),
     ("search", lambda x: jnp.searchsorted(jnp.array([-0.5, 0.0, 0.5]), x), (V,)),
     ("interpolate", lambda x: jnp.interp(x, jnp.linspace(-1, 1, 5), jnp.arange(5.0) ** 2), (X,)),
 ]
@@ -88,6 +93,8 @@ UPDATES: list[Case] = [
     ("a row beyond the end", lambda t, u, i: lax.dynamic_update_slice(t, u, (i, 0)), (X, Y[:1], jnp.int32(9))),
     ("nothing", lambda t, i: t.at[i, 5:5].set(1.0), (X, jnp.int32(1))),
     ("beyond the end", lambda t, u: t.at[7].set(u) + t.at[3].add(u) + t.at[2].multiply(u), (X, Y[0])),
+    ("rows out of range", lambda t, u, i: (t.at[i].set(u), t.at[i].add(u), t.at[i - 1].set(u)), (X, rand(4, 4), FAR)),
+    ("elements out of range", lambda t, u, i: (t.at[i, i + 1].set(u), t.at[:, i].set(u[0])), (X, rand(4), FAR)),
     ("unique", lambda i: jnp.unique(i, size=4), (jnp.array([1, 2, 2, 3]),)),
     ("non-zero", lambda x: jnp.nonzero(x > 0, size=4)[0], (V,)),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ F32 = np.dtype(np.float32)
 
 @dataclass(frozen=True)
 class Values:
-    """A model input. kind: "normal", "unit" (inside -1 and 1), "positive" (above 1), "index" (below `high`), "bool", "one or zero", "grid" (halves)."""
+    """A model input. kind: "normal", "unit" (inside -1 and 1), "positive" (above 1), "index" (below `high`), "from the end" (-1 to -`high`), "bool", "one or zero", "grid" (halves)."""
 
     shape: tuple[int, ...]
     kind: str = "normal"
@@ -34,6 +35,8 @@ class Values:
                 return rng.uniform(1.1, 3.0, self.shape).astype(self.dtype)
             case "index":
                 return rng.integers(0, self.high, self.shape).astype(self.dtype if self.dtype != "float32" else "int64")
+            case "from the end":
+                return rng.permuted(-1 - np.arange(math.prod(self.shape)).reshape(self.shape) % self.high, axis=0).astype(self.dtype)
             case "bool":
                 return rng.integers(0, 2, self.shape).astype(np.bool_)
             case "one or zero":
@@ -404,6 +407,14 @@ case("Resize", (1, 2, 4, 4), None, f32(1, 2, 2, 2), opset=19)
 case("Resize", (1, 2, 4, 4), None, f32(1, 1, 2, 2), opset=19, coordinate_transformation_mode="half_pixel", nearest_mode="ceil")
 case("Resize", (1, 2, 4, 4), None, f32(1, 1, 2, 2), opset=19, coordinate_transformation_mode="asymmetric", nearest_mode="round_prefer_ceil")
 case("GatherElements", (3, 8), i64(-1, 0, -8, 7, 2, -2).reshape(3, 2), axis=1)
+for _op, _shape, _updates in (
+    ("Gather", (3,), ()),
+    ("GatherElements", (3, 3), ()),
+    ("GatherND", (4, 2), ()),
+    ("ScatterElements", (3, 3), ((3, 3),)),
+    ("ScatterND", (1, 2), ((1,),)),
+):
+    case(_op, (5, 3), Values(_shape, "from the end", 3, "int64"), *_updates)
 case("GatherND", (4, 5), index(4, 6, 2))
 case("GatherND", (4, 5), i64(-1, 0, 2, -5, 3, 4).reshape(3, 2))
 case("GatherND", (2, 3, 5, 8), index(5, 2, 3, 4, 1), batch_dims=2)

@@ -80,6 +80,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a counter": (Counter(), (X,)),
     "a row of a cache": (Cache(), (V, AT)),
     "assignments at a 0-d index": (_assigned, (X, V, AT)),
+    "indices from the end": (lambda x, i: (x[i], x[:, i], x[i, i + 1], x[i.abs() - 1]), (X, torch.tensor([-1, 0, -3]))),
     "masked updates": (_updated, (X, MASK, V)),
     "masked sums": (lambda x, m: (x[m].sum(), x[m].mean(), (x[m] * 2).sum()), (X, X > 0)),
     "addbmm without its product": (lambda x, a, b: torch.addbmm(x, a, b, alpha=0), (X, torch.full((2, 4, 3), float("nan")), torch.randn(2, 3, 5))),

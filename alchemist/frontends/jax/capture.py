@@ -62,7 +62,7 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
     # a module that is called by the entry function is the root itself
     sources = Sources(_library_roots(), _package_name, entry[0] if entry and classes else "", labelled.labels if labelled else None)
     names, outputs = _outputs(shapes, written)
-    inputs = [Input(leaf.name, leaf.kind) for leaf in flat.leaves]
+    inputs = [Input(leaf.name, leaf.kind, _bounds(leaf.value)) for leaf in flat.leaves]
     converted = convert(module, inputs, names, sources=sources, may_add_arguments=True)
     mark_written(entry_function(converted.module), set(written))
     arrays = {leaf.name: leaf.value for leaf in flat.leaves} | converted.starts
@@ -87,6 +87,13 @@ def capture(model: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | 
         call=flat.call,
         structure=structure,
     )
+
+
+def _bounds(value: Any) -> tuple[int, int] | None:
+    """The smallest and largest whole number of an array; None for other dtypes and for shapes without values."""
+    if isinstance(value, jax.ShapeDtypeStruct) or getattr(value.dtype, "kind", "") not in ("i", "u") or not value.size:
+        return None
+    return int(value.min()), int(value.max())
 
 
 def as_function(model: Any, args: tuple[Any, ...]) -> tuple[Callable[..., Any], tuple[Any, ...]]:

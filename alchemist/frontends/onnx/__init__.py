@@ -74,6 +74,8 @@ def load(
     emitter = Emitter(builder, (name for name, *_ in typed))
     known_shapes: dict[str, Tensor | None] = {}
     places = dict(zip([*(item.name for item in declared), *weights], builder.args, strict=True))
+    below = {name for name, array in inputs_by_name.items() if array.dtype.kind == "i" and bool((array < 0).any())}
+    emitter.negative_inputs = {places[name] for name in below}
     for tensor in declared:
         known_shapes[tensor.name] = Tensor(emitter, shapes[tensor.name], tensor.dtype, places[tensor.name], name=tensor.name)
     for name, held in stored.items():

@@ -83,10 +83,14 @@ class Converted:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """How argument i of `@main` appears in the TTIR function. kind: input | parameter | constant."""
+    """How argument i of `@main` appears in the TTIR function. kind: input | parameter | constant.
+
+    bounds: the smallest and largest of its whole numbers in the call that is exported, None where that call is not known.
+    """
 
     name: str
     kind: str
+    bounds: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -129,6 +133,8 @@ class Converter:
         self.refused: list[Refused] = []
         self.converted = 0
         self.inputs: set[SSAValue] = set()  # arguments that are not weights
+        self.bounds: dict[SSAValue, tuple[int, int]] = {}  # of the arguments' whole numbers, where they are known
+        self.clamped: set[Operation] = set()  # look-ups that clamp their indices
         self.rounds: list[Round] = []
         self.stacks: list[Stack] = []
         self.loops: list[Loop] = []  # outermost ones
@@ -372,6 +378,7 @@ def convert(
     converter = Converter(module, emitter, sources, {given.name for given in inputs})
     converter.may_add_arguments = may_add_arguments
     converter.inputs.update(value for given, value in zip(inputs, builder.args, strict=True) if given.kind == "input")
+    converter.bounds = {value: given.bounds for given, value in zip(inputs, builder.args, strict=True) if given.bounds}
     vals = [Val(*type_of(arg), ssa=value) for arg, value in zip(args, builder.args, strict=True)]
     try:
         vals = annotated(converter, vals, facts_of(main, "arg_attrs"))

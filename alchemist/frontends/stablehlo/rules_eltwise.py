@@ -180,8 +180,8 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     if mask.const is not None and chosen.const is not None and other.const is not None:
         return c.e.op("where", mask, chosen, other)
     fill = other.scalar()
-    if fill is not None and isinstance(fill, float) and math.isnan(fill) and _is_lookup(chosen):
-        return chosen  # jnp.take fills rows of indices out of range with NaN: TT-NN requires indices in range
+    if fill is not None and isinstance(fill, float) and math.isnan(fill) and _is_lookup(chosen) and not _is_clamped(c, op.operands[1]):
+        return chosen  # jnp.take fills rows of indices out of range with NaN: these are in range
     value = chosen.scalar()
     if value is not None and value == fill:
         return chosen
@@ -221,6 +221,12 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
 def _uncast(value: SSAValue) -> SSAValue:
     op = defining(value, "ttir.typecast")
     return op.operands[0] if op is not None else value
+
+
+def _is_clamped(c: Converter, value: SSAValue) -> bool:
+    """Whether the value is a look-up, layout changes apart, whose indices may be out of range."""
+    op = defining(value, "stablehlo.gather", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.convert")
+    return op is not None and (op in c.clamped or (op.name != "stablehlo.gather" and _is_clamped(c, op.operands[0])))
 
 
 def _is_lookup(val: Val) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from alchemist.frontends.stablehlo.convert import Converter, constant_value, prop, rule, type_of
 from alchemist.frontends.stablehlo.rules_eltwise import JOIN, REDUCE, array_of
@@ -15,6 +15,7 @@ from alchemist.frontends.stablehlo.rules_shape import concat, cut_val, numbers, 
 from alchemist.frontends.stablehlo.values import Shape, Unsupported, Val, shrink
 from alchemist.ir import access
 from alchemist.ir.attributes import numpy_dtype
+from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import defining
 from alchemist.ir.op_class import short_names
 
@@ -32,12 +33,27 @@ def within(c: Converter, start: Val, limit: int) -> Val:
 # --- look-ups -----------------------------------------------------------------------------------------------------------
 
 
-def unwrap_index(value: SSAValue) -> SSAValue:
-    """`where(i < 0, i + n, i)` -> i: indices are unsigned on the device, so negative ones cannot come in."""
+def argument_index(c: Converter, index: Val, size: int) -> SSAValue | None:
+    """An index into `size` rows that an argument of the function holds, without `where(i < 0, i + n, i)`; None for other indices.
+
+    An argument is read as it is if it has rows from 0 to size - 1 in the exported call: the device's indices are unsigned, and the program refuses
+    negative ones of later calls. MLIR text has no values, so its arguments count as in range. Where an index is computed, it may be anything.
+    """
+    if index.const is not None:
+        return None
+    value = _without_wrap(c.e.full(index))
+    source = value
+    while isinstance(source, OpResult) and has_trait(source.op, "selects"):
+        source = source.op.operands[0]
+    low, high = c.bounds.get(source, (0, size - 1))
+    return value if isinstance(source, BlockArgument) and 0 <= low and high < size else None
+
+
+def _without_wrap(value: SSAValue) -> SSAValue:
     op = value.op if isinstance(value, OpResult) else None
     if op is not None and op.name == "ttir.reshape":
         source: SSAValue = op.operands[0]
-        inner = unwrap_index(source)
+        inner = _without_wrap(source)
         return value if inner is source else inner
     if op is None or op.name != "ttir.where":
         return value
@@ -49,8 +65,19 @@ def unwrap_index(value: SSAValue) -> SSAValue:
     return value
 
 
+def single_row(c: Converter, op: Operation, index: Val, size: int) -> Val:
+    """The index of rows as StableHLO reads it: rows before the first and behind the last are these two."""
+    plain = argument_index(c, index, size)
+    if plain is None:
+        if index.const is None:
+            c.clamped.add(op)
+        return within(c, index, size - 1)
+    ids = plain if access.shape(plain) == index.shape else c.e.reshape_ssa(plain, index.shape)
+    return Val(index.shape, index.of, ids)
+
+
 def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
-    """Rows of `x` along `axis`: result shape is x.shape[:axis] + index.shape + x.shape[axis + 1:]."""
+    """Rows of `x` along `axis`, all of them in range: result shape is x.shape[:axis] + index.shape + x.shape[axis + 1:]."""
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     if index.const is not None:
         ids = np.clip(array_of(index).astype(np.int64), 0, x.shape[axis] - 1)
@@ -64,9 +91,7 @@ def take(c: Converter, x: Val, axis: int, index: Val) -> Val:
     order = [axis, *(i for i in range(len(x.shape)) if i != axis)]
     rest = tuple(x.shape[i] for i in order[1:])
     table = c.e.full(c.e.reshape(c.e.permute(x, order), (x.shape[axis], math.prod(rest))))
-    ids_ssa = unwrap_index(c.e.full(index))
-    if access.shape(ids_ssa) != index.shape:
-        ids_ssa = c.e.reshape_ssa(ids_ssa, index.shape)
+    ids_ssa = c.e.full(index)
     flat = c.e.reshape_ssa(ids_ssa, (1, math.prod(index.shape))) if len(index.shape) != 2 else ids_ssa
     rows = c.e.make("ttir.embedding", [flat, table])
     back = c.e.reshape(rows, (*index.shape, *rest))
@@ -102,6 +127,8 @@ def dynamic_slice(c: Converter, op: Operation, vals: list[Val]) -> Val:
             if size > 1:
                 line = c.e.const(np.arange(size), (size,), start.of)
                 index = c.e.op("add", within(c, index, x.shape[axis] - size), line)
+            else:
+                index = single_row(c, op, index, x.shape[axis])
             x = take(c, x, axis, index)
     return x
 
@@ -196,6 +223,19 @@ class Places:
             stride *= dims[axis]
         self.linear = linear
         self.count = stride
+        self.has_outside = False
+
+    def drop_outside(self, c: Converter, starts: Mapping[int, Val], sizes: Shape) -> None:
+        """Gives windows that leave the operand the index `count`, one behind the last place: JAX drops their updates."""
+        for axis, start in starts.items():
+            room = self.dims[axis] - sizes[axis]
+            known = None if start.const is None else array_of(start)
+            inside = ((known >= 0) & (known <= room)).all() if known is not None else argument_index(c, start, room + 1) is not None
+            if inside:
+                continue
+            there = c.e.op("logical_and", c.e.op("ge", start, 0), c.e.op("le", start, room))
+            self.linear = c.e.op("where", _spread_over(c, there, self.linear.shape), self.linear, self.count)
+            self.has_outside = True
 
     def rows(self, c: Converter, x: Val) -> Val:
         """The operand as [places, *rest]."""
@@ -257,14 +297,15 @@ def gather(c: Converter, op: Operation, vals: list[Val]) -> Val:
     vector_dim = d.get("index_vector_dim", 0)
     shape, _ = type_of(op.results[0])
     if batching:
-        along = _gather_along(c, x, indices, d, sizes, shape)
+        along = _gather_along(c, op, x, indices, d, sizes, shape)
         if along is not None:
             return along
     parts, batch_shape = _index_parts(c, op, indices, vector_dim, len(start_map))
-    # single rows of computed places are not moved: they have to be in range, as in the device's look-ups, unless the model says what stands for others
-    clamped = _has_fill(op)
-    moved_axes = [i for i, part in zip(start_map, parts, strict=True) if clamped or part.const is not None or sizes[i] > 1]
-    parts = [within(c, part, x.shape[i] - sizes[i]) if i in moved_axes else part for i, part in zip(start_map, parts, strict=True)]
+    filled = _has_fill(op)
+    parts = [
+        single_row(c, op, part, x.shape[i]) if sizes[i] == 1 and not filled else within(c, part, x.shape[i] - sizes[i])
+        for i, part in zip(start_map, parts, strict=True)
+    ]
     if batching:
         return _gather_at(c, x, parts, batch_shape, d, sizes, shape)
     # axes that are cut to a window starting at the same constant everywhere are slices
@@ -345,7 +386,7 @@ def _place(c: Converter, rows: Val, batch: int, offset: Sequence[int], shape: Sh
     return c.e.permute(rows, order)
 
 
-def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: Shape, shape: Shape) -> Val | None:
+def _gather_along(c: Converter, op: Operation, x: Val, indices: Val, d: dict[str, Any], sizes: Shape, shape: Shape) -> Val | None:
     """take_along_axis: every other dimension is a batching dimension. None for any other gather."""
     (axis,) = d.get("start_index_map", (None,)) if len(d.get("start_index_map", ())) == 1 else (None,)
     batching = d["operand_batching_dims"]
@@ -370,12 +411,9 @@ def _gather_along(c: Converter, x: Val, indices: Val, d: dict[str, Any], sizes: 
             lengths.append(1)
     order += [vector_dim] if vector_dim < len(indices.shape) else []
     index = c.e.reshape(c.e.permute(indices, order), tuple(lengths))
-    ids = unwrap_index(c.e.full(index))
-    if access.shape(ids) != tuple(lengths):
-        ids = c.e.reshape_ssa(ids, tuple(lengths))
     if math.prod(shape) != math.prod(lengths) or sorted(order) != order:
         return None
-    gathered = c.e.make("ttir.gather", [c.e.full(x), ids], {"dim": axis})
+    gathered = c.e.make("ttir.gather", [c.e.full(x), c.e.full(single_row(c, op, index, x.shape[axis]))], {"dim": axis})
     return c.e.reshape(gathered, shape)
 
 
@@ -438,15 +476,19 @@ def _scatter_at(c: Converter, x: Val, update: Val, places: Places, kind: str) ->
     elif kind in short_names("ttir", "extreme") or (kind == "sum" and not is_float and size * count * rest <= ONE_HOT_LIMIT):
         totals = _one_hot_reduction(c, flat, places.linear, values, count, kind)
     else:
-        ids = unwrap_index(c.e.full(places.linear))
+        ids = argument_index(c, places.linear, size) if len(places.axes) == 1 else None
+        ids = c.e.full(places.linear) if ids is None else ids
+        rows = size + places.has_outside
+        if places.has_outside:  # the row behind the last takes what is dropped
+            flat = concat(c, [flat, c.e.scalar(0, (1, rest), x.of)], 0)
         if rest == 1:
-            form, line, dim = (1, size), (1, count), 1
+            form, line, dim = (1, rows), (1, count), 1
         else:
-            form, line, dim = (size, rest), (count, rest), 0
+            form, line, dim = (rows, rest), (count, rest), 0
         index = c.e.full(Val(line, places.linear.of, c.e.reshape_ssa(ids, line if rest == 1 else (count, 1))))
         operands = [c.e.full(c.e.reshape(flat, form)), index, c.e.full(c.e.reshape(values, line))]
         attributes = {"dim": dim, "scatter_reduce_type": kind or "invalid"}
-        totals = c.e.reshape(c.e.make("ttir.scatter", operands, attributes), (size, rest))
+        totals = cut_val(c, c.e.reshape(c.e.make("ttir.scatter", operands, attributes), (rows, rest)), 0, 0, size)
     return places.back(c, c.e.reshape(totals, (size, *(places.dims[i] for i in places.rest))))
 
 
@@ -492,6 +534,7 @@ def scatter(c: Converter, op: Operation, vals: list[Val]) -> Val:
         if along is not None:
             return along
     places = Places(c, x.shape, sizes, dict(zip(mapped, parts, strict=True)), _batching(d), batch)
+    places.drop_outside(c, dict(zip(mapped, parts, strict=True)), sizes)
     return _scatter_at(c, x, permuted, places, kind)
 
 

@@ -16,12 +16,16 @@ REDUCTIONS = {"none": "invalid", "add": "sum", "mul": "prod", "max": "max", "min
 
 @rule("Gather")
 def gather(c: Emitter, node: Node, x: Tensor, ids: Tensor) -> Tensor:
-    return composites.take_along(c, x, node.get("axis", 0) % x.rank, ids, ids.const)
+    axis = node.get("axis", 0) % x.rank
+    ids = _from_start(c, ids, x.shape[axis])
+    return composites.take_along(c, x, axis, ids, ids.const)
 
 
-def _from_zero(c: Emitter, ids: Tensor, size: int) -> Tensor:
-    """Known indices from the end as indices from 0."""
-    if ids.const is None or not bool((ids.const < 0).any()):
+def _from_start(c: Emitter, ids: Tensor, size: int, is_read: bool = True) -> Tensor:
+    """See `composites.from_start`; known indices are replaced."""
+    if ids.const is None:
+        return composites.from_start(c, ids, size, is_read)
+    if not bool((ids.const < 0).any()):
         return ids
     return c.constant(np.where(ids.const < 0, ids.const + size, ids.const).astype(ids.dtype))
 
@@ -29,7 +33,7 @@ def _from_zero(c: Emitter, ids: Tensor, size: int) -> Tensor:
 @rule("GatherElements")
 def gather_elements(c: Emitter, node: Node, x: Tensor, ids: Tensor) -> Tensor:
     dim = node.get("axis", 0) % x.rank
-    return c.emit("gather", [x, _from_zero(c, ids, x.shape[dim])], {"dim": dim})
+    return c.emit("gather", [x, _from_start(c, ids, x.shape[dim])], {"dim": dim})
 
 
 def _flat_index(c: Emitter, ids: Tensor, sizes: list[int], batch: int = 0) -> Tensor:
@@ -48,7 +52,7 @@ def _flat_index(c: Emitter, ids: Tensor, sizes: list[int], batch: int = 0) -> Te
     total = None if offsets is None else c.constant(offsets.astype(np.int64))
     ids = c.cast(ids, c.index_dtype)
     for place, size in zip(range(count), sizes, strict=True):
-        part = c.reshape(c.slice(ids, len(lead), place, place + 1), lead)
+        part = _from_start(c, c.reshape(c.slice(ids, len(lead), place, place + 1), lead), size, is_read=False)
         total = part if total is None else c.binary("add", c.binary("multiply", total, size), part)
     if total is None:
         raise Unsupported("an index without positions")
@@ -77,7 +81,7 @@ def _scatter(c: Emitter, x: Tensor, dim: int, ids: Tensor, source: Tensor, reduc
 @rule("ScatterElements")
 def scatter_elements(c: Emitter, node: Node, x: Tensor, ids: Tensor, updates: Tensor) -> Tensor:
     dim = node.get("axis", 0) % x.rank
-    return _scatter(c, x, dim, _from_zero(c, ids, x.shape[dim]), updates, node.get("reduction", "none"))
+    return _scatter(c, x, dim, _from_start(c, ids, x.shape[dim]), updates, node.get("reduction", "none"))
 
 
 @rule("ScatterND")

@@ -37,21 +37,11 @@ ARITHMETIC: dict[str, str] = {
     "pow.Tensor_Tensor": "pow",
     "pow.Scalar": "pow",
     "atan2.default": "atan2",
-    "bitwise_and.Tensor": "bitwise_and",
-    "bitwise_or.Tensor": "bitwise_or",
-    "bitwise_xor.Tensor": "bitwise_xor",
-    "bitwise_and.Scalar": "bitwise_and",
-    "bitwise_or.Scalar": "bitwise_or",
-    "bitwise_xor.Scalar": "bitwise_xor",
-    "__and__.Tensor": "bitwise_and",
-    "__or__.Tensor": "bitwise_or",
-    "__xor__.Tensor": "bitwise_xor",
-    "__and__.Scalar": "bitwise_and",
-    "__or__.Scalar": "bitwise_or",
-    "bitwise_left_shift.Tensor": "logical_left_shift",
-    "__lshift__.Scalar": "logical_left_shift",
-    "bitwise_right_shift.Tensor": "right_shift",
-    "__rshift__.Scalar": "right_shift",
+} | {
+    f"{spelling}.{overload}": op
+    for short, op in {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "logical_left_shift", "rshift": "right_shift"}.items()
+    for spelling in (f"__{short}__", "bitwise_" + short.replace("lshift", "left_shift").replace("rshift", "right_shift"))
+    for overload in ("Tensor", "Scalar", "Tensor_Scalar", "Scalar_Tensor")
 }
 BOOLEAN = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
 """Bitwise op on booleans -> TTIR op."""

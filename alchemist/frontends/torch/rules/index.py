@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 import torch
-from xdsl.ir import OpResult
 
 from alchemist.frontends import composites
 from alchemist.frontends.torch.dtypes import to_numpy
@@ -15,7 +14,6 @@ from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progressi
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 from alchemist.frontends.torch.rules.conv import Windows
-from alchemist.ir.dialects import has_trait
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
 """torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
@@ -102,17 +100,12 @@ def _broadcast_index(c: Emitter, x: Tensor, present: Sequence[tuple[int, Tensor]
     return c.expand(c.reshape(x, [*out, *rest]), [*shape, *rest])
 
 
-def _from_start(c: Emitter, index: Tensor, size: int) -> Tensor:
-    """Indices below 0 count from the end: -1 is size - 1. Inputs are taken to have none, of computed ones the pass known-signs tells."""
-    if index.const is not None:
-        const = index.const
-        return c.constant(torch.where(const < 0, const + size, const)) if bool((const < 0).any()) else index
-    value = index.ssa
-    while isinstance(value, OpResult) and (value.op.name == "ttir.typecast" or has_trait(value.op, "rearrangement")):
-        value = value.op.operands[0]
-    if not isinstance(value, OpResult) or not index.dtype.is_signed:
-        return index
-    return c.where(c.binary("lt", index, 0, torch.bool), c.binary("add", index, size), index)
+def _from_start(c: Emitter, index: Tensor, size: int, is_read: bool = True) -> Tensor:
+    """See `composites.from_start`; known indices are replaced."""
+    if index.const is None:
+        return composites.from_start(c, index, size, is_read)
+    const = index.const
+    return c.constant(torch.where(const < 0, const + size, const)) if bool((const < 0).any()) else index
 
 
 def _linear(c: Emitter, x: Tensor, present: Sequence[tuple[int, Tensor]]) -> tuple[Tensor, list[int], Tensor]:
@@ -132,7 +125,7 @@ def _linear(c: Emitter, x: Tensor, present: Sequence[tuple[int, Tensor]]) -> tup
     stride = math.prod(sizes)
     for (_, index), size in zip(present, sizes, strict=True):
         stride //= size
-        index = _from_start(c, c.cast(index, torch.int64), size)
+        index = _from_start(c, c.cast(index, torch.int64), size, is_read=False)
         part = c.binary("multiply", index, stride) if stride != 1 else index
         if part.rank < len(shape):
             part = c.reshape(part, [*[1] * (len(shape) - part.rank), *part.shape])
