@@ -49,11 +49,11 @@ def shifted(kept: Dims, *, reader: str = "", other: bool = False) -> ModuleOp:
     return build(net, LOGITS, *([ROWS] if other else []))
 
 
-def indices(*, looked_up: bool, wraps: bool = True) -> ModuleOp:
+def indices(*, looked_up: bool, wraps: bool = True, computed: bool = False) -> ModuleOp:
     """The hot places of an index that may count from the end."""
 
     def net(g: Graph, x: Any, ids: Any) -> Any:
-        ids = g("typecast", g("abs", ids), of="i32")
+        ids = g("typecast", g("abs", ids) if computed else ids, of="i32")
         moved = g("add", ids, g.number(16, of="i32"), of="i32")
         index = g("where", g("lt", ids, g.number(0 if wraps else 1, of="i32"), of="i1"), moved, ids, of="i32")
         hot = g("eq", index, g("typecast", x, of="i32"), out=(4, 8), of="i1")
@@ -125,7 +125,7 @@ CHANGES: dict[str, tuple[str, ModuleOp, list[str]]] = {
         shifted((4, 8, 1)),
         ["max", "isfinite", "full", "add", "full", "where", "subtract", "mean", "sum", "reshape"],
     ),
-    "an index that is looked up": ("plain-indices", indices(looked_up=True), ["abs", "typecast", "typecast", "eq", "gather"]),
+    "an index that is looked up": ("plain-indices", indices(looked_up=True), ["typecast", "typecast", "eq", "gather"]),
     "the gradient of a bias": ("sums-of-rows", bias_gradient(), ["sum"]),
     "a factor that is turned": ("turned-operands", turned(), ["exp", "matmul", "matmul"]),
     "factors of samples that are turned": ("turned-operands", turned(order=(0, 2, 1)), ["exp", "matmul", "matmul"]),
@@ -145,6 +145,7 @@ UNCHANGED: dict[str, tuple[str, ModuleOp]] = {
     "a maximum that is moved, too": ("kept-dims", shifted((4, 8, 1), reader="permute")),
     "a maximum with an input added": ("kept-dims", shifted((4, 8, 1), other=True)),
     "an index that nothing looks up": ("plain-indices", indices(looked_up=False)),
+    "a computed index": ("plain-indices", indices(looked_up=True, computed=True)),
     "an index that is below one": ("plain-indices", indices(looked_up=True, wraps=False)),
     "a sum of a forward pass": ("sums-of-rows", bias_gradient(backward=False)),
     "a sum of each row": ("sums-of-rows", bias_gradient(rows=False)),
