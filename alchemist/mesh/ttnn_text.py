@@ -23,7 +23,8 @@ from alchemist.mesh.text import with_golden
 from alchemist.ops.evaluate_ttnn import can_evaluate
 from alchemist.ops.spec import MESH
 
-_CUT, _JOINED = "ttnn.distribute_tensor", "ttnn.aggregate_tensor"
+_CUT = "ttnn.distribute_tensor"
+_JOINED = "ttnn.aggregate_tensor"
 
 
 def is_ttnn(captured: FrontendResult) -> bool:

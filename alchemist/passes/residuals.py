@@ -20,7 +20,8 @@ from alchemist.ops import POINTWISE
 from alchemist.ops.spec import CUT_RESIDUALS
 from alchemist.passes.registry import Pass, register
 
-SUM, NORM = "ttir.all_reduce", "ttir.rms_norm"
+SUM = "ttir.all_reduce"
+NORM = "ttir.rms_norm"
 
 
 @register("cut-residuals")

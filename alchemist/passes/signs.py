@@ -155,8 +155,8 @@ def _equal_constants(first: SSAValue, second: SSAValue) -> bool:
 
 # --- TTIR: removes absolute values and sign tests of values that cannot be negative. ---
 
-_SIGN_TESTS = {"ttir.ge": True, "ttir.lt": False}
-"""Comparison with 0 -> its result for a value that is not negative."""
+_COMPARISONS = {"ttir.ge": (0, True), "ttir.lt": (0, False), "ttir.le": (1, True), "ttir.gt": (1, False)}
+"""Comparison -> the operand that it compares with the other one, and its result where that operand is not the smaller one."""
 
 
 @register("known-signs", fusing=True)
@@ -209,20 +209,19 @@ def _choose(op: Operation, never_negative: set[SSAValue]) -> None:
 
 def _truth(mask: SSAValue, never_negative: set[SSAValue]) -> bool | None:
     """What a condition is for all values that its operands can have; None where it depends on them. never_negative: such values."""
-    op = defining(_behind_broadcast(mask), "ttir.reduce_and", "ttir.logical_and", "ttir.ge", "ttir.gt", "ttir.le", "ttir.lt")
+    op = defining(_behind_broadcast(mask), "ttir.reduce_and", "ttir.logical_and", *_COMPARISONS)
     if op is None:
         return None
-    name = op.name.removeprefix("ttir.")
-    if name.endswith("and"):
+    if op.name not in _COMPARISONS:
         parts = [_truth(operand, never_negative) for operand in op.operands]
         return False if False in parts else None if None in parts else True
-    x, limit = op.operands
+    place, if_at_least = _COMPARISONS[op.name]
+    x, limit = op.operands[place], op.operands[1 - place]
     if element_type(x).startswith(("f", "bf")):
         zero = constant_of(_behind_broadcast(limit))
-        return None if x not in never_negative or zero is None or zero.any() else _SIGN_TESTS.get(op.name)
-    (low, high), (least, most) = (interval(x), interval(limit)) if name in ("ge", "lt") else (interval(limit), interval(x))
-    at_least, below = low >= most, high < least  # x >= limit (of `gt` and `le`: limit >= x) always, and never
-    return (name in ("ge", "le")) if at_least else (name in ("lt", "gt")) if below else None
+        return if_at_least if x in never_negative and zero is not None and not zero.any() else None
+    (low, high), (least, most) = interval(x), interval(limit)
+    return if_at_least if low >= most else not if_at_least if high < least else None
 
 
 def _behind_broadcast(value: SSAValue) -> SSAValue:

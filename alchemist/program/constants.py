@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from alchemist.ir.op_class import short_names
 from alchemist.ops.spec import Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.function_names import path_words
@@ -24,7 +25,7 @@ _WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
 _DEFAULT_COMMENT = "TT-NN's default for {}, written out."
 _LOWERED_COMMENT = "TT-NN's default for {} of bfloat16, written out: with program_config alone it would be LoFi."
 _NARROW_COMMENT = "Partial sums are bfloat16."
-_MATMULS = frozenset({"linear", "matmul", "sparse_matmul"})
+_MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
 _HEAD_DIM = "HEAD_DIM"
 _NAMED_IF_ONE = (_HEAD_DIM, "NUM_STEPS")

@@ -202,11 +202,14 @@ TILE_SIZE = 32
 
 
 def _head_dim(scale: object, query: Sequence[int]) -> int:
-    """The width of heads whose `head_dim ** -0.5` the scale of their attention is, 0 for other scales. query: its shape, padded to whole tiles or not."""
+    """The width of heads whose `head_dim ** -0.5` the scale of their attention is, 0 for other scales. query: its shape.
+
+    Heads may be padded to whole tiles. Models have widths of whole eights then; another width is a scale of the model's own.
+    """
     if not isinstance(scale, float) or scale <= 0 or not query:
         return 0
     width = round(scale**-2)
-    fits = query[-1] in (width, -(-width // TILE_SIZE) * TILE_SIZE)
+    fits = query[-1] == width or (width % _SMALLEST_HEAD == 0 and query[-1] == -(-width // TILE_SIZE) * TILE_SIZE)
     return width if width >= _SMALLEST_HEAD and fits and np.float32(width**-0.5) == np.float32(scale) else 0
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from alchemist.ir.location import SourceInfo
+from alchemist.ir.op_class import named
 from alchemist.ir.scopes import Chain, Group, assign_chains, common_path, group, is_library
 from alchemist.program.graph import Graph, Node, Value
 from alchemist.program.updates import updates_of
 
-_LOOK_UPS = frozenset({"ttnn.embedding", "ttnn.gather"})
+_LOOK_UPS = named("ttnn", "look_up")
 _MIN_OPS = 4
 """Ops of a look-up that are worth a function."""
 

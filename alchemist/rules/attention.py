@@ -21,14 +21,12 @@ def repeated(name: str) -> Pattern:
 
 
 def _heads(bound: Mapping[str, Any], name: str) -> tuple[int, ...]:
-    """Shape [B, KV, S, D] of the heads before they are repeated for the groups of attention; () where something else is repeated.
-
-    The heads may be stored in another shape: with one of them, their permute is a reshape, and the one behind it absorbs it.
-    """
-    wide = shape(bound["attention"].operands["qkv".index(name)])
+    """Shape [B, KV, S, D] of the heads before they are repeated for the groups of attention; () where something else is repeated."""
     if f"{name} repeat" in bound:
         dims = shape(bound[name])
         return dims if len(dims) == 4 and attr(bound[f"{name} repeat"], "dim") % 4 == 1 else ()
+    # not of bound[name]: one head's permute is a reshape, which the reshape that splits absorbs
+    wide = shape(bound["attention"].operands["qkv".index(name)])
     split, spread = (shape(bound[f"{name} {view}"].results[0]) for view in ("split", "spread"))
     if len(split) != 5 or split[2] != 1 or (*split[:2], spread[2], *split[3:]) != spread or wide != (split[0], split[1] * spread[2], *split[3:]):
         return ()

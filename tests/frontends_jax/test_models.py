@@ -281,7 +281,8 @@ def test_scan_is_a_loop(tmp_path: Path) -> None:
     model, args, _ = jax_functions.kalman_filter()
     main = exported(model, args, tmp_path)
     assert main.count("def update(") == 1
-    assert "for i in range(32):" in main
+    assert "NUM_STEPS = 32" in main
+    assert "for i in range(NUM_STEPS):" in main
     assert "[i, 0], [i + 1, 32]" in main
     assert main.count(".append(") == 2
     assert len(main.splitlines()) < 110

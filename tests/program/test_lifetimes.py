@@ -235,5 +235,5 @@ def test_text_that_frees_is_followed() -> None:
 
 
 def test_text_that_reads_what_it_freed_is_refused() -> None:
-    with pytest.raises(EmitError, match=r"read after its ttnn\.deallocate"):
+    with pytest.raises(EmitError, match=r"reads a tensor after its ttnn\.deallocate"):
         lived(read_chain(first=FREE, both="%a"))

@@ -122,7 +122,8 @@ def test_values(function: Callable[..., Any], tmp_path: Path) -> None:
 
 def test_cpp_counts_down_and_puts_in_front(tmp_path: Path) -> None:
     text = (codegen_cpp(backwards, *arguments(6), export_path=tmp_path / "made").path / "model.cpp").read_text()
-    assert "for (int i = 5; i > -1; i += -1)" in text
+    assert "constexpr int NUM_STEPS = 6;" in text
+    assert "for (int i = NUM_STEPS - 1; i >= 0; --i)" in text
     assert ".insert(" in text
 
 

@@ -125,15 +125,15 @@ def _constant_on_device(op: Operation) -> None:
     erase(op)
 
 
-_CALLS = {"all_gather", "all_reduce", "mesh_partition", "reduce_scatter"}
+_CALLS = named("ttnn", "collective")
 """Collectives that are one call along an axis of the mesh; a program for one chip is refused with them when it is lowered."""
 
 
 def _collective(op: Operation) -> None:
     if on_one_chip(op):
         replace(op, [op.operands[0]])
-    elif op.name.removeprefix("ttnn.") not in _CALLS or attr(op, "cluster_axis") is None or attr(op, "reduce_type") not in (None, "sum"):
-        hint = f"along one axis there are {', '.join(sorted(_CALLS))} of sums; give the others as TTIR or StableHLO"
+    elif op.name not in _CALLS or attr(op, "cluster_axis") is None or attr(op, "reduce_type") not in (None, "sum"):
+        hint = f"along one axis there are {', '.join(sorted(name.removeprefix('ttnn.') for name in _CALLS))} of sums; give the others as TTIR or StableHLO"
         raise LoweringError("a collective of several chips", op=op.name, location=place_of(op), hint=hint)
 
 
