@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 import torch_checking
 from torch import nn
 
@@ -71,6 +72,21 @@ def _updated(x: torch.Tensor, mask: torch.Tensor, w: torch.Tensor) -> torch.Tens
     return y
 
 
+def _rewritten(x: torch.Tensor, other: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> list[torch.Tensor]:
+    y, z, u, v, w = (x.clone() for _ in range(5))
+    y[x > 0] = x[x > 0] ** 2  # the mask is computed twice
+    y[y < 0] = -y[y < 0]
+    z[:, columns] *= 2
+    z[rows] = other[0]
+    u[torch.where(x > 0)] = 7.0
+    places = (x < 0).nonzero(as_tuple=True)
+    v[places] += other[places]
+    w[rows] = other[:2]  # row i of the values for the i-th selected row
+    return [y, z, u, v, w]
+
+
+ROWS = torch.arange(len(X)) % 2 == 0
+CLASSES = torch.arange(len(X)) % X.shape[1]
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rows by a 0-d index": (lambda x, i: (x[i], x[:, i + 1], x[i.item()], x.select(0, i.item() - 1)), (X, AT)),
     "a number in arithmetic": (lambda x, s: x * s.item() + s.item(), (X, torch.tensor(2.5))),
@@ -83,6 +99,20 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "indices from the end": (lambda x, i: (x[i], x[:, i], x[i, i + 1], x[i.abs() - 1]), (X, torch.tensor([-1, 0, -3]))),
     "masked updates": (_updated, (X, MASK, V)),
     "masked sums": (lambda x, m: (x[m].sum(), x[m].mean(), (x[m] * 2).sum()), (X, X > 0)),
+    "rewritten where masks hold": (_rewritten, (X, X * 2 + 1, ROWS, torch.arange(X.shape[1]) % 3 == 0)),
+    "reductions of what a mask selects": (
+        lambda x, m: (x[m].max(), x[m].min(), x[m].std(), (x[m] > 0).float().mean(), x[m].norm(), x[m].sum() / x[m].shape[0]), (X, X > -0.5)),
+    "reductions of selected rows": (lambda x, r: (x[r].mean(0), x[r].amax(0), x[r].softmax(-1).sum(), (x[r] @ x.T).sum()), (X, ROWS)),
+    "losses of what a mask selects": (
+        lambda x, y, m: (F.mse_loss(x[m], y[m]), F.smooth_l1_loss(x[m], y[m]), F.binary_cross_entropy(x[m].sigmoid(), (y > 0).float()[m])),
+        (X, X * 2 + 1, X > 0)),
+    "losses of selected rows": (
+        lambda x, t, r: (F.cross_entropy(x[r], t[r]), F.nll_loss(x[r].log_softmax(-1), t[r]), (x.argmax(-1)[r] == t[r]).float().mean()),
+        (X, CLASSES, ROWS)),
+    "covariance": (lambda x: (torch.cov(x), torch.corrcoef(x), x[0].cov(correction=0)), (X,)),
+    "whole numbers": (
+        lambda i: (i.nanmedian(), torch.addbmm(i, i[None], i[None], beta=2, alpha=3), torch.bitwise_left_shift(1, i.abs()), i >> i.abs(),
+                   i.scatter_reduce(0, i.abs() % 2, i, "mean")), (torch.arange(-4, 5).reshape(3, 3),)),
     "addbmm without its product": (lambda x, a, b: torch.addbmm(x, a, b, alpha=0), (X, torch.full((2, 4, 3), float("nan")), torch.randn(2, 3, 5))),
     "addbmm": (lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2), (X, torch.randn(2, 4, 3), torch.randn(2, 3, 5))),
     "int8 product": (lambda a, b: torch._int_mm(a, b), (torch.randint(-128, 127, (20, 16), dtype=torch.int8), torch.randint(-128, 127, (16, 8), dtype=torch.int8))),

@@ -174,7 +174,7 @@ def test_bert_reads_like_its_source() -> None:
     assert counts["layer_norm"] == 5
     assert counts["where"] == 1  # one additive mask for all layers
     assert counts["embedding"] == 1  # positions and token types are slices of their tables
-    assert sum(counts.values()) <= 60
+    assert sum(counts.values()) <= 62  # with a sink for each attention, whose mask may leave a row without keys
 
 
 def test_causal_masks_become_flags() -> None:

@@ -42,8 +42,8 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
         lambda x: F.avg_pool3d(x[None], 2, padding=1, count_include_pad=False), (X.expand(1, 2, 8, 8),), UnsupportedOpError, "count_include_pad=False"),
     "rrelu": (lambda x: F.rrelu(x, training=True), (X,), UnsupportedOpError, "rrelu in training mode is random"),
     "boolean indexing": (lambda x: x[x > 3], (ROWS,), AlchemistError, "shape depends on data|depends on"),
-    "mask with values": (
-        lambda x, v: torch.index_put(x, (x > 3,), v), (torch.arange(4.0), torch.arange(4.0)), AlchemistError, "writing through a boolean mask with more than one value"),
+    "values added where a mask holds": (
+        lambda x, v: torch.index_put(x, (x > 3,), v, accumulate=True), (torch.arange(4.0), torch.arange(4.0)), UnsupportedOpError, "boolean indexing"),
     "one_hot without classes": (lambda i: F.one_hot(i), (IDS,), FrontendError, "branches on tensor values"),
     "histc without bounds": (lambda x: torch.histc(x, 4), (X,), UnsupportedOpError, "histc without bounds: they depend on data"),
     "repeats without their sum": (
@@ -61,8 +61,8 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
     "attention on two dimensions": (lambda q: F.scaled_dot_product_attention(q, q, q), (ROWS,), UnsupportedOpError, "attention on rank 2 tensors"),
     "statistics of a norm": (
         lambda x: torch.ops.aten.native_layer_norm(x, [8], None, None, 1e-5)[1], (ROWS,), UnsupportedOpError, "its result 1 is used"),
-    "indices of a pool": (lambda x: F.max_pool3d(x[None], 2, return_indices=True)[1] if x.dim() > 3 else x, (X.expand(1, 2, 8, 8),), UnsupportedOpError,
-                          "its result 1 is used"),
+    "indices of a pool": (
+        lambda x: F.adaptive_max_pool2d(x, 2, return_indices=True)[1], (X.expand(1, 2, 8, 8),), UnsupportedOpError, "its result 1 is used"),
     "gradients by frequency": (
         lambda d, i: torch.ops.aten.embedding_dense_backward(d, i, 9, -1, True), (ROWS[:3], IDS), UnsupportedOpError, "embedding with scale_grad_by_freq"),
     "gradients of a large kernel": (

@@ -18,6 +18,7 @@ from torch import fx
 from alchemist.errors import FrontendError
 from alchemist.frontends.torch.aliasing import mutated_argument
 from alchemist.frontends.torch.emitter import Tensor
+from alchemist.frontends.torch.masked_values import Masked, MaskIndex, computed, count, select, write
 from alchemist.frontends.torch.registry import RULES
 
 if TYPE_CHECKING:
@@ -40,19 +41,14 @@ class Read:
     line: str
 
 
-@dataclass(frozen=True)
-class Masked:
-    """`tensor[mask]`: of the values of `tensor`, those where the mask of its leading dimensions holds; `line` of the model."""
-
-    tensor: Tensor
-    mask: Tensor
-    line: str
+OPEN = (Read, Masked, MaskIndex)
+"""Values whose shape or number depends on data."""
 
 
 def refuse_open(values: Iterable[Any]) -> None:
     """Raises FrontendError for an output whose shape or number depends on data."""
     for value in values:
-        if isinstance(value, Read | Masked):
+        if isinstance(value, OPEN):
             description = "a number that the model reads from a tensor (.item())" if isinstance(value, Read) else "values selected by a boolean mask"
             raise FrontendError(f"the shape of this value depends on data: {description} as an output", location=value.line, hint=HINT)
 
@@ -82,7 +78,7 @@ def resolve(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwar
         number = known_value(node.args[0], c.values) if args[0].const is None else args[0].const
         return Read(args[0], c.location()) if number is None else number.item()
     if not isinstance(node.target, torch._ops.OpOverload):
-        if not any(isinstance(part, Tensor | Read | Masked) for part in args):
+        if not any(isinstance(part, Tensor | Read | Masked | MaskIndex) for part in args):
             return node.target(*args, **kwargs)
         if node.target in _ARITHMETIC and not kwargs:
             first, *rest = (part.tensor if isinstance(part, Read) else part for part in args)
@@ -91,11 +87,15 @@ def resolve(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwar
                 first = c.full((), first, rest[0].dtype)
             return Read(c.binary(name, first, *rest) if rest else c.unary(name, first), c.location())
         return UNKNOWN
+    if target in ("aten.nonzero_numpy.default", "aten.where.default") and isinstance(args[0], Tensor) and args[0].dtype == torch.bool:
+        return [MaskIndex(args[0], place, c.location()) for place in range(args[0].rank)]
+    if target == "aten.sym_size.int" and isinstance(args[0], Masked) and args[1] % (args[0].dim + 1 + args[0].trailing) == args[0].dim:
+        return Read(count(c, args[0]), c.location())
     if target in ("aten.index.Tensor", "aten.masked_select.default"):
-        return _masked(c, args)
-    if torch.Tag.pointwise in node.target.tags and any(isinstance(part, Masked) for part in args):
-        return _elementwise(c, node, target, args, kwargs)
-    return UNKNOWN
+        found = select(c, args[0], args[1] if isinstance(args[1], list | tuple) else [args[1]])
+    else:
+        found = computed(c, node.target, [_plain(part) for part in args], kwargs)
+    return UNKNOWN if found is None else found
 
 
 def with_reads(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -107,75 +107,22 @@ def with_reads(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], k
     if target == "aten.select_scatter.default" and isinstance(args[3], Read):
         x, source, dim, place = args[0], args[1], args[2] % args[0].rank, args[3].tensor
         return c.apply(_scattered, x, source, dim, place)
-    if target.startswith("aten.index_put") and isinstance(args[2], Masked):
-        (mask,) = [index for index in args[1] if index is not None] if len(args[1]) == 1 else [None]
-        if mask is args[2].mask and not (args[3] if len(args) > 3 else kwargs.get("accumulate", False)):
-            return c.where(_mask_of(c, mask, args[0]), args[2].tensor, args[0])
-        return UNKNOWN
-    if target in ("aten.sum.default", "aten.mean.default") and isinstance(args[0], Masked):
-        reduced = _sum_where if target == "aten.sum.default" else _mean_where
-        return c.apply(reduced, args[0].tensor, _mask_of(c, args[0].mask, args[0].tensor))
-    if torch.Tag.pointwise in node.target.tags and not any(isinstance(part, Masked) for part in args):
+    if target.startswith("aten.index_put"):
+        written = write(c, args[0], args[1], args[2], args[3] if len(args) > 3 else kwargs.get("accumulate", False))
+        return UNKNOWN if written is None else written
+    if any(isinstance(part, Masked) for part in args):
+        found = computed(c, node.target, [_plain(part) for part in args], kwargs)
+        return UNKNOWN if found is None else found
+    if torch.Tag.pointwise in node.target.tags:
         plain = tuple(part.tensor if isinstance(part, Read) else part for part in args)
         return c.apply_node(node, target, plain, kwargs)
     return UNKNOWN
 
 
-def _masked(c: Lowering, args: tuple[Any, ...]) -> Any:
-    """`x[mask]`, or `torch.masked_select(x, mask)` of one shape."""
-    x, mask = args[0], args[1]
-    if isinstance(mask, list | tuple):
-        if len(mask) != 1:
-            return UNKNOWN
-        (mask,) = mask
-    if not isinstance(x, Tensor) or not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != x.shape[: mask.rank]:
-        return UNKNOWN
-    return Masked(x, mask, c.location())
-
-
-def _mask_of(c: Lowering, mask: Tensor, x: Tensor) -> Tensor:
-    return c.expand(c.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)]), x.shape)
-
-
-def _elementwise(c: Lowering, node: fx.Node, target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The op on whole tensors. Operands beside `x[mask]` broadcast along the dimensions that the mask does not have, or are masked alike."""
-    masked = [part for part in args if isinstance(part, Masked)]
-    mask, trailing = masked[0].mask, masked[0].tensor.rank - masked[0].mask.rank
-    for part in args:
-        if isinstance(part, Masked) and (part.mask is not mask or part.tensor.shape != masked[0].tensor.shape):
-            return UNKNOWN
-        if isinstance(part, Tensor) and part.rank > trailing:
-            return UNKNOWN
-    whole = tuple(part.tensor if isinstance(part, Masked | Read) else part for part in args)
-    return Masked(c.apply(_Call(node.target, kwargs), *whole), mask, c.location())
-
-
-@dataclass(frozen=True)
-class _Call:
-    """An op in its functional form as a function of its positional arguments."""
-
-    op: Any
-    kwargs: dict[str, Any]
-
-    def __hash__(self) -> int:
-        return hash((self.op, str(self.kwargs)))
-
-    def __call__(self, *args: Any) -> Any:
-        op = self.op
-        if op._schema.is_mutable:
-            packet = getattr(torch.ops.aten, op._schema.name.removeprefix("aten::").removesuffix("_"))
-            op = getattr(packet, op._overloadname)
-        return op(*args, **self.kwargs)
+def _plain(part: Any) -> Any:
+    return part.tensor if isinstance(part, Read) else part
 
 
 def _scattered(x: torch.Tensor, source: torch.Tensor, dim: int, place: torch.Tensor) -> torch.Tensor:
     rows = torch.arange(x.shape[dim]).reshape([-1, *[1] * (x.dim() - dim - 1)])
     return torch.where(rows == torch.remainder(place, x.shape[dim]), source.unsqueeze(dim), x)
-
-
-def _sum_where(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return torch.where(mask, x, 0).sum()
-
-
-def _mean_where(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    return torch.where(mask, x, 0).sum() / mask.sum()

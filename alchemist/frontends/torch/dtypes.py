@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -65,3 +66,11 @@ def to_numpy(value: torch.Tensor) -> np.ndarray[Any, Any]:
         value = value.view(torch.int16)
         return np.asarray(value.numpy().view(ml_dtypes.bfloat16))
     return np.asarray(value.resolve_conj().resolve_neg().numpy())
+
+
+def limits(dtype: torch.dtype) -> tuple[float, float]:
+    """A number below and one above all values of a type."""
+    if dtype.is_floating_point:
+        return -math.inf, math.inf
+    bounds = torch.iinfo(torch.int32 if dtype == torch.int64 else dtype)
+    return int(bounds.min), int(bounds.max)

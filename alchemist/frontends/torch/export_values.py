@@ -67,12 +67,32 @@ def _single_values(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module, s
 
 
 class _MixedIndices(TorchFunctionMode):  # type: ignore[misc]
-    """Look-ups whose indices torch.export hands on: it reads 0-d ones itself where no other tensor stands beside them."""
+    """What torch.export cannot trace as PyTorch runs it: 0-d indices beside other tensors, whose values it reads, and covariances."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         if func is torch.Tensor.__getitem__:
             args = (args[0], _with_one_of(args[1]))
+        if func in _STATISTICS and not {"fweights", "aweights"} & set(kwargs or {}):
+            return _STATISTICS[func](*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
+
+
+def _covariance(x: torch.Tensor, *, correction: int = 1) -> torch.Tensor:
+    """torch.cov of rows of samples; its own code branches on the sum of weights, which nobody gave."""
+    rows = x if x.dim() == 2 else x.reshape(1, -1)
+    centred = rows - rows.mean(1, keepdim=True)
+    return (centred @ centred.T / max(rows.shape[1] - correction, 0)).squeeze()
+
+
+def _correlation(x: torch.Tensor) -> torch.Tensor:
+    covariance = _covariance(x)
+    if covariance.dim() == 0:
+        return covariance / covariance
+    deviation = covariance.diagonal().sqrt()
+    return (covariance / deviation[:, None] / deviation[None]).clamp(-1, 1)
+
+
+_STATISTICS = {torch.cov: _covariance, torch.Tensor.cov: _covariance, torch.corrcoef: _correlation, torch.Tensor.corrcoef: _correlation}
 
 
 def _is_place(index: Any) -> bool:

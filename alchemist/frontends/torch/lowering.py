@@ -160,7 +160,7 @@ class Lowering(Emitter):
             if callable(node.target) and not any(isinstance(part, Tensor) for part in flatten((args, kwargs))):
                 return node.target(*args, **kwargs)
             return self._fail(node, target, "not an ATen op")
-        if any(isinstance(leaf, data_values.Read | data_values.Masked) for leaf in flatten((args, kwargs))):
+        if any(isinstance(leaf, data_values.OPEN) for leaf in flatten((args, kwargs))):
             resolved = data_values.with_reads(self, node, target, args, kwargs)
             if resolved is not data_values.UNKNOWN:
                 return resolved

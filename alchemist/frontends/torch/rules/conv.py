@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 
 from alchemist.frontends import composites
-from alchemist.frontends.torch.dtypes import to_numpy
+from alchemist.frontends.torch.dtypes import limits, to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.errors import Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
@@ -87,7 +87,7 @@ class Windows:
 
     def hits(self, x: torch.Tensor, out: Sequence[int]) -> list[torch.Tensor]:
         """Of each place of the kernel whether it is the first with its window's largest value."""
-        taps = self.taps(x, -math.inf, out)
+        taps = self.taps(x, limits(x.dtype)[0], out)
         largest, free, masks = functools.reduce(torch.maximum, taps), None, []
         for tap in taps:
             hit = tap == largest
@@ -99,7 +99,7 @@ class Windows:
         """Each window's largest value and where in its flat image it is, the first of equal ones. A pool on the device would round the values."""
         rows, columns = out
         values, places = None, None
-        for tap, (top, left) in zip(self.taps(x, -math.inf, out), self._begins(), strict=True):
+        for tap, (top, left) in zip(self.taps(x, limits(x.dtype)[0], out), self._begins(), strict=True):
             line = torch.arange(rows).unsqueeze(1) * self.stride[0] + (top - self.padding[0])
             place = line * x.shape[-1] + (torch.arange(columns) * self.stride[1] + (left - self.padding[1]))
             if values is None or places is None:
@@ -181,7 +181,9 @@ def max_pool2d_with_indices(
 
 @rule("aten.max_pool3d_with_indices.default")
 def max_pool3d_with_indices(c: Emitter, x: Tensor, *window: Any) -> list[Tensor]:
-    """The indices are not computed and must not be used."""
+    """The indices are not computed."""
+    if any(len(user.args) > 1 and user.args[1] == 1 and user.users for user in c.node.users):
+        raise Unsupported("its result 1 is used")
     return [RULES["aten.max_pool3d.default"](c, x, *window), c.full(c.out[1].shape, 0, c.out[1].dtype)]
 
 
@@ -230,13 +232,13 @@ def _windows(size: int, size_out: int) -> list[tuple[int, int]]:
 
 @recipe("aten.adaptive_max_pool1d.default", "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default")
 def adaptive_max_pool(x: torch.Tensor, output_size: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Maxima of the windows; the indices are not computed (the result repeats the values) and must not be used."""
+    """Maxima of the windows; the indices are not computed: what stands for them has another shape, which refuses their use."""
     rank = len(output_size)
     for k, size_out in enumerate(output_size):
         dim = x.dim() - rank + k
         parts = [torch.amax(x.narrow(dim, a, b - a), dim, keepdim=True) for a, b in _windows(x.shape[dim], size_out)]
         x = torch.cat(parts, dim)
-    return x, x
+    return x, x.new_zeros(0)
 
 
 # --- resizing ---------------------------------------------------------------------------------------------------------------

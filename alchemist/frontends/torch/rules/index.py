@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
 from alchemist.frontends import composites
-from alchemist.frontends.torch.dtypes import to_numpy
+from alchemist.frontends.torch import masked_values
+from alchemist.frontends.torch.dtypes import limits, to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor, progression
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.frontends.torch.registry import RULES, recipe, rule
 from alchemist.frontends.torch.rules.conv import Windows
+
+if TYPE_CHECKING:
+    from alchemist.frontends.torch.lowering import Lowering
 
 REDUCTIONS = {"sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod", "amax": "max", "amin": "min"}
 """torch's reduction names -> `#ttcore.reduce_type`; no reduction is "invalid"."""
@@ -191,20 +196,13 @@ def scatter_reduce(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tenso
         else:
             x = c.where(c.binary("gt", hits, 0, torch.bool), c.full((1,) * x.rank, 0, x.dtype), x)
             hits = c.binary("maximum", hits, 1)
-        return c.binary("div", _scatter(c, x, dim, index, source, "sum"), hits)
+        total = _scatter(c, x, dim, index, source, "sum")
+        return c.binary("div", total, hits) if x.dtype.is_floating_point else RULES["aten.floor_divide.default"](c, total, hits)
     if not include_self:
-        start = {"sum": 0, "prod": 1, "amax": _limits(x.dtype)[0], "amin": _limits(x.dtype)[1]}[reduce]
+        start = {"sum": 0, "prod": 1, "amax": limits(x.dtype)[0], "amin": limits(x.dtype)[1]}[reduce]
         neutral = _scatter(c, x, dim, index, start, "invalid")
         return _scatter(c, neutral, dim, index, source, REDUCTIONS[reduce])
     return _scatter(c, x, dim, index, source, REDUCTIONS[reduce])
-
-
-def _limits(dtype: torch.dtype) -> tuple[Scalar, Scalar]:
-    """A number below and one above all values of a type."""
-    if dtype.is_floating_point:
-        return -math.inf, math.inf
-    bounds = torch.iinfo(torch.int32 if dtype == torch.int64 else dtype)
-    return int(bounds.min), int(bounds.max)
 
 
 def _along(c: Emitter, index: Tensor, dim: int, shape: Sequence[int]) -> Tensor:
@@ -266,14 +264,10 @@ def _index_write(c: Emitter, x: Tensor, dim: int, index: Tensor, source: Tensor,
 
 
 @rule("aten.index_put.default", "aten._unsafe_index_put.default", "aten._index_put_impl.default")
-def index_put(c: Emitter, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False) -> Tensor:
-    first = indices[0] if indices else None
-    if len(indices) == 1 and first is not None and first.dtype == torch.bool and first.const is None:
-        if accumulate or math.prod(values.shape) != 1:
-            raise Unsupported("writing through a boolean mask with more than one value (use torch.where)")
-        mask = c.reshape(first, [*first.shape, *[1] * (x.rank - first.rank)])
-        scalar = c.reshape(c.cast(values, x.dtype), [1] * x.rank)
-        return c.where(c.expand(mask, x.shape), scalar, x)
+def index_put(c: Lowering, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False) -> Tensor:
+    masked = masked_values.write(c, x, indices, values, accumulate)
+    if masked is not None:
+        return masked
     indices = _without_masks(c, indices)
     present = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     dims = [dim for dim, _ in present]

@@ -61,6 +61,8 @@ def addmv(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1,
 
 @recipe("aten.addbmm.default")
 def addbmm(addend: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> torch.Tensor:
+    if not addend.dtype.is_floating_point:
+        beta, alpha = int(beta), int(alpha)
     product = torch.bmm(a, b).sum(0) * alpha if alpha else torch.zeros(addend.shape, dtype=addend.dtype)
     return product.expand(addend.shape) if beta == 0 else addend * beta + product
 

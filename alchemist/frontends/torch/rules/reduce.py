@@ -206,6 +206,8 @@ def median_all(x: torch.Tensor) -> torch.Tensor:
 @recipe("aten.nanmedian.dim")
 def nanmedian_dim(x: torch.Tensor, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     """The lower of the two in the middle of the values that are numbers; NaN where none is."""
+    if not x.dtype.is_floating_point:
+        return median_dim(x, dim, keepdim)
     number = torch.isnan(x).logical_not()
     values, indices = torch.sort(torch.where(number, x, math.inf), dim)
     count = number.to(torch.float32).sum(dim, keepdim=True)
