@@ -79,13 +79,13 @@ def test_greedy_text_is_the_models(program: tuple[Path, Writer, int], tmp_path: 
     ("options", "message"),
     [
         (["--generate", "4", "--prompt-ids", "one"], "whole numbers"),
-        (["--generate", "4"], "give both"),
-        (["--prompt-ids", "4"], "give both"),
+        (["--generate", "4"], "pass --generate N together with --prompt-ids A,B,C"),
+        (["--prompt-ids", "4"], "pass --generate N together with --prompt-ids A,B,C"),
         (["--generate", "4", "--prompt-ids", "1,2;3"], "of one length"),
         (["--generate", "4", "--prompt-ids", "-1"], "ids from 0"),
         (["--generate", "30", "--prompt-ids", "1,2,3"], "hold 32 positions"),
         (["--generate", "3", "--prompt-ids", "40"], "below 40"),
-        (["--generate", "-3", "--prompt-ids", "4"], "a count from 1"),
+        (["--generate", "-3", "--prompt-ids", "4"], "--generate needs a whole number from 1"),
     ],
 )
 def test_bad_prompts(program: tuple[Path, Writer, int], options: list[str], message: str) -> None:
@@ -98,4 +98,4 @@ def test_other_programs_do_not_generate(tmp_path: Path) -> None:
     codegen_py(nn.Linear(4, 4).eval(), torch.ones(2, 4), export_path=tmp_path / "out")
     done = run(tmp_path / "out", "--generate", "3", "--prompt-ids", "1")
     assert done.returncode == 1
-    assert "needs the export of a step of decoding" in done.stderr
+    assert "--generate needs an export with a decode step over static caches; this export has none" in done.stderr

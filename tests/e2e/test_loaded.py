@@ -58,14 +58,14 @@ def scaled(x: Any, by: Any = 2.0, mode: Any = "plain", shift: Any = None) -> Any
 
 
 REFUSED: dict[str, tuple[tuple[Any, ...], tuple[Any, ...], str]] = {
-    "number": ((X, 2.0), (X, 3.0), "argument by is not like.*float 2.0.*float 3.0"),
+    "number": ((X, 2.0), (X, 3.0), "argument by differs from the argument at export.*float 2.0.*float 3.0"),
     "kind of number": ((X, 2), (X, True), "argument by.*int 2.*bool True"),
     "string": ((X, 2.0, "plain"), (X, 2.0, "other"), "argument mode.*'plain'.*'other'"),
     "None": ((X, 2.0, "plain", None), (X, 2.0, "plain", 1.0), "argument shift.*None.*1.0"),
     "shape": ((X,), (torch.ones(5, 32),), r"argument x.*float32 \[4, 32\].*float32 \[5, 32\]"),
     "dtype": ((X,), (X.to(torch.bfloat16),), r"argument x.*float32 \[4, 32\].*bfloat16 \[4, 32\]"),
-    "one more": ((X,), (X, 2.0), "arguments that are not those.*with by"),
-    "one less": ((X, 2.0), (X,), "arguments that are not those.*without by"),
+    "one more": ((X,), (X, 2.0), "the arguments differ from those of the export.*with by"),
+    "one less": ((X, 2.0), (X,), "the arguments differ from those of the export.*without by"),
 }
 
 
@@ -80,7 +80,7 @@ def test_arguments_that_are_not_those_of_the_export(case: str, framework: str, t
 
         exported, given = tuple(map(array, exported)), tuple(map(array, given))
         if case == "None":  # no leaf of a JAX tree
-            message = "arguments that are not those.*with shift"
+            message = "the arguments differ from those of the export.*with shift"
     codegen_py(scaled, *exported, export_path=tmp_path / "out", export_golden="none")
     with pytest.raises(InputError, match=f"(?s){message}"):
         load_codegen_py(scaled, *given, load_path=tmp_path / "out")

@@ -109,7 +109,7 @@ def test_the_simulators_package_is_not_taken_for_the_real_one(tmp_path: Path) ->
     for variables in ({}, {"PYTHONPATH": str(ttnn_shim.python_path())}):
         done = start(folder, "--device", **variables)
         assert (done.returncode, done.stdout) == (3, "")
-        assert "simulator's does not count" in done.stderr
+        assert "simulator's package does not count" in done.stderr
         assert "pip install ttnn" in done.stderr
 
 

@@ -342,7 +342,7 @@ def looping(x: torch.Tensor) -> torch.Tensor:
     [
         (branching, "# the branch", "branches on tensor values"),
         (selecting, "# the selection", "depends on data"),
-        (looping, "# the loop", "count depends on data"),
+        (looping, "# the loop", "number of steps depends on data"),
     ],
 )
 def test_what_cannot_be_captured_names_line_and_way_out(function: Any, marker: str, message: str) -> None:

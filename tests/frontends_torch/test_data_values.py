@@ -149,7 +149,7 @@ REFUSED: dict[str, tuple[Any, tuple[Any, ...], type[Exception], str]] = {
     "quantised modules": (_quantised, (torch.randn(3, 16),), InputError, "a quantized module"),
     "forward mode": (lambda: lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1], (V,), UnsupportedOpError, "forward mode"),
     "max_norm": (lambda: nn.Embedding(10, 4, max_norm=1.0).eval(), (torch.tensor([1, 2]),), UnsupportedOpError, "max_norm rescales the table"),
-    "a number as an output": (lambda: lambda x: (x * 2, x.sum().item()), (X,), FrontendError, "a number that is read"),
+    "a number as an output": (lambda: lambda x: (x * 2, x.sum().item()), (X,), FrontendError, r"a number that the model reads from a tensor \(\.item\(\)\)"),
     "what a mask picks": (lambda: lambda x: x[x > 0] * 2, (X,), FrontendError, "depends on data"),
 }
 
