@@ -138,7 +138,7 @@ def test_a_card_needs_the_real_cmake_package(tmp_path: Path) -> None:
     simulator = str(ttnn_shim.cmake_dir().parents[2])
     done = start(folder, "--device", CMAKE_PREFIX_PATH=simulator)
     assert done.returncode == 3
-    assert "simulator's does not count" in done.stderr
+    assert "simulator's package does not count" in done.stderr
     real = tmp_path / "real" / "lib" / "cmake" / "TT-NN"
     real.mkdir(parents=True)
     for name in COMMON:  # there is no library to link

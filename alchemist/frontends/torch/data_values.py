@@ -50,7 +50,7 @@ def refuse_open(values: Iterable[Any]) -> None:
     for value in values:
         if isinstance(value, OPEN):
             description = "a number that the model reads from a tensor (.item())" if isinstance(value, Read) else "values selected by a boolean mask"
-            raise FrontendError(f"the shape of this value depends on data: {description} as an output", location=value.line, hint=HINT)
+            raise FrontendError(f"an output depends on data: {description}", location=value.line, hint=HINT)
 
 
 def known_value(node: Any, values: Mapping[fx.Node, torch.Tensor]) -> torch.Tensor | None:
