@@ -12,7 +12,6 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import InternalError
 from alchemist.frontends.base import AXES, Argument, FrontendResult, Mesh
-from alchemist.frontends.stablehlo.shardings import CONSTRAINT
 from alchemist.ir import access
 from alchemist.ir.edit import functions
 from alchemist.ir.location import place_of
@@ -22,6 +21,7 @@ from alchemist.mesh.shardy import Cut
 from alchemist.mesh.stated import computing_ops
 from alchemist.ops import evaluate_ttnn
 from alchemist.ops.evaluate import can_evaluate, evaluate, hold
+from alchemist.ops.expand import CONSTRAINT
 
 MOST_PRODUCTS, MOST_ARGUMENT_BYTES = 3e9, 2**28
 """Multiplications of a call, and bytes of its arguments, up to which `compare` runs: about a second."""

@@ -20,10 +20,10 @@ from xdsl.ir import SSAValue
 
 from alchemist.errors import InternalError, OptionError
 from alchemist.frontends.base import AXES
-from alchemist.frontends.stablehlo.shardings import CONSTRAINT, TO_WHOLE
 from alchemist.ir import access
 from alchemist.line_process import LineProcess
 from alchemist.mesh.stated import BOUNDARIES, computing_ops, crosses, stated
+from alchemist.ops.expand import CONSTRAINT, TO_WHOLE
 from alchemist.ops.sharding import Axes, Factor, Rule, whole
 from alchemist.ops.spec import TTIR_OPS
 

@@ -10,10 +10,10 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.errors import LoweringError
 from alchemist.frontends.base import AXES, FrontendResult, Placement
-from alchemist.frontends.stablehlo.shardings import CONSTRAINT, STATEMENTS, TO_PART, TO_WHOLE, facts_of, sharding_of, without_constraints
+from alchemist.frontends.stablehlo.shardings import facts_of, sharding_of, without_constraints
 from alchemist.ir.access import entry_function
 from alchemist.ir.location import place_of
-from alchemist.ops.expand import COLLECTIVES, MESHES, sizes_of_meshes
+from alchemist.ops.expand import COLLECTIVES, CONSTRAINT, MESHES, STATEMENTS, TO_PART, TO_WHOLE, sizes_of_meshes
 from alchemist.ops.sharding import Dims, Factor, Rule
 
 BOUNDARIES = (TO_PART, TO_WHOLE)

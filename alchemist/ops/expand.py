@@ -189,6 +189,11 @@ def _sdpa_bw(b: Builder, op: Operation, a: dict[str, Any]) -> Sequence[Value] | 
 
 # --- several chips -----------------------------------------------------------------------------------------------------------
 
+CONSTRAINT = "sdy.sharding_constraint"
+"""How a value is sharded over the chips, in TTIR too; `alchemist/mesh` removes these ops."""
+TO_PART, TO_WHOLE = "spmd.full_to_shard_shape", "spmd.shard_to_full_shape"
+"""Around a computation of each chip on its own shard: the shard of a tensor, and the tensor of which a value is the shard."""
+STATEMENTS = (CONSTRAINT, TO_PART, TO_WHOLE)
 MESHES = "ttcore.meshes"
 """Attribute of a module: the meshes that its ops are for."""
 COLLECTIVES = frozenset({

@@ -21,13 +21,13 @@ from alchemist.frontends.mlir.read import read_module, unwrap_device_module
 from alchemist.frontends.mlir.ttnn_text import complete, take_devices
 from alchemist.frontends.mlir.values import Array, LoadOptions, ValueOptions, Values, index_bound, is_prepared
 from alchemist.frontends.stablehlo import Input, convert
-from alchemist.frontends.stablehlo.shardings import CONSTRAINT, without_constraints
+from alchemist.frontends.stablehlo.shardings import without_constraints
 from alchemist.ir.access import argument_attrs, element_type, entry_function, result_attrs, shape
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import numpy_dtype
 from alchemist.ir.inline import callee_of, inline
 from alchemist.ir.location import clone_with_places, from_location, place_of, set_place
-from alchemist.ops.expand import expand
+from alchemist.ops.expand import CONSTRAINT, expand
 from alchemist.ops.spec import MESH
 from alchemist.options import ONE_CHIP, Init
 from alchemist.toolchain.host_code import HostCode

@@ -14,19 +14,11 @@ from xdsl.ir import Operation
 
 from alchemist.frontends.stablehlo.convert import Converter, prop, rule, type_of
 from alchemist.frontends.stablehlo.exchanges import Chips, along_groups, dealt, exchanged, from_first, gathered, parted, reduced, scattered, senders_of
-from alchemist.frontends.stablehlo.shardings import (
-    CONSTRAINT,
-    TO_PART,
-    TO_WHOLE,
-    Array,
-    Sharding,
-    constrained,
-    extents_of_groups,
-    placed,
-)
+from alchemist.frontends.stablehlo.shardings import Array, Sharding, constrained, extents_of_groups, placed
 from alchemist.frontends.stablehlo.values import Unsupported, Val
 from alchemist.ir.attributes import DenseElements
 from alchemist.ir.printer import attribute_text
+from alchemist.ops.expand import CONSTRAINT, TO_PART, TO_WHOLE
 
 _REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "multiply": "prod", "and": "reduce_and", "or": "reduce_or"}
 """The op in a collective's body -> what it computes; the last five are TTIR's names of reductions on one chip."""

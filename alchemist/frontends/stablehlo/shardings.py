@@ -23,17 +23,10 @@ from alchemist.ir.attributes import OpaqueAttr, tensor
 from alchemist.ir.location import to_location
 from alchemist.ir.parser import foreign_class
 from alchemist.ir.printer import attribute_text
-from alchemist.ops.expand import MESHES, sizes_of_meshes
+from alchemist.ops.expand import CONSTRAINT, MESHES, sizes_of_meshes
 
 if TYPE_CHECKING:
     from alchemist.frontends.stablehlo.convert import Converter
-
-CONSTRAINT = "sdy.sharding_constraint"
-"""How a value lies on the chips, in TTIR too; `alchemist/mesh` takes these ops out."""
-TO_PART, TO_WHOLE = "spmd.full_to_shard_shape", "spmd.shard_to_full_shape"
-"""Around a computation that each chip does on its own part of a tensor: a tensor's part, and the tensor of which a value is the part."""
-
-STATEMENTS = (CONSTRAINT, TO_PART, TO_WHOLE)
 
 Array = np.ndarray[Any, Any]
 _AXIS_SIZE = re.compile(r'"?([\w.-]+)"?\s*=\s*(\d+)')

@@ -7,10 +7,9 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 
 from alchemist.errors import LoweringError, UnsupportedOpError, UserError
-from alchemist.frontends.stablehlo.shardings import STATEMENTS
 from alchemist.ir import access
 from alchemist.ir.location import place_of, sources_of
-from alchemist.ops.expand import COLLECTIVES
+from alchemist.ops.expand import COLLECTIVES, STATEMENTS
 from alchemist.ops.spec import MESH, TTIR_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes.lower.context import RULES, Lowering, layout, location_text

@@ -32,7 +32,7 @@ _COMMANDS = {
     "compare": "ttnn_shim.reports.compare",
     "what-if": "alchemist.tools.whatif",  # of emitted programs, whose `run` calls it by this name
     "explain": "alchemist.tools.explain",
-    "scale": "alchemist.tools.scale",
+    "scale": "alchemist.scale",
 }
 """Modules whose `main(arguments)` a command runs; imported on demand, because every run of a program would wait for all of them."""
 
