@@ -201,6 +201,8 @@ CUT_RESIDUALS = "alchemist.cut_residuals"
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: its name, or that of the argument it becomes, instead of `constant`."""
+TABLE_PARTS = ("high", "middle", "low")
+"""Suffixes of the bfloat16 tables of a float32 table: `wte.weight_high`."""
 PRODUCTS = named("ttnn", "product")
 """Products of a tensor and a matrix, which have program configs of matmul."""
 COLUMN_MATRICES = ("half_turn", "pair_turn", "chosen_columns")

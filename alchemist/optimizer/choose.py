@@ -120,7 +120,7 @@ def reason(decision: Decision) -> str:
 
 def times(chosen_ns: float, safe_ns: float | None) -> str:
     """What a choice gains, for the comment at its constant. safe_ns: of the op at level 0, None where the simulator refuses it."""
-    before = f", {safe_ns / 1000:.1f} us at level 0" if safe_ns is not None else ""
+    before = f", unoptimized {safe_ns / 1000:.1f} us" if safe_ns is not None else ""
     return f"; simulated {chosen_ns / 1000:.1f} us per call{before}"
 
 

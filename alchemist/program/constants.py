@@ -22,8 +22,8 @@ _MESH_AXES = {
 """Names of the values 0 and 1 of `cluster_axis`, also of those that are used once, and their comments."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
 _WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
-_DEFAULT_COMMENT = "TT-NN's default for {}, written out."
-_LOWERED_COMMENT = "TT-NN's default for {} of bfloat16, written out: with program_config alone it would be LoFi."
+_DEFAULT_COMMENT = "TT-NN's default for {}{}, written out."
+_LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
 _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
@@ -190,8 +190,10 @@ def _numerics(fields: Mapping[str, model.Value], ops: Iterable[str], tuned: bool
     if not tuned:
         return ""
     lowered = fidelity == "hifi2" and not _MATMULS.isdisjoint(names)
-    text = (_LOWERED_COMMENT if lowered else _DEFAULT_COMMENT).format(what)
-    return f"{text} {_NARROW_COMMENT}" if wide == model.Literal(False) else text
+    narrow = wide == model.Literal(False)
+    of = f" of float32{' with a bfloat16 result' if narrow else ''}" if fidelity == "hifi3" else ""
+    text = _LOWERED_COMMENT.format(what, "bfloat16" if narrow else "float32") if lowered else _DEFAULT_COMMENT.format(what, of)
+    return f"{text} {_NARROW_COMMENT}" if narrow else text
 
 
 def _shards(shard: tuple[tuple[int, ...], tuple[tuple[tuple[int, int], tuple[int, int]], ...], str]) -> str:

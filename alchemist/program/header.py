@@ -20,12 +20,12 @@ def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequen
         lines += _row(label, safe(text))
     page = "TILE" if layout == "tile" else "ROW_MAJOR"
     lines += ["", *run]
-    lines += _row("Edit", f"change any call below; tensors are {dtype}, {page} layout, {where} unless a comment says else")
+    lines += _row("Edit", f"change any call below; results are {dtype}, {page} layout, {where} unless a comment says else")
     lines += ["Check     ./run --check      compares every output with the framework's own (golden/), exit code 0 or 1"]
     lines += ["Profile   ./run --profile DIR"]
     if program.outline:
         lines += ["", "Outline (function <- module class, parameter scope)", *_outline(program.outline, safe), *_helpers(program)]
-    closing = [f"Numbers in comments are lines of {safe(program.source_file)}."] if program.source_file else []
+    closing = [f"Numbers in comments are lines of {safe(program.source_file)}; in a docstring, the line of the function."] if program.source_file else []
     return [*lines, "", *closing, *notes]
 
 

@@ -27,6 +27,7 @@ from alchemist.program.roles import (
     noun_of,
     parameter_name,
     projected_name,
+    table_part,
     value_name,
     zeroes_rows,
 )
@@ -332,8 +333,8 @@ class Naming(ParameterNames):
             attribute = "" if item.function.method else _last_word(self._definition.relative(item.path))
             names = [name for name in (item.function.in_parts or item.function.method.lstrip("_"), attribute) if name]
             return [*names, *(f"{name}_output" for name in names)], [f"{item.function.base_name}_output"]
-        if gates := self._of_gates(item):
-            return [gates], []
+        if own := self._of_gates(item) or table_part(item):
+            return [own], []
         module: list[str] = []
         moved, others = self._moved_names(item)
         module += moved

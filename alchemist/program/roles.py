@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from alchemist.ir.op_class import named
 from alchemist.ops.matmul import ACTIVATIONS
-from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING
+from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING, TABLE_PARTS
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
@@ -266,6 +266,12 @@ def noun_of(node: Node) -> str:
     return _AFTER_STEP.get(step) or result_name(f"ttnn.{step}" if step else node.spec.target)
 
 
+def table_part(node: Node) -> str:
+    """Name of rows of a bfloat16 part of a float32 table ("high_rows"); "" for any other op."""
+    keys = [value.key for value in node.inputs()[1:2]] if node.spec.name == "ttnn.embedding" else []
+    return next((f"{part}_rows" for part in TABLE_PARTS for key in keys if key.endswith(f"_{part}")), "")
+
+
 def column_matrix(node: Node) -> str:
     """Which of the constants that choose columns a product is with; "" for any other op."""
     keys = [value.key.rpartition(".")[2] for value in node.inputs()[1:2]] if node.spec.name == "ttnn.matmul" else []
@@ -328,7 +334,7 @@ def explanation(node: Node) -> str:
     given = {arg.name: raw for arg, raw in node.arguments}
     activation = given.get("activation")
     if node.spec.name in PRODUCTS and isinstance(activation, model.Literal) and isinstance(given.get("program_config"), model.Record):
-        return f"activation: {activation.value} runs as an op of its own after the product, as no program_config fuses it"
+        return f"activation: {activation.value} runs as an op of its own after the product: this program_config fuses none"
     return ""
 
 

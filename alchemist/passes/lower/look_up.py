@@ -9,15 +9,13 @@ from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ops.spec import LIFTED_NAME
+from alchemist.ops.spec import LIFTED_NAME, TABLE_PARTS
 from alchemist.optimizer.movement import gather_is_faster_than_parts
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
-_PARTS = ("high", "middle", "low")
-"""Suffixes of the bfloat16 tables of a float32 table: `wte.weight_high`."""
 _GATHERED_NOTE = "ttnn.embedding would round the table to bfloat16; ttnn.gather keeps float32"
 _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
 
@@ -60,7 +58,7 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
     value = c.get(table, TILE, "f32")
     parts: list[SSAValue] = []
     rest = value
-    for place, name in enumerate(_PARTS):
+    for place, name in enumerate(TABLE_PARTS):
         if (cached := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
             parts.append(cached)
             continue
@@ -68,7 +66,7 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
         part = c.emit("typecast", [within], {LIFTED_NAME: name}, of="bf16")
         if place < 2:
             wide = c.emit("typecast", [part], of="f32")
-            rest = c.emit("subtract", [rest, wide], {LIFTED_NAME: _PARTS[place + 1]})
+            rest = c.emit("subtract", [rest, wide], {LIFTED_NAME: TABLE_PARTS[place + 1]})
         rows = c._converted[(value, f"bfloat16 part {place}")] = c.convert(part, ROW_MAJOR)
         parts.append(rows)
     return parts
