@@ -20,7 +20,7 @@ from typing import Any
 
 from tests import budget
 
-PASSED_ON = ("PATH", "HOME", "TTNN_SHIM_LIBRARY")
+PASSED_ON = ("PATH", "HOME", "TTNN_SHIM_LIBRARY", "ONEDNN_MAX_CPU_ISA")
 TAKES_PATH = ("--json", "--inputs", "--outputs")
 TAKES_VALUE = ("--loops", "--tolerance", "--entry", "--generate", "--prompt-ids")
 SWITCHES = ("--check", "--partial-inputs", "--check-ops", "--trace")
