@@ -1,4 +1,4 @@
-"""Whether a model fits on the chips of a mesh: bytes of a chip's weights, and of the other tensors that are there at once."""
+"""Compares the memory of a chip with what it needs: its weights, and the other tensors that are live at the same time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BYTES = {"f64": 4, "i64": 4, "ui64": 4, "i1": 2}
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Bytes of one chip. other_bytes: inputs, outputs and what is computed, as much as is there at once."""
+    """Bytes of one chip. other_bytes: inputs, outputs and computed tensors at their largest sum of live ones."""
 
     weight_bytes: float
     other_bytes: float
@@ -54,7 +54,7 @@ def check_fits(made: FrontendResult) -> str:
 
 
 def need_on(made: FrontendResult, mesh: Mesh) -> Need:
-    """On another mesh with the same placements; tensors that are computed are smaller by as much as the batch is."""
+    """The need on another mesh with the same placements. Computed tensors scale with the batch."""
     ratios = [one / other for one, other in zip(made.mesh.extents, mesh.extents, strict=True)]
     function = access.entry_function(made.module)
     weights = inputs = 0.0

@@ -38,7 +38,7 @@ def _t3000() -> str:
 
 
 def _galaxy() -> str:
-    """A torus of 8 x 4 chips on four trays of 4 x 2, which are told apart by their PCIe bus, and chips of a tray by their location."""
+    """A torus of 8 x 4 chips on four trays of 4 x 2. The PCIe bus identifies a tray, the location a chip of it."""
     trays: dict[int, list[int]] = {}
     buses, locations = {}, {}
     for chip in range(32):
