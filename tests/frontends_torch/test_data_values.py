@@ -127,6 +127,12 @@ def test_like_torch(name: str) -> None:
     torch_checking.check(model if isinstance(model, nn.Module) else torch_checking.Model(model), args)
 
 
+def test_inputs_without_values_count_as_indices_from_zero() -> None:
+    with torch.device("meta"):
+        result = capture(nn.Embedding(10, 4), (torch.zeros(3, dtype=torch.int64),))
+    assert torch_checking.names(result).count("where") == 0
+
+
 def test_a_buffer_that_is_read_as_a_value_and_written_is_an_input() -> None:
     result = capture(Counter(), (X,))
     assert [(one.name, one.mutates) for one in result.outputs][1:] == [("step", "step")]

@@ -276,7 +276,8 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
     lowering.values = {place.node: place.value for place in places if place.kind in ("parameter", "constant") and place.name not in written}
     ssa = dict(zip((place.name for place in declared), lowering.builder.args, strict=True))
     lowering.stored = {ssa[place.name]: place.value for place in declared if place.kind != "input" and place.name not in written}
-    whole = [place for place in declared if place.kind == "input" and not (place.value.is_floating_point() or place.value.is_complex())]
+    inputs = [place for place in declared if place.kind == "input" and place.value.device.type != "meta"]
+    whole = [place for place in inputs if not (place.value.is_floating_point() or place.value.is_complex())]
     lowering.negative_inputs = {ssa[place.name] for place in whole if bool((place.value < 0).any())}
     env: dict[fx.Node, Any] = {}
     for place in places:
