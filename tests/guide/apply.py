@@ -51,7 +51,7 @@ def copy_without_op(tree: Path) -> None:
     for folder in ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim/include", "ttnn_shim/src", "tests/ops_numeric", "tests/ops"):
         shutil.copytree(ROOT / folder, tree / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tree / "docs").mkdir()
-    for name in ("tests/__init__.py", "tests/device.py", "docs/ops.md"):
+    for name in ("tests/__init__.py", "tests/device.py", "tests/tables.py", "docs/ops.md"):
         shutil.copy2(ROOT / name, tree / name)
     for path, pattern in PRESENT.items():
         file = tree / path
