@@ -64,6 +64,23 @@ def test_calls_are_priced_or_left_out_with_a_reason(tmp_path: Path) -> None:
     assert all(text in reasons[row_id] for row_id, text in expected.items()), reasons
 
 
+def test_a_product_runs_the_program_that_its_row_states() -> None:
+    product = {
+        "op": "matmul",
+        "M": 1024,
+        "K": 640,
+        "N": 640,
+        "dtype": "bfloat16",
+        "in0_mem": "l1 interleaved",
+        "in1": "dram interleaved",
+        "out": "l1 interleaved",
+    }
+    stated = {**product, "note": "no program config is generated, tt-metal falls to MatmulMultiCoreProgramConfig"}
+    answers = ask(requests_of("singles", [single("default", product), single("stated", stated)]))
+    assert "Mcast2D" in answers["default"]["programs"][0]
+    assert answers["stated"]["programs"] == [f"MatmulMultiCoreProgramFactory {answers['stated']['ns']:.0f} ns"]
+
+
 def test_layers_say_what_of_their_time_depends_on_other_chips() -> None:
     """Collectives, and programs that hold one, are told from rows that leave their configuration open."""
     rows = read_table(DATA / "layers.train.csv.gz")

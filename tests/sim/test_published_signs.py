@@ -15,6 +15,7 @@ from tools.calibration.published_signs import END, START, Pair, main, section
 
 CONV = {"op": "conv2d", "kernel": [3, 3], "stride": [1, 1]}
 DECODE = {"op": "matmul", "M": 32, "K": 8192, "N": 1024, "dtypes": "not stated"}
+PRODUCT = {"op": "matmul", "in1": "dram interleaved", "out": "dram interleaved"}
 LAYER = {"layer": "dense", "model": "a decoder layer, hidden 2048, dense ffn 3072", "batch": 32}
 
 
@@ -28,6 +29,8 @@ LAYER = {"layer": "dense", "model": "a decoder layer, hidden 2048, dense ffn 307
         ({"op": "matmul", "mem": "all dram"}, {"op": "matmul", "mem": "an l1 operand or output"}, 3, "mem", [""]),
         ({**LAYER, "down": "interleaved"}, {**LAYER, "down": "DRAM width sharded"}, 3, "K", [3072]),
         ({"op": "paged sdpa decode", "k_chunk": 256}, {"op": "paged sdpa decode", "k_chunk": 128}, 3, "block_size", [32, 64, 128]),
+        (PRODUCT, PRODUCT, 2, "in0_mem", ["dram interleaved", "l1 interleaved"]),
+        ({**PRODUCT, "note": "falls to x"}, {**PRODUCT, "note": "auto 2D mcast"}, 1, "in0_mem", ["dram interleaved"]),
     ],
 )
 def test_open_fields_are_filled_alike_on_both_sides(a: dict[str, Any], b: dict[str, Any], count: int, field: str, values: list[Any]) -> None:

@@ -99,6 +99,7 @@ def price_call(ttnn: Any, request: Mapping[str, Any], devices: dict[tuple[str, i
     if "Conv2dDeviceOperation only" in request["measured"] or "matmul_view" in config:  # a list of programs: that of the product
         programs = [event for event in programs if event["op"] == "conv2d"]
     take_stated_cores(config, card, (x, y), programs)
+    take_stated_program(config, card, (x, y), programs)
     join_whole_rows(request["date"], card, (x, y), programs)
     gap_ns = 0.0
     if "wall" in request["measured"]:
@@ -124,6 +125,16 @@ def take_stated_cores(config: Mapping[str, Any], card: str, grid: tuple[int, int
     for event in programs:
         if event["op"] in SPLIT_CHANGED and isinstance(cores, int) and 0 < cores <= grid[0] * grid[1] and cores != event["cores"]:
             event["config"]["attrs"]["core_count"] = cores
+            event["ns"] = simulator().price(simulator().arch(card, grid), simulator().config(event["config"])).ns
+
+
+def take_stated_program(config: Mapping[str, Any], card: str, grid: tuple[int, int], programs: list[dict[str, Any]]) -> None:
+    """A product of which the row says what program its release fell back to ("falls to MatmulMultiCoreProgramConfig") runs that one."""
+    stated = re.search(r"falls to (Matmul\w+)ProgramConfig", str(config.get("note") or ""))
+    for event in programs:
+        if stated and event["op"] == "matmul" and not event["factory"].startswith(f"{stated[1]}ProgramFactory"):
+            event["config"]["attrs"]["program_config"] = f"{stated[1]}ProgramConfig"
+            event["factory"] = f"{stated[1]}ProgramFactory"
             event["ns"] = simulator().price(simulator().arch(card, grid), simulator().config(event["config"])).ns
 
 
