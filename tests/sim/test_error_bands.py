@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.calibration import error_bands as make_error_bands
-from tools.calibration.unseen import Priced
+from tools.calibration.unseen import Priced, chance, median_interval, spread_of
 
 WH, BH = "wormhole_b0", "blackhole"
 
@@ -45,3 +45,24 @@ def test_no_band_is_narrow_or_made_of_one_source() -> None:
     assert make_error_bands.bands_of(exact)[0][2] == pytest.approx(math.expm1(0.05)), "no band is narrower than 5 %"
     with pytest.raises(ValueError, match="5 priced rows of 2 sources"):
         make_error_bands.bands_of(rows("binary", WH, [1.0] * 9))
+
+
+def test_how_often_an_exact_band_holds_four_of_five_rows() -> None:
+    eight_of_ten = math.comb(10, 8) * 0.8**8 * 0.2**2
+    assert chance([1] * 10, 0) == pytest.approx(eight_of_ten, abs=0.015)
+    assert chance([1] * 2, 0) == 0, "of two rows none, one half or all lie within"
+    assert chance([10] * 10, 0) > 0.7 > 0.6 > chance([10] * 10, 1) > chance([100], 1), "rows of one source go together"
+
+
+def test_spread_between_the_sources_of_an_operation() -> None:
+    one, ten_fold = [1.01, 1.01, 1.01] * 50, [1.1, 1.1, 1.1] * 50
+    far_apart = rows("binary", WH, one) + rows("binary", WH, ten_fold, "b") + rows("unary", WH, ten_fold, "c")
+    scales = math.log(math.log(1.1) / math.log(1.01))
+    assert spread_of(far_apart) == pytest.approx(scales / math.sqrt(2), rel=0.01)
+    assert spread_of(rows("binary", WH, one) + rows("binary", WH, one, "b")) == 0
+    assert spread_of(rows("binary", WH, [1.1, 1.1]) + rows("binary", WH, one, "b")) == 0, "two rows have no scale"
+
+
+def test_interval_of_a_median() -> None:
+    assert median_interval([float(n) for n in range(1, 15)]) == (3.0, 12.0), "ranks of 14 values, by the table of the sign test"
+    assert median_interval([2.0]) == (2.0, 2.0)

@@ -20,10 +20,8 @@ from ttnn_shim.published import ask, requests_of
 from tools.calibration.published_accuracy import main_operation
 from tools.calibration.rows import HARDWARE, read_rows
 from tools.calibration.scores import quantile
-from tools.calibration.unseen import LEAST_ROWS, Priced, all_rows
+from tools.calibration.unseen import LEAST_ROWS, SHARE, Priced, all_rows
 
-SHARE = 0.8
-"""Of the rows of a source that nobody has seen: so many lie within the band."""
 LEAST_SOURCES = 2
 """The rows of a single source say nothing of those of another."""
 WORST_QUARTER = 0.75

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from ttnn_shim.error_bands import CHIPS, relative_error
 from ttnn_shim.estimate import configure, recognise
 from ttnn_shim.published import ask, requests_of
@@ -25,6 +27,11 @@ LEAST_ROWS = 5
 """Families with fewer have no line of their own."""
 LARGEST = 10
 """Families whose share within the band has a line of its own."""
+SHARE, WANTED = 0.8, (0.75, 0.85)
+"""Of the rows of a source that nobody has seen: so many lie within an exact band; so many may for the band to be called right."""
+SPREAD_ROWS = 3
+"""Rows of a source from which the scale of its errors is taken."""
+DRAWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,66 @@ def within(rows: Sequence[Priced]) -> str:
     return f"{100 * inside / len(priced):.0f}" if priced else "-"
 
 
+def spread_of(rows: Sequence[Priced]) -> float:
+    """Standard deviation, in natural logs, between the scales (root mean square) of the errors that sources of one operation and chip have."""
+    errors: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in rows:
+        if row.ns:
+            errors.setdefault((row.op, row.chip), {}).setdefault(f"{row.table} {row.source}", []).append(row.log_error)
+    squares, degrees = 0.0, 0
+    for sources in errors.values():
+        kept = [some for some in sources.values() if len(some) >= SPREAD_ROWS]
+        if len(kept) > 1:
+            scales = np.array([math.log(np.mean(np.square(some))) / 2 for some in kept])
+            noise = sum(1 / (2 * len(some)) for some in kept) * (1 - 1 / len(kept))  # of the scale of so many normal errors
+            squares += float(np.sum(np.square(scales - scales.mean()))) - noise
+            degrees += len(kept) - 1
+    return math.sqrt(max(0.0, squares / degrees)) if degrees else 0.0
+
+
+def chance(sizes: Sequence[int], spread: float) -> float:
+    """How often an exact band holds the wanted share of the rows of sources of these sizes, whose scales differ by `spread`."""
+    draw = np.random.default_rng(0)
+
+    def errors(size: int) -> Any:
+        scales = np.exp(spread * draw.standard_normal((DRAWS, 1)))
+        return scales * np.abs(draw.standard_normal((DRAWS, size)))
+
+    band = np.quantile(errors(1), SHARE)
+    shares = sum((errors(size) <= band).sum(axis=1) for size in sizes) / max(1, sum(sizes))
+    return float(np.mean((shares > WANTED[0] - 1e-9) & (shares < WANTED[1] + 1e-9)))
+
+
+def share_lines(shares: Mapping[str, Sequence[Priced]], spread: float) -> list[str]:
+    """A line per group of priced rows: rows, sources, share within the band, and how often an exact band would hold the wanted share."""
+    lines, often = [], []
+    for name, some in shares.items():
+        sizes = list(Counter(f"{row.table} {row.source}" for row in some).values())
+        chances = chance([1] * len(some), 0), chance(sizes, spread)
+        often.append(chances)
+        lines.append(f"| {name} | {len(some)} | {len(sizes)} | {within(some)} | {' | '.join(f'{100 * each:.0f}' for each in chances)} |")
+    families = often[len(CHIPS) :]
+    alone, together = (sum(each) for each in zip(*families, strict=True))
+    return [
+        *lines,
+        "",
+        f"*Chance*: how often an exact band holds {100 * WANTED[0]:.0f} to {100 * WANTED[1]:.0f} % of so many rows. The last column",
+        "takes into account that the errors of a source are larger or smaller together. In the sources",
+        f"in view their scales differ by a factor of {math.exp(spread):.1f} (one standard deviation). Of these {len(families)} families",
+        f"{alone:.1f} are expected in the range if rows are independent, {together:.1f} if not.",
+    ]
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The two of the values between which the median of all that might be measured lies in 95 of 100 cases."""
+    count, rank, below = len(values), 0, 0.5 ** len(values)
+    while below <= 0.025:  # the chance that at most `rank` of them lie below it
+        rank += 1
+        below += math.comb(count, rank) * 0.5**count
+    inside = sorted(values)[max(0, rank - 1) : count - max(0, rank - 1)]
+    return inside[0], inside[-1]
+
+
 def cells(rows: Sequence[Priced]) -> str:
     """n, median, 90th percentile, median at today's release, share within the band; rows without a model are counted apart."""
     priced = [row for row in rows if row.ns]
@@ -99,8 +166,9 @@ def cells(rows: Sequence[Priced]) -> str:
     return f"{len(priced)} | {quantile(apes, 0.5):.1f} | {quantile(apes, 0.9):.1f} | {quantile(today, 0.5):.1f} | {within(rows)} | {len(rows) - len(priced)}"
 
 
-def section(rows: Sequence[Priced]) -> str:
+def section(every: Sequence[Priced]) -> str:
     """The part of the accuracy page, with its headline."""
+    rows = [row for row in every if row.left_out]
     groups = {"ops3 (never fitted)": [row for row in rows if row.table == NEVER_FITTED]}
     groups |= {f"ops3, {chip}": [row for row in rows if row.table == NEVER_FITTED and row.chip == chip] for chip in CHIPS}
     groups |= {table: [row for row in rows if row.table == table] for table in ("ops", "singles")}
@@ -109,6 +177,7 @@ def section(rows: Sequence[Priced]) -> str:
     shares = {f"all, {chip}": [row for row in rows if row.ns and row.chip == chip] for chip in CHIPS}
     priced = {name: [row for row in some if row.ns] for name, some in families.items()}
     shares |= {name: priced[name] for name in sorted(priced, key=lambda name: -len(priced[name]))[:LARGEST]}
+    few = [100 * abs((row.ns or 0) / row.truth_ns - 1) for row in groups[f"{NEVER_FITTED}, blackhole"] if row.ns] or [math.nan]
     return "\n".join(
         [
             START,
@@ -123,12 +192,14 @@ def section(rows: Sequence[Priced]) -> str:
             "|---|---|---|---|---|---|---|",
             *(f"| {name} | {cells(some)} |" for name, some in groups.items()),
             "",
-            "Error bands come from the other sources and are made to hold 80 % of such rows.",
+            "The median of the {} Blackhole rows of {} is known to {:.0f} to {:.0f} % (95 % interval).".format(len(few), NEVER_FITTED, *median_interval(few)),
+            "",
+            f"Error bands come from the other sources and are made to hold {100 * SHARE:.0f} % of such rows.",
             f"By chip and for the {LARGEST} largest families:",
             "",
-            "| rows | n | within band % |",
-            "|---|---|---|",
-            *(f"| {name} | {len(some)} | {within(some)} |" for name, some in shares.items()),
+            "| rows | n | sources | within band % | chance, rows independent % | chance % |",
+            "|---|---|---|---|---|---|",
+            *share_lines(shares, spread_of([row for row in every if not row.left_out])),
             END,
         ]
     )
@@ -140,7 +211,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=HARDWARE, help="folder of the *.train.csv[.gz] tables")
     parser.add_argument("--docs", type=Path, help="put the section into this page instead of printing it")
     args = parser.parse_args(argv)
-    text = section([row for row in all_rows(args.data) if row.left_out])
+    text = section(all_rows(args.data))
     if args.docs:
         page = args.docs.read_text(encoding="utf-8")
         before = page.partition(START)[0] if START in page else page.partition("## Tables, out of fold")[0]
