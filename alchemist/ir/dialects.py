@@ -1,4 +1,4 @@
-"""The ttir, ttnn and ttcore dialects: one op class per row of `alchemist/ir/data/<dialect>_ops.json`, made at import.
+"""The ttir, ttnn and ttcore dialects: one op class per row of `alchemist/ir/data/*_ops.json`, made at import.
 
 Op classes are plain xDSL operations with a table-driven verifier; attributes that the table declares live in
 `op.properties`, anything else in `op.attributes`. Use `alchemist.ir.builder` to make ops and `alchemist.ir.access` to read them.

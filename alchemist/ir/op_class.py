@@ -1,4 +1,4 @@
-"""The base of every op class of the dialects: its row of `alchemist/ir/data/<dialect>_ops.json`, groups of operands, structure."""
+"""The base of every op class of the dialects: its row in `alchemist/ir/data`, groups of operands, structure."""
 
 from __future__ import annotations
 
@@ -123,7 +123,8 @@ class TTOp(Operation):
 def op_table(dialect: str) -> Mapping[str, OpInfo]:
     """Full op name -> info, for "ttir", "ttnn" or "ttcore"."""
     infos: dict[str, OpInfo] = {}
-    for short, record in table(f"{dialect}_ops").items():
+    own = {short: record for short, record in table("library_ops").items() if dialect in record["dialects"]}
+    for short, record in sorted({**table(f"{dialect}_ops"), **own}.items()):
         name = f"{dialect}.{short}"
         infos[name] = OpInfo(
             name,

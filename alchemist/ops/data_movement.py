@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation
 
+from alchemist.ir.rules.table import Inferred, Shape, attribute, infers, need
 from alchemist.ops import sharding
 from alchemist.ops.axes import along, each_dim, permutes
 from alchemist.ops.describe import Array, op, ttir
@@ -49,6 +51,13 @@ def _concat(inputs: Sequence[Array], attributes: Attributes, _shapes: Shapes) ->
 
 def _roll(inputs: Sequence[Array], attributes: Attributes, _shapes: Shapes) -> Sequence[Array]:
     return [np.roll(inputs[0], tuple(attributes["shifts"]), tuple(attributes["dim"]))]
+
+
+@infers("ttnn.roll")
+def _rolled_shape(op: Operation, inputs: list[Shape]) -> Inferred:
+    shifts, dims = attribute(op, "shifts"), attribute(op, "dim")
+    need(isinstance(shifts, list | tuple) and isinstance(dims, list | tuple) and len(shifts) == len(dims), "there is one shift for each dimension")
+    return inputs[0]
 
 
 def slices(begins: Sequence[int], ends: Sequence[int], steps: Sequence[int]) -> tuple[slice, ...]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from xdsl.ir import Operation
 
+from alchemist.ir.rules.table import Inferred, Shape, infers, integer, need, rank_is, rule
 from alchemist.ops.describe import EDGE_SIZES, Array, op, ttir
 from alchemist.ops.spec import Sample
 
@@ -29,6 +31,25 @@ def _folded(inputs: Sequence[Array], attributes: Mapping[str, Any], shapes: obje
     rows, columns = int(attributes["stride_h"]), int(attributes["stride_w"])
     windows = inputs[0].reshape(n, h // rows, rows, w // columns, columns, c).transpose(0, 1, 3, 2, 4, 5)
     return [windows.reshape(n, h // rows, w // columns, rows * columns * c)]
+
+
+@infers("ttnn.fold")
+def _folded_shape(op: Operation, inputs: list[Shape]) -> Inferred:
+    rank_is(inputs[0], 4, "input")
+    rows, columns = integer(op, "stride_h") or 1, integer(op, "stride_w") or 1
+    n, h, w, c = inputs[0]
+    need(h % rows == 0 and w % columns == 0, f"windows of {rows} x {columns} do not divide {h} x {w} pixels")
+    return (n, h // rows, w // columns, c * rows * columns)
+
+
+@rule("ttnn.convert_to_hwc")
+def _shape_of_pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
+    """[1, N, C, P] -> [1, 1, N * P, C] with at most eight channels more: pixels end at whole words."""
+    rank_is(inputs[0], 4, "input")
+    leading, images, channels, size = inputs[0]
+    need(leading == 1 and channels <= 32, f"expected an input of shape [1, N, at most 32 channels, P], got {list(inputs[0])}")
+    need(outputs[0][:3] == (1, 1, images * size), f"expected {images * size} pixels in [1, 1, N * P, C], got {list(outputs[0])}")
+    need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
 
 
 _STORED: dict[str, Any] = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "i32": np.int32, "si32": np.int32, "ui32": np.uint32, "u32": np.uint32,

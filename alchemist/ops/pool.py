@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Operation
 
+from alchemist.ir.rules.table import Inferred, Shape, attribute, infers, need, rank_is
 from alchemist.ops import sharding
 from alchemist.ops.describe import Array, op, ttir
 from alchemist.ops.spec import Sample
@@ -172,6 +174,18 @@ def _grid_sample(inputs: Sequence[Array], attributes: Mapping[str, Any], _shapes
         column, row = (pixel[..., axis].clip(0, sizes[axis] - 1) for axis in (0, 1))
         total += weight[..., None] * x[image, row, column]
     return [total.astype(x.dtype)]
+
+
+@infers("grid_sample")
+def _grid_sample_shape(op: Operation, inputs: list[Shape]) -> Inferred:
+    rank_is(inputs[0], 4, "input")
+    rank_is(inputs[1], 4, "grid")
+    mode, padding = attribute(op, "mode"), attribute(op, "padding_mode")
+    need(mode in (None, "bilinear"), f'mode must be "bilinear", got "{mode}"')
+    need(padding in (None, "zeros"), f'padding_mode must be "zeros", got "{padding}"')
+    (n, _, _, channels), grid = inputs[0], inputs[1]
+    need(grid[0] == n and grid[3] == 2, f"grid must be [{n}, H, W, 2], got {list(grid)}")
+    return (*grid[:3], channels)
 
 
 ttir("grid_sample", _grid_sample)

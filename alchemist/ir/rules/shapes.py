@@ -89,13 +89,6 @@ def _along_axis(op: Operation, inputs: list[Shape]) -> Inferred:
     return inputs[0]
 
 
-@infers("ttnn.roll")
-def _roll(op: Operation, inputs: list[Shape]) -> Inferred:
-    shifts, dims = attribute(op, "shifts"), attribute(op, "dim")
-    need(isinstance(shifts, list | tuple) and isinstance(dims, list | tuple) and len(shifts) == len(dims), "there is one shift for each dimension")
-    return inputs[0]
-
-
 @rule("sort")
 def _sorted(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
     need(is_integer(op.results[1]), f"indices must be integers, got {text_of(op.results[1])}")

@@ -142,25 +142,6 @@ def _conv_transpose2d(op: Operation, inputs: list[Shape]) -> Inferred:
     return _images(op, x, weight[1] * groups, axes)
 
 
-@rule("ttnn.convert_to_hwc")
-def _pixels(op: Operation, inputs: list[Shape], outputs: list[Shape]) -> None:
-    """[1, N, C, P] -> [1, 1, N * P, C] with at most eight channels more: pixels end at whole words."""
-    rank_is(inputs[0], 4, "input")
-    leading, images, channels, size = inputs[0]
-    need(leading == 1 and channels <= 32, f"expected an input of shape [1, N, at most 32 channels, P], got {list(inputs[0])}")
-    need(outputs[0][:3] == (1, 1, images * size), f"expected {images * size} pixels in [1, 1, N * P, C], got {list(outputs[0])}")
-    need(channels <= outputs[0][3] < channels + 8, f"expected {channels} channels and less than eight more, got {outputs[0][3]}")
-
-
-@infers("ttnn.fold")
-def _fold(op: Operation, inputs: list[Shape]) -> Inferred:
-    rank_is(inputs[0], 4, "input")
-    rows, columns = integer(op, "stride_h") or 1, integer(op, "stride_w") or 1
-    n, h, w, c = inputs[0]
-    need(h % rows == 0 and w % columns == 0, f"windows of {rows} x {columns} do not divide {h} x {w} pixels")
-    return (n, h // rows, w // columns, c * rows * columns)
-
-
 @infers("ttir.upsample2d", "ttnn.upsample")
 def _upsample(op: Operation, inputs: list[Shape]) -> Inferred:
     rank_is(inputs[0], 4, "input")
@@ -169,18 +150,6 @@ def _upsample(op: Operation, inputs: list[Shape]) -> Inferred:
     need(mode in (None, "nearest", "bilinear"), f'mode must be "nearest" or "bilinear", got "{mode}"')
     n, h, w, c = inputs[0]
     return (n, h * high, w * wide, c)
-
-
-@infers("ttir.grid_sample", "ttnn.grid_sample")
-def _grid_sample(op: Operation, inputs: list[Shape]) -> Inferred:
-    rank_is(inputs[0], 4, "input")
-    rank_is(inputs[1], 4, "grid")
-    mode, padding = attribute(op, "mode"), attribute(op, "padding_mode")
-    need(mode in (None, "bilinear"), f'mode must be "bilinear", got "{mode}"')
-    need(padding in (None, "zeros"), f'padding_mode must be "zeros", got "{padding}"')
-    (n, _, _, channels), grid = inputs[0], inputs[1]
-    need(grid[0] == n and grid[3] == 2, f"grid must be [{n}, H, W, 2], got {list(grid)}")
-    return (*grid[:3], channels)
 
 
 @infers("ttir.global_avg_pool2d")
