@@ -132,7 +132,8 @@ class _Printer:
                 filled = self._inner(f"for (int i = 0; i < {count}; ++i)", [model.Append(name, model.WeightRef(key))], pad)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};", *filled]
             case model.Append(name, value, front):
-                place = f"insert({name}.begin(), " if front else "push_back("
+                flag = f"{front.name} ? {name}.begin() : {name}.end()" if isinstance(front, model.ParameterRef) else f"{name}.begin()"
+                place = f"insert({flag}, " if front else "push_back("
                 return [f"{pad}{name}.{place}{render(value)});"]
             case model.Store(target, value):
                 return [f"{pad}{target.collection}.set({render_key(target.key)}, {render(value)});"]
@@ -149,6 +150,9 @@ class _Printer:
                 return [self._return(values, pad)]
             case model.Loop(variable, length=model.ConstantRef(name)):
                 return self._inner(f"for (int {variable} = {name} - 1; {variable} >= 0; --{variable})", statement.body, pad)
+            case model.Loop(variable, _, stop, backwards=model.ParameterRef(name)):
+                out = self._inner(f"for (int turn = 0; turn < {render(stop)}; ++turn)", statement.body, pad)
+                return [out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - turn : turn;", *out[1:]]
             case model.Loop(variable, start, stop, step):
                 variable = "i" if variable == "_" else variable
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"

@@ -114,7 +114,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.Gather(name, key, count):
             return [f"{pad}{name} = [weights[{render_key(key)}] for i in range({count})]"]
         case model.Append(name, value, front):
-            return [f"{pad}{name}.{'insert(0, ' if front else 'append('}{render(value)})"]
+            place = f"insert(0 if {front.name} else len({name}), " if isinstance(front, model.ParameterRef) else "insert(0, " if front else "append("
+            return [f"{pad}{name}.{place}{render(value)})"]
         case model.Store(target, value):
             return [f"{pad}{render(target)} = {render(value)}"]
         case model.Drop(place):
@@ -150,6 +151,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
 def _range(loop: model.Loop) -> str:
     if loop.length is not None:
         return f"reversed(range({loop.length.name}))"
+    if loop.backwards is not None:
+        return f"reversed(range({render(loop.stop)})) if {loop.backwards.name} else range({render(loop.stop)})"
     if loop.step != 1:
         return f"range({loop.start}, {render(loop.stop)}, {loop.step})"
     return f"range({loop.start}, {render(loop.stop)})" if loop.start else f"range({render(loop.stop)})"

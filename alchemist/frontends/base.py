@@ -18,6 +18,7 @@ from alchemist.frontends.structure import Structure
 ArgumentKind = Literal["input", "parameter", "constant"]
 
 RECURRENT_CELLS = "alchemist/frontends/recurrent_cells.py"
+RECURRENT_CLASSES = "alchemist.frontends.recurrent_cells."
 """The source of recurrent layers of frameworks that have none in Python, as frames name it."""
 FRAMEWORK_LOCK = threading.RLock()
 """Held while a framework traces, and while torch runs a model for us: torch.export patches torch.nn.Module for the whole process,
@@ -118,9 +119,17 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     return made
 
 
-def initial_name(count: int, taken: Container[str]) -> str:
-    """Of the argument that a loop's variable starts with. count: of those made before; `INITIAL` in program/functions.py knows the form."""
-    return next(name for number in itertools.count(count) if (name := f"initial_{number}") not in taken)
+STATES = ("hidden", "cell")
+"""What the variables of a recurrent layer's loop over time are called."""
+
+
+def initial_name(count: int, taken: Container[str], state: str = "") -> str:
+    """Of the argument that a loop's variable starts with. count: of those made before; `INITIAL` in program/functions.py knows the form.
+
+    state: one of STATES, "" for the variable of another loop.
+    """
+    names = (f"initial_{state}{number or ''}" for number in itertools.count()) if state else (f"initial_{number}" for number in itertools.count(count))
+    return next(name for name in names if name not in taken)
 
 
 def python_value(value: Any) -> str:

@@ -1,11 +1,14 @@
-"""One step of torch's recurrent layers, as torch functions.
+"""One step of torch's recurrent layers, and all steps of a layer in one direction, as torch functions.
 
-They are traced for their ops, and their text is a source file of the exported program: its names and comments are those of the
-emitted cell. Formulas: torch.nn.GRU, torch.nn.LSTM and torch.nn.RNN, where `projected` is the input's part of the gates,
+Cells are traced for their ops. The text is a source file of the exported program: its names and comments are those of the
+emitted functions. Formulas: torch.nn.GRU, torch.nn.LSTM and torch.nn.RNN, where `projected` is the input's part of the gates,
 [1, batch, gates x size], and the states are [1, batch, size].
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -62,3 +65,60 @@ class ReluRNNCell:
         hidden_gates = linear(hidden, weight_hh, bias_hh)
         hidden = torch.relu(projected + hidden_gates)
         return hidden
+
+
+class _Layer:
+    """All time steps of a layer in one direction. order: of the steps. weight_ih and the others: as torch calls them."""
+
+    cell: Any
+
+    @classmethod
+    def forward(
+        cls, x: Tensor, hidden: Tensor, weight_ih: Tensor, bias_ih: Tensor | None, weight_hh: Tensor, bias_hh: Tensor | None, order: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        projected = linear(x, weight_ih, bias_ih)
+        outputs = []
+        for step in order:
+            projected_step = projected[step : step + 1]
+            hidden = cls.cell.forward(projected_step, hidden, weight_hh, bias_hh)
+            outputs.append(hidden)
+        output = torch.cat(outputs if order[0] == 0 else outputs[::-1])
+        return output, hidden
+
+
+class GRULayer(_Layer):
+    """torch.nn.GRU."""
+
+    cell = GRUCell
+
+
+class RNNLayer(_Layer):
+    """torch.nn.RNN with tanh."""
+
+    cell = RNNCell
+
+
+class ReluRNNLayer(_Layer):
+    """torch.nn.RNN with relu."""
+
+    cell = ReluRNNCell
+
+
+class LSTMLayer:
+    """torch.nn.LSTM: the same with two states."""
+
+    cell = LSTMCell
+
+    @classmethod
+    def forward(
+        cls, x: Tensor, hidden: Tensor, cell: Tensor, weight_ih: Tensor, bias_ih: Tensor | None, weight_hh: Tensor, bias_hh: Tensor | None,
+        weight_hr: Tensor | None, order: Sequence[int],
+    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+        projected = linear(x, weight_ih, bias_ih)
+        outputs = []
+        for step in order:
+            projected_step = projected[step : step + 1]
+            hidden, cell = cls.cell.forward(projected_step, hidden, cell, weight_hh, bias_hh, weight_hr)
+            outputs.append(hidden)
+        output = torch.cat(outputs if order[0] == 0 else outputs[::-1])
+        return output, hidden, cell

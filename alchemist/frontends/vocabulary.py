@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from alchemist.errors import InternalError
-from alchemist.frontends.base import initial_name
+from alchemist.frontends.base import STATES, initial_name
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.attribute_classes import enum
 from alchemist.ir.attributes import tensor
@@ -184,7 +184,7 @@ class Vocabulary(Generic[T, D]):
         return arg
 
     def first_of_loop(self, x: T, place: int) -> T:
-        """What variable `place` of a loop starts with: a constant becomes an argument, so that the first iteration has the ops of the others."""
+        """What state `place` of a recurrent layer starts with: a constant becomes an argument, so that the first iteration has the ops of the others."""
         if x.const is None or x.has_ssa:
             return x
         values = np.broadcast_to(self.as_numpy(x.const), x.shape)
@@ -192,7 +192,7 @@ class Vocabulary(Generic[T, D]):
             if variable == place and argument.dtype == x.dtype and argument.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
                 return argument
         whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
-        constant = LiftedConstant(initial_name(len(self._starts), self._names), whole.const, "default")
+        constant = LiftedConstant(initial_name(len(self._starts), self._names, STATES[place]), whole.const, "default")
         start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
         self._starts.append((place, constant, start))
         return start

@@ -18,6 +18,8 @@ MAX_PARAMETERS = 7
 """Numbers that a function takes at most; more are harder to read than a second function."""
 MAX_CONSTANTS = 3
 """Other constants (memory configs, flags) that a function takes at most."""
+REVERSE = "reverse"
+"""The parameter of a function for both directions of a sequence."""
 _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
 
 
@@ -211,6 +213,8 @@ class _Aligner:
             return replace(first, arguments=tuple(self.argument(column) for column in zip(*(call.arguments for call in calls), strict=True)))
         if isinstance(first, model.Loop):
             loops = [statement for statement in row if isinstance(statement, model.Loop)]
+            if len({loop.counts_down for loop in loops}) > 1:
+                return self._of_both_directions(loops)
             if any((loop.variable, loop.start, loop.step) != (first.variable, first.start, first.step) for loop in loops):
                 raise Mismatch
             stop = self.value([loop.stop for loop in loops], "count")
@@ -226,9 +230,28 @@ class _Aligner:
             if any((one.variable, one.names) != (first.variable, first.names) for one in named):
                 raise Mismatch
             return replace(first, body=self.block([one.body for one in named]))
+        if isinstance(first, model.Append):
+            appends = [statement for statement in row if isinstance(statement, model.Append)]
+            if all((one.name, one.value) == (first.name, first.value) for one in appends):
+                return replace(first, front=self._flag([one.front for one in appends]))
         if any(statement != first for statement in row):
             raise Mismatch
         return first
+
+    def _of_both_directions(self, loops: Sequence[model.Loop]) -> model.Loop:
+        """A loop over a sequence from its beginning in some functions, from its end in others."""
+        first = loops[0]
+        lengths = [loop.whole for loop in loops]
+        if any(length is None or (length, loop.variable) != (lengths[0], first.variable) for length, loop in zip(lengths, loops, strict=True)):
+            raise Mismatch
+        forwards = replace(first, start=0, stop=lengths[0] or first.stop, step=1)
+        flag = self._flag([loop.counts_down for loop in loops])
+        return replace(forwards, backwards=flag if isinstance(flag, model.ParameterRef) else None, body=self.block([loop.body for loop in loops]))
+
+    def _flag(self, values: Sequence[bool | model.ParameterRef]) -> bool | model.ParameterRef:
+        """What each function does, as a parameter where they differ."""
+        found = self.value([model.Literal(one) if isinstance(one, bool) else one for one in values], REVERSE)
+        return found if isinstance(found, model.ParameterRef) else values[0]
 
     def call(self, row: Sequence[model.Call], count: int) -> model.Call:
         first = row[0]

@@ -289,7 +289,8 @@ def _bodies(definitions: Sequence[Definition], context: Context) -> tuple[list[m
     for definition in sorted(reversed(definitions), key=lambda one: (not one.is_root, is_backward(one))):  # the forward pass names what it saves
         built[id(definition)], names[id(definition)] = _function(definition, context)
     for definition in definitions:
-        if any(context.result_names.get(id(call.function)) for item in definition.items for call in calls_of(item)):
+        named = any(context.result_names.get(id(call.function)) for item in definition.items for call in calls_of(item))
+        if named or definition.is_recurrent_layer:  # calls its parameters as its cell does
             built[id(definition)], names[id(definition)] = _function(definition, context)
     final = [built[id(definition)] for definition in definitions]
     return [with_names(function, context.saved_names) for function in final] if context.saved_names else final, set().union(*names.values())
@@ -301,6 +302,7 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     statements = body.build()
     final = statements[-1] if statements else None
     context.result_names[id(definition)] = body.telling_names(final.values) if isinstance(final, model.Return) else []
+    context.parameter_names[id(definition)] = [name for name, value in zip(body.parameters, body.parameter_values, strict=True) if value is not None]
     kinds = ["tensors" if value is None else "tensor" for value in body.parameter_values]
     notes = _shapes_of_parameters(definition, context)
     parameters = [model.Parameter(name, kind, note) for name, kind, note in zip(body.parameters, kinds, notes, strict=True)]

@@ -68,7 +68,7 @@ def name_constants(
         statement.container
         for function in functions
         for statement in model.statements(function.body)
-        if isinstance(statement, model.Loop) and not _counts_down(statement) and (statement.start or statement.step != 1 or _goes_on(statement, function))
+        if isinstance(statement, model.Loop) and not statement.counts_down and (statement.start or statement.step != 1 or _goes_on(statement, function))
     }
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
@@ -397,17 +397,7 @@ def _goes_on(loop: model.Loop, function: model.Function) -> bool:
 
 def _counts_all(loop: model.Loop, partial: set[str]) -> bool:
     """Whether the loop's end is a number of the model ("layers") and not just where one of several loops stops."""
-    whole = (loop.start == 0 and loop.step == 1) or _counts_down(loop)
-    return whole and bool(loop.container) and loop.container not in partial
-
-
-def _counts_down(loop: model.Loop) -> bool:
-    """Whether it goes through a sequence from its end to its begin."""
-    return loop.step == -1 and loop.stop == model.Literal(-1)
-
-
-def _length(loop: model.Loop) -> model.Value:
-    return model.Literal(loop.start + 1) if _counts_down(loop) else loop.stop
+    return loop.whole is not None and bool(loop.container) and loop.container not in partial
 
 
 def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
@@ -428,7 +418,7 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
                 if known := _config_name(cell):
                     yield known[0], cell, known[1], _by_numbers(known[0], cell), ""
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            yield _loop_name(statement), _length(statement), Kind.INT, (), ""
+            yield _loop_name(statement), statement.whole or statement.stop, Kind.INT, (), ""
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -455,8 +445,8 @@ def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Valu
         if isinstance(statement, model.CallFunction):
             return replace(statement, arguments=tuple(passed(argument, statement.function) for argument in statement.arguments))
         if isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            length = convert(_loop_name(statement), _length(statement), Kind.INT)
-            if not _counts_down(statement):
+            length = convert(_loop_name(statement), statement.whole or statement.stop, Kind.INT)
+            if not statement.counts_down:
                 return replace(statement, stop=length)
             return replace(statement, length=length if isinstance(length, model.ConstantRef) else None)
         return statement

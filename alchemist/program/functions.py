@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 
+from alchemist.frontends.base import RECURRENT_CLASSES, STATES
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
 from alchemist.program import weights as weight_names
@@ -18,7 +19,7 @@ from alchemist.program.updates import note_parts, takes_gradients, updates_alone
 
 MAX_TENSORS = 48
 """Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
-INITIAL = re.compile(r"initial_\d+")
+INITIAL = re.compile(rf"initial_(?:{'|'.join(STATES)})?\d*")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
 _IN_PARTS = "_in_parts"
 IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
@@ -80,6 +81,11 @@ class Definition:
     def is_step(self) -> bool:
         """Whether it is one step of a loop that the front end unrolled: the cell of a recurrent layer."""
         return step_of(self.chain) is not None
+
+    @property
+    def is_recurrent_layer(self) -> bool:
+        """Whether it is all steps of a recurrent layer in one direction, of which the front end has the source."""
+        return self.class_name.startswith(RECURRENT_CLASSES) and not self.is_step
 
     @property
     def path(self) -> str:
@@ -419,7 +425,9 @@ class Recovery:
             parts.append(tuple(definition.relative(value.key) for value in frees(item) if definition.covers(value)))
             if isinstance(item, Node):
                 parts.append(tuple((numbers.get(id(one.value), -1), one.copy.collection, definition.relative(one.copy.key)) for one in item.kept))
-        given = tuple((value.type.shape, value.type.dtype, value.type.layout) for value in definition.parameters)
+        # The first layer of a recurrent net may read another width; what the others read has both directions.
+        shaped = [() if definition.is_recurrent_layer else value.type.shape for value in definition.parameters]
+        given = tuple((shape, value.type.dtype, value.type.layout) for shape, value in zip(shaped, definition.parameters, strict=True))
         returns = tuple(numbers[id(value)] for value in definition.returns)
         return (definition.class_name, definition.method, given, tuple(parts), returns)
 

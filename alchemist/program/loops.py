@@ -72,6 +72,11 @@ def find_loops(definition: Definition, calls: Sequence[tuple[Definition, CallIte
         definition.items = _with_loops(found, definition, set(), recipe_of)
 
 
+def _has_loop(item: Item) -> bool:
+    """Whether it is a loop over time, or a call of a function that consists of one."""
+    return isinstance(item, LoopItem) or (isinstance(item, CallItem) and item.function.is_recurrent_layer)
+
+
 def _with_loops(items: Sequence[Item], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> list[Item]:
     search = _Search(items, definition, listable, recipe_of)
     found: list[Item] = []
@@ -438,7 +443,7 @@ class _Iterations:
                 collected.append(Collected(self._carried[k, r], [self._carried[k, r], *values[:-1]], returned=True, entering=True))
             else:
                 collected.append(Collected(values[0], values, returned=True))
-        variable = "_" if not self._step else LAYER if any(isinstance(item, LoopItem) for item in rows[0]) else "i"
+        variable = "_" if not self._step else LAYER if any(map(_has_loop, rows[0])) else "i"
         return LoopItem(rows[0], self.count, self._base, self._step or 1, variable, self._keys, carried, self._container, rows[1:], offsets, collected)
 
     def _name(self) -> bool:
@@ -462,7 +467,7 @@ class _Iterations:
             self._step, self._base = 1, 0
         if not self._cuts_count():
             return False
-        nested = any(isinstance(item, LoopItem) for item in self._search.items[self._start : self._start + self._period])
+        nested = any(map(_has_loop, self._search.items[self._start : self._start + self._period]))
         keys, self._container = _key_forms(self._search, self._start, self._period, model.Index(LAYER if nested else "i", self._base, scale=self._step))
         self._container = "" if self._container == PART else self._container  # a layer has as many parts as it has
         self._keys = keys or {}
@@ -481,7 +486,7 @@ class _Search:
     def __init__(self, items: Sequence[Item], definition: Definition, listable: set[int], recipe_of: Callable[[Value], Hashable]) -> None:
         codes: dict[Hashable, int] = {}
         self.items = items
-        self.has_loops = any(isinstance(item, LoopItem) for item in items)
+        self.has_loops = any(map(_has_loop, items))
         self.counter = _ANY_COUNTER if self.has_loops else _COUNTER
         lists = definition.argument_lists()
         held = {value for group in lists.values() for value in group.values}

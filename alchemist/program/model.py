@@ -310,18 +310,19 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """A tensor at the end of a list, or at its front."""
+    """A tensor at the end of a list, or at its front, or where a flag of the function puts it (true: at the front)."""
 
     name: str
     value: Value
-    front: bool = False
+    front: bool | ParameterRef = False
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer").
 
-    variable: "_" where the body does not read it. length: the named number of turns of a loop that counts down to 0.
+    variable: "_" where the body does not read it. length: the named number of turns of a loop that counts down to 0. backwards: the flag of
+    the function that makes a loop from 0 in steps of 1 count down instead.
     """
 
     variable: str
@@ -331,6 +332,19 @@ class Loop:
     body: tuple[Statement, ...]
     container: str = ""
     length: ConstantRef | None = None
+    backwards: ParameterRef | None = None
+
+    @property
+    def counts_down(self) -> bool:
+        """Whether it goes through a sequence from its end to its beginning."""
+        return self.step == -1 and self.stop == Literal(-1)
+
+    @property
+    def whole(self) -> Value | None:
+        """The number of turns of a loop over a whole sequence, in either direction; None for other loops."""
+        if self.counts_down:
+            return Literal(self.start + 1)
+        return self.stop if self.start == 0 and self.step == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,8 @@ class Naming(ParameterNames):
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
-        """What a function's source calls a result; of a step of a recurrent layer with the layer's number: hidden_l1."""
-        layer = _last_word(item.step_of or "") if _is_step(item) and isinstance(item, CallItem) else ""
+        """What a function's source calls a result; of a recurrent layer, or of its only one's step, with the layer's number: hidden_l1."""
+        layer = _last_word(item.step_of or item.path) if _is_step(item) and isinstance(item, CallItem) else ""
         layer = _NUMBER.sub("", layer) if self._variable == LAYER else layer  # `hidden_reverse` in each layer
         if not layer:
             return list(returned)
@@ -256,6 +256,8 @@ class Naming(ParameterNames):
         """A value that its statement's target cannot name yet: `rel_att_product`; where nothing is assigned, after what it is made of."""
         if not isinstance(item, Node) or len(item.results) != 1 or computed_role(item, self._names) or item.spec.name in SHAPING:
             return []
+        if joined := self._of_directions(item):
+            return [joined]
         noun = noun_of(item)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]
@@ -359,13 +361,15 @@ class Naming(ParameterNames):
     def _recurrent_layers(self) -> set[str]:
         """Paths of recurrent layers, whose steps this function calls."""
         calls = (call for item in self._definition.items for call in calls_of(item))
-        return {weight_path(call.path).rpartition(".")[0] for call in calls if call.step_of is not None}
+        return {weight_path(call.path).rpartition(".")[0] for call in calls if _is_step(call)}
 
     def _of_directions(self, node: Node) -> str:
         """What a recurrent layer's steps give in both directions, side by side: `outputs_l0`."""
         names = [self._names.get(id(value), "") for value in node.inputs()] if node.spec.name == "ttnn.concat" else []
-        layer = re.search(r"_l\d+", names[0]) if len(names) == 2 else None
-        return f"outputs{layer[0] if layer and self._variable != LAYER else ''}" if len(names) == 2 else ""
+        if len(names) != 2 or names[1] != f"{names[0]}_reverse" or not self._recurrent_layers():
+            return ""
+        layer = re.search(r"_l\d+", names[0])
+        return f"outputs{layer[0] if layer else ''}"
 
     def _of_gates(self, node: Node) -> str:
         """Of what a recurrent layer gives its steps: the input's part of all gates, and of a step's."""
@@ -483,7 +487,7 @@ def _is_of_module(item: Item, name: str) -> bool:
 
 
 def _is_step(item: Item) -> bool:
-    return isinstance(item, CallItem) and item.step_of is not None
+    return isinstance(item, CallItem) and (item.step_of is not None or item.function.is_recurrent_layer)
 
 
 def _names_its_results(item: Item, count: int) -> bool:

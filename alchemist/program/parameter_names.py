@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from alchemist.frontends.base import RECURRENT_CELLS
 from alchemist.ir.location import Frame
-from alchemist.program.functions import INITIAL, CallItem, Definition, Item, frame_at, reads
+from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads
 from alchemist.program.graph import SAVED, Node, TensorType, Value
 from alchemist.program.kept import UNNAMED
 from alchemist.program.model_source import Sources, Statement
@@ -39,7 +39,8 @@ class Context:
     functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement
     not mentioned. flat: one function for the whole program. hints: what a function's first call gives its parameters. collections: those that a
     function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program returns in a list, the
-    word before the number in their names. result_names: what a function calls its results, "" where it has no telling name.
+    word before the number in their names. result_names: what a function calls its results, "" where it has no telling name. parameter_names: what it calls its
+    tensors.
     """
 
     sources: Sources
@@ -53,6 +54,7 @@ class Context:
     saved_names: dict[str, str] = field(default_factory=dict)
     output_words: Mapping[int, str] = field(default_factory=dict)
     result_names: dict[int, list[str]] = field(default_factory=dict)
+    parameter_names: dict[int, list[str]] = field(default_factory=dict)
 
     def comment(self, frame: Frame, statement: Statement | None, op: str) -> str:
         line = statement.line if statement else frame.line
@@ -103,7 +105,8 @@ class ParameterNames:
             if unnamed_key := value.key.partition(UNNAMED)[2]:
                 first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
             # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
-            unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and definition.is_step and bool(forward))
+            of_cells = definition.is_step or definition.is_recurrent_layer
+            unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and of_cells and bool(forward))
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
             if value.part is not None or definition.takes_weights:
@@ -111,9 +114,9 @@ class ParameterNames:
                 first.append(role)
             if role := argument_role(value):
                 first.append(hint.name if hint.of_source and role.rstrip("s") in hint.name else role)
-            if unnamed or definition.is_step:
+            if unnamed or of_cells:
                 together.setdefault(tuple(read), []).append(index)
-            first += [*sure, *named] if unnamed else [*named, *sure]
+            first += [*sure, *([] if definition.is_root else self._named_by_callee(value)), *named] if unnamed else [*named, *sure]
             if len(definition.parameters) == 1 and forward:
                 first += [*read, forward[0]]
             known = [hint.name] if hint.name in forward or hint.name in used else []
@@ -159,6 +162,14 @@ class ParameterNames:
         held = {*taken, *self._lists.values()}
         self._lists[group] = unique([group, f"{group}_list"], lambda name: name not in held and self._legal(name))
 
+    def _named_by_callee(self, value: Value) -> list[str]:
+        """What the first function that is handed the value calls its parameter, where that function has been named."""
+        for call in (call for item in self._definition.items for call in calls_of(item)):
+            names = self._context.parameter_names.get(id(call.function), ())
+            if value in call.arguments and len(names) == len(call.arguments):
+                return [names[call.arguments.index(value)]]
+        return []
+
     def _key_names(self, key: str) -> list[str]:
         """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
         words = key.split(".")
@@ -190,7 +201,7 @@ class ParameterNames:
             statements = self._own_statements(item)
             if any(value is one for one in reads(item)):
                 names = [name for statement in statements for name in statement.reads if name not in statement.containers]
-                if INITIAL.fullmatch(value.key) and isinstance(item, CallItem):
+                if isinstance(item, CallItem) and (INITIAL.fullmatch(value.key) or self._definition.is_recurrent_layer):
                     return [], []
                 if INITIAL.fullmatch(value.key) and not (forward and self._definition.is_step):  # unpacked from the parameter that carries a loop's values
                     return [name for name in dict.fromkeys(names) if name not in (*forward, *assigned, *_MODULES)], []

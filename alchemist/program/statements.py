@@ -449,7 +449,9 @@ class Body(Naming):
 
     def _comments(self, item: Item) -> dict[tuple[str, int], str]:
         """Identities and texts of the source statements that the item implements, in their order."""
-        if self._definition.is_container or (not self._definition.is_root and is_library(self._definition.class_name)):  # the call has the comment
+        definition = self._definition
+        of_library = not definition.is_root and is_library(definition.class_name)
+        if definition.is_container or definition.is_recurrent_layer or of_library:  # the call has the comment
             return {}
         if isinstance(item, LoopItem):
             first, *others = [self._comments(part) for part in item.body]

@@ -98,6 +98,10 @@ def with_values(statement: model.Statement, convert: Callable[[model.Value], mod
         assert isinstance(made, model.WeightRef)
         return made
 
+    def flag(old: model.ParameterRef) -> model.ParameterRef:
+        made = convert(old)
+        return made if isinstance(made, model.ParameterRef) else old
+
     def targets(old: Sequence[model.Target]) -> tuple[model.Target, ...]:
         return tuple(result if isinstance(result, str) else place(result) for result in old)
 
@@ -106,8 +110,10 @@ def with_values(statement: model.Statement, convert: Callable[[model.Value], mod
             return replace(statement, arguments=tuple((arg, value(old)) for arg, old in statement.arguments), results=targets(statement.results))
         case model.CallFunction():
             return replace(statement, arguments=tuple(argument(old) for old in statement.arguments), results=targets(statement.results))
-        case model.Assign() | model.Append():
+        case model.Assign():
             return replace(statement, value=value(statement.value))
+        case model.Append():
+            return replace(statement, value=value(statement.value), front=flag(front) if isinstance(front := statement.front, model.ParameterRef) else front)
         case model.Store():
             return replace(statement, target=place(statement.target), value=value(statement.value))
         case model.Drop():
@@ -117,7 +123,7 @@ def with_values(statement: model.Statement, convert: Callable[[model.Value], mod
         case model.GetDevice() | model.Extents():
             return replace(statement, tensor=value(statement.tensor))
         case model.Loop():
-            return replace(statement, stop=value(statement.stop))
+            return replace(statement, stop=value(statement.stop), backwards=flag(statement.backwards) if statement.backwards else None)
         case model.If():
             return replace(statement, condition=value(statement.condition))
         case _:

@@ -1,4 +1,4 @@
-"""Layers with loops of their own are one loop over layers: recurrent nets of several layers, in both languages."""
+"""All layers and directions of a recurrent net are calls of one function, and equal layers a loop over them, in both languages."""
 
 from __future__ import annotations
 
@@ -32,34 +32,47 @@ class Net(nn.Module):
         return (out, state[-1]) if self.last else (out, state)
 
 
-def loops(body: tuple[model.Statement, ...], depth: int = 0) -> list[tuple[int, str]]:
-    """(depth, variable) of the loops in a body."""
-    found = []
-    for one in body:
-        if isinstance(one, model.Loop):
-            found += [(depth, one.variable), *loops(one.body, depth + 1)]
-    return found
-
-
-def forward_loops(net: nn.Module) -> list[tuple[int, str]]:
+def built(net: nn.Module) -> model.Program:
     captured = capture(net.eval(), (torch.randn(2, STEPS, SIZE),), {}, "torch")
-    made = build_program(lower_to_ttnn(captured.module, CompilerOptions()).module, captured, CompilerOptions())
-    return next(found for function in made.functions if (found := loops(function.body)))
+    return build_program(lower_to_ttnn(captured.module, CompilerOptions()).module, captured, CompilerOptions())
 
 
 @pytest.mark.parametrize(
-    ("net", "wanted"),
+    ("net", "over_layers", "calls"),
     [
-        (Net("GRU", 2, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
-        (Net("GRU", 2, both=False), [(0, "layer"), (1, "i")]),
-        (Net("LSTM", 2, both=True), [(0, "layer"), (1, "i"), (1, "i")]),
-        (Net("RNN", 2, both=False), [(0, "layer"), (1, "i")]),
-        (Net("GRU", 1, both=True), [(0, "i"), (0, "i")]),  # the directions are no layers
+        (Net("GRU", 2, both=True), True, 2),
+        (Net("GRU", 2, both=False), True, 1),
+        (Net("LSTM", 2, both=True), True, 2),
+        (Net("RNN", 2, both=False), True, 1),
+        (Net("GRU", 1, both=True), False, 2),  # the directions are no layers
     ],
     ids=["both ways", "one way", "two states", "plain", "a single layer"],
 )
-def test_loops(net: Net, wanted: list[tuple[int, str]]) -> None:
-    assert forward_loops(net) == wanted
+def test_layers_and_directions_are_calls_of_one_function(net: Net, over_layers: bool, calls: int) -> None:
+    (layer,) = [function for function in built(net).functions if function.name.endswith("_layer")]
+    entry = built(net).functions[-1]
+    (over_time,) = [one for one in layer.body if isinstance(one, model.Loop)]
+    assert over_time.backwards == (model.ParameterRef("reverse") if net.net.bidirectional else None)
+    assert [one.variable for one in entry.body if isinstance(one, model.Loop)] == ["layer"] * over_layers
+    assert [one.function for one in model.statements(entry.body) if isinstance(one, model.CallFunction)] == [layer.name] * calls
+
+
+def test_a_layer_calls_its_parameters_as_torch_does() -> None:
+    (layer,) = [function for function in built(Net("LSTM", 2, both=True)).functions if function.name == "lstm_layer"]
+    assert [one.name for one in layer.parameters] == ["x", "weight_ih", "bias_ih", "hidden", "weight_hh", "bias_hh", "cell", "reverse"]
+
+
+def test_a_layer_that_reads_another_width_is_the_same_function() -> None:
+    class Wide(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.GRU(SIZE, 2 * SIZE, 3, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.net(x)[0]
+
+    (loop,) = [one for one in built(Wide()).functions[-1].body if isinstance(one, model.Loop)]
+    assert loop.stop == model.ConstantRef("NUM_LAYERS")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
 from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.node_locations import FIRST_STEP, Sources
+from alchemist.frontends.torch.node_locations import FIRST_STEP, Sources, line_of
 from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 
@@ -422,6 +422,16 @@ class Lowering(Emitter):
         if key not in self._traces:
             self._traces[key] = decompose.trace(function, args, {}, self.fake_mode, is_tensor=lambda leaf: isinstance(leaf, Tensor), stack_traces=True)
         return self._expand(self._traces[key], args, {})
+
+    @contextmanager
+    def within(self, cls: type, name: str, text: str) -> Iterator[None]:
+        """Ops within are made by the line of the class's forward that begins with `text`. name: of the call."""
+        outer = self.info
+        self.info = self.sources.inside(outer, cls, name, line_of(cls, text), outer.op if outer is not None else "")
+        try:
+            yield
+        finally:
+            self.info = outer
 
     @contextmanager
     def step(self, cell: type, name: str) -> Iterator[None]:

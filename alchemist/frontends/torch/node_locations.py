@@ -90,19 +90,27 @@ class Sources:
 
     def in_step(self, outer: SourceInfo | None, node: fx.Node, cell: type, step: str) -> SourceInfo:
         """Of a node of a recurrent layer's step. outer: of the layer. step: its name, each is a call of the cell."""
-        outer = outer or SourceInfo()
-        name = qualified(cell)
-        around = [scope for scope in outer.scopes if scope.class_name != name]
-        path = f"{around[-1].path}.{step}" if around and around[-1].path else step
-        self._classes[name] = cell
-        self.class_names.add(name)
         file = inspect.getsourcefile(cell) or ""
-        frames = [frame for frame in outer.frames if frame.file != relative_file(file)]
         lines = [int(match["line"]) for match in _FRAME.finditer(node.meta.get("stack_trace") or "") if match["file"] == file]
-        if lines:
+        return self.inside(outer, cell, step, lines[-1] if lines else 0, str(node.target))
+
+    def inside(self, outer: SourceInfo | None, cls: type, name: str, line: int, op: str) -> SourceInfo:
+        """Of an op in a call of one of the front end's own classes, which an op of the model stands for.
+
+        outer: of the op, or of one within the call that is decomposed further. name: of the call. line: of the class's source, 0 for none.
+        """
+        outer, class_name = outer or SourceInfo(), qualified(cls)
+        again = bool(outer.scopes) and outer.scopes[-1].class_name == class_name
+        around = outer.scopes[:-1] if again else outer.scopes
+        path = f"{around[-1].path}.{name}" if around and around[-1].path else name
+        self._classes[class_name] = cls
+        self.class_names.add(class_name)
+        file = inspect.getsourcefile(cls) or ""
+        frames = outer.frames[:-1] if again and outer.frames and outer.frames[-1].file == relative_file(file) else outer.frames
+        if line:
             self.files.setdefault(relative_file(file), file)
-            frames.append(Frame(relative_file(file), lines[-1], "forward"))
-        return SourceInfo((*around, Scope(path, name)), tuple(frames), str(node.target))
+            frames = (*frames, Frame(relative_file(file), line, "forward"))
+        return SourceInfo((*around, Scope(path, class_name)), frames, op)
 
     def scopes(self, node: fx.Node) -> tuple[Scope, ...]:
         stack: Mapping[str, tuple[str, object]] = node.meta.get("nn_module_stack") or {}
@@ -189,6 +197,13 @@ class Sources:
 
 def qualified(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
+
+
+@lru_cache(maxsize=256)
+def line_of(cls: type, text: str) -> int:
+    """The first line of the class's forward that begins with `text`."""
+    lines, first = inspect.getsourcelines(cls.forward)  # type: ignore[attr-defined]
+    return next(number for number, code in enumerate(lines, first) if code.strip().startswith(text))
 
 
 def definition(function: object) -> tuple[str, int] | None:

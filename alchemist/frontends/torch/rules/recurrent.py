@@ -1,11 +1,13 @@
 """Recurrent layers: unrolls one call of the cell per time step, from the first state on.
 
-Every step has a scope of its own, so that the program has one function for the cell and a loop over time.
+Every step has a scope of its own, so that the program has one function for the cell and a loop over time. So has each layer and direction
+where there are several: they are calls of one function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +22,14 @@ if TYPE_CHECKING:
     from alchemist.frontends.torch.lowering import Lowering
 
 
+_LAYERS: dict[type, type] = {
+    cells.GRUCell: cells.GRULayer,
+    cells.LSTMCell: cells.LSTMLayer,
+    cells.RNNCell: cells.RNNLayer,
+    cells.ReluRNNCell: cells.ReluRNNLayer,
+}
+
+
 def _stack(
     c: Lowering, x: Tensor, starts: Sequence[Tensor], params: Sequence[Tensor], has_biases: bool, layers: int, bidirectional: bool, cell: type
 ) -> tuple[Tensor, list[Tensor]]:
@@ -27,6 +37,7 @@ def _stack(
     directions = 2 if bidirectional else 1
     per = len(params) // (layers * directions)
     several = layers * directions > 1
+    layer_of = _LAYERS[cell]
     finals: list[list[Tensor]] = [[] for _ in starts]
     for layer in range(layers):
         outputs = []
@@ -36,17 +47,25 @@ def _stack(
             if not has_biases:
                 weights[2:2] = [None, None]
             weight_ih, weight_hh, bias_ih, bias_hh, *projection = weights
-            projected = c.apply(linear, x, weight_ih, bias_ih)
             state = [c.first_of_loop(c.slice(start, 0, place, place + 1), i) for i, start in enumerate(starts)]
             more = (projection or [None]) if cell is cells.LSTMCell else []
-            name = f"l{layer}{'_reverse' if direction else ''}" if several else "step"  # as torch calls the weights
+            name = f"l{layer}{'_reverse' if direction else ''}"  # as torch calls the weights
+
+            def line(text: str, name: str = name) -> AbstractContextManager[None]:
+                return c.within(layer_of, name, text) if several else nullcontext()
+
+            with line("projected ="):
+                projected = c.apply(linear, x, weight_ih, bias_ih)
             steps = []
             for time in range(x.shape[0])[:: -1 if direction else 1]:
-                with c.step(cell, name):
-                    new_state = c.apply(cell.forward, c.slice(projected, 0, time, time + 1), *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
+                with line("projected_step ="):
+                    projected_step = c.slice(projected, 0, time, time + 1)
+                with line("hidden"), c.step(cell, "step"):
+                    new_state = c.apply(cell.forward, projected_step, *state, weight_hh, bias_hh, *more)  # type: ignore[attr-defined]
                 state = list(new_state) if isinstance(new_state, (tuple, list)) else [new_state]
                 steps.append(state[0])
-            outputs.append(c.concat(steps[::-1] if direction else steps, 0))
+            with line("output ="):
+                outputs.append(c.concat(steps[::-1] if direction else steps, 0))
             for history, value in zip(finals, state, strict=True):
                 history.append(value)
         x = c.concat(outputs, 2)
