@@ -57,6 +57,29 @@ class Cache(nn.Module):
         return self.rows * 1
 
 
+class Masks(nn.Module):
+    """Reads masks and numbers that are known at export: of buffers, of constants, and of what is written into them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("pairs", torch.ones(4, 4).triu(1).bool())
+        self.register_buffer("sizes", torch.tensor([2, 3]))
+        self.register_buffer("kept", torch.tensor([1.0, 0.0, 2.0, 0.0, 1.0]))
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        even = torch.zeros(5).bool()
+        even[::2] = True
+        written = torch.arange(4)
+        written[1:] += 1
+        unknown = torch.zeros(4)
+        unknown[1:] = x[0, 1:4]
+        products = torch.masked_select(x @ x.T, self.pairs).view(2, 3)
+        columns = self.kept.nonzero().squeeze(1)
+        steps = [x * size for size in self.sizes] + list(x.split(self.sizes.tolist(), 1))
+        masked = [x[:, even], x[:, self.kept > 0], x[torch.tensor([True, False, True, False])], x[written > 2], torch.where(unknown > 0, 1.0, 2.0)]
+        return [products, x[:, columns], x.repeat_interleave(self.kept.long(), 1), torch.unique(self.kept) * 2, *steps, *masked]
+
+
 def _assigned(x: torch.Tensor, v: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
     y = x.clone()
     y[i] = 0.0
@@ -93,6 +116,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a whole number in arithmetic": (lambda x: x * x.int().sum().item(), (X * 3,)),
     "a number that is checked and read": (lambda x: (torch._check(x.int().sum().item() > -999), x * x.int().sum().item())[1], (X * 3,)),
     "values of buffers": (Buffers(), (X,)),
+    "masks known at export": (Masks(), (X,)),
     "a counter": (Counter(), (X,)),
     "a row of a cache": (Cache(), (V, AT)),
     "assignments at a 0-d index": (_assigned, (X, V, AT)),
@@ -113,8 +137,9 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "whole numbers": (
         lambda i: (i.nanmedian(), torch.addbmm(i, i[None], i[None], beta=2, alpha=3), torch.bitwise_left_shift(1, i.abs()), i >> i.abs(),
                    i.scatter_reduce(0, i.abs() % 2, i, "mean")), (torch.arange(-4, 5).reshape(3, 3),)),
+    "unsigned numbers": (lambda x, y: (x.to(torch.int64) + 1, y.to(torch.float32)), (torch.arange(9).to(torch.uint32), torch.arange(9).to(torch.uint16))),
     "addbmm without its product": (lambda x, a, b: torch.addbmm(x, a, b, alpha=0), (X, torch.full((2, 4, 3), float("nan")), torch.randn(2, 3, 5))),
-    "addbmm": (lambda x, a, b: torch.addbmm(x, a, b, beta=0.5, alpha=2), (X, torch.randn(2, 4, 3), torch.randn(2, 3, 5))),
+    "addbmm": (lambda x, a, b: (torch.addbmm(x, a, b, beta=0.5, alpha=2), torch.addbmm(x[0, :1], a, b), torch.addbmm(x[:, :1], a, b, alpha=0)), (X, torch.randn(2, 4, 3), torch.randn(2, 3, 5))),
     "int8 product": (lambda a, b: torch._int_mm(a, b),
         # within 64: torch's own product of larger numbers saturates where ONEDNN_MAX_CPU_ISA=AVX2 caps a processor with AVX-512
         (torch.randint(-64, 64, (20, 16), dtype=torch.int8), torch.randint(-64, 64, (16, 8), dtype=torch.int8))),

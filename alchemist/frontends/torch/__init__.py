@@ -278,7 +278,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
     lowering.stored = {ssa[place.name]: place.value for place in declared if place.kind != "input" and place.name not in written}
     inputs = [place for place in declared if place.kind == "input" and place.value.device.type != "meta"]
     whole = [place for place in inputs if not (place.value.is_floating_point() or place.value.is_complex())]
-    lowering.negative_inputs = {ssa[place.name] for place in whole if bool((place.value < 0).any())}
+    lowering.negative_inputs = {ssa[place.name] for place in whole if place.value.dtype.is_signed and bool((place.value < 0).any())}
     env: dict[fx.Node, Any] = {}
     for place in places:
         if place.kind == "static":

@@ -29,7 +29,7 @@ from alchemist.frontends.torch.node_locations import is_framework, relative_file
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_GRADIENT = re.compile(r"functorch|autograd|require grad|fake tensor in the exported program")
+_GRADIENT = re.compile(r"functorch|autograd|require grad|fake tensor in the exported program|no attribute 'constant'")
 """torch.export's error messages for a model that takes gradients."""
 _STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
@@ -275,6 +275,9 @@ def model_error(error: Exception, failed: str = "torch.export failed") -> Fronte
         feature = "packed sequences (pack_padded_sequence): their lengths are not known at export"
         advice = "run the layer on the padded batch and set the output after each sequence to zero: torch.where(steps < lengths, output, 0)"
         return FrontendError(feature, location=location, got=first, hint=advice)
+    if "ScriptModule is not supported" in text:
+        hint = "pass the nn.Module that torch.jit.script or torch.jit.trace was called with"
+        return FrontendError("a TorchScript module", location=location, expected="a torch.nn.Module", got=first, hint=hint)
     hint = "call the model with these arguments without alchemist: if that works, torch.export cannot trace this line"
     return FrontendError(f"{failed}: {type(error).__name__}", location=location, got=first, hint=hint)
 

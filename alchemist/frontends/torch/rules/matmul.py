@@ -63,8 +63,8 @@ def addmv(c: Emitter, addend: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1,
 def addbmm(addend: torch.Tensor, a: torch.Tensor, b: torch.Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> torch.Tensor:
     if not addend.dtype.is_floating_point:
         beta, alpha = int(beta), int(alpha)
-    product = torch.bmm(a, b).sum(0) * alpha if alpha else torch.zeros(addend.shape, dtype=addend.dtype)
-    return product.expand(addend.shape) if beta == 0 else addend * beta + product
+    product = torch.bmm(a, b).sum(0, dtype=a.dtype) * alpha if alpha else torch.zeros(a.shape[1], b.shape[2], dtype=addend.dtype)
+    return product if beta == 0 else addend * beta + product
 
 
 @recipe("aten._int_mm.default")
@@ -80,7 +80,7 @@ def matmul_value(c: Emitter, a: Tensor, b: Tensor) -> Tensor:
 @recipe("aten.bilinear.default")
 def bilinear(a: torch.Tensor, b: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     rows = torch.matmul(a.unsqueeze(-2).unsqueeze(-3), weight)  # [..., out, 1, in_b]
-    out = (rows * b.unsqueeze(-2).unsqueeze(-2)).sum(-1).squeeze(-1)
+    out = (rows * b.unsqueeze(-2).unsqueeze(-2)).sum(-1, dtype=a.dtype).squeeze(-1)
     return out if bias is None else out + bias
 
 
