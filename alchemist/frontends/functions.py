@@ -88,8 +88,13 @@ def erfinv(x: Term[V]) -> Term[V]:
     return w.op("lt", 5.0).op("where", middle, tails).op("abs") * x
 
 
+def _fraction(x: Term[V]) -> Term[V]:
+    """The distance from the whole number below: exactly zero at whole numbers, where sin(pi x) in float32 is not."""
+    return x - x.op("floor")
+
+
 def lgamma(x: Term[V]) -> Term[V]:
-    """Lanczos' series, reflected for arguments below one half."""
+    """Lanczos' series, reflected for arguments below one half; infinite at zero and the negative whole numbers."""
     low = x.op("lt", 0.5)
     z = low.op("where", 1.0 - x, x) - 1.0
     series = LANCZOS[1] / (z + 1.0) + LANCZOS[0]
@@ -97,11 +102,11 @@ def lgamma(x: Term[V]) -> Term[V]:
         series = factor / (z + float(step)) + series
     t = z + 7.5
     value = (z + 0.5) * t.op("log") - t + series.op("log") + 0.5 * math.log(2 * math.pi)
-    return low.op("where", math.log(math.pi) - (x * math.pi).op("sin").op("abs").op("log") - value, value)
+    return low.op("where", math.log(math.pi) - (_fraction(x) * math.pi).op("sin").op("abs").op("log") - value, value)
 
 
 def digamma(x: Term[V]) -> Term[V]:
-    """Six steps of the recurrence, then the asymptotic series; reflected for arguments below one half."""
+    """Six steps of the recurrence, then the asymptotic series; reflected for arguments below one half: -inf at zero, NaN at its other poles."""
     low = x.op("lt", 0.5)
     z = low.op("where", 1.0 - x, x)
     below = z.op("reciprocal")
@@ -110,7 +115,10 @@ def digamma(x: Term[V]) -> Term[V]:
     z = z + 6.0
     w = z.op("square").op("reciprocal")
     value = z.op("log") - 0.5 / z - (w * polynomial(w, (1 / 12, -1 / 120, 1 / 252, -1 / 240)) + below)
-    return low.op("where", value - math.pi / (x * math.pi).op("tan"), value)
+    fraction = _fraction(x)
+    reflected = value - math.pi / (fraction * math.pi).op("tan")
+    pole = fraction.op("eq", 0.0).op("logical_and", x.op("lt", 0.0))
+    return low.op("where", pole.op("where", math.nan, reflected), value)
 
 
 def _bessel_scaled(x: Term[V], small: Sequence[float], large: Sequence[float], odd: bool) -> Term[V]:

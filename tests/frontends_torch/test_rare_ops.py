@@ -47,6 +47,8 @@ for m in ("bilinear", "nearest", "bicubic"):
     )
 case("grid 3d", lambda t, g: F.grid_sample(t, g, align_corners=False), r(2, 3, 4, 5, 6), torch.rand(2, 3, 3, 3, 3) * 2 - 1)
 case("running extremes", lambda t: (*t.cummax(1), *t.cummin(-1), *t.round().cummax(1)), r(2, 9, 5))
+case("whole quotients of bfloat16", lambda a: (a // 0.3, torch.div(a, 0.7, rounding_mode="trunc"), a % 0.7, a.fmod(0.3)), torch.linspace(-2, 2, 96).bfloat16())
+case("gamma at its poles", lambda a: (a.lgamma(), a.digamma()), torch.tensor([0.0, -1.0, -2.0, -7.0, -0.5, 3.0]))
 case("special functions", lambda a, b: (a.lgamma(), a.digamma(), b.erfinv(), a.signbit()), torch.linspace(-2.7, 6, 37), torch.linspace(-0.99, 0.99, 31))
 case("rrelu", lambda t, m: m(t), r(4, 6), mods=(nn.RReLU().eval(),))
 case(
@@ -178,6 +180,30 @@ case(
             as_complex(t) @ as_complex(t).mT, as_complex(t).reciprocal(), as_complex(t).to("cpu"), as_complex(t).sinh(), as_complex(t).to(torch.complex64),
         )
     ] + [as_complex(t).to(torch.float32), as_complex(t).abs(), as_complex(t).angle(), as_complex(t).real, as_complex(t).imag * 2],
+    x,
+)  # fmt: skip
+
+
+def spectral_layer(t: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """The layer of a Fourier neural operator: the product of the low frequencies is written into zeros."""
+    out = torch.zeros(2, 6, 5, dtype=torch.cfloat)
+    out[..., :3] = torch.einsum("bix,iox->box", torch.fft.rfft(t)[..., :3], torch.view_as_complex(weight))
+    out[:, 1] = out[:, 0].conj()
+    out[:, 2] += 1j
+    out[:, 3] = t[:, 0, :5]
+    return torch.fft.irfft(out, n=8)
+
+
+case("complex writes", spectral_layer, x, r(6, 6, 3, 2))
+case(
+    "complex choices and roots",
+    lambda t: [
+        torch.view_as_real(z)
+        for z in (
+            torch.where(t[..., :4] > 0, as_complex(t), 1j), as_complex(t).masked_fill(t[..., :4] > 0, 2), as_complex(t).sqrt(), as_complex(t).log(),
+            as_complex(t).sgn(),
+        )
+    ],
     x,
 )  # fmt: skip
 for mode, corners in (("nearest", False), ("nearest-exact", False), ("linear", True), ("bicubic", True)):

@@ -34,11 +34,13 @@ PARTWISE = frozenset(
     "view _unsafe_view reshape expand permute transpose t unsqueeze squeeze select slice split split_with_sizes chunk unbind "
     "index index_select gather cat stack flatten unflatten movedim swapaxes narrow repeat tile flip roll clone contiguous alias "
     "detach neg sum mean cumsum unfold diagonal tril triu view_copy expand_copy "
-    "broadcast_to lift_fresh_copy lift_fresh".split()
+    "broadcast_to lift_fresh_copy lift_fresh slice_copy select_copy".split()
 )
 """Ops that act on both parts alike (linear ones and those that only move elements)."""
 
 PARTS: dict[str, Callable[..., Any]] = {}
+_WRITTEN = ("self", "src", "source", "values", "value", "other", "a", "b")
+"""How ATen and prims name the values of `WRITES`."""
 
 
 def _parts(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -49,12 +51,19 @@ def _parts(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
+WRITES = frozenset("slice_scatter select_scatter diagonal_scatter index_put index_copy index_add scatter scatter_add masked_fill where".split())
+"""Ops that write a value into another or choose between two: each of the two may be real."""
+
+
 def function_of(op: Any, name: str) -> Callable[..., Any] | None:
     """The op on `Pair`s, None when there is none. name: the ATen name without namespace and overload ("mul")."""
     if name in PARTS:
         return PARTS[name]
     if name in PARTWISE:
         return lambda *args, **kwargs: _on_each_part(op, args, kwargs)
+    if name in WRITES:
+        values = [place for place, argument in enumerate(op._schema.arguments) if argument.name in _WRITTEN]
+        return lambda *args, **kwargs: _on_each_part(op, tuple(as_pair(arg) if place in values else arg for place, arg in enumerate(args)), kwargs)
     return None
 
 
@@ -103,7 +112,18 @@ PARTS["angle"] = lambda z: torch.atan2(z.im, z.re)
 PARTS["exp"] = lambda z: Pair(torch.exp(z.re) * torch.cos(z.im), torch.exp(z.re) * torch.sin(z.im))
 PARTS["sinh"] = lambda z: Pair(torch.sinh(z.re) * torch.cos(z.im), torch.cosh(z.re) * torch.sin(z.im))
 PARTS["cosh"] = lambda z: Pair(torch.cosh(z.re) * torch.cos(z.im), torch.sinh(z.re) * torch.sin(z.im))
+PARTS["log"] = lambda z: Pair(torch.log(PARTS["abs"](z)), torch.atan2(z.im, z.re))
+PARTS["sgn"] = lambda z: _on_each_part(lambda part, size: torch.where(size > 0, part / size, 0.0), (z, PARTS["abs"](z)), {})
+PARTS["copy"] = lambda target, source, _non_blocking=False: _on_each_part(lambda part: part.expand(target.shape), (as_pair(source),), {})
 PARTS["resolve_conj"] = PARTS["resolve_neg"] = lambda z: z
+
+
+@_parts("sqrt")
+def _sqrt(z: Pair) -> Pair:
+    """The root of positive real part."""
+    size = torch.sqrt(z.re * z.re + z.im * z.im)
+    re, im = (torch.sqrt(((size + sign * z.re) * 0.5).clamp(min=0.0)) for sign in (1, -1))
+    return Pair(re, torch.where(z.im < 0, -im, im))
 
 
 @_parts("conj", "_conj", "conj_physical", "_conj_physical")

@@ -187,7 +187,8 @@ def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tenso
         return div(c, a, b)
     rank = len(c.out_shape)
     if c.out_dtype.is_floating_point:
-        x, y = in_float32(c, a, rank), in_float32(c, b, rank)
+        x = in_float32(c, a, rank)
+        y = in_float32(c, b, rank) if isinstance(b, Tensor) else operand(c, b, x.dtype, rank)  # torch does not round a divisor here
         return c.cast(c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype)), c.out_dtype)
     x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
     if mode == "floor":
