@@ -41,6 +41,9 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
     "avg_pool3d of pixels alone": (
         lambda x: F.avg_pool3d(x[None], 2, padding=1, count_include_pad=False), (X.expand(1, 2, 8, 8),), UnsupportedOpError, "count_include_pad=False"),
     "rrelu": (lambda x: F.rrelu(x, training=True), (X,), UnsupportedOpError, "rrelu in training mode is random"),
+    "training mode": (lambda x: F.dropout(x, 0.5), (X,), UnsupportedOpError, r"model is in training mode(?s:.*)hint: call model.eval\(\) before"),
+    "training mode and an op without a rule": (
+        lambda x: torch.linalg.qr(F.dropout(x, 0.5)[0, 0]).Q, (X,), UnsupportedOpError, "ATen ops have no rule"),
     "boolean indexing": (lambda x: x[x > 3], (ROWS,), AlchemistError, "shape depends on data|depends on"),
     "values added where a mask holds": (
         lambda x, v: torch.index_put(x, (x > 3,), v, accumulate=True), (torch.arange(4.0), torch.arange(4.0)), UnsupportedOpError, "boolean indexing"),

@@ -24,7 +24,7 @@ from alchemist.frontends.torch.complex_numbers import Pair
 from alchemist.frontends.torch.data_values import refuse_open
 from alchemist.frontends.torch.dtypes import numpy_name, to_numpy
 from alchemist.frontends.torch.emitter import INLINE_LIMIT, Tensor
-from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.errors import EVAL_FIRST, Unsupported
 from alchemist.frontends.torch.export import (
     FunctionModule,
     as_root,
@@ -336,6 +336,8 @@ def _check_supported(lowering: Lowering) -> None:
     if not lowering.unsupported:
         return
     rows = tuple((op, count, where, reason) for (op, reason), (count, where) in lowering.unsupported.items())
+    if all(reason.endswith(EVAL_FIRST) for *_, reason in rows):
+        raise UnsupportedOpError("the model is in training mode, in which these ops are random", ops=rows, hint="call model.eval() before the export")
     raise UnsupportedOpError(
         f"{len(rows)} ATen op{'s have' if len(rows) > 1 else ' has'} no rule",
         ops=rows,

@@ -12,7 +12,7 @@ from torch.nn.functional import linear
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.frontends.torch.emitter import Emitter, Tensor
-from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.errors import EVAL_FIRST, Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 from alchemist.ir import access
 from alchemist.ir.access import element_type
@@ -40,7 +40,7 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Tensor:
     if dropout_p:
-        raise Unsupported("attention dropout in training mode is random: call model.eval() first")
+        raise Unsupported(f"attention dropout in training mode is random: {EVAL_FIRST}")
     if q.rank < 3:
         raise Unsupported("attention on rank 2 tensors")
     shape = c.out_shape
@@ -207,7 +207,7 @@ def flash_attention(
 ) -> list[Tensor]:
     attributes = {"is_causal": is_causal, "scale": scale if scale is not None else 1.0 / math.sqrt(q.shape[-1])}
     if dropout_p:
-        raise Unsupported("attention dropout in training mode is random: call model.eval() first")
+        raise Unsupported(f"attention dropout in training mode is random: {EVAL_FIRST}")
     return [_attention(c, (q, k, v), attn_mask, attributes)]
 
 

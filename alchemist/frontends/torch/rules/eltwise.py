@@ -9,7 +9,7 @@ import torch
 
 from alchemist.frontends import composites, functions
 from alchemist.frontends.torch.emitter import Emitter, Scalar, Tensor
-from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.errors import EVAL_FIRST, Unsupported
 from alchemist.frontends.torch.registry import RULES, recipe, rule
 from alchemist.frontends.vocabulary import unchanged
 from alchemist.ir.op_class import short_names
@@ -250,7 +250,7 @@ def copy(c: Emitter, x: Tensor, source: Tensor, non_blocking: bool = False) -> T
 @rule("aten.dropout.default", "aten.feature_dropout.default", "aten.alpha_dropout.default", "aten.feature_alpha_dropout.default")
 def dropout(c: Emitter, x: Tensor, p: float, train: bool) -> Tensor:
     if train and p > 0:
-        raise Unsupported("dropout in training mode is random: call model.eval() first")
+        raise Unsupported(f"dropout in training mode is random: {EVAL_FIRST}")
     return x
 
 
@@ -376,7 +376,7 @@ def nan_to_num(x: torch.Tensor, nan: float | None = None, posinf: float | None =
 @rule("aten.rrelu.default")
 def rrelu(c: Emitter, x: Tensor, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: object = None) -> Tensor:
     if training:
-        raise Unsupported("rrelu in training mode is random: call model.eval() first")
+        raise Unsupported(f"rrelu in training mode is random: {EVAL_FIRST}")
     return leaky_relu(c, x, (lower + upper) / 2)
 
 

@@ -15,7 +15,7 @@ from torch.nn.functional import linear
 
 from alchemist.frontends import recurrent_cells as cells
 from alchemist.frontends.torch.emitter import Tensor
-from alchemist.frontends.torch.errors import Unsupported
+from alchemist.frontends.torch.errors import EVAL_FIRST, Unsupported
 from alchemist.frontends.torch.registry import recipe, rule
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _layer(
     train: bool, bidirectional: bool, batch_first: bool,
 ) -> list[Tensor]:  # fmt: skip
     if train and dropout > 0 and layers > 1:
-        raise Unsupported("dropout between recurrent layers in training mode is random: call model.eval() first")
+        raise Unsupported(f"dropout between recurrent layers in training mode is random: {EVAL_FIRST}")
     if x.shape[1 if batch_first else 0] == 0:
         raise Unsupported("a sequence without steps")
     x = c.permute(x, [1, 0, 2]) if batch_first else x
