@@ -85,12 +85,14 @@ def test_a_cpp_program_rewrites_the_files_byte_for_byte(tmp_path: Path) -> None:
         assert hashlib.sha256((rewritten / f"{name}.tensorbin").read_bytes()).hexdigest() == entry["sha256"], name
 
 
-@pytest.mark.parametrize("cut_at", [8, 300, 700, 1100])
-def test_a_damaged_file_is_an_error(cut_at: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cut_at", "message"), [*((size, f"is truncated: header of 952 bytes in {size}") for size in (8, 300, 700)), (1100, "140 bytes of data, expected 188")]
+)
+def test_a_damaged_file_is_an_error(cut_at: int, message: str, tmp_path: Path) -> None:
     import ttnn
 
     path = tmp_path / "damaged.tensorbin"
     ttnn.dump_tensor(path, parts(FILES["2x4_columns_bfloat16"]))
     path.write_bytes(path.read_bytes()[:cut_at])
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match=rf"{path}.*{message}"):
         ttnn.load_tensor(path)

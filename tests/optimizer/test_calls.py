@@ -34,7 +34,7 @@ def test_every_lowered_op_is_accepted_with_its_own_result(case: tuple[str, Case]
                 continue
             answer = ask(op, "n150", l1_small_bytes=1 << 15)
             assert answer.accepted, f"{op.name}: {answer.error}"
-            for result, made in zip(op.results, answer.outputs, strict=False):
+            for result, made in zip(op.results, answer.outputs, strict=True):
                 wanted = spec_of(result)
                 assert made is not None
                 assert (made.shape, made.dtype, made.layout, made.memory) == (wanted.shape, wanted.dtype, wanted.layout, wanted.memory), op.name

@@ -169,7 +169,7 @@ def test_lists(device: Any) -> None:
 
 @pytest.mark.parametrize("bad", [[[1.0, 2.0], [3.0, 4.0]], np.float32(3.0), "text", None, 1.0])
 def test_tensor_refuses(bad: Any) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
         ttnn.Tensor(bad)
 
 

@@ -78,15 +78,15 @@ def test_indices_are_not_clamped(device: Any) -> None:
     rows = ttnn.from_torch(values, dtype=ttnn.float32, device=device)
     tiles = ttnn.to_layout(rows, ttnn.TILE_LAYOUT)
     host = ttnn.from_torch(values, dtype=ttnn.float32)
-    for tensor, index in (
-        (rows, slice(2, 9)),
-        (tiles, slice(2, 40)),
-        (rows, slice(-9, 2)),
-        (tiles, slice(3, 1)),
-        (rows, slice(5, None)),
-        (host, slice(5, None)),
+    for tensor, index, message in (
+        (rows, slice(2, 9), "9 is outside dimension 0"),
+        (tiles, slice(2, 40), "40 is outside dimension 0"),
+        (rows, slice(-9, 2), "end 2 must be greater than or equal to start -5"),
+        (tiles, slice(3, 1), "end 1 must be greater than or equal to start 3"),
+        (rows, slice(5, None), "end 4 must be greater than or equal to start 5"),
+        (host, slice(5, None), "end 4 must be greater than or equal to start 5"),
     ):
-        with pytest.raises(RuntimeError):
+        with pytest.raises(RuntimeError, match=message):
             tensor[index]
     assert list(tiles[:32].shape) == [32, 40]  # the padding of a tile is read
     assert list(host[2:9].shape) == [7, 40]

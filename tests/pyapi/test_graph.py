@@ -293,7 +293,7 @@ def test_tensors_made_outside_of_calls(device: Any) -> None:
 def test_refused_calls_end_their_functions(device: Any) -> None:
     a, rows = tensor(device), ttnn.untilize(tensor(device))
     graph.begin_graph_capture()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="input_tensor_b must have layout TILE"):
         ttnn.matmul(a, rows)
     ttnn.relu(a)
     nodes = graph.end_graph_capture()
