@@ -36,7 +36,7 @@ _STANDARD = (
 """Standard headers and what in the text needs them."""
 COMMON = ("check.cpp", "files.cpp", "mesh.cpp", "report.cpp", "show.cpp", "utils.cpp")
 """Equal in all programs: the core's build compiles them into a library."""
-SUPPORT = (*COMMON, "check.hpp", "files.hpp", "mesh.hpp", "show.hpp", "utils.hpp", "gdb_printers.py")
+SUPPORT = (*COMMON, "check.hpp", "files.hpp", "mesh.hpp", "show.hpp", "simulator.hpp", "utils.hpp", "gdb_printers.py")
 """Files that are the same in every program, besides main.cpp."""
 
 GENERATION = ("generate.hpp", "generate.cpp")

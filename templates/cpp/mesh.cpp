@@ -5,16 +5,10 @@
 #include <stdexcept>
 #include <tt-metalium/experimental/fabric/fabric.hpp>
 
+#include "simulator.hpp"
 #include "ttnn/distributed/api.hpp"
 #include "ttnn/distributed/distributed_tensor.hpp"
 #include "utils.hpp"
-
-#if __has_include(<ttnn_shim/stack.hpp>)
-#include <ttnn_shim/stack.hpp>
-#define ON_SIMULATOR 1
-#else
-#define ON_SIMULATOR 0
-#endif
 
 namespace utils {
 

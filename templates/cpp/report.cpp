@@ -13,16 +13,9 @@
 #include "files.hpp"
 #include "mesh.hpp"
 #include "show.hpp"
+#include "simulator.hpp"
 #include "ttnn/tensor/serialization.hpp"
 #include "utils.hpp"
-
-// The simulator's clock; absent on a Tenstorrent card.
-#if __has_include(<ttnn_shim/profile.hpp>)
-#include <ttnn_shim/profile.hpp>
-#define ON_SIMULATOR 1
-#else
-#define ON_SIMULATOR 0
-#endif
 
 namespace utils {
 namespace {

@@ -16,15 +16,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "simulator.hpp"
 #include "utils.hpp"
-
-#if __has_include(<ttnn_shim/error.hpp>)
-#include <ttnn_shim/error.hpp>
-#include <ttnn_shim/stack.hpp>
-#define ON_SIMULATOR 1
-#else
-#define ON_SIMULATOR 0
-#endif
 
 namespace utils {
 namespace {

@@ -10,16 +10,9 @@
 
 #include "check.hpp"
 #include "show.hpp"
+#include "simulator.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/operations/creation/creation.hpp"
-
-// The simulator's clock; absent on a Tenstorrent card.
-#if __has_include(<ttnn_shim/profile.hpp>)
-#include <ttnn_shim/profile.hpp>
-#define ON_SIMULATOR 1
-#else
-#define ON_SIMULATOR 0
-#endif
 
 namespace utils {
 

@@ -15,15 +15,9 @@
 #include "files.hpp"
 #include "mesh.hpp"
 #include "show.hpp"
+#include "simulator.hpp"
 #include "ttnn/operations/core/core.hpp"
 #include "ttnn/tensor/serialization.hpp"
-
-#if __has_include(<ttnn_shim/profile.hpp>)
-#include <ttnn_shim/profile.hpp>
-#define ON_SIMULATOR 1
-#else
-#define ON_SIMULATOR 0
-#endif
 
 namespace utils {
 namespace {
