@@ -179,8 +179,9 @@ def run(words: Sequence[str], cpp: bool, limit_s: float, folder: Path = TREE) ->
 class Tests:
     """Runs the tests of places in the copy, and knows those that fail there without a mutant."""
 
-    def __init__(self, limit_s: float, workers: int) -> None:
+    def __init__(self, limit_s: float, workers: int, nearest: bool) -> None:
         self._limit_s = limit_s
+        self._nearest = nearest
         self._workers = workers
         self.unreliable = set(failing())
 
@@ -194,12 +195,12 @@ class Tests:
         if tests:
             return self.run(tests, cpp, min(self._limit_s, 60 + 4 * REACHED_S))
         files = relevant_tests(path, TREE)
-        if tests is not None:  # what no test was noted to run may run where nothing is noted
-            return self.run(naming(path, files), cpp)
         names = operations((TREE / path).read_text()) if cpp else []
+        if tests is not None or (self._nearest and not names):  # what no test was noted to run may run where nothing is noted
+            return self.run(naming(path, files), cpp)
         if names:  # the cases of the file's own ops before all others
             passed, by = self.run(["-k", " or ".join(names), *files], cpp)
-            if not passed:
+            if not passed or self._nearest:
                 return passed, by
         return self.run(["-n", str(self._workers), "--dist", "worksteal", *files], cpp)
 
@@ -325,6 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="TESTS",
         help="note which tests run which lines, of all or in addition of these (about twice as long as they take); later runs use it",
     )
+    parser.add_argument("--nearest", action="store_true", help="without records of --reach: only test files that name the module, or cases of a C++ file's ops")
     parser.add_argument("--known", action="store_true", help="instead of drawn mutants, the faults of known.py: all must be caught")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="a line of JSON per mutant as it is judged; those there already are not judged again")
@@ -348,7 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if any(not mutant.verdict for mutant in drawn[: args.count]):
         prepare()
         forked.warm()
-    tests = Tests(args.limit, args.workers)
+    tests = Tests(args.limit, args.workers, args.nearest)
 
     def judge_now(mutant: Mutant) -> None:
         judge(mutant, tests)
