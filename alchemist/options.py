@@ -80,7 +80,7 @@ class CompilerOptions:
 
     optimization_level: int = option(
         0,
-        "0: TT-NN's default programs; 1: choose the program config of each op by simulated time; 2: also choose the memory of every tensor, "
+        "0: TT-NN's default program configs; 1: choose the program config of each op by simulated time; 2: also choose the memory of every tensor, "
         "over the whole graph",
         choices=(0, 1, 2),
         upstream=("optimization-level",),
@@ -186,7 +186,7 @@ class CompilerOptions:
         "", "the program reads tensors from `DIRECTORY/PREFIX<n>.tensorbin`", bad=_bad_path, upstream=("tensor-load-directory",)
     )
     tensor_load_file_prefix: str = option("", "PREFIX of these files", bad=_bad_stem, upstream=("tensor-load-file-prefix",))
-    dump_irs: bool = option(True, "write the module after every compiler stage to `irs/`")
+    dump_irs: bool = option(True, "write the MLIR module after every compiler stage to `irs/`")
 
     @property
     def architecture(self) -> str:

@@ -63,7 +63,7 @@ def _of_call(source: Source, node: ast.Call, function: str, calls: Sequence[Call
             values = {"core_grid": f"ttnn.CoreGrid(y={grid[1]}, x={grid[0]})"}
             if "compute_kernel_config" not in given and setup["fidelity"]:  # a grid alone drops bfloat16 to LoFi (tt-metal #55889)
                 values["compute_kernel_config"] = _config(setup["fidelity"], "float32" in setup["inputs"])
-            fused = "product, bias and activation as one program" if len(calls[0].programs) > 1 else "spread"
+            fused = "matmul, bias and activation as one device program" if len(calls[0].programs) > 1 else "spread"
             yield change(f"{fused} over {grid[0] * grid[1]} cores (now {setup['cores']})", **values)
         if "dtype" not in given and "bfloat8_b" not in setup["outputs"]:
             yield change("its output as bfloat8_b", dtype="ttnn.bfloat8_b")
@@ -203,6 +203,6 @@ def _of_all(run: Run, sources: dict[str, Source]) -> Iterator[Suggestion]:
     weights = {weight[1]: weight[0] for op in ops if op in MATMULS for node, function in main.calls(op) if (weight := _weight(sources, node, function))}
     if len(weights) > 1:
         edits = tuple(edit for found in weights.values() for edit in found)
-        write = "each ... = ttnn.typecast(..., ttnn.bfloat8_b) in const-eval, or export with experimental_weight_dtype=bfp_bf8"
+        write = "export again with experimental_weight_dtype=bfp_bf8, or write each = ttnn.typecast(..., ttnn.bfloat8_b) in consteval.py"
         touched = frozenset(f"{found[0].file} {found[0].start}" for found in weights.values())
-        yield Suggestion(f"all weights of products as bfloat8_b ({len(weights)} lines)", "", write, edits, touched)
+        yield Suggestion(f"all matmul weights as bfloat8_b ({len(weights)} lines)", "", write, edits, touched)

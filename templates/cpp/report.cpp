@@ -99,7 +99,8 @@ std::string timing(const Measured& times) {
     std::ostringstream out;
     out << std::fixed << std::setprecision(3);
     if (times.device_ns) {
-        out << "device " << static_cast<double>(*times.device_ns) / 1e6 << " ms, " << times.ops.value_or(0) << " ops, ";
+        out << "device " << static_cast<double>(*times.device_ns) / 1e6 << " ms, " << times.ops.value_or(0)
+            << (times.ops == 1 ? " device program, " : " device programs, ");
     }
     out << "host " << times.host_s.value_or(0.0) << " s";
     return out.str();

@@ -574,7 +574,7 @@ def describe(row: dict) -> str:
 def timing(measured: dict) -> str:
     parts = []
     if measured["device_ns"] is not None:
-        parts.append(f"device {measured['device_ns'] / 1e6:.3f} ms, {measured['ops']} ops")
+        parts.append(f"device {measured['device_ns'] / 1e6:.3f} ms, {measured['ops']} device program{'s' if measured['ops'] != 1 else ''}")
     if measured["host_s"] is not None:
         parts.append(f"host {measured['host_s']:.3f} s")
     return ", ".join(parts)

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests import running
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / "first_program.md"]
+PAGES = [ROOT / "docs" / name for name in ("first_program.md", "edit_and_check.md", "several_chips.md")]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"# (\w+\.py)\n")
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]\d+)?(?![\w]*\.?\w*\()")
@@ -54,12 +54,13 @@ def _near(line: str, first: re.Match[str], second: re.Match[str]) -> bool:
 def ended(command: str, folder: Path) -> tuple[int, str]:
     """The exit code of a command and what it prints, standard error last. Exports run in this process, which has loaded torch; `./DIR/run` as in other tests."""
     words = shlex.split(command, comments=True)
-    if words[0] == "python":
+    if words[0] == "python" and words[1] != "-c":
         before, path, there = sys.argv, list(sys.path), Path.cwd()
         sys.argv = words[1:]
         said = io.StringIO()
         try:
             os.chdir(folder)
+            sys.path.insert(0, str(folder))
             with contextlib.redirect_stdout(said):
                 runpy.run_path(words[1], run_name="__main__")
         finally:
@@ -67,10 +68,11 @@ def ended(command: str, folder: Path) -> tuple[int, str]:
             sys.argv, sys.path[:] = before, path
         return 0, said.getvalue()
     if words[0].startswith("./") and words[0].endswith("/run"):
-        options = [str(folder / word) if (folder / word).exists() or before == "--profile" else word for before, word in pairwise(words)]
+        options = [str(folder / word) if (folder / word).exists() or before in ("--profile", "--outputs") else word for before, word in pairwise(words)]
         done = running.run(folder / words[0].removesuffix("/run"), *options)
     else:
-        done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+        with_python = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env=with_python, capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).replace(f"{folder}/", "")
 
 

@@ -18,11 +18,11 @@ def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("shown", "now", "differs"),
     [
-        ("device 0.489 ms, 50 ops, host 0.03 s", "device 0.481 ms, 50 ops, host 9.1 s", False),
-        ("device 0.489 ms, 50 ops", "device 0.470 ms, 50 ops", True),
+        ("device 0.489 ms, 50 device programs, host 0.03 s", "device 0.481 ms, 50 device programs, host 9.1 s", False),
+        ("device 0.489 ms, 50 device programs", "device 0.470 ms, 50 device programs", True),
         ("device 0.055 ms", "device 0.056 ms", False),
-        ("50 ops", "51 ops", False),
-        ("5 ops", "6 ops", True),
+        ("50 device programs", "51 device programs", False),
+        ("5 device programs", "6 device programs", True),
         ("relative error 2.84e-03", "relative error 3.2e-03", False),
         ("relative error 2.84e-03", "relative error 9.2e-03", True),
         ("check: passed", "check: FAILED", True),

@@ -470,7 +470,7 @@ class Clock:
 GOOD = "y                        [2, 3]             pcc 1.000000  relative error 0.00e+00  max error 0  ok"
 BAD = "y                        [2, 3]             pcc 1.000000  relative error 1.00e+00  max error 5  FAILED: relative error 1.0e+00, above 0.05"
 CACHE = "cache                    [2, 3]            "
-DEVICE = "small on wormhole_b0 (simulated n150): device 1.500 ms, 3 ops, host 0.250 s"
+DEVICE = "small on wormhole_b0 (simulated n150): device 1.500 ms, 3 device programs, host 0.250 s"
 
 
 @pytest.mark.parametrize(
@@ -542,8 +542,8 @@ def test_places_that_cannot_be_written_in_the_end(utils: ModuleType, tmp_path: P
 @pytest.mark.parametrize(
     ("measured", "text"),
     [
-        ({"device_ns": 1234567.0, "ops": 3, "host_s": 0.25}, "device 1.235 ms, 3 ops, host 0.250 s"),
-        ({"device_ns": 0.0, "ops": 3, "host_s": None}, "device 0.000 ms, 3 ops"),
+        ({"device_ns": 1234567.0, "ops": 3, "host_s": 0.25}, "device 1.235 ms, 3 device programs, host 0.250 s"),
+        ({"device_ns": 0.0, "ops": 3, "host_s": None}, "device 0.000 ms, 3 device programs"),
         ({"device_ns": None, "ops": None, "host_s": 0.0}, "host 0.000 s"),
     ],
 )

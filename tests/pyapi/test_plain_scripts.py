@@ -69,7 +69,7 @@ def test_totals_of_a_plain_script(parts: dict[str, str], ops: int, tmp_path: Pat
     assert totals["ops"] == ops
     assert 0 < totals["kernel_ns"] < totals["device_ns"]
     assert totals["unmodelled"] == []
-    assert done.stdout.startswith(f"device {totals['device_ns'] / 1e6:.3f} ms, {ops} programs, host ")
+    assert done.stdout.startswith(f"device {totals['device_ns'] / 1e6:.3f} ms, {ops} device programs, host ")
 
 
 def test_profile_of_a_plain_script(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_compiled_programs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     totals = json.loads((tmp_path / "totals.json").read_text())
     assert totals["ops"] == 3 and 0 < totals["kernel_ns"] < totals["device_ns"]
-    assert f"device {totals['device_ns'] / 1e6:.3f} ms, 3 programs, host " in done.stdout
+    assert f"device {totals['device_ns'] / 1e6:.3f} ms, 3 device programs, host " in done.stdout
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["ops"] == 3
     failed = run("./plain", "0", "7", folder=tmp_path)
     assert failed.returncode == 7 and "used no simulated device" in failed.stderr

@@ -90,7 +90,7 @@ OF_LINEAR = [
     ("ttnn.linear: its output in L1 (2 calls)", 9, IN_L1[:1], ["memory_config"]),
     ("ttnn.linear: math fidelity HiFi2 instead of HiFi4 (2 calls)", 9, [lower(LINEAR, "HiFi2")], ["compute_kernel_config"]),
     ("ttnn.linear: math fidelity LoFi instead of HiFi4 (2 calls)", 9, [lower(LINEAR, "LoFi")], ["compute_kernel_config"]),
-    ("ttnn.linear: product, bias and activation as one program over 56 cores (now 8) (2 calls)", 9,
+    ("ttnn.linear: matmul, bias and activation as one device program over 56 cores (now 8) (2 calls)", 9,
      [lower(f"{LINEAR[:-1]}, core_grid=ttnn.CoreGrid(y=7, x=8))", "HiFi4")], ["compute_kernel_config", "core_grid"]),
     ("ttnn.linear: its output as bfloat8_b (2 calls)", 9, [f"{LINEAR[:-1]}, dtype=ttnn.bfloat8_b)"], ["dtype"]),
     ("ttnn.linear: its weight as bfloat8_b (2 calls)", 9, [UP], None),
@@ -112,7 +112,7 @@ OF_ALL = [
     ("all outputs in L1 (4 lines)", 0, IN_L1, None),
     ("math fidelity HiFi2 everywhere (3 lines)", 0, [lower(line, "HiFi2") for line in (LINEAR, MATMUL, CONV)], None),
     ("math fidelity LoFi everywhere (3 lines)", 0, [lower(line, "LoFi") for line in (LINEAR, MATMUL, CONV)], None),
-    ("all weights of products as bfloat8_b (2 lines)", 0, [UP, DOWN], None),
+    ("all matmul weights as bfloat8_b (2 lines)", 0, [UP, DOWN], None),
 ]
 
 
@@ -129,7 +129,7 @@ def test_every_change_as_text() -> None:
 def test_changes_of_everything_touch_what_they_are_made_of() -> None:
     """So that of two that change one argument only the better one is told."""
     found = {one.what: one for one in suggestions(Run("", "m", "n150", CALLS), SOURCES, (8, 7), len(CALLS))}
-    for whole, part in (("all outputs in L1 (4 lines)", "its output in L1"), ("all weights of products as bfloat8_b (2 lines)", "its weight as bfloat8_b")):
+    for whole, part in (("all outputs in L1 (4 lines)", "its output in L1"), ("all matmul weights as bfloat8_b (2 lines)", "its weight as bfloat8_b")):
         parts = [one.touches for what, one in found.items() if part in what]
         assert found[whole].touches == frozenset().union(*parts)
     assert len(found["math fidelity LoFi everywhere (3 lines)"].touches) == 3

@@ -45,7 +45,7 @@ class PlainRun:
     def show(self) -> None:
         """Prints the line, and writes the file."""
         totals = self.totals()
-        line = f"device {totals['device_ns'] / 1e6:.3f} ms, {totals['ops']} programs, host {totals['host_s']:.1f} s"
+        line = f"device {totals['device_ns'] / 1e6:.3f} ms, {totals['ops']} device programs, host {totals['host_s']:.1f} s"
         if totals["unmodelled"]:
             line += f"; priced by a bound, not a model: {', '.join(totals['unmodelled'])}"
         print(line)
