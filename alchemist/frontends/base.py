@@ -119,6 +119,8 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
     return made
 
 
+FIRST_STEP = 1_000_000
+"""Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
 STATES = ("hidden", "cell")
 """What the variables of a recurrent layer's loop over time are called."""
 

@@ -25,6 +25,9 @@ _COMPOSITES = frozenset(
 _LIBRARY = re.compile(r"^(torch\.nn\.|flax\.|haiku\.|equinox\.)|\.activations\.|\.pytorch_utils\.|(^|\.)activations$")
 _CALL_NUMBER = re.compile(r"@\d+")
 
+ROUND = re.compile(r"@\d{7,}")
+"""What a scope's path shows of iterations of a loop that the front end unrolled."""
+
 SHARED = "<shared>."
 """Prefix of class names of containers that a model calls several times; the rest is their attribute name, as no class describes them."""
 
@@ -42,6 +45,12 @@ def is_library(class_name: str) -> bool:
 def weight_path(path: str) -> str:
     """The parameter path of a module path: a second call of a module is "encoder@1" in torch, its weights are not."""
     return _CALL_NUMBER.sub("", path)
+
+
+def loop_of(infos: Sequence[SourceInfo]) -> str:
+    """The path of the loop that the front end unrolled around an op with these sources, "" for none."""
+    path = next((scope.path for info in infos[-1:] for scope in info.scopes if ROUND.search(scope.path)), "")
+    return ROUND.sub("", path)
 
 
 def chain_of_source(info: SourceInfo) -> Chain:

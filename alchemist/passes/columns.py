@@ -21,6 +21,7 @@ from alchemist.ir.dialects import has_trait
 from alchemist.ir.edit import add_sources, erase, functions, replace
 from alchemist.ir.layout import TILE_EDGE, TTNNLayout, layout_of
 from alchemist.ir.location import set_source, sources_of
+from alchemist.ir.scopes import loop_of
 from alchemist.ops.constants import FixedValues
 from alchemist.ops.spec import COLUMN_MATRICES, LIFTED_NAME, NOTE, inline_scalar
 from alchemist.optimizer.movement import are_faster
@@ -173,6 +174,13 @@ class Products:
         self.fixed = FixedValues(func)
         self.views = ColumnViews(func, self.fixed)
         self._place = {op: place for place, op in enumerate(func.body.block.ops)}
+        self._rounded = {
+            key
+            for op in self._place
+            if len(op.results) == 1 and loop_of(sources_of(op))
+            for columns in self.views.behind(op.results[0])
+            if may_round(columns.root, op.results[0]) and (key := self._in_loop(op, columns))
+        }
         self._matrices: dict[tuple[str, bytes, tuple[int, ...]], SSAValue] = {}
         self._tables: dict[SSAValue, SSAValue] = {}
 
@@ -183,7 +191,9 @@ class Products:
 
     def _replace(self, op: Operation, columns: Columns) -> bool:
         result, root = op.results[0], columns.root
-        if not fits(root, result) or columns.picked.size != shape(result)[-1] or not may_round(root, result):
+        if not fits(root, result) or columns.picked.size != shape(result)[-1]:
+            return False
+        if not may_round(root, result) and self._in_loop(op, columns) not in self._rounded:
             return False
         dying = self.between(root, op)
         value, product = self.product(columns, dying)
@@ -194,6 +204,12 @@ class Products:
         for dead in dying[1:]:
             erase(dead)
         return True
+
+    @staticmethod
+    def _in_loop(op: Operation, columns: Columns) -> object:
+        """Equal for the same selection in all iterations of a loop: if one of them rounds the values, so does the last one, which no product reads."""
+        loop = loop_of(sources_of(op))
+        return (loop, columns.picked.tobytes(), columns.root.type, op.results[0].type) if loop else None
 
     def product(self, columns: Columns, replaced: Sequence[Operation]) -> tuple[SSAValue, Operation | None]:
         """Creates the product for the columns before `replaced[0]`: (value, op). (root, None) if the columns are all columns of the root in order."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from alchemist.frontends.base import RECURRENT_CLASSES, STATES
 from alchemist.ir.location import Frame, Scope, SourceInfo
-from alchemist.ir.scopes import SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
+from alchemist.ir.scopes import ROUND, SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
 from alchemist.program import weights as weight_names
 from alchemist.program.graph import Graph, Node, Value, ValueList
 from alchemist.program.model import Key
@@ -26,8 +26,6 @@ IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
 """Functions of ops whose weights are cut into parts, by an op in them."""
 _UPDATE = "update"
 """What an optimizer does to a parameter."""
-ROUND = re.compile(r"@\d{7,}")
-"""What a scope's path shows of iterations of a loop that the front end unrolled."""
 _NUMBER = re.compile(r"\d+")
 LAYER = "layer"
 """The variable of a loop with loops inside."""

@@ -143,6 +143,8 @@ class Naming(ParameterNames):
         layer = _NUMBER.sub("", layer) if self._variable == LAYER else layer  # `hidden_reverse` in each layer
         if not layer:
             return list(returned)
+        if isinstance(item, CallItem) and item.function.is_recurrent_layer and len(item.results) == 1 and not any(returned):
+            returned = ["output"]
         return [name for one in returned if one for name in ([one] if layer == "step" else [f"{one}_{layer}", one])]
 
     def _is_deeper(self, item: Node | CallItem) -> bool:
@@ -368,8 +370,8 @@ class Naming(ParameterNames):
         names = [self._names.get(id(value), "") for value in node.inputs()] if node.spec.name == "ttnn.concat" else []
         if len(names) != 2 or names[1] != f"{names[0]}_reverse" or not self._recurrent_layers():
             return ""
-        layer = re.search(r"_l\d+", names[0])
-        return f"outputs{layer[0] if layer else ''}"
+        word, layer, number = names[0].partition("_l")
+        return f"{word}s{layer}{number}"
 
     def _of_gates(self, node: Node) -> str:
         """Of what a recurrent layer gives its steps: the input's part of all gates, and of a step's."""

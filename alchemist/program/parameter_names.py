@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from alchemist.frontends.base import RECURRENT_CELLS
+from alchemist.frontends.base import RECURRENT_CELLS, STATES
 from alchemist.ir.location import Frame
 from alchemist.program.functions import INITIAL, CallItem, Definition, Item, calls_of, frame_at, reads
 from alchemist.program.graph import SAVED, Node, TensorType, Value
@@ -63,6 +63,10 @@ class Context:
         where = f"{line}" if frame.file == self.main_file or not frame.file else f"{frame.file.rpartition('/')[2]}:{line}"
         text = statement.text if statement else op
         return f"{where}: {text}" if text else where
+
+
+_OF_CELL = re.compile(rf"(?:initial_({'|'.join(STATES)})|((?:weight|bias)(?:_[ih]h)?)(?:_.*)?)")
+"""Last words of the names of states and weights in recurrent layers."""
 
 
 class ParameterNames:
@@ -173,6 +177,8 @@ class ParameterNames:
     def _key_names(self, key: str) -> list[str]:
         """Parameter names for a weight that is handed over: `model.cos` is cos, `shared.weight` is shared_weight."""
         words = key.split(".")
+        if (self._definition.is_step or self._definition.is_recurrent_layer) and (match := _OF_CELL.fullmatch(words[-1])):
+            return [match[1] or match[2], *(["bias_hh"] if match[2] == "bias" else [])]
         whole = identifier("_".join(words[-2:]))
         own = words[-1].partition("_")[0] not in ("weight", "bias", "kernel", "scale", "embedding") and not words[-1].isdigit()
         last = without_number(identifier(words[-1]), self._definition.paths)

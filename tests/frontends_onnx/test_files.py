@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch
 
 from alchemist import codegen_cpp, codegen_py
 from alchemist.cli import main
@@ -66,12 +67,22 @@ def test_shape_arithmetic_leaves_no_ops(tmp_path: Path) -> None:
 
 
 def test_gates_are_called_by_their_role(tmp_path: Path) -> None:
-    """An LSTM from zeros is one loop; no value of it is called after its op."""
+    """An LSTM from zeros is one loop over calls of its cell; no value of the cell is called after its op."""
     files.make("lstm", tmp_path / "lstm.onnx")
     text = onnx_sources(tmp_path / "lstm.onnx")["main.py"]
-    assert len(re.findall(r"^ +for i in range\(5\):$", text, re.MULTILINE)) == 1
+    assert text.count("for i in range(NUM_STEPS):") == 1
+    assert re.findall(r"def lstm_(?:cell|layer)\(\n((?:    \w+: .*\n)*)", text)[1].count("initial") == 0
     assert {"input_gate", "forget_gate", "output_gate", "cell_gate", "hidden_gates", "cell"} <= set(re.findall(r"^ +(\w+) = ttnn\.", text, re.MULTILINE))
-    assert not re.search(r"^ +(part|product|total)\w* = ", text[text.index("for i in") : text.index("ttnn.concat")], re.MULTILINE)
+    assert not re.search(r"^ +(part|product|total)\w* = ", text[text.index("def lstm_cell") : text.index("def lstm_layer")], re.MULTILINE)
+
+
+def test_nodes_and_directions_are_calls_of_one_function(tmp_path: Path) -> None:
+    """Two layers in both directions: two nodes of ONNX, four calls of one function, which is the only one that calls the cell."""
+    net = torch.nn.LSTM(16, 16, 2, bidirectional=True).eval()
+    torch.onnx.export(net, (torch.randn(5, 2, 16),), str(tmp_path / "net.onnx"), dynamo=False)
+    text = onnx_sources(tmp_path / "net.onnx")["main.py"]
+    assert [text.count(part) for part in ("def lstm_layer(", " = lstm_layer(", "def lstm_cell(", " = lstm_cell(")] == [1, 4, 1, 1]
+    assert "for i in reversed(range(NUM_STEPS)) if reverse else range(NUM_STEPS):" in text
 
 
 def test_open_dimensions(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,12 @@ import ml_dtypes
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from alchemist.frontends.base import RECURRENT_CLASSES
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.vocabulary import Scalar, Shape, Value, Vocabulary
 from alchemist.ir.attributes import element_name_of, tensor
 from alchemist.ir.builder import Builder
-from alchemist.ir.location import set_source
+from alchemist.ir.location import Scope, set_source
 
 Array = np.ndarray[Any, Any]
 DType = np.dtype[Any]
@@ -78,6 +80,7 @@ class Emitter(Vocabulary[Tensor, DType]):
         super().__init__(builder, names)
         self.constant_label = ""
         self.place = ""
+        self._numbers: dict[str, int] = {}
 
     def location(self) -> str:
         """`file:line` where the exporter recorded it, else the node's name."""
@@ -94,6 +97,23 @@ class Emitter(Vocabulary[Tensor, DType]):
         if isinstance(owner, Operation) and self.info is not None:
             set_source(owner, replace(self.info, name=f"{self.info.op.rpartition('.')[2]}.{name}"))
         return x
+
+    @contextmanager
+    def within(self, cls: str, name: str) -> Iterator[None]:
+        """Ops within belong to a call of a function of their own, which a part of the node stands for. cls: one of `recurrent_cells`."""
+        outer = self.info
+        if outer is not None and outer.scopes:
+            path = f"{outer.scopes[-1].path}.{name}".lstrip(".")
+            self.info = replace(outer, scopes=(*outer.scopes, Scope(path, f"{RECURRENT_CLASSES}{cls}")))
+        try:
+            yield
+        finally:
+            self.info = outer
+
+    def next_number(self, of: str = "") -> int:
+        """Counts from 0 on. of: what is counted."""
+        self._numbers[of] = self._numbers.get(of, -1) + 1
+        return self._numbers[of]
 
     def value(self, shape: Shape, dtype: DType, ssa: SSAValue) -> Tensor:
         self.type_of(shape, dtype)  # refuses what no card holds

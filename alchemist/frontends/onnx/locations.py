@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import onnx
 
+from alchemist.frontends.base import STATES
 from alchemist.ir.location import Frame, Scope, SourceInfo
 
 MOST_CHARACTERS = 20_000
@@ -90,7 +91,9 @@ def _frames(trace: str) -> tuple[Frame, ...]:
 
 
 _GENERATED = re.compile(r"(onnx::\w+_|val_|_?)\d+$")
-_ROLES = {"Add": "bias", "MatMul": "weight", "Gemm": "weight", "Conv": "weight", "Gather": "table", "Mul": "scale", "LSTM": "weight", "GRU": "weight"}
+_ROLES = {"Add": "bias", "MatMul": "weight", "Gemm": "weight", "Conv": "weight", "Gather": "table", "Mul": "scale"}
+_RECURRENT = ("input", "weight_ih", "weight_hh", "bias", "lengths", *(f"initial_{state}" for state in STATES), "peephole")
+"""Inputs of LSTM, GRU and RNN in their order, as torch calls them."""
 
 
 def weight_names(nodes: Sequence[onnx.NodeProto], names: Iterable[str], sources: Sources) -> dict[str, str]:
@@ -109,6 +112,8 @@ def weight_names(nodes: Sequence[onnx.NodeProto], names: Iterable[str], sources:
         scopes = sources.info(reader, "").scopes if reader is not None else ()
         path = scopes[-1].path if scopes else ""
         role = _ROLES.get(reader.op_type, reader.op_type.lower()) if reader is not None else ""
+        if reader is not None and reader.op_type in ("LSTM", "GRU", "RNN"):
+            role = _RECURRENT[list(reader.input).index(name)]
         proposed = f"{path}.{role}" if path else role or name
         chosen, count = proposed, 1
         while chosen in used:

@@ -25,13 +25,14 @@ from torch import fx
 from xdsl.ir import SSAValue
 
 from alchemist.errors import FrontendError, InputError, InternalError
+from alchemist.frontends.base import FIRST_STEP
 from alchemist.frontends.torch import data_values, decompose, higher_order
 from alchemist.frontends.torch.aliasing import Aliases, is_view, mutated_argument
 from alchemist.frontends.torch.complex_numbers import Pair, function_of
 from alchemist.frontends.torch.dtypes import is_known
 from alchemist.frontends.torch.emitter import FOLD_LIMIT, Emitter, Shape, Tensor
 from alchemist.frontends.torch.errors import Unsupported
-from alchemist.frontends.torch.node_locations import FIRST_STEP, Sources, line_of
+from alchemist.frontends.torch.node_locations import Sources, line_of
 from alchemist.frontends.torch.registry import RECIPES, RULES
 from alchemist.ir.location import SourceInfo, set_source, sources_of
 

@@ -21,8 +21,6 @@ _TARGET = re.compile(r"^\s*(?:self\.)?([A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)")
 _OWN = str(Path(__file__).resolve().parent)
 _CONTAINER = "torch.nn.modules.container.Sequential"
 _FRAMEWORK = ("torch/", "torch\\", "functools.py", "contextlib.py")
-FIRST_STEP = 1_000_000
-"""Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
 
 
 @lru_cache(maxsize=4096)

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from alchemist.frontends.base import FIRST_STEP
 from alchemist.frontends.onnx.emitter import Emitter, Tensor
 from alchemist.frontends.onnx.errors import Unsupported
 from alchemist.frontends.onnx.registry import Node, rule
 from alchemist.ir.op_class import short_names
 
+_CELLS = {"LSTM": "LSTMCell", "GRU": "GRUCell", "RNN": "RNNCell"}
+_LAYERS = {"LSTM": "LSTMLayer", "GRU": "GRULayer", "RNN": "RNNLayer"}
 Cell = Callable[[Tensor, list[Tensor]], list[Tensor]]
 """(the step's input gates [1, batch, gates * hidden], states [1, batch, hidden]) -> new states, the first of which is the output."""
 
@@ -50,6 +53,7 @@ def _layer(
     steps, batch = x.shape[:2]
     if lengths is not None and (lengths.const is None or lengths.uniform != steps):
         raise Unsupported("a recurrent layer with sequences of different lengths: pad them, and mask the outputs")
+    place = c.next_number(c.info.scopes[-1].path if c.info is not None and c.info.scopes else "")
     outputs: list[Tensor] = []
     finals: list[list[Tensor]] = [[] for _ in states]
     for number in range(directions):
@@ -58,17 +62,24 @@ def _layer(
         b = both[0] if both else None
         if both and all_biases:
             b = c.binary("add", both[0], both[1])
-        projected = c.named(_linear(c, x, w, b), "projected")
+        backwards = way == "reverse" or number == 1
+        layer = f"l{place}{'_reverse' * backwards}"
+        with c.within(_LAYERS[node.op], layer):
+            projected = c.named(_linear(c, x, w, b), "projected")
         step = cell(r, both[1] if both and not all_biases else None)
         zeros = np.zeros((1, batch, hidden), np.float32)
         starts = [c.array(zeros, x.dtype) if state is None or state.uniform == 0 else c.slice(state, 0, number, number + 1) for state in states]
         loop_states = [c.first_of_loop(start, place) for place, start in enumerate(starts)]
         made: list[Tensor] = []
-        backwards = way == "reverse" or number == 1
         for time in reversed(range(steps)) if backwards else range(steps):
-            loop_states = step(c.named(c.slice(projected, 0, time, time + 1), "gates"), loop_states)
+            with c.within(_LAYERS[node.op], layer):
+                projected_step = c.named(c.slice(projected, 0, time, time + 1), "projected_step")
+                with c.within(_CELLS[node.op], f"step@{FIRST_STEP + c.next_number()}"):
+                    loop_states = step(projected_step, loop_states)
             made.append(loop_states[0])
-        outputs.append(c.reshape(c.concat(made[::-1] if backwards else made, 0), [steps, 1, batch, hidden]))
+        with c.within(_LAYERS[node.op], layer):
+            output = c.named(c.concat(made[::-1] if backwards else made, 0), "output")
+        outputs.append(c.reshape(output, [steps, 1, batch, hidden]))
         for history, state in zip(finals, loop_states, strict=True):
             history.append(state)
     whole = c.concat(outputs, 1)
