@@ -119,10 +119,21 @@ SCANS: list[Case] = [
     ("associative reverse", lambda x: lax.associative_scan(jnp.multiply, x, reverse=True), (P,)),
     ("interior padding", lambda x: lax.pad(x, 0.0, ((1, 1, 1), (0, 2, 2))), (X,)),
 ]
+
+
+def _moved(i: jax.Array) -> tuple[jax.Array, ...]:
+    """Choices that look like the corrections of jnp.remainder and jnp.floor_divide, by another number or under another condition."""
+    left, floored, quotient = lax.rem(i, 6), i % 6, lax.div(i, 6)
+    choices = [(left < 0, left + 8, left), (i > 3, left + 6, left), (floored < 2, floored + 6, floored), (floored < 0, floored + 8, floored)]
+    return tuple(jnp.where(*choice) for choice in [*choices, (quotient > 0, quotient - 1, quotient)])
+
+
 NUMBERS: list[Case] = [
     ("fmod", lambda x: jnp.fmod(x * 5, 2.0), (X,)),
     ("mod", lambda x: jnp.mod(x * 5, 2.0), (X,)),
     ("remainder of integers", lambda i, j: lax.rem(i - 2, j - 4) + lax.rem(i - 2, 2), (I, I)),
+    ("other sums of a remainder", lambda i: _moved(i * 7 - 9), (I,)),
+    ("places of a triangle", lambda x: x.at[jnp.triu_indices(3, 1)].set(0.0) + x.at[jnp.tril_indices(3)].add(2.0), (X,)),
     ("largest integers", lambda i: (jnp.max(i, 1), jnp.min(i, 0), jnp.max(i + 1)), (I - 2,)),
     ("hash", lambda i: i.astype(jnp.uint32) * np.uint32(0x9E3779B9) >> np.uint32(16), (I,)),
     ("divmod", lambda x: jnp.divmod(x * 5, 2.0), (X,)),

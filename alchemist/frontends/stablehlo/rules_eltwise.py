@@ -188,13 +188,13 @@ def select(c: Converter, op: Operation, vals: list[Val]) -> Val:
     unordered = defining(mask.ssa, "ttir.ne")
     if unordered is not None and unordered.operands[0] is unordered.operands[1] is chosen.ssa:
         return other  # where(isnan(x), x, f(x)): a NaN goes through f as well
-    floored = _floored(c, chosen, other, shape, of)
+    floored = _floored(c, mask, chosen, other, shape, of)
     if floored is not None:
         return floored
     return c.e.op("where", mask, chosen, other)
 
 
-def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: str) -> Val | None:
+def _floored(c: Converter, mask: Val, chosen: Val, other: Val, shape: tuple[int, ...], of: str) -> Val | None:
     """jnp.remainder and jnp.floor_divide correct a truncated result if the signs differ: one op with floor is equivalent."""
     plus, minus = defining(chosen.ssa, "ttir.add"), defining(chosen.ssa, "ttir.subtract")
     if other.ssa is None:
@@ -207,15 +207,41 @@ def _floored(c: Converter, chosen: Val, other: Val, shape: tuple[int, ...], of: 
             x = _uncast(sign.operands[0]) if sign is not None else None
         else:
             x = left.operands[0] if left is not None else None
-        if left is not None and x is not None:
+        if left is not None and x is not None and _is_divisor(left.operands[1], y) and _is_correction(mask, other.ssa):
             compact = broadcast_shapes([access.shape(x), access.shape(y)])
             return None if compact is None else Val(shape, of, c.e.emit("ttir.remainder", [x, y]))
     quotient = defining(other.ssa, "ttir.div")
     if minus is not None and quotient is not None and minus.operands[0] is other.ssa and number(minus.operands[1]) == 1 and not of.startswith(("f", "bf")):
+        if not _is_correction(mask, None):
+            return None
         x, y = quotient.operands
         remainder = c.e.emit("ttir.remainder", [x, y])
         return Val(shape, of, c.e.emit("ttir.div", [c.e.emit("ttir.subtract", [x, remainder]), y]))
     return None
+
+
+def _is_divisor(divisor: SSAValue, y: SSAValue) -> bool:
+    """Whether a remainder by `divisor` is one by `y`, signs apart."""
+    size = defining(divisor, "ttir.abs")
+    return divisor is y or (size is not None and size.operands[0] is y) or (number(divisor) is not None and number(divisor) == number(y))
+
+
+def _is_correction(mask: Val, left: SSAValue | None) -> bool:
+    """Whether the mask holds where the remainder `left` (None: any) is negative, or not zero and of another sign than the divisor."""
+    below = defining(mask.ssa, "ttir.lt")
+    if below is not None:
+        return below.operands[0] is left and number(below.operands[1]) == 0
+    both = defining(mask.ssa, "ttir.logical_and")
+    parts = [defining(value, "ttir.ne") for value in both.operands] if both is not None else []
+    return any(
+        part is not None and number(part.operands[1]) == 0 and (part.operands[0] is left if left is not None else _is_remainder(part.operands[0]))
+        for part in parts
+    )
+
+
+def _is_remainder(value: SSAValue) -> bool:
+    product = defining(value, "ttir.multiply")
+    return defining(value if product is None else product.operands[1], "ttir.remainder") is not None
 
 
 def _uncast(value: SSAValue) -> SSAValue:
