@@ -9,8 +9,7 @@ A message always reads
       hint: use -1 for the last dimension
 
 `UserError` and its children say that the input cannot be handled and how to go on; `InternalError` says that alchemist
-itself is wrong. The shim has the same shape behind its C ABI (`ttnn_shim.errors`), and its own `bounded`: an export carries
-ttnn_shim without alchemist.
+itself is wrong. The shim has the same shape behind its C ABI (`ttnn_shim.errors`).
 """
 
 from __future__ import annotations
@@ -18,32 +17,16 @@ from __future__ import annotations
 import errno
 import functools
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from ttnn_shim.errors import bounded as bounded
+from ttnn_shim.errors import printable as printable
+
 MOST_CHARACTERS = 2000  # of a message: what a terminal shows at once, whatever the input holds
-
-
-_NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
-"""Control characters, lone surrogates, and the marks of direction, which reorder what is around them."""
-
-
-def printable(text: str) -> str:
-    """The text without what a terminal or a UTF-8 stream cannot take: that becomes escapes."""
-    return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
-
-
-def bounded(text: str, most: int) -> str:
-    """The text, with its middle left out where it is longer than `most` characters."""
-    if len(text) <= most:
-        return text
-    mark = f" ... {len(text) - most} characters left out ... "
-    kept = max(most - len(mark), 0)
-    return text[: kept - kept // 3] + mark[: most - kept] + text[len(text) - kept // 3 :]
 
 
 def quoted(value: object) -> str:

@@ -27,11 +27,11 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from ttnn_shim.paths import signature_table
 
 from alchemist.errors import InternalError
 from alchemist.ir.dialects import op_table
 from alchemist.ops.spec import ONES, REQUIRED, Arg, CppParam, EnumRef, Kind
-from ttnn_shim import python_path
 
 SHORTHANDS = {"input_tensor": "input", "tensor": "input", "compute_kernel_config": "compute_config"}
 EXPLICIT = frozenset({"is_causal", "scale", "epsilon", "transpose_key"})
@@ -84,12 +84,6 @@ class Parameter:
 
 
 @cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads((python_path() / "ttnn" / "_signatures.json").read_bytes())
-    return table
-
-
-@cache
 def _quirks() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """(op, parameter) -> field -> value of overloads.csv."""
     quirks: dict[tuple[str, str], dict[str, str]] = {}
@@ -100,7 +94,7 @@ def _quirks() -> Mapping[tuple[str, str], Mapping[str, str]]:
 
 def python_overloads(target: str) -> list[tuple[list[Parameter], str]]:
     """Parameters and result type of each overload; the C++ function's where the package has a wrapper of any arguments."""
-    table = _table()
+    table = signature_table()
     name = table["aliases"].get(target, target)
     index = table["wrapped"].get(name, table["functions"][name][0])
     overloads = []
@@ -113,7 +107,7 @@ def python_overloads(target: str) -> list[tuple[list[Parameter], str]]:
 
 def cpp_overloads(name: str, target: str) -> list[list[str]]:
     """Parameter types of each exported overload of a function with dots in its name; of a template, as overloads.csv has them for the IR op."""
-    table = _table()
+    table = signature_table()
     if quirk := _quirks().get((name, "*")):
         return [quirk["types"].split("; ")]
     short = target.rpartition(".")[2]

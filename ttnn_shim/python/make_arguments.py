@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.paths import split_outside_brackets
+
 HERE = Path(__file__).resolve().parent
 
 # Classes that the simulator does not offer: Python can only leave such an argument out, so it never arrives.
@@ -69,22 +71,9 @@ class Unsupported(Exception):
     """No C++ type is known for a parameter."""
 
 
-def split(text: str, separator: str) -> list[str]:
-    """`text` at separators outside brackets."""
-    parts, depth, current = [], 0, ""
-    for char in text:
-        depth += (char in "[(<") - (char in "])>")
-        if char == separator and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += char
-    return [*parts, current.strip()]
-
-
 def members(text: str) -> list[str]:
     """The alternatives of a Python type."""
-    return [part.removeprefix("ttnn::operations::matmul::").removeprefix("ttnn.") for part in split(text, "|")]
+    return [part.removeprefix("ttnn::operations::matmul::").removeprefix("ttnn.") for part in split_outside_brackets(text, "|")]
 
 
 def plain_type(text: str, kind: str) -> str:
@@ -100,7 +89,7 @@ def plain_type(text: str, kind: str) -> str:
         item = "Tensor" if inner.group(1) == "Tensor | None" else inner.group(1)
         return f"std::vector<{plain_type(item, kind)}>"
     if inner := re.fullmatch(r"tuple\[(.*)\]", text):
-        items = set(split(inner.group(1), ","))
+        items = set(split_outside_brackets(inner.group(1), ","))
         if len(items) == 1:
             return f"std::vector<{plain_type(items.pop(), kind)}>"
     if "MatmulMultiCore" in text:

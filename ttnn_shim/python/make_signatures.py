@@ -20,6 +20,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ttnn_shim.paths import split_outside_brackets
+
 OUTPUT = Path(__file__).resolve().parent / "ttnn" / "_signatures.json"
 
 # Not offered: training, several chips, tools of the real runtime, vendor specials.
@@ -119,19 +121,6 @@ def wrapped_signature(text: str) -> dict[str, Any]:
     return {"p": params, "r": "Tensor"}
 
 
-def split(text: str) -> list[str]:
-    """Parameters of a demangled name, at commas outside brackets."""
-    parts, depth, current = [], 0, ""
-    for char in text:
-        depth += (char in "[(<") - (char in "])>")
-        if char == "," and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += char
-    return [*parts, current.strip()] if current.strip() else parts
-
-
 def cpp_functions(symbols: Path, offered: set[str], types: Table) -> dict[str, list[list[int]]]:
     """Name with dots -> overloads, each its parameter types as indices, of the free functions named as a function of the package."""
     shorts = {name.rpartition(".")[2] for name in offered} | {"load_tensor_flatbuffer", "dump_tensor_flatbuffer"}
@@ -139,7 +128,7 @@ def cpp_functions(symbols: Path, offered: set[str], types: Table) -> dict[str, l
     for line in gzip.decompress(symbols.read_bytes()).decode().splitlines():
         match = re.fullmatch(r"(ttnn(?:::[a-z]\w*)+)(?:\[abi:\w+\])?\((.*)\)", line.partition("\t")[2])
         if match and match[1].rpartition("::")[2] in shorts:
-            found.setdefault(match[1].replace("::", "."), []).append([types.add(part) for part in split(match[2])])
+            found.setdefault(match[1].replace("::", "."), []).append([types.add(part) for part in split_outside_brackets(match[2], ",") if part])
     return found
 
 

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ttnn_shim.paths import split_outside_brackets
+
 from ttnn._enums import enum_class, enum_names
 
 MISMATCH: Any = type("Mismatch", (), {"__repr__": lambda self: "<mismatch>"})()
@@ -203,29 +205,17 @@ _BASIC: dict[str, Checker] = {
 }  # fmt: skip
 
 
-def _split(text: str, separator: str) -> list[str]:
-    parts, depth, current = [], 0, ""
-    for char in text:
-        depth += (char in "[(<") - (char in "])>")
-        if char == separator and depth == 0:
-            parts.append(current.strip())
-            current = ""
-        else:
-            current += char
-    return [*parts, current.strip()]
-
-
 @cache
 def checker(text: str) -> Checker:
     """The checker of a type string."""
     if text in _BASIC:
         return _BASIC[text]
-    if len(parts := _split(text, "|")) > 1:
+    if len(parts := split_outside_brackets(text, "|")) > 1:
         return _union([checker(part) for part in parts])
     if text == "ArrayLike[]":
         return _instance("ArrayLike")
     if match := re.fullmatch(r"(\w+)\[(.*)\]", text):
-        head, inner = match.group(1), _split(match.group(2), ",")
+        head, inner = match.group(1), split_outside_brackets(match.group(2), ",")
         if head == "Optional":
             return _union([_check_none, checker(inner[0])])
         if head == "Union":

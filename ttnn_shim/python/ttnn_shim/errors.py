@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -22,11 +23,13 @@ def user_location() -> str:
     return ""
 
 
+_NO_TEXT = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\ud800-\\udfff\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
+"""Control characters, lone surrogates, and the marks of direction, which reorder what is around them."""
+
+
 def printable(text: str) -> str:
-    """The text with escapes for lone surrogates and control characters, which a terminal or a UTF-8 stream cannot take."""
-    if text.isprintable():
-        return text
-    return "".join(char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in text)
+    """The text with escapes for what a terminal or a UTF-8 stream cannot take."""
+    return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
 def bounded(text: str, limit: int) -> str:

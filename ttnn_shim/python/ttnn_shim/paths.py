@@ -1,8 +1,11 @@
-"""Paths of the parts of an installation."""
+"""Paths of the parts of an installation, and the table of signatures, which its packages share."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ttnn_shim.errors import ActivationError
 
@@ -15,6 +18,26 @@ def python_path() -> Path:
         if (folder / "ttnn" / "_signatures.json").is_file():
             return folder
     raise ActivationError(f"the simulator's ttnn package is not beside {HERE}; reinstall ttnn_shim")
+
+
+@cache
+def signature_table() -> dict[str, Any]:
+    """`ttnn/_signatures.json`: names, parameters, types and overloads of the real package's functions."""
+    table: dict[str, Any] = json.loads((python_path() / "ttnn" / "_signatures.json").read_bytes())
+    return table
+
+
+def split_outside_brackets(text: str, separator: str) -> list[str]:
+    """The parts of a type's text between separators that no bracket encloses, without outer spaces."""
+    parts, depth, current = [], 0, ""
+    for char in text:
+        depth += (char in "[(<") - (char in "])>")
+        if char == separator and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += char
+    return [*parts, current.strip()]
 
 
 def arch_dir() -> Path:

@@ -21,7 +21,7 @@ from ttnn_shim.error_bands import ratio_error, relative_error
 from ttnn_shim.errors import BY_CODE, InternalError, InvalidArgument, ShimError
 from ttnn_shim.machine import card_of
 from ttnn_shim.native import load
-from ttnn_shim.paths import python_path
+from ttnn_shim.paths import signature_table
 from ttnn_shim.records import summed_terms
 
 Shard = tuple[tuple[int, int], tuple[int, ...], str]
@@ -282,12 +282,6 @@ def card(name: str) -> Card:
     return Card(named, card_of(named).architecture, (facts.grid_x, facts.grid_y), facts.l1_bytes_per_bank, facts.dram_banks)
 
 
-@cache
-def _signatures() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((python_path() / "ttnn" / "_signatures.json").read_bytes())
-    return data
-
-
 class _Parameter(NamedTuple):
     name: str
     takes_tensor: bool
@@ -298,7 +292,7 @@ class _Parameter(NamedTuple):
 @cache
 def _overloads(op: str) -> tuple[tuple[_Parameter, ...], ...]:
     """Parameters of each overload of an op. Empty for an op that the table does not have."""
-    data = _signatures()
+    data = signature_table()
     name = data["aliases"].get(op, op)
     index = data["wrapped"].get(name)
     if index is None:
