@@ -43,30 +43,6 @@ def unless_refused(asks: Callable[P, bool]) -> Callable[P, bool]:
 
 
 @unless_refused
-def gather_is_faster_than_parts(rows: int, width: int, count: int, constant: bool, card: str) -> bool:
-    """Whether `count` rows of a float32 table [rows, width] are gathered faster than looked up in three bfloat16 tables and added.
-
-    Args:
-        constant: whether const-eval makes the three tables.
-    """
-    spread, table = ((1, count), (1, rows)) if width == 1 else ((count, width), (rows, width))
-    gathered = query("ttnn.gather", [Spec(table, "float32", "row_major"), int(width == 1), Spec(spread, "uint32", "row_major")], card=card).device_ns
-    gathered += query("ttnn.to_layout", [Spec(spread, "float32", "row_major"), "tile"], card=card).device_ns
-    if width > 1:
-        gathered += query("ttnn.repeat", [Spec((count, 1), "uint32", "row_major"), [1, width]], card=card).device_ns
-    part, sum_of_two = Spec((1, count, width), "bfloat16", "tile"), Spec((1, count, width), "float32", "tile")
-    indices, rows_of_part = Spec((1, count), "uint32", "row_major"), Spec((rows, width), "bfloat16", "row_major")
-    parts = 3 * query("ttnn.embedding", [indices, rows_of_part], card=card, layout="tile").device_ns
-    parts += query("ttnn.add", [part, part], card=card, dtype="float32").device_ns + query("ttnn.typecast", [part, "float32"], card=card).device_ns
-    parts += query("ttnn.add", [sum_of_two, sum_of_two], card=card).device_ns
-    if not constant:
-        whole = Spec((rows, width), "float32", "tile")
-        parts += 7 * query("ttnn.subtract", [whole, whole], card=card).device_ns
-        parts += 3 * query("ttnn.to_layout", [Spec((rows, width), "bfloat16", "tile"), "row_major"], card=card).device_ns
-    return 0 < gathered < parts
-
-
-@unless_refused
 def resize_is_faster_by_product(rows: int, columns: int, channels: int, dtype: str, replaced: Sequence[Operation]) -> bool:
     """Whether a constant [rows, columns] times the pixels [columns, channels] takes less time than TTIR ops that resize an image, on both cards.
 

@@ -319,11 +319,14 @@ class Lowering:
             self._converted[key] = cached
         return cached
 
-    def fastest(self, root: SSAValue, *ways: Callable[[], SSAValue]) -> SSAValue:
-        """What the first way makes of `root`, or a later one whose ops behind `root` take less time by the clock; the others' ops are swept."""
+    def fastest(self, root: SSAValue, *ways: Callable[[], SSAValue], beside: Sequence[SSAValue] = ()) -> SSAValue:
+        """What the first way makes of `root`, or a later one whose ops behind `root` take less time by the clock; the others' ops are swept.
+
+        beside: values whose users count, too.
+        """
         chosen, fewest = root, None
         for way in ways:
-            last, behind = self.block.last_op, {root}
+            last, behind = self.block.last_op, {root, *beside}
             value = way()
             ops: list[Operation] = []
             while (last := self.block.first_op if last is None else last.next_op) is not None:

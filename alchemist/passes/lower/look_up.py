@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.ir import access
 from alchemist.ir.access import shape
 from alchemist.ops.spec import LIFTED_NAME, TABLE_PARTS
-from alchemist.optimizer.movement import gather_is_faster_than_parts
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
 LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
@@ -24,14 +23,15 @@ _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is s
 def embedding(c: Lowering, op: Operation) -> None:
     ids, table = op.operands
     result = op.results[0]
-    dtype, dims, width = c.dtype(table), shape(ids), shape(table)[-1]
-    sizes = (shape(table)[-2], width, math.prod(dims))
+    dtype, width = c.dtype(table), shape(table)[-1]
     if dtype == "bf16":
         rows = _looked_up(c, c.get(table, ROW_MAJOR, "bf16"), ids, width)
-    elif dtype != "f32" or gather_is_faster_than_parts(*sizes, c.is_constant(table), c.options.card):
+    elif dtype != "f32":
         rows = _gathered(c, table, ids, dtype)
     else:
-        rows = _sum_of_parts(c, table, ids, width)
+        computed = () if c.is_constant(table) else (c.get(table, TILE, dtype),)  # const-eval makes the parts of a constant table
+        ways = (lambda: _sum_of_parts(c, table, ids, width), lambda: c.convert(_gathered(c, table, ids, dtype), TILE, dtype))
+        rows = c.fastest(c.get(ids, ROW_MAJOR, "u32"), *ways, beside=computed)
     c.set(result, c.reshape(c.convert(rows, TILE, c.dtype(result)) if dtype in ("bf16", "f32") else rows, shape(result)))
 
 
