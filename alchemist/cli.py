@@ -338,7 +338,7 @@ def _estimate_table(args: argparse.Namespace) -> int:
     print(f"wrote {args.out}")
     for reason in sorted(set(left_out.values())):
         ids = [row_id for row_id, why in left_out.items() if why == reason]
-        print(f"{reason}, no prediction: {', '.join(ids)}", file=sys.stderr)
+        print(f"{reason}, no prediction for {len(ids)} row{'s' * (len(ids) > 1)}: {', '.join(ids)}", file=sys.stderr)
     return 0
 
 

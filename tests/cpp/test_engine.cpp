@@ -1,5 +1,6 @@
 // The clock's engine and machine without an op: what it refuses.
 #include <cmath>
+#include <stdexcept>
 
 #include "harness.hpp"
 #include "sim/arch.hpp"
@@ -10,19 +11,24 @@ using namespace ttnn_shim;
 
 namespace {
 
-/// Why the engine refuses a program of one phase; empty when it runs it.
+/// Why the engine refuses a program; empty when it runs it.
+std::string refusal(const sim::Workload& work) {
+    try {
+        sim::run(sim::make_arch("n150"), work);
+        return "";
+    } catch (const std::logic_error& error) {
+        return error.what();
+    }
+}
+
+/// The same of one phase.
 std::string refusal(std::vector<sim::Stage> stages) {
     sim::Phase phase;
     phase.items = 100;
     phase.stages = std::move(stages);
     sim::Workload work;
     work.classes.push_back({.count = 1, .phases = {phase}});
-    try {
-        sim::run(sim::make_arch("n150"), work);
-        return "";
-    } catch (const std::length_error& error) {
-        return error.what();
-    }
+    return refusal(work);
 }
 
 }  // namespace
@@ -33,6 +39,22 @@ TEST(engine_refuses_what_it_cannot_tell_apart) {
     CHECK_EQ(refusal(std::vector(5, stage)), "a phase of 5 stages; the engine has 4");
     CHECK_EQ(refusal({{sim::Unit::Reader, 10, 0, 17}, stage}), "a buffer of 17 items; the engine has 1 to 16");
     CHECK_EQ(refusal({{sim::Unit::Reader, 10, 0, 0}, stage}), "a buffer of 0 items; the engine has 1 to 16");
+}
+
+TEST(a_price_that_is_not_positive_is_an_internal_error) {
+    const sim::Arch arch = sim::make_arch("n150");
+    const auto priced = [&](double launch, double phase_cycles) {
+        sim::Workload work;
+        work.extra_cycles = launch;
+        sim::Phase phase;
+        phase.extra_cycles = phase_cycles;
+        work.classes.push_back({.count = 1, .phases = {phase}});
+        return refusal(work);
+    };
+    CHECK_EQ(priced(0, 0), "");
+    CHECK(priced(-1e6, 0).starts_with("a device program is priced at -"));
+    CHECK_EQ(priced(-arch.k.launch_move, 0), "a device program is priced at 0 cycles");
+    CHECK(priced(0, std::nan("")).starts_with("a phase of a device program is priced at "));
 }
 
 TEST(a_constant_belongs_to_its_machine) {

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, tensor
+from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv, tensor
 from ttnn_shim.row_attrs import op_attributes, paddings
 from ttnn_shim.simlib import SimulatorError, simulator
 
@@ -111,7 +111,6 @@ def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> N
         ("eltwise_exp", "padded_shape", "[32, 0]", "expected a list of positive integers"),
         ("eltwise_exp", "padded_shape", "32", "expected a list of positive integers"),
         ("ops", "available_cores", "141", "no chip has more than 140"),
-        ("ops", "arch", "grayskull", "unknown value 'grayskull'"),
         ("ops", "available_cores", "many", "expected an integer"),
         ("gemm", "M", "-5", "expected an integer of at least 1"),
         ("gemm", "math_fidelity", "HiFi9", "unknown value 'HiFi9'"),
@@ -124,7 +123,6 @@ def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> N
         ("matmul_height_sharded", "K", "", "is empty"),
         ("singles", "config", "{oops", "not JSON"),
         ("singles", "config", "[1]", "expected a JSON object"),
-        ("singles", "arch", "grayskull", "unknown value 'grayskull'"),
         ("layers", "op_count", "some", "expected an integer"),
         ("pairs", "variant_a", "7", "expected a JSON object"),
         ("pairs", "id", "", "is empty"),
@@ -153,9 +151,14 @@ def test_rows_with_more_cells_than_columns_and_files_that_cannot_be_written(tmp_
 
 def test_no_prediction_is_invented(tmp_path: Path) -> None:
     rows = rows_of("ops", 60)
-    rows[0] = {**rows[0], "op": "an_op_of_the_future"}
-    assert estimate_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv") == [rows[0]["id"]]
-    assert read_table(tmp_path / "out.csv")[0]["predicted_ns"] == ""
+    rows[:3] = {**rows[0], "op": "an_op_of_the_future"}, {**rows[1], "arch": "grayskull"}, {**rows[2], "source_file": "ops_2023_12_31.csv"}
+    reasons = price_csv(write(tmp_path / "in.csv", rows), tmp_path / "out.csv")
+    whys = "no model of the op 'an_op_of_the_future'", "no model of the chip 'grayskull'", "no model of the release of 2023-12"
+    assert reasons == dict(zip((row["id"] for row in rows), whys, strict=False))
+    assert [row["id"] for row in read_table(tmp_path / "out.csv") if row["predicted_ns"] == ""] == list(reasons)
+    calls = rows_of("singles", 1)[:2]
+    calls[0] = {**calls[0], "arch": "grayskull"}
+    assert price_csv(write(tmp_path / "in.csv", calls), tmp_path / "out.csv")[calls[0]["id"]] == "no model of the chip 'grayskull'"
 
 
 def test_fitted_constants_are_few_and_documented() -> None:

@@ -10,11 +10,13 @@ import pytest
 from test_estimate import write
 from ttnn_shim.errors import ShimError
 from ttnn_shim.estimate import MEASURED, EstimateError, estimate_csv, price_csv, tensor
+from ttnn_shim.machine import cards
 from ttnn_shim.published import ask, requests_of
 from ttnn_shim.published_calls import card_of, requested_grid
 from ttnn_shim.published_layers import completed_configs
 from ttnn_shim.published_ops import turned
 from ttnn_shim.published_words import ACROSS_CHIPS, Unreadable, dtype_name, integers, number
+from ttnn_shim.records import ROOFLINES
 from ttnn_shim.simlib import simulator
 
 from tests.tables import table
@@ -79,6 +81,16 @@ def test_a_product_runs_the_program_that_its_row_states() -> None:
     answers = ask(requests_of("singles", [single("default", product), single("stated", stated)]))
     assert "Mcast2D" in answers["default"]["programs"][0]
     assert answers["stated"]["programs"] == [f"MatmulMultiCoreProgramFactory {answers['stated']['ns']:.0f} ns"]
+
+
+def test_reductions_by_one_core_alone_are_priced_far_above_their_roofline() -> None:
+    """A price above 100 rooflines is an error of the clock, except where one core reads everything."""
+    rows = read_table(DATA / "singles.train.csv.gz")
+    answers = ask(requests_of("singles", rows))
+    priced = {row["id"]: answers[row["id"]] for row in rows if "ns" in answers[row["id"]]}
+    launch_ns = {card: simulator().get(simulator().arch(card), "launch_move") for card in cards()}  # in cycles of 1 ns and less
+    far = {name for name, price in priced.items() if price["ns"] > ROOFLINES * (price["floor_ns"] + launch_ns[price["machine"][0]])}
+    assert {row["op"] for row in rows if row["id"] in far} == {"var"}
 
 
 def test_layers_say_what_of_their_time_depends_on_other_chips() -> None:
@@ -152,7 +164,7 @@ def test_tables_whose_calls_cannot_be_priced(monkeypatch: pytest.MonkeyPatch) ->
         ("BH Galaxy", "blackhole", ("p150", (12, 10))),
         ("P100a", "blackhole", ("p100", (11, 10))),
         ("p300c", "blackhole", ("p150", (11, 10))),
-        ("n150", "grayskull", "arch: unknown 'grayskull'"),
+        ("n150", "grayskull", "no model of the chip 'grayskull'"),
     ],
 )
 def test_cards_behind_names_of_chips(chip: str, arch: str, wanted: Any) -> None:

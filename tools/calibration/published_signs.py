@@ -62,8 +62,8 @@ def derived(data: Path, rows: Rows) -> dict[str, dict[str, Any]]:
                 asked.setdefault(table, {})[row["id"] + side] = found[0]
     made = {}
     for mine in asked.values():
-        for name, (_, ns, wall_ns) in zip(mine, estimate_rows(list(mine.values())), strict=True):
-            if (known := wall_ns or ns) is not None:
+        for name, price in zip(mine, estimate_rows(list(mine.values())), strict=True):
+            if (known := price.wall_ns or price.ns) is not None:
                 made[name] = {"ns": known}
     return made
 

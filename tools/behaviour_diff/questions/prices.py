@@ -31,7 +31,7 @@ def prices() -> Iterator[tuple[str, str]]:
     """(table and id, answer): kernel ns and traced wall ns of a row, "-" where there is no model; ns of a call and what it ran, or why it is left out."""
     for table in SWEEPS:
         rows = _rows(table)
-        for row_id, ns, wall_ns in estimate_rows(rows):
+        for row_id, ns, wall_ns, *_ in estimate_rows(rows):
             yield f"{table} {row_id}", f"{'-' if ns is None else repr(ns)} {'-' if wall_ns is None else repr(wall_ns)}"
     requests = []
     for table in CALLS:

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttnn_shim.cells import Cells, EstimateError, Row
 from ttnn_shim.dtypes import MEAN_BYTES, TILE_SIDE
 from ttnn_shim.machine import ARCHITECTURES, cards
 from ttnn_shim.published import price_rows
-from ttnn_shim.row_attrs import op_attributes, shards_of
+from ttnn_shim.row_attrs import op_attributes, shards_of, without_model
 from ttnn_shim.simlib import SimulatorError, simulator
 
 GRIDS = {20: (5, 4), 56: (8, 7), 64: (8, 8), 72: (8, 9), 110: (11, 10), 120: (12, 10), 130: (13, 10), 140: (14, 10)}
@@ -314,24 +314,36 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return [{k: v or "" for k, v in row.items() if not MEASURED.match(k)} for row in rows]
 
 
-def estimate_rows(rows: list[dict[str, str]]) -> list[tuple[str, float | None, float | None]]:
-    """(id, predicted_ns, predicted_wall_ns) per row; None where the op has no model or no wall time applies."""
+class Estimate(NamedTuple):
+    """One row: ns of its programs and of a traced call, None where the row has none; reason: what has no model, "" of a priced row."""
+
+    row_id: str
+    ns: float | None
+    wall_ns: float | None = None
+    reason: str = ""
+
+
+def estimate_rows(rows: list[dict[str, str]]) -> list[Estimate]:
+    """The rows of a table of device programs. Raises EstimateError."""
     sim = simulator()
-    out: list[tuple[str, float | None, float | None]] = []
+    out: list[Estimate] = []
     table = recognise(list(rows[0])) if rows else None
     for i, row in enumerate(rows, 1):
         cells = Cells(row, i)
+        if reason := without_model(row):
+            out.append(Estimate(cells.text("id"), None, None, reason))
+            continue
         done = configure(row, i, table)
         try:
             price = sim.price(sim.arch(done.card, done.grid, done.dram_banks), sim.config(done.config))
         except SimulatorError as error:
             raise cells.fail("op" if "op" in row else "id", error.message) from None
         if not price.modelled or not math.isfinite(price.ns):
-            out.append((cells.text("id"), None, None))
+            out.append(Estimate(cells.text("id"), None, None, f"no model of the op {done.config['op']!r}"))
         elif done.table == "gemm":
-            out.append((cells.text("id"), price.math_ns, price.wall_ns))
+            out.append(Estimate(cells.text("id"), price.math_ns, price.wall_ns))
         else:
-            out.append((cells.text("id"), price.ns, None))
+            out.append(Estimate(cells.text("id"), price.ns))
     return out
 
 
@@ -343,7 +355,7 @@ def estimate_csv(source: Path, target: Path) -> list[str]:
 def price_csv(source: Path, target: Path) -> dict[str, str]:
     """Price every row of `source` into `target`; returns why rows have no prediction, by id.
 
-    ops, gemm, eltwise_exp, matmul_height_sharded: id,predicted_ns,predicted_wall_ns, empty where an op has no model. singles, layers, pairs:
+    ops, gemm, eltwise_exp, matmul_height_sharded: id,predicted_ns,predicted_wall_ns, empty where op, chip or release has no model. singles, layers, pairs:
     id,predicted_ns of the rows that can be read; a pair is two rows, <id>a and <id>b.
     """
     rows = read_rows(Path(source))
@@ -356,8 +368,8 @@ def price_csv(source: Path, target: Path) -> dict[str, str]:
     def cell(value: float | None) -> str:
         return "" if value is None else f"{value:.1f}"
 
-    write_table(Path(target), ("id", "predicted_ns", "predicted_wall_ns"), [(row_id, cell(ns), cell(wall)) for row_id, ns, wall in priced])
-    return {row_id: "no model of the op" for row_id, ns, _ in priced if ns is None}
+    write_table(Path(target), ("id", "predicted_ns", "predicted_wall_ns"), [(row.row_id, cell(row.ns), cell(row.wall_ns)) for row in priced])
+    return {row.row_id: row.reason for row in priced if row.reason}
 
 
 def write_table(target: Path, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

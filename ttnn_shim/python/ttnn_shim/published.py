@@ -10,7 +10,6 @@ from typing import Any
 
 from ttnn_shim.cells import Cells, EstimateError, Row
 from ttnn_shim.errors import ShimError
-from ttnn_shim.machine import ARCHITECTURES
 from ttnn_shim.published_layers import completed_configs
 
 MOST_SECONDS = 1200.0
@@ -31,7 +30,6 @@ def requests_of(table: str, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 raise cells.fail(column, "expected a JSON object")
             if whole:
                 config = whole[index - 1]
-            cells.choice("arch", set(ARCHITECTURES))
             count = cells.integer("op_count") if table == "layers" else 1
             out.append(
                 {

@@ -56,7 +56,7 @@ def card_of(chip: str, arch: str) -> tuple[str, tuple[int, int]]:
         if "p100" in name:
             return "p100", (11, 10)
         return "p150", (11, 10)  # p150 with current firmware, p300
-    raise Unreadable(f"arch: unknown {arch[:40]!r}")
+    raise Unreadable(f"no model of the chip {arch[:40]!r}")
 
 
 def requested_grid(config: Mapping[str, Any]) -> tuple[int, int]:

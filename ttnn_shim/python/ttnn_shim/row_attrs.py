@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ttnn_shim.dtypes import TILE_SIDE
+from ttnn_shim.machine import ARCHITECTURES
 
 Attrs = Mapping[str, Any]
 
@@ -194,6 +195,8 @@ MAPPERS: dict[str, Callable[[Attrs], dict[str, Any]]] = {
 
 EARLY = "2025_06"
 """Files of earlier months were measured with kernels that waited for each tile which they wrote back."""
+OLDEST = "2024_09"
+"""Month of the oldest programs that measured rows show; nothing says what those before did."""
 BROADCASTS = {"bcast_hw": "SCALAR_B", "bcast_h": "ROW_B", "bcast_w": "COL_B"}
 """Kernel of the former op for broadcasts -> which operand it spreads, and how."""
 ON_OWN_SHARDS = frozenset({"unary", "binary", "typecast", "reduce", "sharded_to_interleaved", "halo"})
@@ -203,10 +206,24 @@ ON_OWN_SHARDS = frozenset({"unary", "binary", "typecast", "reduce", "sharded_to_
 def release_of(row: Mapping[str, str]) -> str | None:
     """Selector of the release that a row was measured with: by the month in its file's name. Files without one are of 2025 in the first collection, of
     2026 (today's release: None) in the third."""
-    dated = re.search(r"20\d\d_\d\d", row.get("source_file") or "")
-    if dated:
-        return "early" if dated[0] < EARLY else "table"
+    month = month_of(row)
+    if month:
+        return "early" if month < EARLY else "table"
     return None if row.get("source3") else "table"
+
+
+def month_of(row: Mapping[str, str]) -> str:
+    """2025_09, the in a row's file name; "" without one."""
+    dated = re.search(r"20\d\d_\d\d", row.get("source_file") or "")
+    return dated[0] if dated else ""
+
+
+def without_model(row: Mapping[str, str]) -> str:
+    """Which chip or release of a row has no model; "" where both have one."""
+    chip, month = (row.get("arch") or "").strip(), month_of(row)
+    if chip and chip not in ARCHITECTURES:
+        return f"no model of the chip {chip[:40]!r}"
+    return f"no model of the release of {month.replace('_', '-')}" if month and month < OLDEST else ""
 
 
 def own_shard(tensor: Mapping[str, Any], shard: Mapping[str, Any] | None, cores: int) -> Mapping[str, Any] | None:
