@@ -142,7 +142,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, root / name)
     clone, *lines = next(text for language, text in blocks(ROOT / "README.md") if language == "sh").splitlines()
     assert clone.startswith("git clone")
-    script = "\n".join(lines).replace("'.[torch]'", "'.[torch,jax]'")
+    script = "\n".join(lines).replace("'.[torch]'", "'.[torch,jax,onnx]' transformers")
     run_script(script, root, {"PATH": f"{Path(sys.base_prefix) / 'bin'}:/usr/bin:/bin", "HOME": str(root.parent)})
     return root
 
