@@ -29,9 +29,9 @@ def main() -> None:
     request = json.loads(sys.argv[1])
     tree = str(Path(request["tree"]).resolve())
     sys.path[:0] = [request["packages"], tree, str(HERE)]
-    for name in ("models", "tests"):  # the tree's folders, not this project's packages of the same names
-        sys.modules[name] = types.ModuleType(name)
-        sys.modules[name].__path__ = [str(Path(tree) / name)]
+    for folder in ("models", "tests", "ttnn/tt_lib"):  # the tree's folders, not this project's packages of the same names
+        module = sys.modules[Path(folder).name] = types.ModuleType(Path(folder).name)
+        module.__path__ = [str(Path(tree) / folder)]
     os.environ.setdefault("WH_ARCH_YAML", "wormhole_b0_80_arch_eth_dispatch.yaml")  # what the tree's own scripts set; nothing here reads it
     if not request["wheel"]:
         import ttnn_shim
