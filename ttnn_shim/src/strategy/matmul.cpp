@@ -199,6 +199,12 @@ double output_tail(
     return std::max(write - overlap * t.later, write * (1 - t.later));
 }
 
+/// A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched products
+/// on cores of their own (bound by DRAM) show none of it.
+double transposition(const Constants& k, const Matmul& op, const MatmulProgram& p) {
+    return op.transpose_a && p.kind != MatmulKind::Reuse ? static_cast<double>(p.block_h * p.block_k) * k.unary_tile : 0;
+}
+
 DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const MatmulShape& s, const MatmulProgram& p) {
     const Constants& k = arch.k;
     const TensorDesc& out = c.outputs[0];
@@ -211,9 +217,7 @@ DeviceProgram build(const Arch& arch, const OpConfig& c, const Matmul& op, const
     const double padding = padding_stores(arch, c.inputs[0], op, p);
     t.data = reads.both + padding / static_cast<double>(k_blocks);
     math_block(arch, c, p, k_blocks, t);
-    // A transposed A: each tile of a K block goes through the destination registers and a buffer of its own first. Published batched
-    // products on cores of their own (bound by DRAM) show none of it.
-    if (op.transpose_a && p.kind != MatmulKind::Reuse) t.math += static_cast<double>(p.block_h * p.block_k) * k.unary_tile;
+    t.math += transposition(k, op, p);
     const double slack = p.kind == MatmulKind::MultiCore ? 0 : time_beside(c, k, reads, t.math);
 
     DeviceProgram program;

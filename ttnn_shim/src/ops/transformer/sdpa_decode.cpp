@@ -155,6 +155,21 @@ void check_decode(const Tensor& q, const Tensor& k, const Shape& sv, const Decod
     }
 }
 
+/// The device operation of a checked call.
+strategy::SdpaDecode decode_operation(const Decode& d) {
+    strategy::SdpaDecode attention{
+        .is_causal = d.causal, .mask = d.mask.has_value(), .paged = d.page_table.has_value(), .cur_pos = d.listed, .v_width = d.v_width};
+    if (d.positions && has_values(*d.positions)) {
+        // Whole tiles, so that one price serves 32 tokens. Without values (estimate mode) the whole cache is priced.
+        int64_t last = 0;
+        for (const int64_t position : integers_of(*d.positions)) last = std::max(last, position);
+        if (d.causal && last < (int64_t{1} << 31)) attention.position = last / 32 * 32 + 31;
+    }
+    add_sdpa_config(attention, d.program_config);
+    if (d.program_config) attention.max_cores = d.program_config->max_cores_per_head_batch;
+    return attention;
+}
+
 Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::optional<Tensor>& v, const Decode& d) {
     OpScope scope(op_name);
     check_decode_operand(q, "input_tensor_q", true);
@@ -170,17 +185,7 @@ Tensor decode(const char* op_name, const Tensor& q, const Tensor& k, const std::
     for (const auto* extra : {&d.page_table, &d.positions, &d.mask}) {
         if (*extra) inputs.push_back(**extra);
     }
-    strategy::SdpaDecode attention{
-        .is_causal = d.causal, .mask = d.mask.has_value(), .paged = d.page_table.has_value(), .cur_pos = d.listed, .v_width = d.v_width};
-    if (d.positions && has_values(*d.positions)) {
-        // Whole tiles, so that one price serves 32 tokens. Without values (estimate mode) the whole cache is priced.
-        int64_t last = 0;
-        for (const int64_t position : integers_of(*d.positions)) last = std::max(last, position);
-        if (d.causal && last < (int64_t{1} << 31)) attention.position = last / 32 * 32 + 31;
-    }
-    add_sdpa_config(attention, d.program_config);
-    if (d.program_config) attention.max_cores = d.program_config->max_cores_per_head_batch;
-    const Program program{.op = attention, .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
+    const Program program{.op = decode_operation(d), .compute = d.compute, .name = "SdpaDecodeDeviceOperation"};
     return launch(
         program, inputs, {make_spec(Shape({1, users, heads, sv[3]}), q.dtype(), q.layout(), memory)}, [=](std::span<const Tensor> outputs) {
             auto positions = d.listed;
