@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -91,6 +92,19 @@ def test_reductions_by_one_core_alone_are_priced_far_above_their_roofline() -> N
     launch_ns = {card: simulator().get(simulator().arch(card), "launch_move") for card in cards()}  # in cycles of 1 ns and less
     far = {name for name, price in priced.items() if price["ns"] > ROOFLINES * (price["floor_ns"] + launch_ns[price["machine"][0]])}
     assert {row["op"] for row in rows if row["id"] in far} == {"var"}
+
+
+def test_published_calls_take_what_was_measured() -> None:
+    """The median of each kind of calls whose time the collectors call certain is within 30 %."""
+    rows = [row for row in read_table(DATA / "singles.train.csv.gz") if row["rebuildable"] == "yes" and row["confidence"].startswith("high")]
+    answers = ask(requests_of("singles", rows))
+    ratios: dict[str, list[float]] = {}
+    for row in rows:
+        if "ns" in answers[row["id"]]:
+            ratios.setdefault(row["family"], []).append(answers[row["id"]]["ns"] / (1000 * float(row["time_us"])))
+    assert len(ratios) > 20 and sum(map(len, ratios.values())) > 220
+    far = {family: round(median(some), 2) for family, some in ratios.items() if not 0.7 < median(some) < 1.3}
+    assert far == {"concat": 0.6}, "the price of the one concat, in L1 with 8.01 us, is known to be too low"
 
 
 def test_layers_say_what_of_their_time_depends_on_other_chips() -> None:

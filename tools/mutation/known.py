@@ -41,7 +41,7 @@ KNOWN = (
     Known("ttnn_shim/src/strategy/move.cpp", "tile_bytes()) * arch.k.pad_byte", "tile_bytes()) * 0.5 * arch.k.pad_byte"),
     Known("ttnn_shim/src/tensor/packed_weights.cpp", "        table_.erase(found);", ""),
     Known("ttnn_shim/src/ops/clock.cpp", "lock_(clock_mutex()), log_", "lock_(clock_mutex(), std::defer_lock), log_"),
-    Known("ttnn_shim/src/ops/launch.cpp", "!output.shim().buffer->blocks_rounded()", "!outputs[0].shim().buffer->blocks_rounded()"),
+    Known("ttnn_shim/src/ops/launch.cpp", "else\n            finish(output);", "else\n            finish(outputs[0]);"),
     Known("ttnn_shim/src/tensor/tensorbin.cpp", "alignment = {shard->shape[1]};", "alignment = {shard->shape[0]};"),
     Known(
         "ttnn_shim/src/tensor/tensorbin.cpp",
