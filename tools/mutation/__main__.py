@@ -16,8 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tools.mutation import cpp_reach, forked
 from tools.mutation.choose import BLOCK_LINES, SOURCES, failing, reaching, seconds_of_tests
@@ -32,7 +33,9 @@ CPP_BUILD = WORK / "cpp"
 COPIED = ("alchemist", "emit_py", "emit_cpp", "templates", "ttnn_shim", "tests", "tools", "models", "examples", "docs", "licenses", "requirements", "pyproject.toml", "README.md",
           "LICENSE", "THIRD-PARTY-NOTICES.md", "Makefile", ".clang-format")  # fmt: skip
 REACHED_S = 90.0  # seconds of tests that reach a Python mutant
+NEAREST_S = 150.0  # of tests of its layer, with --nearest
 SHIM_TESTS = "shim_tests"
+KNOWN_SEED = -1  # of rows of known.py
 NO_TESTS, WRONG_USE, TOO_LONG = 5, 4, -1  # exit codes
 # Every Python process of the tests takes the copy's modules where an editable install would take the checkout's.
 SITE = """\
@@ -196,11 +199,14 @@ class Tests:
             return self.run(tests, cpp, min(self._limit_s, 60 + 4 * REACHED_S))
         files = relevant_tests(path, TREE)
         names = operations((TREE / path).read_text()) if cpp else []
-        if tests is not None or (self._nearest and not names):  # what no test was noted to run may run where nothing is noted
+        if tests is None and self._nearest:
+            passed, by = self.run([*(["-k", " or ".join(names)] if names else []), *files], cpp, NEAREST_S)
+            return (True, "") if by == "too long" else (passed, by)
+        if tests is not None:  # what no test was noted to run may run where nothing is noted
             return self.run(naming(path, files), cpp)
         if names:  # the cases of the file's own ops before all others
             passed, by = self.run(["-k", " or ".join(names), *files], cpp)
-            if not passed or self._nearest:
+            if not passed:
                 return passed, by
         return self.run(["-n", str(self._workers), "--dist", "worksteal", *files], cpp)
 
@@ -326,7 +332,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="TESTS",
         help="note which tests run which lines, of all or in addition of these (about twice as long as they take); later runs use it",
     )
-    parser.add_argument("--nearest", action="store_true", help="without records of --reach: only test files that name the module, or cases of a C++ file's ops")
+    parser.add_argument(
+        "--nearest", action="store_true", help=f"without records of --reach: the layer's tests for {NEAREST_S:.0f} s, first those that name the module"
+    )
     parser.add_argument("--known", action="store_true", help="instead of drawn mutants, the faults of known.py: all must be caught")
     parser.add_argument("--list", action="store_true", help="show the mutants, run nothing")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="a line of JSON per mutant as it is judged; those there already are not judged again")
@@ -335,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn = draw(sources(args.changed, args.layer, args.file), args.count + args.count // 2 + 5, args.seed)
     if args.known:
         drawn = [Mutant(number, layer_name(one.path), one.path, one.edit()) for number, one in enumerate(KNOWN, 1)]
-        args.count, args.floor, args.seed = len(drawn), 1.0, -1
+        args.count, args.floor, args.seed = len(drawn), 1.0, KNOWN_SEED
     if args.only:
         drawn = [mutant for mutant in drawn if mutant.number in args.only]
         args.count = len(drawn)
@@ -345,6 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(map(str, drawn[: args.count])) or "no file with mutants")
         return 0
     known = recorded(args.rows, args.seed)
+    commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
     for mutant in drawn:
         mutant.verdict, mutant.by, mutant.seconds = known.get(str(mutant), ("", "", 0.0))
     if any(not mutant.verdict for mutant in drawn[: args.count]):
@@ -357,7 +366,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{mutant}  {mutant.verdict} {mutant.by} ({mutant.seconds:.0f} s)", flush=True)
         if args.rows:
             with args.rows.open("a") as file:
-                file.write(json.dumps({"seed": args.seed, "mutant": str(mutant), **asdict(mutant)}) + "\n")
+                row = {"commit": commit, "seed": args.seed, "mutant": str(mutant), "verdict": mutant.verdict, "by": mutant.by, "seconds": round(mutant.seconds)}
+                file.write(json.dumps(row | {"decision": ""}) + "\n")
 
     judged: list[Mutant] = []
     end = time.monotonic() + 60 * args.minutes
@@ -384,7 +394,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         of_layer = [mutant.verdict == "caught" for mutant in judged if mutant.layer == layer.name]
         if of_layer:
             print(f"  {layer.name:11} {sum(of_layer):3} of {len(of_layer):3}")
+    if args.rows and args.rows.exists():
+        print(summary([json.loads(line) for line in args.rows.read_text().splitlines()]))
     return 0 if share >= args.floor else 1
+
+
+def summary(rows: Sequence[dict[str, Any]]) -> str:
+    """Of all that a file of rows has, over seeds and commits; the last verdict of a mutant counts."""
+    last = {(row["seed"], row["mutant"]): row for row in rows if row["verdict"] != "unbuilt"}
+    drawn = [row for (seed, _), row in last.items() if seed != KNOWN_SEED]
+    survived = [row for row in last.values() if row["verdict"] == "survived"]
+    open_ = [row["mutant"] for row in survived if not row["decision"]]
+    caught = sum(row["verdict"] == "caught" for row in drawn)
+    known = f"known faults: {sum(row['verdict'] == 'caught' for row in last.values()) - caught} of {len(last) - len(drawn)}"
+    return "\n".join([f"all rows: {caught} of {len(drawn)} caught; {known}; survivors without a decision: {len(open_)}", *(f"  {name}" for name in open_)])
 
 
 if __name__ == "__main__":
