@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from ttnn_shim.simlib import simulator
 
-from tools.calibration import calibrate, published_accuracy
+from tools.calibration import calibrate, new_op, published_accuracy
 from tools.calibration import error_bands as make_error_bands
 from tools.calibration.problem import FOLDS, NOISE, read_constants
-from tools.calibration.rows import is_left_out
+from tools.calibration.rows import ARCH, is_left_out
 
 ROOT = Path(__file__).parents[2]
 ROWS = 4  # of each table
@@ -115,3 +115,13 @@ def test_published_calls_go_into_their_section(how: str, made: Path, tmp_path: P
     rows: list[Any] = [line.split("|") for line in text.splitlines() if re.match(r"\| (wormhole_b0|blackhole) \| (high|medium)", line)]
     assert rows and sum(int(row[4]) for row in rows) == sum(int(row[3]) for row in rows) > 0
     assert all((row[6].strip() == "-") == (how == "committed") for row in rows)
+
+
+def test_own_coefficients_of_an_operation_are_left_out(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors stay as they are without own coefficients, and change with them."""
+    monkeypatch.setattr(new_op, "LEAST_ROWS", 1)
+    with simulator().restoring_constants():
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in new_op.table(made, ARCH).splitlines()[2:-1]]
+    assert {own != "0" for _, _, own, _, _ in rows} == {True, False}
+    assert all(fitted == left_out for _, _, own, fitted, left_out in rows if own == "0")
+    assert sum(fitted != left_out for _, _, own, fitted, left_out in rows if own != "0") > 1
