@@ -199,7 +199,7 @@ OPS: dict[str, Row] = {
     "attention_softmax_": Row(lambda h, w: [(2, 3, 32, w), (2, 1, 32, w)], lambda x, m: ttnn.transformer.attention_softmax_(x, head_size=16, attention_mask=ttnn.slice(m, [0, 0, 0, 0], [2, 1, 1, m.shape[3]])), lambda x, m: attention_weights(x, 0.25, m[:, :, :1]), 2, only=(torch.bfloat16,)),
     "layer_norm": Row(lambda h, w: [(2, h, w + 1)], lambda x: ttnn.layer_norm(x, **RMS), lambda x: F.layer_norm(x, x.shape[-1:], eps=1e-5), SUBTRACTED_MEAN),
     "rms_norm": Row(lambda h, w: [(2, h, w), (w,)], lambda x, g: ttnn.rms_norm(x, weight=g, **RMS), lambda x, g: F.rms_norm(x, x.shape[-1:], g, 1e-5), 2),
-    "group_norm": Row(lambda h, w: [(1, 1, tile(h), 64)], lambda x: ttnn.group_norm(x, num_groups=2, **RMS), lambda x: F.group_norm(x.permute(0, 3, 1, 2), 2, eps=1e-5).permute(0, 2, 3, 1), 4, only=(torch.bfloat16,)),
+    "group_norm": Row(lambda h, w: [(1, 1, tile(h), 64)], lambda x: ttnn.group_norm(x, num_groups=2, inplace=False, **RMS), lambda x: F.group_norm(x.permute(0, 3, 1, 2), 2, eps=1e-5).permute(0, 2, 3, 1), 4, only=(torch.bfloat16,)),
     "global_avg_pool2d": Row(lambda h, w: [(2, 4, h, w)], ttnn.global_avg_pool2d, lambda x: x.mean((1, 2), keepdim=True), 4),
     "avg_pool2d": Row(lambda h, w: [(1, 1, 64, w)], pool("avg_pool2d"), nhwc(lambda x: F.avg_pool2d(x, 3, 2, 1), 8), 2, layout=ROWS, only=(torch.bfloat16,)),
     # --- products ---

@@ -98,7 +98,6 @@ NO_EFFECT_HERE = {
     **{("ttnn.mesh_partition", name): "on one chip a tensor is its own part; tests/mesh has several" for name in ("cluster_axis", "memory_config")},
     ("ttnn.fold", "collapse_output"): "the sample is one row of pixels, which is flat already",
     **{("ttnn.fold", name): "the sample is interleaved; only shards are dealt to a grid" for name in ("grid_size", "override_memory_config")},
-    ("ttnn.group_norm", "inplace"): "the sample is interleaved, which is never in place",
     **{("ttnn.sharded_to_interleaved", name): "the sample is interleaved, which comes back as it is" for name in ("memory_config", "output_dtype")},
 }
 PREALLOCATED = ("output_tensor", "optional_output_tensor", "optional_tensor", "output")
@@ -312,6 +311,7 @@ BASE: dict[str, dict[str, Any]] = {
     "ttnn.clip": {"min": -0.5, "max": 0.5},
     "ttnn.bernoulli": {"seed": 7},  # 0 draws anew at each call
     "ttnn.slice": {"slice_step": [1, 1, 1, 1]},
+    "ttnn.group_norm": {"inplace": False},  # the sample is interleaved
     "ttnn.var": {"dim": -1},
     "ttnn.std": {"dim": -1},
     "ttnn.batch_norm": {name: lambda s: s.tensor((1, 1, 1, 1)) for name in ("running_mean", "running_var")} | {"training": True},

@@ -167,3 +167,35 @@ def test_transposed_operand_in_l1_with_bias(side: str, memory: str, extent: int,
     else:
         with pytest.raises(InvalidArgument, match="Broadcast error: Invalid dimension"):
             ttnn.linear(ta, tb, **options)
+
+
+@table(
+    ("shape", "taken"),
+    [((2, 1, 1, 64), True), ((2, 1, 32, 64), True), ((2, 1, 64, 64), False), ((1, 1, 1, 64), False), ((2, 4, 1, 64), False), ((2, 1, 1, 32), False)],
+)
+@table("name", ["transformer.attention_softmax", "scale_mask_softmax"])
+def test_masks_of_softmax(name: str, shape: tuple[int, ...], taken: bool, device: Any) -> None:
+    """Both are one program: one matrix of at most one row of tiles per batch."""
+    scores, mask = tensor(device, 2, 4, 64, 64)[1], tensor(device, *shape)[1]
+    arguments = {"head_size": 32, "attention_mask": mask} if "attention" in name else {"scale": 0.5, "mask": mask}
+    function = getattr(ttnn.transformer, name.partition(".")[2], None) or getattr(ttnn, name)
+    if taken:
+        function(scores, **arguments)
+    else:
+        with pytest.raises(InvalidArgument, match="mask: expected"):
+            function(scores, **arguments)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 32), (1, 1, 2, 32), (2, 1, 32)])
+def test_embedding_reads_one_row_of_indices_per_batch(shape: tuple[int, ...], device: Any) -> None:
+    ids, table_values = torch.randint(0, 50, shape, dtype=torch.int32), torch.randn(50, 64).bfloat16()
+    rows = [ttnn.from_torch(value, dtype, layout=ttnn.ROW_MAJOR_LAYOUT, device=device) for value, dtype in ((ids, ttnn.uint32), (table_values, ttnn.bfloat16))]
+    found = ttnn.to_torch(ttnn.embedding(*rows))
+    assert torch.equal(found, table_values[ids.reshape(-1, shape[-1])[: shape[0]].long()])
+
+
+def test_group_norm_in_place_needs_shards(device: Any) -> None:
+    image = tensor(device, 1, 1, 64, 64)[1]
+    with pytest.raises(InvalidArgument, match="inplace"):
+        ttnn.group_norm(image, num_groups=2)
+    assert list(ttnn.group_norm(image, num_groups=2, inplace=False).shape) == [1, 1, 64, 64]

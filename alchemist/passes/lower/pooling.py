@@ -40,6 +40,12 @@ def pool(c: Lowering, op: Operation) -> None:
         x, dims, pairs = _padded_image(c, op, dims, pairs, note), (dims[0], dims[1] + sum(pairs[0]), dims[2] + sum(pairs[1]), dims[3]), ((0, 0), (0, 0))
     else:
         x = c.flat(source, order)
+    first = None
+    if name == "avg_pool2d" and dtype == "f32" and 1 in dims[1:3] and not any(map(any, pairs)) and not access.attr(op, "ceil_mode"):
+        series = c.get(source, TILE, dtype)
+        first = c.emit("slice_static", [series], {"begins": [0] * 4, "ends": [dims[0], 1, 1, dims[3]], "step": [1] * 4})
+        series = c.emit("subtract", [series, first], note="bfloat16 keeps the differences of a series whose mean is large")
+        x = c.reshape(series, (1, 1, dims[0] * dims[1] * dims[2], dims[3]))
     x = c.convert(x, layout(x).page, "bf16", note=note)
     attributes: dict[str, object] = {
         "batch_size": dims[0],
@@ -63,8 +69,11 @@ def pool(c: Lowering, op: Operation) -> None:
         c.set(result, c.convert(pooled[0], ROW_MAJOR, dtype), order)
         c.set(op.results[1], c.convert(c.convert(pooled[1], ROW_MAJOR, "u32"), ROW_MAJOR, "si32"), order)
         return
-    value = c.emit(name, [x], attributes, flat, "bf16", TILE)
-    c.set(result, c.convert(value, TILE, dtype), order)
+    value = c.convert(c.emit(name, [x], attributes, flat, "bf16", TILE), TILE, dtype)
+    if first is not None:
+        c.set(result, c.emit("add", [c.reshape(value, out), first]))
+        return
+    c.set(result, value, order)
 
 
 def _padded_image(c: Lowering, op: Operation, dims: Sequence[int], pairs: Sequence[Sequence[int]], note: str) -> SSAValue:

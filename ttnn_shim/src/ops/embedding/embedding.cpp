@@ -15,7 +15,7 @@ using namespace ttnn_shim;
 namespace {
 
 void look_up(const Tensor& ids, const Tensor& values, const Shape& table, const Tensor& output) {
-    const size_t width = table[-1], vocabulary = table[-2], count = ids.logical_volume();
+    const size_t width = table[-1], vocabulary = table[-2], count = output.logical_volume() / std::max<size_t>(1, width);
     const bool wide = ids.dtype() == DataType::UINT32;
     const auto* exact = wide ? data<uint32_t>(ids).data() : nullptr;
     const auto* rounded = wide ? nullptr : data<bfloat16>(ids).data();
@@ -75,8 +75,7 @@ Tensor embedding(
     if (ids.rank() == 1) {
         extents = {ids[0], table[-1]};
     } else {
-        const uint32_t sequence = ids[-1];
-        extents = {sequence == 0 ? 0 : static_cast<uint32_t>(input.logical_volume() / sequence), sequence, table[-1]};
+        extents = {ids[0], ids[-1], table[-1]};  // the program reads one row per batch: those of the dimensions between are left out
     }
     // the program reads row-major rows: a tiled table costs a conversion
     const Tensor values = weight.layout() == Layout::TILE ? to_layout(weight, Layout::ROW_MAJOR) : weight;

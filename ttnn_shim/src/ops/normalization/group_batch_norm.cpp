@@ -172,9 +172,12 @@ Tensor group_norm(
     if (core_grid) norm.grid = pair_of(*core_grid);
     const Program program{.op = norm, .compute = compute, .name = "GroupNormDeviceOperation"};
     const Layout layout = output_layout.value_or(input.layout());
+    SHIM_CHECK(
+        !inplace.value_or(false) || (input.is_sharded() && input.layout() == Layout::ROW_MAJOR && layout == input.layout()),
+        "inplace: only for row-major shards and a result of their layout: pass inplace=False");
     const bool same = layout == input.layout() && (!dtype || *dtype == input.dtype());
     std::vector<OptionalTensor> preallocated(1);
-    if (inplace.value_or(true) && input.memory_config().is_sharded() && same) preallocated[0] = input;
+    if (inplace.value_or(false) && input.memory_config().is_sharded() && same) preallocated[0] = input;
     const MemoryConfig memory = result_memory(input, memory_config.value_or(MemoryConfig()), shape);  // DRAM, wherever the input is
     SHIM_CHECK(
         preallocated[0] || !input.memory_config().is_sharded() || memory.is_l1(), "memory_config: shards need a result in L1, got {}",
@@ -227,6 +230,6 @@ SHIM_OP("ttnn.batch_norm", [](const arguments::batch_norm& args) {
 SHIM_OP("ttnn.group_norm", [](const arguments::group_norm& args) {
     return ttnn::group_norm(
         args.input_tensor, args.num_groups, args.epsilon, args.input_mask, args.weight, args.bias, args.memory_config, args.dtype,
-        args.core_grid, args.inplace.value_or(true), args.output_layout, args.num_out_blocks, args.compute_kernel_config,
+        args.core_grid, args.inplace, args.output_layout, args.num_out_blocks, args.compute_kernel_config,
         args.negative_mask, args.use_welford);
 });

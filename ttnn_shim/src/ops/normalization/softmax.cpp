@@ -27,7 +27,7 @@ struct Softmax {
     bool in_place = false;
     std::optional<MemoryConfig> memory_config = std::nullopt;
     OptionalCompute compute = std::nullopt;
-    bool attention = false;    ///< attention_softmax: its mask may have other shapes
+    bool attention = false;    ///< attention_softmax: its scale needs no mask
     bool matrix_mask = false;  ///< a causal mask of all rows, which only programs on shards take
     std::optional<ttnn::SoftmaxShardedMultiCoreProgramConfig> sharded = std::nullopt;
 };
@@ -252,8 +252,8 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     SHIM_CHECK(shape.rank() >= 1, "input_tensor: expected rank 1 or more");
     const uint32_t dim = normalize_dim(o.dim, shape.rank());
     SHIM_CHECK(!o.scale || o.mask || o.attention, "scale: not without a mask");
-    if (o.mask && !o.attention && !is_on_device(*o.mask)) check_device_tensor(*o.mask, "mask");
-    if (o.mask && !o.attention && !o.in_place) check_mask(input, o);
+    if (o.mask && !is_on_device(*o.mask)) check_device_tensor(*o.mask, "mask");
+    if (o.mask && !o.in_place) check_mask(input, o);
     if (input.layout() == Layout::ROW_MAJOR && !o.in_place && o.mask && shape.rank() <= 4) {
         Softmax tiled = o;
         if (o.mask->layout() != Layout::TILE) tiled.mask.emplace(ttnn::to_layout(*o.mask, Layout::TILE));
@@ -272,13 +272,13 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
     if (o.mask) {
         check_device_tensor(*o.mask, "mask");
         SHIM_CHECK(is_floating_point(o.mask->dtype()), "mask: expected a floating point dtype, got {}", o.mask->dtype());
-        if (!o.attention && o.in_place) check_mask(input, o);
+        if (o.in_place) check_mask(input, o);
         rows_of_mask = as_rows(*o.mask, shape);
         if (is_one_row(*o.mask, shape, o.causal)) read_as = with_rows(shape, o.mask->logical_shape()[-2]);
         paged = o.mask->layout() == Layout::TILE && !o.mask->is_sharded() && !o.sharded && shape.rank() <= 4;
         const Shape& added = rows_of_mask->logical_shape();
         SHIM_CHECK(
-            (paged && o.in_place && !o.attention) || broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4),
+            (paged && (o.in_place || o.causal)) || broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4),
             "mask: shape {} does not broadcast to {}", added, shape);
         inputs.push_back(*o.mask);
     }
