@@ -25,7 +25,7 @@ from unittest import mock
 from xdsl.dialects.builtin import ModuleOp
 
 from alchemist.options import CompilerOptions
-from alchemist.passes import PASSES, pipeline
+from alchemist.passes import PASSES, stages
 from alchemist.pipeline import capture, compile_captured
 from alchemist.progress import Progress
 
@@ -62,16 +62,16 @@ def without(*names: str) -> Iterator[None]:
     """Meanwhile the pipeline leaves these passes out, whether or not a user may."""
     with contextlib.ExitStack() as stack:
         for attribute in ("TTIR_STAGES", "TTNN_STAGES", "ORDER_STAGES"):
-            left = tuple(replace(stage, passes=tuple(name for name in stage.passes if name not in names)) for stage in getattr(pipeline, attribute))
-            stack.enter_context(mock.patch.object(pipeline, attribute, left))
+            left = tuple(replace(stage, passes=tuple(name for name in stage.passes if name not in names)) for stage in getattr(stages, attribute))
+            stack.enter_context(mock.patch.object(stages, attribute, left))
         yield
 
 
 def measured(captured: Any, options: CompilerOptions) -> tuple[float, int]:
     """Device time in microseconds and lines of main.py."""
     compiled = compile_captured(captured, "python", options, Progress(verbose=False))
-    lowered = pipeline.Lowered(compiled.ttnn, compiled.constants, compiled.l1_small_bytes)
-    return pipeline.device_ns(lowered, options) / 1000, len(compiled.sources["main.py"].splitlines())
+    lowered = stages.Lowered(compiled.ttnn, compiled.constants, compiled.l1_small_bytes)
+    return stages.device_ns(lowered, options) / 1000, len(compiled.sources["main.py"].splitlines())
 
 
 def captured_of(framework: str, build: Any) -> Any:
@@ -94,7 +94,7 @@ def run(models: dict[str, tuple[str, Any]], levels: Sequence[int], path: Path) -
         for level in todo:
             fired: set[str] = set()
             with counting(fired):
-                pipeline.lower_to_ttnn(module, CompilerOptions(optimization_level=level))
+                stages.lower_to_ttnn(module, CompilerOptions(optimization_level=level))
             with path.open("a") as file:
                 file.write(json.dumps({"model": name, "level": level, "fired": sorted(fired)}) + "\n")
             print(f"{name} level {level}: {len(fired)} passes", flush=True)

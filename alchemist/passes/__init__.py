@@ -3,9 +3,8 @@
 import importlib
 import pkgutil
 
-from alchemist.passes.pipeline import Lowered, lower_to_ttnn
 from alchemist.passes.registry import PASSES, Pass, configure
-from alchemist.passes.stages import PIPELINES
+from alchemist.passes.stages import PIPELINES, Lowered, lower_to_ttnn
 
 for _found in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_found.name}")

@@ -10,7 +10,7 @@ import torch
 from alchemist import codegen_py
 from alchemist.frontends.torch import capture
 from alchemist.options import CompilerOptions
-from alchemist.passes.pipeline import lower_to_ttnn
+from alchemist.passes import lower_to_ttnn
 from tests import running
 
 # Each with calls that must and must not be in the program.

@@ -14,7 +14,7 @@ from alchemist.errors import InternalError
 from alchemist.ir.location import clone_with_places
 from alchemist.ir.text import parse, print_module
 from alchemist.options import CompilerOptions
-from alchemist.passes.pipeline import lower_to_ttnn
+from alchemist.passes import lower_to_ttnn
 from alchemist.passes.stages import LOWERING, ORDER_STAGES, STAGES, TTIR_STAGES, TTNN_STAGES, Stage
 from alchemist.pipeline import capture
 from tests.e2e import models
