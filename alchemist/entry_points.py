@@ -18,6 +18,7 @@ from alchemist.options import CompilerOptions, Language
 from alchemist.pipeline import Compiled, python_text, written_in_place
 from alchemist.program.model import EntryPoint as Entry
 from alchemist.program.model import Program
+from alchemist.program.prepared_facts import weight_count
 from alchemist.progress import Progress
 
 
@@ -120,8 +121,8 @@ def compile_entries(results: EntryResults, language: Language, options: Compiler
             programs[name] = build_program(lowered.module, result, options, language, shared)
     declared = _declared(modules, captured)
     first = next(iter(captured.values()))
-    parameters = len({argument.name for result in captured.values() for argument in result.arguments if argument.kind == "parameter"})
-    program = combine(programs, title, f"{first.framework} {title}, {parameters} parameter tensors", generation_of(captured))
+    count = weight_count(argument for result in captured.values() for argument in result.arguments)
+    program = combine(programs, title, f"{first.framework} {title}{count}", generation_of(captured))
     with progress.stage("emit"):
         if language == "python":
             import emit_py

@@ -1,4 +1,4 @@
-"""Line breaks of calls: on one line, else all arguments on the next, else one per line (as the .clang-format says)."""
+"""Line breaks of calls: on one line, else the arguments on as few lines as they need (as the .clang-format says); elements of braces one per line."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def lines(call: Call, pad: str, note: str = "") -> list[str]:
     calls = any(isinstance(part, Call) and part.opening == "(" for part in call.parts)
     if len(flat) + len(behind) <= WIDTH and not calls:
         return [start, flat + behind]
+    if call.opening == "(" and not calls:
+        end = call.closing + call.tail + behind
+        parts = [part if isinstance(part, str) else part.flat() for part in call.parts]
+        if rows := _filled([*parts[:-1], parts[-1] + end], WIDTH - len(inner)):
+            return [start, *(inner + row for row in rows)]
     out = [start]
     for index, part in enumerate(call.parts):
         comma = "," if index + 1 < len(call.parts) else call.closing + call.tail
@@ -43,3 +48,17 @@ def lines(call: Call, pad: str, note: str = "") -> list[str]:
         out += block
     out[-1] += behind
     return out
+
+
+def _filled(parts: Sequence[str], room: int) -> list[str]:
+    """The parts in rows of at most `room` columns, none where a part is longer."""
+    rows = [""]
+    for index, part in enumerate(parts):
+        text = part + "," * (index + 1 < len(parts))
+        if len(text) > room:
+            return []
+        if rows[-1] and len(rows[-1]) + 1 + len(text) > room:
+            rows.append(text)
+        else:
+            rows[-1] = f"{rows[-1]} {text}".lstrip()
+    return rows

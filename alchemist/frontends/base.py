@@ -64,6 +64,7 @@ class Argument:
         called once at export, so that weights need not be in memory together.
     shape, dtype: as the framework has them (dtype a numpy dtype name: "float32", "bfloat16", "int64", "bool" ...).
     placement: how it lies on the mesh.
+    buffer: whether a "parameter" is one of the framework's buffers, which no training changes.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Argument:
     dtype: str
     value: Callable[[], np.ndarray[Any, Any]]
     placement: Placement = (None, None)
+    buffer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,6 +213,7 @@ op(
     "input_tensor min max memory_config",
     "eltwise/unary/unary_composite.hpp",
     target="ttnn.clamp",
+    noun="clamped",
     samples=tuple(Sample(((s, "bfloat16"),), {"min": -0.5, "max": 0.75}, (s,)) for s in EDGE_SIZES),
     reference=_clamp,
 )

@@ -201,6 +201,8 @@ CUT_RESIDUALS = "alchemist.cut_residuals"
 
 LIFTED_NAME = "alchemist.lifted_name"
 """String attribute on a `ttnn.constant`: its name, or that of the argument it becomes, instead of `constant`."""
+LARGEST_BFLOAT16 = 255 * 2.0**120
+"""The largest finite number of the type."""
 TABLE_PARTS = ("high", "middle", "low")
 """Suffixes of the bfloat16 tables of a float32 table: `wte.weight_high`."""
 PRODUCTS = named("ttnn", "product")

@@ -175,7 +175,7 @@ def _bring_back(placed: Placed) -> None:
         last = _last_reader(value)
         if last is None or not uses:
             continue
-        move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "DRAM"}, [kind])
+        move = Builder.after(last).make("ttnn.to_memory_config", [value], {NOTE: RESHARD + "DRAM: a program output"}, [kind])
         if isinstance(value.owner, Operation):
             set_source(move, *_in_module_of(value.owner, last))
         for use in uses:

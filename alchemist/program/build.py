@@ -14,7 +14,7 @@ from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope, place_of
 from alchemist.ir.scopes import Group, is_library, weight_path
 from alchemist.ops.expand import COLLECTIVES
-from alchemist.ops.spec import SHAPING
+from alchemist.ops.spec import PRODUCTS, SHAPING
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.called_names import named_as_called
@@ -37,7 +37,7 @@ from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_c
 from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
 from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import prepare_functions
-from alchemist.program.prepared_facts import prepared_fact
+from alchemist.program.prepared_facts import prepared_fact, weight_count
 from alchemist.program.runs import flat_items
 from alchemist.program.scopes import chains_of, module_runs
 from alchemist.program.state import generation_of, lists_of, note_state
@@ -109,6 +109,7 @@ def build_from_graph(
         root=root,
         collections=_collections(definitions),
         flat=not structured,
+        tuned=_is_tuned(graph),
         output_words=_output_words(graph, root, output_names),
     )
     functions, local_names = _bodies(definitions, context)
@@ -255,6 +256,12 @@ def _main_file(graph: Graph, sources: Sources) -> str:
     return max(files.keys() - {RECURRENT_CELLS}, key=lambda file: (files[file], file), default="")
 
 
+def _is_tuned(graph: Graph) -> bool:
+    """Whether most products have a program config."""
+    products = [{arg.name for arg, _ in node.arguments} for node in graph.nodes if node.spec.name in PRODUCTS]
+    return 2 * sum("program_config" in names for names in products) > len(products)
+
+
 def _typical(graph: Graph) -> TensorType:
     """What the header says of most tensors. Shards have a remark of their own, however many they are."""
     counts: Counter[TensorType] = Counter(
@@ -311,8 +318,9 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
             parameters.append(model.Parameter(name, "weights" if name == "weights" else "kept"))
     file, line = context.sources.class_line(definition.class_name)
     found = context.sources.function_of_class(definition.class_name)
-    line = found[1].line if found else line
-    head, inputs, outputs = _head(definition, line if file == context.main_file else 0), ", ".join(notes), _shapes_of_results(definition, final, context)
+    source = (found[1].name, found[1].line) if found else ("", line)
+    head = _head(definition, *(source if file == context.main_file else ("", 0)))
+    inputs, outputs = ", ".join(notes), _shapes_of_results(definition, final, context)
     function = model.Function(
         definition.name,
         tuple(parameters),
@@ -328,15 +336,17 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     return function, body.local_names
 
 
-def _head(definition: Definition, line: int) -> str:
-    """What a function is made from, as the beginning of its docstring."""
+def _head(definition: Definition, method: str, line: int) -> str:
+    """What a function is made from, as the beginning of its docstring: `GPT2Block.forward, line 262. `."""
     label = class_label(definition)
     if definition.in_parts:
         return f"{label}, in parts. "
     if definition.method:
         label = f"{label}.{definition.method}"
         line = 0
-    return f"{label}, {line}. " if label and line else f"{label}. " if label else ""
+    elif method not in ("", label):
+        label = f"{label}.{method}"
+    return f"{label}, line {line}. " if label and line else f"{label}. " if label else ""
 
 
 def _shapes_of_parameters(definition: Definition, context: Context) -> list[str]:
@@ -550,12 +560,11 @@ def _facts(
         narrower = own in ("float64", "float32", "float16", "int64", "uint64") and own != value.type.dtype
         return spelled(value.name, value.type) + (f" ({own} in the model)" if narrower else "")
 
-    parameters = sum(1 for argument in result.arguments if argument.kind == "parameter")
     title = {"mlir": "MLIR function", "onnx": "ONNX graph"}.get(result.framework, result.framework)
     what = f"{title} {result.model_name}".rstrip()
     made_from = ", ".join(f"{name} {version}" for name, version in result.made_from.items())
     rows = [
-        ("Model", what + (f", {parameters} parameter tensors" if parameters else "")),
+        ("Model", what + weight_count(result.arguments)),
         ("Inputs", ", ".join(map(of_input, root.parameters)) or "none"),
         ("Outputs", _listed([(one, spelled("", value.type)) for one, value in zip(outputs, graph.outputs, strict=True) if one.place is None])),
     ]

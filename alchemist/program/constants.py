@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from alchemist.ir.op_class import short_names
-from alchemist.ops.spec import Arg, EnumRef, Kind
+from alchemist.ops.spec import LARGEST_BFLOAT16, Arg, EnumRef, Kind
 from alchemist.program import model
 from alchemist.program.function_names import path_words
 from alchemist.program.names import constant_case, snake_case
+from alchemist.program.roles import JOINED_HEADS
 from alchemist.program.walk import mapped, read_by
 
-_NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KV_HEADS", "num_groups": "NUM_GROUPS"}
+_NUMBERS = {"num_heads": "NUM_HEADS", "num_kv_heads": "NUM_KEY_VALUE_HEADS", "num_groups": "NUM_GROUPS"}
 """Arguments whose integers are numbers of the model."""
 _MESH_AXES = {
     "CHIP_ROWS": "Axis of the mesh: along it, the chips of a column exchange, one of each row.",
     "CHIP_COLUMNS": "Axis of the mesh: along it, the chips of a row exchange, one of each column.",
 }
 """Names of the values 0 and 1 of `cluster_axis`, also of those that are used once, and their comments."""
+_BOUNDS = {"BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT16}
+"""Numbers that have a name wherever they are used: the range of finite bfloat16 numbers."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
 _WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
 _DEFAULT_COMMENT = "TT-NN's default for {}{}, written out."
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
+_GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
 _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
 _HEAD_DIM = "HEAD_DIM"
-_NAMED_IF_ONE = (_HEAD_DIM, "NUM_STEPS")
+_NAMED_IF_ONE = (_HEAD_DIM, "NUM_STEPS", *_NUMBERS.values())
 """Numbers that have a name wherever a program has one of them only: several would be told apart by a count."""
 _DRAM = model.MemoryConfig()
 _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
@@ -36,8 +41,12 @@ _PLACEMENT = (Kind.PROGRAM_CONFIG, Kind.COMPUTE_CONFIG)
 _ROLES = {"SDPA": "ATTENTION", "LayerNorm": "NORM", "Softmax": "SOFTMAX"}
 """What the program configs of a class are for, by how its name begins; all others are of products."""
 
-Place = tuple[str, model.Value, Kind, tuple[str, ...], str]
-"""What a value is called by default, the value, its kind, longer names by where it stands, the op that reads it ("" where a function passes it on)."""
+Owner = tuple[str, ...]
+"""Whose product a program config is for: the class of the function and the modules around the weight. () for other values."""
+Place = tuple[str, model.Value, Kind, tuple[str, ...], str, Owner]
+"""What a value is called by default, the value, its kind, longer names by where it stands, the op that reads it, its owner.
+
+The op is "" where a function passes the value on."""
 
 
 @dataclass(slots=True)
@@ -73,8 +82,8 @@ def name_constants(
     used: tuple[dict[object, int], dict[object, int]] = ({}, {})
     for file, group in enumerate((functions, prepare)):
         for function in group:
-            for base, value, kind, longer, op in _places(function, partial):
-                key = _identity(value, kind, base)
+            for base, value, kind, longer, op, owner in _places(function, partial):
+                key = _identity(value, kind, base, owner)
                 entry = entries.setdefault(key, _Entry(base, value, kind, longer))
                 entry.count += 1
                 if op:
@@ -91,20 +100,20 @@ def name_constants(
         if entry.base in _NAMED_IF_ONE:
             worth_a_name = bases[entry.base] == 1
         else:
-            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or (tuned and (sharded or entry.kind in _PLACEMENT))
+            worth_a_name = entry.count >= 2 or entry.base in _MESH_AXES or entry.base in _BOUNDS or (tuned and (sharded or entry.kind in _PLACEMENT))
         if worth_a_name:
             named[key] = entry
     names = _told_apart(named, taken)
 
-    def convert(base: str, value: model.Value, kind: Kind) -> model.Value:
-        name = names.get(_identity(value, kind, base))
+    def convert(base: str, value: model.Value, kind: Kind, owner: Owner = ()) -> model.Value:
+        name = names.get(_identity(value, kind, base, owner))
         made = model.ConstantRef(name) if name else value
         if base != _HEAD_DIM or not isinstance(value, model.Literal):
             return made
         return model.InverseRoot(made if name else model.Literal(value.head_dim))
 
     made = [_said_once([_constant(names[key], entries[key], _comment(entries[key], tuned, asked)) for key in names if key in file]) for file in used]
-    rewritten = [tuple(replace(function, body=_rewrite(function.body, convert, partial)) for function in group) for group in (functions, prepare)]
+    rewritten = [tuple(replace(function, body=_rewrite(function, convert, partial)) for function in group) for group in (functions, prepare)]
     return rewritten[0], rewritten[1], made[0], made[1]
 
 
@@ -168,6 +177,10 @@ def _said_once(constants: Sequence[model.Constant]) -> tuple[model.Constant, ...
 
 
 def _comment(entry: _Entry, tuned: bool, asked: tuple[str, str] | None) -> str:
+    if isinstance(entry.value, model.Record) and entry.kind is Kind.PROGRAM_CONFIG:
+        fused = [field for _, field in entry.value.fields if isinstance(field, model.Unary)]
+        forms = [_GELU_COMMENT.format(*field.parameters) for field in fused if field.op == "GELU" and field.parameters == (0.0,)]
+        return ". ".join(filter(None, (entry.value.comment, *forms)))
     if isinstance(entry.value, model.Record) and entry.value.comment:
         return entry.value.comment
     if isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None:
@@ -231,11 +244,11 @@ def _rank(entry: _Entry) -> tuple[int, int]:
     return order.get(entry.kind, 4), -entry.count
 
 
-def _identity(value: model.Value, kind: Kind, base: str) -> object:
+def _identity(value: model.Value, kind: Kind, base: str, owner: Owner) -> object:
     if isinstance(value, model.Literal):
         return (base, type(value.value).__name__, repr(value.value))
     if kind is Kind.PROGRAM_CONFIG:
-        return (base, value)
+        return (base, value, owner)
     return (kind if isinstance(value, model.Items) else None, value)
 
 
@@ -259,6 +272,8 @@ def _base_name(arg: Arg, value: model.Value, call: model.Call) -> str:
             return _HEAD_DIM
         if arg.name == "cluster_axis" and value.value in (0, 1):
             return tuple(_MESH_AXES)[int(value.value)]
+        if bound := next((name for name, number in _BOUNDS.items() if math.isclose(value.value, number, rel_tol=1e-6)), ""):
+            return bound
         if arg.name in ("epsilon", "eps"):
             return f"{snake_case(op.rpartition('.')[2]).upper()}_EPS"
     return ""
@@ -270,6 +285,8 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
         return memory_name(value), Kind.MEMORY_CONFIG
     if isinstance(value, model.Literal) and value.head_dim:
         return _HEAD_DIM, Kind.FLOAT
+    if isinstance(value, model.Literal) and name in _NUMBERS:
+        return _NUMBERS[name], Kind.INT
     if isinstance(value, model.Record) and value.class_name == "ttnn.Conv2dConfig":
         return _conv_name(value), Kind.CONV2D_CONFIG
     if isinstance(value, model.Record) and value.class_name == "ttnn.SDPAProgramConfig":
@@ -300,8 +317,14 @@ def _role(call: model.Call, class_name: str) -> str:
     return "_".join([*map(constant_case, role_words(call)[-1:]), *fused, "MATMUL"])
 
 
+def _owner(base: str, call: model.Call, function: model.Function) -> Owner:
+    return (function.module, *_module_path(call)[:-1]) if base.endswith("_MATMUL") else ()
+
+
 def role_words(call: model.Call) -> list[str]:
     """What a call is for, the last word first of all: the modules of its weight, else its result."""
+    if JOINED_HEADS in call.results:
+        return [JOINED_HEADS]
     return _module_path(call) or [result for result in call.results if isinstance(result, str)]
 
 
@@ -406,19 +429,20 @@ def _places(function: model.Function, partial: set[str]) -> Iterator[Place]:
             for arg, value in statement.arguments:
                 base = _base_name(arg, value, statement)
                 if base:
-                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function), statement.spec.target.rpartition(".")[2]
+                    owner = _owner(base, statement, function)
+                    yield base, value, arg.kind, _longer_names(base, value, arg.kind, statement, function), statement.spec.target.rpartition(".")[2], owner
         elif isinstance(statement, model.CallFunction):
             for argument in statement.arguments:
                 if isinstance(argument, model.NumberArgument) and (known := _config_name(argument.value, argument.name, statement.function)):
                     base, kind = known
                     longer = _passed_names(base, function, statement) if kind is Kind.PROGRAM_CONFIG else ()
-                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value)), ""
+                    yield base, argument.value, kind, (*longer, *_by_numbers(base, argument.value)), "", ()
         elif isinstance(statement, model.RowLoop):
             for cell in (cell for row in statement.rows for cell in row):
                 if known := _config_name(cell):
-                    yield known[0], cell, known[1], _by_numbers(known[0], cell), ""
+                    yield known[0], cell, known[1], _by_numbers(known[0], cell), "", ()
         elif isinstance(statement, model.Loop) and _counts_all(statement, partial):
-            yield _loop_name(statement), statement.whole or statement.stop, Kind.INT, (), ""
+            yield _loop_name(statement), statement.whole or statement.stop, Kind.INT, (), "", ()
 
 
 def _loop_name(loop: model.Loop) -> str:
@@ -427,7 +451,7 @@ def _loop_name(loop: model.Loop) -> str:
     return "NUM_LAYERS" if len(word) < 3 else f"NUM_{constant_case(plural)}"
 
 
-def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Value, Kind], model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
+def _rewrite(function: model.Function, convert: Callable[..., model.Value], partial: set[str]) -> tuple[model.Statement, ...]:
     def config(value: model.Value, name: str = "", function: str = "") -> model.Value:
         known = _config_name(value, name, function)
         return convert(known[0], value, known[1]) if known else value
@@ -440,7 +464,8 @@ def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Valu
             return replace(statement, rows=tuple(tuple(config(value) for value in row) for row in statement.rows))
         if isinstance(statement, model.Call):
             bases = [_base_name(arg, value, statement) for arg, value in statement.arguments]
-            arguments = [(arg, convert(base, value, arg.kind) if base else value) for base, (arg, value) in zip(bases, statement.arguments, strict=True)]
+            pairs = zip(bases, statement.arguments, strict=True)
+            arguments = [(arg, convert(base, value, arg.kind, _owner(base, statement, function)) if base else value) for base, (arg, value) in pairs]
             return replace(statement, arguments=tuple(arguments))
         if isinstance(statement, model.CallFunction):
             return replace(statement, arguments=tuple(passed(argument, statement.function) for argument in statement.arguments))
@@ -451,4 +476,4 @@ def _rewrite(body: Sequence[model.Statement], convert: Callable[[str, model.Valu
             return replace(statement, length=length if isinstance(length, model.ConstantRef) else None)
         return statement
 
-    return mapped(body, change)
+    return mapped(function.body, change)

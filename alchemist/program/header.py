@@ -24,8 +24,8 @@ def header_lines(program: model.Program, safe: Callable[[str], str], run: Sequen
     lines += ["Check     ./run --check      compares every output with the framework's own (golden/), exit code 0 or 1"]
     lines += ["Profile   ./run --profile DIR"]
     if program.outline:
-        lines += ["", "Outline (function <- module class, parameter scope)", *_outline(program.outline, safe), *_helpers(program)]
-    closing = [f"Numbers in comments are lines of {safe(program.source_file)}; in a docstring, the line of the function."] if program.source_file else []
+        lines += ["", "Outline (function <- module class, parameter scope)", *_outline(program.outline, safe), *_helpers(program), *_inlined(program, safe)]
+    closing = [f"Numbers in comments are lines of {safe(program.source_file)}."] if program.source_file else []
     return [*lines, "", *closing, *notes]
 
 
@@ -45,6 +45,13 @@ def _helpers(program: model.Program) -> list[str]:
     names = [function.name for function in program.functions if not function.module and function.name not in shown]
     text = f"{', '.join(names)}: called by several of these"
     return textwrap.wrap(text, WIDTH - 3, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False) if names else []
+
+
+def _inlined(program: model.Program, safe: Callable[[str], str]) -> list[str]:
+    """Modules of the model that the outline has no row for."""
+    found = {row.function: f"{', '.join(row.inlined)} in {row.function}" for row in program.outline if row.inlined}
+    text = safe(f"inlined: {'; '.join(found.values())}")
+    return textwrap.wrap(text, WIDTH - 3, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False) if found else []
 
 
 def _outline(rows: Sequence[model.OutlineRow], safe: Callable[[str], str]) -> list[str]:

@@ -571,13 +571,14 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class OutlineRow:
-    """One line of the call tree. `times` = 0 when not in a loop."""
+    """One line of the call tree. `times` = 0 when not in a loop. inlined: classes of modules around others whose code is in the function."""
 
     depth: int
     function: str
     module: str = ""
     scope: str = ""
     times: int = 0
+    inlined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,14 @@ from alchemist.program.names import identifier, nth, result_name, snake_case
 from alchemist.program.parameter_names import ParameterNames
 from alchemist.program.pieces import depends, is_form_of, piece, placed_parts, slots
 from alchemist.program.roles import (
+    JOINED_HEADS,
     NOT_IN_SOURCE,
     ROLES,
+    SPLITTING_HEADS,
     argument_role,
     column_matrix,
     computed_role,
+    feeds_heads,
     noun_of,
     parameter_name,
     projected_name,
@@ -34,10 +37,7 @@ from alchemist.program.roles import (
 from alchemist.program.runs import FOREVER, Finals, flat_items
 
 _CUSTOMARY = {
-    "ttnn.transformer.split_query_key_value_and_split_heads": ("query", "key", "value"),
-    "ttnn.experimental.create_qkv_heads": ("query", "key", "value"),
-    "ttnn.experimental.nlp_create_qkv_heads": ("query", "key", "value"),
-    "ttnn.experimental.nlp_create_qkv_heads_decode": ("query", "key", "value"),
+    **dict.fromkeys(SPLITTING_HEADS, ("query", "key", "value")),
     "ttnn.topk": ("values", "indices"),
     "ttnn.sort": ("values", "indices"),
 }
@@ -133,8 +133,9 @@ class Naming(ParameterNames):
             names += customary[slot : slot + 1] if len(customary) == count else ()
             names[:0] = self._placed_name(item)
             names[:0] = [part] if (part := self._part(writes(item)[slot])) else []
+            joined = [JOINED_HEADS] if isinstance(item, Node) and feeds_heads(item) else []
             kept = [computed_role(item, self._names)] if isinstance(item, Node) and any(one.value is writes(item)[slot] for one in item.kept) else []
-            names += [*kept, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
+            names += [*kept, *joined, *first, *roles, *module, intermediate, *helper, *self._made_from(item, index, last), *on_the_way, *others]
         return [[identifier(name) for name in names if name and name != "_"] for names in out]
 
     def _of_step(self, item: Item, returned: Sequence[str]) -> list[str]:
@@ -260,6 +261,9 @@ class Naming(ParameterNames):
             return []
         if joined := self._of_directions(item):
             return [joined]
+        innermost = self._context.sources.statement(item.sources[-1].frames[-1]) if item.sources and item.sources[-1].frames else None
+        if innermost is not None and len(innermost.targets) == 1 and self._is_deeper(item):  # handed up by the function of that statement
+            return [innermost.targets[0]]
         noun = noun_of(item)
         bases = [statement.targets[0] for statement in [*self._helper_statements(item), *own] if len(statement.targets) == 1]
         called = [self._names.get(id(value)) or self._context.saved_names.get(value.key.partition(UNNAMED)[2], "") for value in item.inputs()]

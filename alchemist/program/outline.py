@@ -7,9 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from alchemist.program.functions import CallItem, Definition, Item, LoopItem
+from alchemist.ir.location import Scope
+from alchemist.ir.scopes import SHARED, is_library
+from alchemist.program.functions import CallItem, Definition, Item, LoopItem, functions_of
+from alchemist.program.graph import Node
 from alchemist.program.model import Key, OutlineRow
 from alchemist.program.names import numbered
+from alchemist.program.runs import flat_items
 
 MAX_ROWS = 40
 MANY = 6
@@ -23,7 +27,8 @@ def class_label(definition: Definition) -> str:
 
 def outline(root: Definition) -> tuple[OutlineRow, ...]:
     """Calls in order; a function's own calls are listed where it comes first. Empty when there is only one function."""
-    rows: list[OutlineRow] = [OutlineRow(0, root.name, class_label(root))]
+    own = {class_label(definition) for definition in functions_of(root)}
+    rows: list[OutlineRow] = [OutlineRow(0, root.name, class_label(root), inlined=_inlined(root, own))]
     expanded: set[str] = set()
 
     def visit(definition: Definition, depth: int) -> None:
@@ -47,7 +52,7 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         for loop in loops:
             scope = _loop_scope(loop.keys.get(scope, (scope,)), loop)
         times = math.prod(loop.count for loop in loops) if loops else 0
-        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, times)
+        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, times, _inlined(function, own))
 
     visit(root, 1)
     if len(rows) == 1:
@@ -62,6 +67,23 @@ def _calls(item: Item, loops: tuple[LoopItem, ...] = ()) -> Iterator[tuple[CallI
     elif isinstance(item, LoopItem):
         for part in item.body:
             yield from _calls(part, (*loops, item))
+
+
+def _inlined(definition: Definition, own: set[str]) -> tuple[str, ...]:
+    """Classes of modules that hold others and whose calls stand in the function, as they are too small for one of their own. own: classes of functions."""
+    if definition.method:
+        return ()
+    depth = len(definition.chain)
+    found: dict[str, None] = {}
+    for item in flat_items(definition.items):
+        scopes = [info.scopes for info in item.sources] if isinstance(item, Node) else [item.chain]
+        for scope in (scope for chain in scopes if chain[:depth] == definition.chain for scope in chain[depth:-1] if not _is_plain(scope)):
+            found[scope.class_name.rpartition(".")[2]] = None
+    return tuple(name for name in found if name not in own)
+
+
+def _is_plain(scope: Scope) -> bool:
+    return is_library(scope.class_name) or scope.class_name.startswith(SHARED)
 
 
 def _together(rows: Sequence[OutlineRow]) -> OutlineRow:

@@ -37,7 +37,8 @@ class Context:
     """What all functions of a program share.
 
     functions: names taken by functions. root: the entry function. main_file: the file that bare line numbers refer to. typical: dtype and placement
-    not mentioned. flat: one function for the whole program. hints: what a function's first call gives its parameters. collections: those that a
+    not mentioned. flat: one function for the whole program. tuned: most products have a program config.
+    hints: what a function's first call gives its parameters. collections: those that a
     function needs. saved_names: of activations, by their key behind kept.UNNAMED. output_words: of values that the program returns in a list, the
     word before the number in their names. result_names: what a function calls its results, "" where it has no telling name. parameter_names: what it calls its
     tensors.
@@ -50,6 +51,7 @@ class Context:
     root: Definition
     collections: Mapping[int, tuple[str, ...]]
     flat: bool = False
+    tuned: bool = False
     hints: dict[int, list[Hint]] = field(default_factory=dict)
     saved_names: dict[str, str] = field(default_factory=dict)
     output_words: Mapping[int, str] = field(default_factory=dict)

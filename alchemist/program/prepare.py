@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from alchemist.ops.spec import MOVING, TTNN_OPS
+from alchemist.ops.spec import MOVING, TABLE_PARTS, TTNN_OPS
 from alchemist.program import model
 from alchemist.program.alignment import constant_kind
 from alchemist.program.functions import CallItem, Definition, Item, LoopItem, calls_of, functions_of, reads
@@ -187,6 +187,8 @@ class _Preparation:
             first = places[0]
             if alike[_without_constants(signature)] < 2 or len(first.nodes) < 2 or not first.leaves or (first.parts is not None and not first.also):
                 continue
+            if first.also and "" in first.modules:  # its function is called for the module itself
+                continue
             last = next(node for node in reversed(first.nodes) if node.spec.name not in MOVING or node is first.nodes[0])
             wanted = identifier(_helper_name(first, last))
             name = unique([wanted, f"{wanted}_weight"], lambda name: name not in taken and name not in RESERVED and name not in _OPS)
@@ -311,7 +313,7 @@ class _Preparation:
 
     def _comments(self, made: Recipe) -> list[str]:
         """Source statements of values that the source computes; a weight's change of form has none."""
-        if made.suffix is not None:
+        if made.suffix is not None or (len(made.files) == 1 and all(key.startswith(made.files[0]) for key in made.outputs.values())):
             return []
         texts: dict[tuple[str, int], str] = {}
         for node in made.nodes:
@@ -433,6 +435,8 @@ def _cut(name: str, value: model.Value, cuts: Mapping[tuple[str, int], Cut], var
 
 def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> list[str]:
     words: list[str] = []
+    if node.called in TABLE_PARTS:
+        words.append(node.called if node.results[0].type.dtype == "bfloat16" else "rest")
     for value in made.inputs(node)[:1]:
         known = environment[id(value)]
         if isinstance(known, model.TensorRef):

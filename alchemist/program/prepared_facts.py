@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from alchemist.frontends.base import Argument
 from alchemist.ir.scopes import common_prefix
+from alchemist.ops.spec import TABLE_PARTS
 from alchemist.program.functions import INITIAL
 from alchemist.program.graph import Graph
 
 _MOST_SHOWN = 8
-_MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout"}
+_MEANINGS = {"_t": "transposed", "_prepared": "in a convolution's layout", f"_{TABLE_PARTS[-1]}": "bfloat16 parts that add up to it"}
 """What the ending of a prepared weight's name means, where it does not say so."""
+
+
+def weight_count(arguments: Iterable[Argument]) -> str:
+    """ ", 21 parameter tensors, 1 buffer" behind the model's name; each name counts once."""
+    held = {argument.name: argument.buffer for argument in arguments if argument.kind == "parameter"}
+    counts = ((len(held) - sum(held.values()), "parameter tensor"), (sum(held.values()), "buffer"))
+    return "".join(f", {count} {what}{'s' * (count > 1)}" for count, what in counts if count)
 
 
 def prepared_fact(graph: Graph, maker: str) -> str:

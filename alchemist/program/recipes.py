@@ -150,7 +150,7 @@ def _both(first: Recipe, second: Recipe) -> Recipe | None:
         twins.update((id(value), other) for value, other in zip(node.results, same.results, strict=True))
         shared = shared or node.spec.name not in MOVING
     both = Recipe(first.key, tuple(files), nodes, leaves, first.output, None, (*first.also, (second.key, second.output)), twins, parts)
-    if not shared or "" in both.modules:
+    if not shared:
         return None
     both.signature = _signature(both)
     return both

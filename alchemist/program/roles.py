@@ -20,6 +20,15 @@ ROLES = frozenset(
 )
 """Names that `computed_role` and front ends give."""
 
+SPLITTING_HEADS = (
+    "ttnn.transformer.split_query_key_value_and_split_heads",
+    "ttnn.experimental.create_qkv_heads",
+    "ttnn.experimental.nlp_create_qkv_heads",
+    "ttnn.experimental.nlp_create_qkv_heads_decode",
+)
+"""Ops that split one product into query, key and value."""
+JOINED_HEADS = "qkv"
+"""What that product is called, whatever the module that computes it."""
 NOT_IN_SOURCE = frozenset({"has_keys"})
 """Roles of values that the source has no variable for."""
 _ARGUMENTS = {"cos_cache": "cos", "sin_cache": "sin", "update_idxs_tensor": "positions", "cur_pos_tensor": "positions", "attention_sink": "attention_sink"}
@@ -266,6 +275,12 @@ def noun_of(node: Node) -> str:
     return _AFTER_STEP.get(step) or result_name(f"ttnn.{step}" if step else node.spec.target)
 
 
+def feeds_heads(node: Node) -> bool:
+    """Whether the op's result, or a form of it, is query, key and value beside each other."""
+    users = list(_users(node.results[0])) if len(node.results) == 1 else []
+    return bool(users) and all(user.spec.target in SPLITTING_HEADS and len(user.inputs()) == 1 for user in users)
+
+
 def table_part(node: Node) -> str:
     """Name of rows of a bfloat16 part of a float32 table ("high_rows"); "" for any other op."""
     keys = [value.key for value in node.inputs()[1:2]] if node.spec.name == "ttnn.embedding" else []
@@ -332,6 +347,9 @@ def explanation(node: Node) -> str:
         if added is not None and added.node is not None and not added.key:
             return "bias: what the source adds to this product afterwards"
     given = {arg.name: raw for arg, raw in node.arguments}
+    attended = node.inputs()[0].node if node.spec.name == "ttnn.reshape" and node.inputs() else None
+    if attended is not None and any(arg.name == "output_concat_heads" and raw == model.Literal(True) for arg, raw in attended.arguments):
+        return "output_concat_heads has joined the heads already: this drops the axis of size 1"
     activation = given.get("activation")
     if node.spec.name in PRODUCTS and isinstance(activation, model.Literal) and isinstance(given.get("program_config"), model.Record):
         return f"activation: {activation.value} runs as an op of its own after the product: this program_config fuses none"

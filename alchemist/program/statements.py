@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from alchemist.ir.location import Frame, SourceInfo
 from alchemist.ir.scopes import chain_of_source, is_library
-from alchemist.ops.spec import RESHARD, SHAPING
+from alchemist.ops.spec import PRODUCTS, RESHARD, SHAPING
 from alchemist.program import model
 from alchemist.program.functions import LAYER, OF_LAYERS, CallItem, Definition, Item, LoopItem, frame_at, framed_scopes, frees, reads, writes
 from alchemist.program.graph import Kept, Node, Raw, TensorType, Value, map_raw, values_of
@@ -26,6 +26,7 @@ from alchemist.program.text import note_lines
 
 STEP = "step"
 """What a loop over a sequence counts."""
+_UNCONFIGURED = "no program_config: none that was tried is clearly faster than TT-NN's own choice"
 _LAYER = re.compile(r"_l\d+$")
 
 
@@ -117,7 +118,7 @@ class Body(Naming):
                 made = [carried.last for carried in item.carried]
             else:
                 self._name_results(item, index, items, held, last, locked, finals, preset or {}, preferred)
-                note = item.note or explanation(item) if isinstance(item, Node) else ""
+                note = item.note or explanation(item) or self._unconfigured(item) if isinstance(item, Node) else ""
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
@@ -487,6 +488,11 @@ class Body(Naming):
         frame = frame_at(item.source, place, sources) or frame_at(item.source, self._level, sources)
         return [(item.source, frame)] if frame else []
 
+    def _unconfigured(self, node: Node) -> str:
+        """A comment on a product without a program config, where most products of the program have one."""
+        plain = node.spec.name in PRODUCTS and all(arg.name not in ("program_config", "core_grid") for arg, _ in node.arguments)
+        return _UNCONFIGURED if plain and self._context.tuned else ""
+
     def _shape_note(self, node: Node) -> str:
         if not node.results:
             return ""
@@ -495,7 +501,9 @@ class Body(Naming):
         shown = [describe(value.type, first, self._context.typical, shape=not said) for value in node.results]
         if not any(shown):
             return ""
-        return f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
+        note = f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
+        output = node.results[0].returned or (len(shown) > 1 and any(value.returned for value in node.results))
+        return f"{note}: {'program outputs' if len(shown) > 1 else 'a program output'}" if output and note.endswith("in DRAM") else note
 
 
 def describe(type_: TensorType, before: TensorType | None, typical: TensorType, *, shape: bool = True) -> str:

@@ -218,18 +218,9 @@ using ItemReader = double (*)(const char*, bool);
 // NumPy's kind and width, without byte order.
 ItemReader item_reader(const std::string& kind) {
     static const std::map<std::string, ItemReader> readers = {
-        {"f2", half_at},
-        {"f4", item_at<float>},
-        {"f8", item_at<double>},
-        {"i1", item_at<int8_t>},
-        {"i2", item_at<int16_t>},
-        {"i4", item_at<int32_t>},
-        {"i8", item_at<int64_t>},
-        {"u1", item_at<uint8_t>},
-        {"u2", item_at<uint16_t>},
-        {"u4", item_at<uint32_t>},
-        {"u8", item_at<uint64_t>},
-        {"b1", item_at<uint8_t>},
+        {"f2", half_at},           {"f4", item_at<float>},    {"f8", item_at<double>},   {"i1", item_at<int8_t>},
+        {"i2", item_at<int16_t>},  {"i4", item_at<int32_t>},  {"i8", item_at<int64_t>},  {"u1", item_at<uint8_t>},
+        {"u2", item_at<uint16_t>}, {"u4", item_at<uint32_t>}, {"u8", item_at<uint64_t>}, {"b1", item_at<uint8_t>},
     };
     const auto found = readers.find(kind);
     return found == readers.end() ? nullptr : found->second;

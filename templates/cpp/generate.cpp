@@ -84,9 +84,7 @@ public:
                 if (shape[1] > 1) {
                     const auto at = static_cast<uint32_t>(row);
                     values = ttnn::slice<uint32_t>(
-                        values,
-                        std::array<uint32_t, 3>{0, at, 0},
-                        std::array<uint32_t, 3>{shape[0], at + 1, shape[2]},
+                        values, std::array<uint32_t, 3>{0, at, 0}, std::array<uint32_t, 3>{shape[0], at + 1, shape[2]},
                         std::array<uint32_t, 3>{1, 1, 1});
                 }
                 found.insert_or_assign(logits, values);
@@ -281,10 +279,9 @@ int generate(const Args& args, const Device& device, const Weights& weights, con
         Tensors inputs = fed;
         const auto extent = static_cast<uint32_t>(users);
         inputs.insert_or_assign(
-            ids,
-            position < rows[0].size()
-                ? whole_numbers(ids, column(rows, position), device)
-                : ttnn::to_layout(ttnn::reshape(*chosen, ttnn::Shape({extent, 1})), layout_of(ids_entry)));
+            ids, position < rows[0].size()
+                     ? whole_numbers(ids, column(rows, position), device)
+                     : ttnn::to_layout(ttnn::reshape(*chosen, ttnn::Shape({extent, 1})), layout_of(ids_entry)));
         inputs.insert_or_assign(place, whole_numbers(place, {static_cast<double>(position)}, device));
         const Tensors found = call(step.word("entry"), inputs, logits);
         chosen = found.at("");

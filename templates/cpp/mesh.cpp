@@ -87,8 +87,7 @@ Device::Device() {
         ttnn::MeshShape(static_cast<uint32_t>(chips[0]), static_cast<uint32_t>(chips[1])),
         manifest().at("device").count("l1_small_size"),
         /*trace_region_size=*/0,
-        /*num_command_queues=*/1,
-        tt::tt_metal::DispatchCoreConfig{});
+        /*num_command_queues=*/1, tt::tt_metal::DispatchCoreConfig{});
     watch_errors();
 }
 

@@ -27,14 +27,9 @@ using ttnn::Tensor;
 namespace fs = std::filesystem;
 
 const std::map<std::string, DataType> DATA_TYPES = {
-    {"bfloat16", DataType::BFLOAT16},
-    {"float32", DataType::FLOAT32},
-    {"uint32", DataType::UINT32},
-    {"int32", DataType::INT32},
-    {"uint16", DataType::UINT16},
-    {"uint8", DataType::UINT8},
-    {"bfloat8_b", DataType::BFLOAT8_B},
-    {"bfloat4_b", DataType::BFLOAT4_B},
+    {"bfloat16", DataType::BFLOAT16},   {"float32", DataType::FLOAT32},     {"uint32", DataType::UINT32},
+    {"int32", DataType::INT32},         {"uint16", DataType::UINT16},       {"uint8", DataType::UINT8},
+    {"bfloat8_b", DataType::BFLOAT8_B}, {"bfloat4_b", DataType::BFLOAT4_B},
 };
 
 template <typename T>

@@ -47,7 +47,7 @@ def test_calls_inside_calls_of_cpp() -> None:
     assert lines(Call(HEAD, [Call("g", ["1"]), long], ";"), "") == [f"{HEAD}(", "    g(1),", f"    {long});"]
     assert lines(Call(HEAD, [Call("g", ["1"], opening="{", closing="}"), long], ";"), "") == [f"{HEAD}(", f"    g{{1}}, {long});"]
     longer = "x" * (WIDTH - 10)
-    assert lines(Call("f", [Call("g", [longer, "1", "2"])], ";"), "") == ["f(", "    g(", f"        {longer},", "        1,", "        2));"]
+    assert lines(Call("f", [Call("g", [longer, "1", "2"])], ";"), "") == ["f(", "    g(", f"        {longer},", "        1, 2));"]
     assert lines(Call("f", ["a", Call("g", ["1"], ".b")], ";"), "") == ["f(a, g(1).b);"]
 
 

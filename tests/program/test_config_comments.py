@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from alchemist.frontends.torch import capture
-from alchemist.ops.spec import TTNN_OPS, EnumRef, Kind
+from alchemist.ops.spec import LARGEST_BFLOAT16, TTNN_OPS, EnumRef, Kind
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.program import build_program, model
@@ -150,6 +150,15 @@ CONSTANTS: dict[str, tuple[list[model.Function], set[str], tuple[str, str] | Non
     ),
     "numbers": (
         [calls(*[("layer_norm", {"epsilon": 1e-5})] * 2, ("layer_norm", {"epsilon": 1e-6}), *[("rms_norm", {"epsilon": 1e-6})] * 2, *[("layer_norm", {"epsilon": 1e-6})] * 2)], set(), None,
+    ),
+    "heads": ([calls(("split_query_key_value_and_split_heads", {"num_heads": 12}), *[("split_query_key_value_and_split_heads", {"num_heads": 8, "num_kv_heads": 4})])], set(), None),
+    "heads of one number": ([calls(("split_query_key_value_and_split_heads", {"num_heads": 8, "num_kv_heads": 4}))], set(), None),
+    "the range of bfloat16": ([calls(("clamp_scalar", {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16}))], set(), None),
+    "equal configs of two roles": (
+        [replace(calls(product("dense.w", program_config=blocks(1, 2)), function=name), module=name.title()) for name in ("output", "pooler")], set(), None,
+    ),
+    "a config with an activation": (
+        [calls(product("up.w", program_config=config("MatmulMultiCoreReuseMultiCast1DProgramConfig", fused_activation=model.Unary("GELU", (0.0,)))))], set(), None,
     ),
     "grids": ([calls(*[product("a.w", core_grid=config("CoreGrid", x=8, y=4))] * 2)], set(), None),
     "configs that functions are given": (

@@ -294,7 +294,7 @@ def _prepare(program: ExportedProgram, places: Sequence[_Place], sources: Source
 def _argument(place: _Place) -> Argument:
     kind: Any = place.kind
     value: torch.Tensor = place.value
-    return Argument(place.name, kind, tuple(value.shape), numpy_name(value.dtype), partial(to_numpy, value))
+    return Argument(place.name, kind, tuple(value.shape), numpy_name(value.dtype), partial(to_numpy, value), buffer=place.buffer)
 
 
 # --- lowering -------------------------------------------------------------------------------------------------------------

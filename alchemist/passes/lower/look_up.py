@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
 from xdsl.ir import Operation, SSAValue
 
 from alchemist.ir import access
 from alchemist.ir.access import shape
-from alchemist.ops.spec import LIFTED_NAME, TABLE_PARTS
+from alchemist.ops.spec import LARGEST_BFLOAT16, LIFTED_NAME, TABLE_PARTS
 from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 
-LARGEST_BFLOAT16 = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _GATHERED_NOTE = "ttnn.embedding would round the table to bfloat16; ttnn.gather keeps float32"
+_LOW_NOTE = "float32, as the sum before it is: the next add rounds nothing"
+_FINITE_NOTE = "three bfloat16 tables that add up to the float32 one; the clamps keep the first two finite"
 _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
 
 
@@ -49,7 +49,7 @@ def _sum_of_parts(c: Lowering, table: SSAValue, ids: SSAValue, width: int) -> SS
     """Rows of a float32 table from three bfloat16 tables, which together have its 24 bits."""
     high, middle, low = (_looked_up(c, part, ids, width, _PARTS_NOTE if place == 0 else "") for place, part in enumerate(_parts(c, table)))
     rows = c.emit("add", [high, middle], of="f32")
-    return c.emit("add", [rows, c.convert(low, TILE, "f32")])
+    return c.emit("add", [rows, c.emit("typecast", [low], of="f32", note=_LOW_NOTE)])
 
 
 def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
@@ -62,7 +62,8 @@ def _parts(c: Lowering, table: SSAValue) -> list[SSAValue]:
         if (cached := c._converted.get((value, f"bfloat16 part {place}"))) is not None:
             parts.append(cached)
             continue
-        within = rest if place == 2 else c.emit("clamp_scalar", [rest], {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16})
+        note = _FINITE_NOTE if place == 0 else ""
+        within = rest if place == 2 else c.emit("clamp_scalar", [rest], {"min": -LARGEST_BFLOAT16, "max": LARGEST_BFLOAT16}, note=note)
         part = c.emit("typecast", [within], {LIFTED_NAME: name}, of="bf16")
         if place < 2:
             wide = c.emit("typecast", [part], of="f32")

@@ -19,9 +19,9 @@ from alchemist.ir.access import element_type
 from alchemist.ir.access import shape as shape_of
 from alchemist.ir.dialects import has_trait
 from alchemist.ops.evaluate import evaluate
+from alchemist.ops.spec import LARGEST_BFLOAT16
 from alchemist.ops.transformer import NO_KEYS_SINK
 
-LARGEST_BFLOAT16 = float(torch.finfo(torch.bfloat16).max)
 MASKED = -1e9
 """Additive value of a masked position: exp gives 0 in every format, and a row without any key stays finite."""
 

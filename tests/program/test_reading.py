@@ -1,0 +1,124 @@
+"""What a reader of an emitted program looks for: roles instead of layer names, and a comment where a line is not the source's."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import emit_py
+from alchemist.frontends.base import Argument
+from alchemist.frontends.torch import capture
+from alchemist.options import CompilerOptions
+from alchemist.passes import lower_to_ttnn
+from alchemist.program import build_program
+from alchemist.program.prepared_facts import weight_count
+
+WIDTH, HEADS, TOKENS = 128, 2, 32
+
+
+class SelfAttention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.c_attn = nn.Linear(WIDTH, 3 * WIDTH)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        query, key, value = self.c_attn(hidden).split(WIDTH, dim=2)
+        query, key, value = (one.view(1, TOKENS, HEADS, -1).transpose(1, 2) for one in (query, key, value))
+        context = nn.functional.scaled_dot_product_attention(query, key, value)
+        return context.transpose(1, 2).reshape(1, TOKENS, WIDTH)
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = SelfAttention()
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        return self.inner(hidden)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention, self.dense = Attention(), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        attended = self.attention(hidden)
+        return hidden + nn.functional.gelu(self.dense(attended))
+
+
+class Pooler(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, hidden: torch.Tensor) -> torch.Tensor:
+        first_token = hidden[:, 0]
+        pooled = self.dense(first_token)
+        return torch.tanh(pooled)
+
+
+class Reader(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(40, WIDTH)
+        self.blocks = nn.ModuleList(Block() for _ in range(2))
+        self.pooler = Pooler()
+        self.register_buffer("offset", torch.ones(WIDTH))
+
+    def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        hidden = self.table(tokens) + self.offset
+        for block in self.blocks:
+            hidden = block(hidden)
+        return hidden, self.pooler(hidden)
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    """Of level 2."""
+    torch.manual_seed(0)
+    result = capture(Reader().eval(), (torch.arange(TOKENS).reshape(1, TOKENS),), {})
+    options = CompilerOptions(optimization_level=2)
+    return emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))
+
+
+SAID = {
+    "buffers are no parameters": "Model     torch Reader, 11 parameter tensors, 1 buffer\n",
+    "a module without a function": "    inlined: Attention in block\n",
+    "a function's method and line": '"""SelfAttention.forward, line ',
+    "numbers of heads": "num_heads=NUM_HEADS,",
+    "query, key and value beside each other": "qkv = ttnn.linear(",
+    "the config is called after them": "program_config=QKV_MATMUL,",
+    "why the source's reshape does almost nothing": "# output_concat_heads has joined the heads already: this drops the axis of size 1\n    return ttnn.reshape(",
+    "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n    return ttnn.linear(",
+    "the form of an activation": "GELU's parameter 0.0: the exact form; 1.0 would be the approximation",
+}
+
+
+def test_a_reader_finds(files: dict[str, str]) -> None:
+    text = files["main.py"].replace("\n# ", " ")  # comments of several lines
+    missing = [what for what, said in SAID.items() if said not in text]
+    assert not missing, text
+
+
+def test_weights_are_counted_by_kind() -> None:
+    def argument(name: str, kind: str, *, buffer: bool = False) -> Argument:
+        return Argument(name, kind, (1,), "float32", lambda: np.zeros(1), buffer=buffer)  # type: ignore[arg-type]
+
+    two = [argument("a", "parameter"), argument("b", "parameter"), argument("x", "input")]
+    assert weight_count(two) == ", 2 parameter tensors"
+    assert weight_count([two[0], two[0], argument("c", "parameter", buffer=True)]) == ", 1 parameter tensor, 1 buffer"
+    assert weight_count([two[2]]) == ""
+
+
+def test_parts_of_a_table_are_computed_once() -> None:
+    """In one chain, whose names say what is left; not from the beginning for each part."""
+    result = capture(nn.Embedding(30000, 64).eval(), (torch.arange(TOKENS).reshape(1, TOKENS),), {})
+    options = CompilerOptions()
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["consteval.py"]
+    assert re.findall(r"(\w+) = ttnn\.(clamp|subtract)\(", text) == [("weight", "clamp"), ("rest", "subtract"), ("clamped", "clamp"), ("low", "subtract")]
+    assert "min=BFLOAT16_LOWEST, max=BFLOAT16_MAX" in text
