@@ -192,8 +192,10 @@ def _last_reader(value: SSAValue) -> Operation | None:
 
 
 def _in_module_of(maker: Operation, last: Operation) -> tuple[SourceInfo, ...]:
-    """The source of an op right after `last`: the innermost module that contains both and the next op, without a statement."""
+    """The source of an op right after `last`: the innermost module that contains both and the next op of a module, without a statement."""
     following = last.next_op
+    while following is not None and not isinstance(following, ReturnOp) and not scopes_of(following):  # a move, which is where its reader is
+        following = following.next_op
     if following is None or isinstance(following, ReturnOp):
         return _outermost(maker)
     common = common_prefix([scopes_of(maker), scopes_of(last), scopes_of(following)])

@@ -17,7 +17,8 @@ from alchemist import codegen_py
 from alchemist.errors import InternalError
 from alchemist.ir.edit import functions, is_const_eval
 from alchemist.ir.layout import TTNNLayout
-from alchemist.optimizer.apply import layout_in
+from alchemist.ir.location import set_source
+from alchemist.optimizer.apply import _in_module_of, layout_in
 from alchemist.optimizer.graph import DRAM, ends_of, forward_of, scopes_of
 from alchemist.optimizer.machine import machine
 from alchemist.optimizer.search import Plan, Taken, consistent
@@ -157,3 +158,17 @@ def test_what_was_alike_may_follow_what_was_not(agrees: bool, wanted_ns: float) 
     graph: Any = SimpleNamespace(makers=dict, steps=[SimpleNamespace(operands=())] * 4)
     groups = {0: "cast", 1: "cast", 2: "attention", 3: "attention"}
     assert consistent(plan_of(4.0, in_dram, in_l1, of_both, of_both), graph, groups, run).ns == wanted_ns
+
+
+def test_an_output_is_moved_within_its_module() -> None:
+    """Also before another move, which has no source; a move in the entry function would cut the layer in two."""
+    model, tokens = made()
+    lowered = lower_to_ttnn(capture(model, (tokens,), {}, "torch").module, CompilerOptions())
+    (forward,) = (function for function in functions(lowered.module) if not is_const_eval(function))
+    ops = [op for op in forward.body.block.ops if op.results]
+    first = next(index for index, op in enumerate(ops) if len(scopes_of(op)) > 3 and all(scopes_of(each) == scopes_of(op) for each in ops[index : index + 4]))
+    maker, last, move = ops[first : first + 3]
+    inside = scopes_of(maker)
+    set_source(move)
+    assert not scopes_of(move)
+    assert [info.scopes for info in _in_module_of(maker, last)] == [inside]
