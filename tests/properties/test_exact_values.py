@@ -271,3 +271,26 @@ def test_jax() -> None:
         return a // b, a % b, jax.lax.div(a, b), a @ b.T, jnp.argmin(a, 1), jnp.sort(a, 1), a[b[0] % 4], jnp.take(a.reshape(-1), b % 24), *windows, *unsigned
 
     check(forward, a, b, u, capturing=capture_jax)
+
+
+class Transposed(torch.nn.Module):
+    """Transposes its own buffer in place: each call begins with the shape that the last one left, so examples are run from the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("state", torch.arange(24.0).reshape(4, 6))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        self.state.swapaxes_(0, -1)
+        self.state[-1] += 3.0
+        return self.state * 2, x + self.state.T
+
+
+def test_a_buffer_that_is_transposed_in_place() -> None:
+    check(Transposed(), torch.ones(4, 6))
+
+
+def test_trend_of_a_series_with_a_large_mean() -> None:
+    """The device pools bfloat16, of which numbers around 1000 have three bits behind the point."""
+    series = 1000 + torch.randn(2, 3, 48, generator=torch.Generator().manual_seed(0))
+    check(lambda x: x - torch.nn.functional.avg_pool1d(torch.nn.functional.pad(x, (2, 2), "replicate"), 5, 1), series, tolerance=1e-2)

@@ -411,7 +411,7 @@ class _Golden:
             return self._outputs()
 
     def _outputs(self) -> list[np.ndarray[Any, Any]]:
-        saved = [(place.value, place.value.detach().clone()) for place in self.mutated]
+        saved = [(place.value, place.value.detach(), place.value.detach().clone()) for place in self.mutated]
         try:
             with torch.set_grad_enabled(takes_gradients(self.program.graph_module.graph)), _as_exported():
                 args, kwargs = pytree.tree_map(lambda leaf: leaf, (self.args, self.kwargs))  # a cache anew: calls append to it
@@ -431,7 +431,9 @@ class _Golden:
                 return arrays + [_array(place.value) for place in self.mutated]
         finally:
             with torch.no_grad():
-                for value, old in saved:
+                for value, before, old in saved:
+                    if value.shape != before.shape or value.stride() != before.stride():  # transposed in place
+                        value.set_(before)
                     value.detach().copy_(old)
 
     def ops(self) -> dict[str, np.ndarray[Any, Any]]:
