@@ -61,6 +61,21 @@ def test_what_is_computed_from_a_warned_tensor_is_not_warned_about_again(t3000: 
     assert len(warned(two_layers)) == 1
 
 
+@pytest.mark.parametrize("place", ["", "input_tensor_a_activations", "input_tensor_b_activations", "activations"])
+def test_partial_sums_may_be_added_but_not_behind_a_function(place: str, t3000: Any) -> None:
+    """relu of partial sums, summed over the chips, is not relu of the sum."""
+    import ttnn
+
+    x, weight = cut(np.ones((1, 1, 32, 128), np.float32), t3000, [None, 3]), cut(np.ones((128, 64), np.float32), t3000, [None, 0])
+    function = {place: [ttnn.UnaryOpType.RELU]} if place else {}
+
+    def whole() -> Any:
+        partial = ttnn.matmul(x, weight)
+        return ttnn.all_reduce(ttnn.add(partial, partial, **function), cluster_axis=1)
+
+    assert ["partial sums along axis 1 used as whole" in text for text, _ in warned(whole)][:1] == ([True] if place else [])
+
+
 def test_a_tensor_that_the_host_gives_to_all_chips_may_be_added(t3000: Any) -> None:
     import ttnn
 

@@ -52,7 +52,7 @@ LAYERS = (
         ("alchemist",),
         (
             *("tests/export/test_options.py", "tests/cli", "tests/mlir/test_options.py", "tests/mlir/test_generate.py", "tests/optimizer/test_tune.py"),
-            *("tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py"),
+            *("tests/toolchain", "tests/partition", "tests/mesh", "tests/e2e/test_entry_points.py", "tests/e2e/test_codegen.py"),
         ),
     ),
     Layer("calibration", ("tools/calibration", *(f"ttnn_shim/python/ttnn_shim/{name}" for name in CALIBRATION)), ("tests/sim",)),
@@ -62,13 +62,15 @@ LAYERS = (
         (
             *("tests/reports", "tests/shim_core", "tests/sim/test_query.py", "tests/sim/test_replay.py", "tests/sim/test_model.py"),
             *("tests/sim/test_estimate.py", "tests/pyapi/test_behaviour.py", "tests/e2e/test_edit_loop.py", "tests/e2e/test_edited_errors.py"),
-            *("tests/export/test_run_faults.py", "tests/e2e/test_codegen.py"),
+            *("tests/export/test_run_faults.py", "tests/e2e/test_codegen.py", "tests/pyapi"),
         ),
     ),
     Layer("door", ("ttnn_shim/python",), ("tests/pyapi", "tests/ops_numeric/test_numeric.py")),
     Layer("clock", ("ttnn_shim/src/sim", "ttnn_shim/src/strategy", "ttnn_shim/arch"), ("tests/sim", "tests/shim_core")),
     Layer("memory", ("ttnn_shim/src/tensor", "ttnn_shim/src/abi"), ("tests/shim_core", "tests/pyapi", "tests/ops_numeric/test_numeric.py")),
-    Layer("kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/shim_core", "tests/pyapi/test_verdicts.py", "tests/sim/test_conformance.py")),
+    Layer(
+        "kernels", ("ttnn_shim/src",), ("tests/ops_numeric", "tests/shim_core", "tests/pyapi/test_verdicts.py", "tests/sim/test_conformance.py", "tests/mesh")
+    ),
 )
 # Tools that no user runs.
 SKIPPED = ("make_signatures.py", "make_arguments.py", "check_layers.py", "emit_extension.py", "generate.py")
