@@ -132,7 +132,11 @@ def initial_name(count: int, taken: Container[str], state: str = "") -> str:
 
     state: one of STATES, "" for the variable of another loop.
     """
-    names = (f"initial_{state}{number or ''}" for number in itertools.count()) if state else (f"initial_{number}" for number in itertools.count(count))
+    names = (
+        (f"initial_{state}" + f"_{number}" * (number > 1) for number in itertools.count(1))
+        if state
+        else (f"initial_{number}" for number in itertools.count(count))
+    )
     return next(name for name in names if name not in taken)
 
 

@@ -90,7 +90,7 @@ class Vocabulary(Generic[T, D]):
         self.negative_inputs: set[SSAValue] = set()  # integer inputs with a negative value in the exported call
         self._shared: dict[tuple[SSAValue, str], T] = {}
         self._names = set(names)
-        self._starts: list[tuple[int, LiftedConstant, T]] = []  # with the variable of the loop
+        self._starts: list[tuple[tuple[str, int], LiftedConstant, T]] = []  # with the layer and its variable
 
     # --- hooks of a framework -------------------------------------------------------------------------------------------
 
@@ -183,18 +183,21 @@ class Vocabulary(Generic[T, D]):
             arg.location = to_location([self.info])
         return arg
 
-    def first_of_loop(self, x: T, place: int) -> T:
-        """What state `place` of a recurrent layer starts with: a constant becomes an argument, so that the first iteration has the ops of the others."""
+    def first_of_loop(self, x: T, place: int, of: str = "") -> T:
+        """What state `place` of a recurrent layer starts with: a constant becomes an argument, so that the first iteration has the ops of the others.
+
+        of: the layer, where several have steps in one iteration: each has a variable of its own.
+        """
         if x.const is None or x.has_ssa:
             return x
         values = np.broadcast_to(self.as_numpy(x.const), x.shape)
         for variable, constant, argument in self._starts:
-            if variable == place and argument.dtype == x.dtype and argument.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
+            if variable == (of, place) and argument.dtype == x.dtype and argument.shape == x.shape and np.array_equal(self.as_numpy(constant.value), values):
                 return argument
         whole = self.array(values.astype(np.float64) if self.is_float(x.dtype) else np.ascontiguousarray(values), x.dtype)
         constant = LiftedConstant(initial_name(len(self._starts), self._names, STATES[place]), whole.const, "default")
         start = self.value(x.shape, x.dtype, self._add_argument(constant, whole))
-        self._starts.append((place, constant, start))
+        self._starts.append(((of, place), constant, start))
         return start
 
     # --- vocabulary of the rules ----------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def weight_path(path: str) -> str:
 def loop_of(infos: Sequence[SourceInfo]) -> str:
     """The path of the loop that the front end unrolled around an op with these sources, "" for none."""
     path = next((scope.path for info in infos[-1:] for scope in info.scopes if ROUND.search(scope.path)), "")
-    return ROUND.sub("", path)
+    return weight_path(path)
 
 
 def chain_of_source(info: SourceInfo) -> Chain:

@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from alchemist.errors import OptionError
 from alchemist.ir.dialects import has_trait, named
 from alchemist.ir.location import sources_of
+from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
@@ -585,7 +586,8 @@ _NUMBER = re.compile(r"\d+")
 def _group(op: Operation) -> Any:
     """The key of equal ops of repeated layers: same op, types and attributes, from modules whose paths differ only in numbers."""
     infos = sources_of(op)
-    where = tuple((tuple(_NUMBER.sub("*", scope.path) for scope in info.scopes), info.frames[-1].line if info.frames else 0) for info in infos)
+    called = weight_path if loop_of(infos) else str  # each turn of a loop that the front end unrolled is a call of its own, the first one too
+    where = tuple((tuple(_NUMBER.sub("*", called(scope.path)) for scope in info.scopes), info.frames[-1].line if info.frames else 0) for info in infos)
     return key_of(op), where
 
 

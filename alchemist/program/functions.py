@@ -19,7 +19,7 @@ from alchemist.program.updates import note_parts, takes_gradients, updates_alone
 
 MAX_TENSORS = 48
 """Tensors that a function takes and returns at most; the body of one with more (a forward pass that keeps all for its backward pass) stands in its caller."""
-INITIAL = re.compile(rf"initial_(?:{'|'.join(STATES)})?\d*")
+INITIAL = re.compile(rf"initial_(?:{'|'.join(STATES)})?_?\d*")
 """Keys of the first values of loops: they are handed on like computed ones, so that all iterations are alike."""
 _IN_PARTS = "_in_parts"
 IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
@@ -36,7 +36,7 @@ OF_LAYERS = "_of_layers"
 def step_of(chain: Chain) -> str | None:
     """Path of the layer whose loop over time a function is a step of, None for other functions."""
     path = chain[-1].path
-    return ROUND.sub("", path) if ROUND.search(path) else None
+    return weight_path(path) if ROUND.search(path) else None
 
 
 @dataclass(eq=False, slots=True)
@@ -274,7 +274,7 @@ class Recovery:
         while stack:
             group = stack.pop()
             stack += [item for item in group.items if isinstance(item, Group)]
-            path = ROUND.sub("", group.scope.path) if ROUND.search(group.scope.path) else _NUMBER.sub("#", group.scope.path)
+            path = weight_path(group.scope.path) if ROUND.search(group.scope.path) else _NUMBER.sub("#", group.scope.path)
             alike.setdefault((group.scope.class_name, path, tuple(node.spec.name for node in group.ops())), []).append(group)
         for groups in alike.values():
             rows = [[value for node in group.ops() for value in node.results] for group in groups]

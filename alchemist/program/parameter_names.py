@@ -67,7 +67,7 @@ class Context:
         return f"{where}: {text}" if text else where
 
 
-_OF_CELL = re.compile(rf"(?:initial_({'|'.join(STATES)})|((?:weight|bias)(?:_[ih]h)?)(?:_.*)?)")
+_OF_CELL = re.compile(rf"(?:initial_({'|'.join(STATES)})(?:_\d+)?|((?:weight|bias)(?:_[ih]h)?)(?:_.*)?)")
 """Last words of the names of states and weights in recurrent layers."""
 
 

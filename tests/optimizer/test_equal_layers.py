@@ -113,6 +113,27 @@ def test_the_first_step_of_a_recurrent_layer_is_like_the_others() -> None:
     assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(NUM_STEPS)" in text, text
 
 
+class Cell(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = torch.nn.LSTMCell(32, 32)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden, memory, outputs = torch.zeros(2, 32), torch.zeros(2, 32), []
+        for step in range(4):
+            hidden, memory = self.cell(x[:, step], (hidden, memory))
+            outputs.append(hidden)
+        return torch.stack(outputs, 1)
+
+
+def test_the_first_call_of_a_cell_is_like_the_others() -> None:
+    """Later calls of the module have a number in their paths."""
+    result = capture(Cell().eval(), (torch.randn(2, 4, 32),), {}, "torch")
+    options = CompilerOptions(optimization_level=2)
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+    assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(NUM_STEPS)" in text, text
+
+
 def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:
     """A module that only calls others is no function: what its first layer reads is free when that layer returns."""
     model, tokens = made()

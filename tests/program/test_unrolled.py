@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from alchemist import codegen_py, load_codegen_py
+from alchemist.program.names import snake_case
 
 STEPS = 6
 
@@ -76,6 +77,37 @@ def test_recurrent_layers(kind: type[nn.RNNBase], cell: str, options: dict[str, 
     assert text.count(f"{cell}(") == 2
     assert "hidden: ttnn.Tensor" in text
     assert "weight_hh: ttnn.Tensor" in text
+
+
+class OwnLoop(nn.Module):
+    """A cell that the model calls itself, at each step of a sequence, from zeros on."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.cells = nn.ModuleList([getattr(nn, kind)(32, 32) for _ in range(2)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        outputs, states = [], [x.new_zeros(2, 32) for _ in self.cells]
+        for step in range(STEPS):
+            y = x[:, step]
+            for place, cell in enumerate(self.cells):
+                y = states[place] = cell(y, states[place])
+            outputs.append(y)
+        return torch.stack(outputs, 1)
+
+
+@pytest.mark.parametrize("kind", ["GRUCell", pytest.param("RNNCell", marks=pytest.mark.slow)])
+def test_own_loops_over_a_cell(kind: str, tmp_path: Path) -> None:
+    """One function for both cells, and one loop from the first step on."""
+    text = made(OwnLoop(kind), torch.randn(2, STEPS, 32), tmp_path / "made")
+    function = snake_case(kind)
+    assert [text.count(part) for part in ("for i in range(NUM_STEPS):", f"def {function}(", f" = {function}(")] == [1, 1, 2]
+
+
+def test_a_single_step_of_a_cell_is_folded(tmp_path: Path) -> None:
+    """What starts from zeros and is called once takes no product of them."""
+    text = made(nn.GRUCell(32, 32), torch.randn(2, 32), tmp_path / "made")
+    assert text.count("ttnn.linear(") == 1 and "initial" not in text
 
 
 def test_the_first_step_is_in_the_list(tmp_path: Path) -> None:

@@ -10,18 +10,19 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch.nn.functional import linear
 
 from alchemist.frontends import recurrent_cells as cells
 from alchemist.frontends.torch.emitter import Tensor
 from alchemist.frontends.torch.errors import EVAL_FIRST, Unsupported
-from alchemist.frontends.torch.registry import recipe, rule
+from alchemist.frontends.torch.registry import rule
 
 if TYPE_CHECKING:
     from alchemist.frontends.torch.lowering import Lowering
 
 
+LEAST_STEPS = 3
+"""Calls of one cell that make a loop over time."""
 _LAYERS: dict[type, type] = {
     cells.GRUCell: cells.GRULayer,
     cells.LSTMCell: cells.LSTMLayer,
@@ -105,16 +106,33 @@ def rnn_relu(c: Lowering, x: Tensor, hx: Tensor, params: Sequence[Tensor], *opti
     return _layer(c, cells.ReluRNNCell, x, [hx], params, *options)
 
 
-@recipe("aten.gru_cell.default")
-def gru_cell(
-    x: torch.Tensor, h: torch.Tensor, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: torch.Tensor | None = None, b_hh: torch.Tensor | None = None
-) -> torch.Tensor:
-    return cells.GRUCell.forward(linear(x, w_ih, b_ih), h, w_hh, b_hh)
+def _cell(c: Lowering, cell: type, x: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> Any:
+    """One step of a cell that the model calls itself, as a call of the cell's function. In a loop the first step starts as the others go on."""
+    node = c.node
+    steps = [other for other in node.graph.nodes if other.target == node.target and other.args[2:] == node.args[2:]]
+    if len(steps) >= LEAST_STEPS:
+        states = [c.first_of_loop(state, place, str(node.args[2])) for place, state in enumerate(states)]
+    more = [None] if cell is cells.LSTMCell else []
+    projected = c.apply(linear, x, w_ih, b_ih)
+    with c.step(cell, "step"):
+        return c.apply(cell.forward, projected, *states, w_hh, b_hh, *more)  # type: ignore[attr-defined]
 
 
-@recipe("aten.lstm_cell.default")
-def lstm_cell(
-    x: torch.Tensor, hx: Sequence[torch.Tensor], w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: torch.Tensor | None = None, b_hh: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    hidden, cell = hx
-    return cells.LSTMCell.forward(linear(x, w_ih, b_ih), hidden, cell, w_hh, b_hh, None)
+@rule("aten.gru_cell.default")
+def gru_cell(c: Lowering, x: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    return _cell(c, cells.GRUCell, x, [hx], w_ih, w_hh, b_ih, b_hh)
+
+
+@rule("aten.lstm_cell.default")
+def lstm_cell(c: Lowering, x: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    return _cell(c, cells.LSTMCell, x, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+@rule("aten.rnn_tanh_cell.default")
+def rnn_tanh_cell(c: Lowering, x: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    return _cell(c, cells.RNNCell, x, [hx], w_ih, w_hh, b_ih, b_hh)
+
+
+@rule("aten.rnn_relu_cell.default")
+def rnn_relu_cell(c: Lowering, x: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    return _cell(c, cells.ReluRNNCell, x, [hx], w_ih, w_hh, b_ih, b_hh)
