@@ -74,6 +74,15 @@ def test_how_far_rounding_moves_a_model() -> None:
         assert near_ties > 0.2 and largest == 0.0 and written > unit
 
 
+def test_two_exports_measure_the_same_and_draw_nothing_from_the_users_random_numbers() -> None:
+    torch.manual_seed(0)
+    measure = front_end.capture(torch.nn.Linear(8, 8).eval(), (torch.randn(4, 8),)).moved_by_rounding
+    assert measure is not None
+    state = torch.get_rng_state()
+    assert measure() == measure() != [0.0]
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 class NearTies(torch.nn.Module):
     """Scores of nearly equal classes, the best class and the table's row for it."""
 
