@@ -71,6 +71,9 @@ REFUSED: dict[str, tuple[Function, tuple[Any, ...], type[AlchemistError], str]] 
     "gradients of a large kernel": (
         lambda d, x, w: torch.ops.aten.convolution_backward(d, x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [False, True, False])[1],
         (torch.ones(1, 1, 2, 2), torch.ones(1, 1, 31, 31), torch.ones(1, 1, 30, 30)), UnsupportedOpError, "the gradient of a kernel of more than"),
+    "interpolated whole numbers": (
+        lambda x: F.interpolate((x * 9).clamp(0, 255).to(torch.uint8), size=(9, 9), mode="bilinear"), (X.expand(1, 2, 8, 8),), FrontendError,
+        "interpolation of whole numbers"),
     "a mask beside an index": (
         lambda x, i, v: x.index_put((x[:, 0] > 3, i), v), (ROWS[:3], IDS, torch.ones(3)), AlchemistError, "boolean indexing|depends on"),
     "singular values": (lambda x: torch.linalg.svdvals(x), (ROWS,), UnsupportedOpError, "no rule and no decomposition"),

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from alchemist.errors import FrontendError
 from alchemist.frontends import composites
 from alchemist.frontends.torch.dtypes import limits, to_numpy
 from alchemist.frontends.torch.emitter import Emitter, Tensor
@@ -261,6 +262,9 @@ def resize_matrix(size: int, size_out: int, scale: float | None, mode: str, alig
 
 
 def _resize(c: Emitter, x: Tensor, mode: str, align_corners: bool | None, scales: Sequence[float] | None) -> Tensor:
+    if not x.dtype.is_floating_point and not mode.startswith("nearest"):
+        hint = "PyTorch interpolates whole numbers in fixed point: convert them with .float() first"
+        raise FrontendError("interpolation of whole numbers", location=c.location(), got=str(x.dtype), hint=hint)
     rank = x.rank - 2
     sizes, sizes_out = x.shape[2:], c.out_shape[2:]
     whole = all(want % size == 0 for want, size in zip(sizes_out, sizes, strict=True))
