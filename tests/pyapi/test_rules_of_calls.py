@@ -169,6 +169,19 @@ def test_transposed_operand_in_l1_with_bias(side: str, memory: str, extent: int,
             ttnn.linear(ta, tb, **options)
 
 
+@table(("rows", "taken"), [(1, True), (16, False), (32, False), (64, False), (96, True)])
+@table("configured", [False, True])
+def test_bias_of_several_rows(rows: int, taken: bool, configured: bool, device: Any) -> None:
+    """ttnn 0.81.1 refuses a bias that was padded to a tile by hand: it has one row, or as many as the product."""
+    (x, a), (w, b), (s, bias) = tensor(device, 1, 1, 96, 64), tensor(device, 1, 1, 64, 128), tensor(device, 1, 1, rows, 128)
+    options = {"bias": bias} | ({"core_grid": ttnn.CoreGrid(x=4, y=3)} if configured else {})
+    if taken:
+        assert torch.allclose(ttnn.to_torch(ttnn.linear(a, b, **options)).float(), x @ w + s, rtol=0.02, atol=1)
+    else:
+        with pytest.raises(InvalidArgument, match="do not broadcast"):
+            ttnn.linear(a, b, **options)
+
+
 @table(
     ("shape", "taken"),
     [((2, 1, 1, 64), True), ((2, 1, 32, 64), True), ((2, 1, 64, 64), False), ((1, 1, 1, 64), False), ((2, 4, 1, 64), False), ((2, 1, 1, 32), False)],
