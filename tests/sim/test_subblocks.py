@@ -1,4 +1,4 @@
-"""Subblocks of products that a program config does not state."""
+"""Subblocks that a program config does not state, and the cores that it names for products of a batch."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import pytest
 from ttnn_shim.simlib import Simulator
 
 from tests.sim.test_model import price, sharded, tensor
+
+SCORES = [([8, 12, 384, 64], (768, 64)), ([8, 12, 64, 384], (128, 384)), ([8, 12, 384, 384], (768, 384))]
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,12 @@ def test_a_subblock_that_a_config_leaves_open(
 
     left_open, wanted, other = (ns(each) for each in ({}, *({"out_subblock_h": h, "out_subblock_w": w} for h, w in (chosen, not_chosen))))
     assert left_open == wanted != other
+
+
+@pytest.mark.parametrize("card", ["n150", "p150"])
+def test_products_of_a_batch_stay_on_the_grid_of_their_config(card: str) -> None:
+    """Scores of an attention on Blackhole: a config that divides 96 matrices among 48 cores was priced on 96 of the chip's 130."""
+    q, k, scores = (sharded(shape, shard, 48, (6, 8), "height_sharded") for shape, shard in SCORES)
+    attrs = {"program_config": "MatmulMultiCoreReuseProgramConfig", "in0_block_w": 2, "per_core_M": 24, "per_core_N": 12, "core_grid": [6, 8]}
+    config = {"op": "matmul", "inputs": [q, k], "outputs": [scores], "attrs": attrs, "compute": {"fidelity": "LoFi"}}
+    assert price(Simulator(), config, card).cores == 48
