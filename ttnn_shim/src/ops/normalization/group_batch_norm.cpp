@@ -230,6 +230,6 @@ SHIM_OP("ttnn.batch_norm", [](const arguments::batch_norm& args) {
 SHIM_OP("ttnn.group_norm", [](const arguments::group_norm& args) {
     return ttnn::group_norm(
         args.input_tensor, args.num_groups, args.epsilon, args.input_mask, args.weight, args.bias, args.memory_config, args.dtype,
-        args.core_grid, args.inplace, args.output_layout, args.num_out_blocks, args.compute_kernel_config,
-        args.negative_mask, args.use_welford);
+        args.core_grid, args.inplace, args.output_layout, args.num_out_blocks, args.compute_kernel_config, args.negative_mask,
+        args.use_welford);
 });
