@@ -1,7 +1,7 @@
 """Emits a model as C++ into a CMake project.    python examples/cpp_in_cmake_project/export.py [DIR]"""
 
+import argparse
 import shutil
-import sys
 from pathlib import Path
 
 import torch
@@ -9,7 +9,9 @@ import torch
 from alchemist import codegen_cpp
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "cpp_project")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("cpp_project"))
+    path = parser.parse_args().path
     path.mkdir(parents=True, exist_ok=True)
     for name in ("CMakeLists.txt", "app.cpp"):
         shutil.copy(Path(__file__).parent / name, path)

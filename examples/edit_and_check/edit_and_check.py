@@ -3,6 +3,7 @@
 A wrong edit is caught by `--check` and located by `--check-ops`; a right one passes both.
 """
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,9 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "edited_program")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("edited_program"))
+    path = parser.parse_args().path
     torch.manual_seed(0)
     codegen_py(Block().eval(), torch.randn(32, 64), export_path=path, export_golden="ops", overwrite=True)
     codes = [run(path, "--check", "--check-ops")]

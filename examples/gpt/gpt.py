@@ -1,6 +1,6 @@
 """The small GPT of the README as Python.    python examples/gpt/gpt.py [DIR [OPTIMIZATION_LEVEL]]"""
 
-import sys
+import argparse
 from pathlib import Path
 
 import torch
@@ -52,9 +52,12 @@ class GPT(nn.Module):
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "gpt")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("gpt"))
+    parser.add_argument("level", nargs="?", type=int, default=0, help="optimization level")
+    options = parser.parse_args()
+    path, compiler_options = options.path, {"optimization_level": options.level}
     torch.manual_seed(0)
     model = GPT().eval().to(torch.bfloat16)
-    options = {"optimization_level": int(sys.argv[2]) if len(sys.argv) > 2 else 0}
-    codegen_py(model, torch.randint(0, 1000, (1, 128)), export_path=path, compiler_options=options)
+    codegen_py(model, torch.randint(0, 1000, (1, 128)), export_path=path, compiler_options=compiler_options)
     print(f"try: {path}/run --check")

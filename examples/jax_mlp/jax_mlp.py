@@ -1,6 +1,6 @@
 """A flax nnx MLP as Python.    python examples/jax_mlp/jax_mlp.py [DIR]"""
 
-import sys
+import argparse
 from pathlib import Path
 
 import jax
@@ -24,7 +24,9 @@ def forward(graphdef: nnx.GraphDef, state: nnx.State, x: jax.Array) -> jax.Array
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "jax_mlp_program")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("jax_mlp_program"))
+    path = parser.parse_args().path
     graphdef, state = nnx.split(MLP(nnx.Rngs(0)))
     image = jax.random.normal(jax.random.key(0), (32, 784), jnp.float32)
     codegen_py(forward, graphdef, state, image, export_path=path, overwrite=True)

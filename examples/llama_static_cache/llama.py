@@ -3,6 +3,7 @@
 Both programs run in the place of the model: the cache's buffers are written by each call, so a whole text is generated.
 """
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -44,7 +45,9 @@ def generate(call, prompt: list[int]) -> list[int]:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "llama_program")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("llama_program"))
+    path = parser.parse_args().path
     prompt = [5, 17, 42, 8, 23, 99, 7, 64]
     model = build()
     codegen_py(model, export_path=path / "prefill", overwrite=True, **step(prompt, 0))

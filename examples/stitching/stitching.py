@@ -8,6 +8,7 @@ stays on the device. No tensor goes through the host between programs: the calls
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import math
 import sys
@@ -156,7 +157,9 @@ def report(name: str, found: torch.Tensor, wanted: torch.Tensor) -> None:
 
 
 def main() -> int:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "stitching_result")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("stitching_result"))
+    folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
     with torch.no_grad():

@@ -5,6 +5,7 @@ python stitching_cpp.py [DIRECTORY]
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,9 @@ from alchemist import cli, codegen_cpp, codegen_py
 
 
 def main() -> int:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "stitching_cpp_result").absolute()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("stitching_cpp_result"))
+    folder = parser.parse_args().folder.absolute()
     parts = folder / "cpp"
     torch.manual_seed(0)
     encoder, head, prefill, decode = Encoder().eval().bfloat16(), Head().eval(), Prefill().eval(), Decode().eval()

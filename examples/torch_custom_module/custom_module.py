@@ -1,6 +1,6 @@
 """A module of one's own as Python.    python examples/torch_custom_module/custom_module.py [DIR]"""
 
-import sys
+import argparse
 from pathlib import Path
 
 import torch
@@ -38,7 +38,9 @@ class Classifier(nn.Module):
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "custom_module_program")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path, default=Path("custom_module_program"))
+    path = parser.parse_args().path
     torch.manual_seed(0)
     model = Classifier().eval().to(torch.bfloat16)
     codegen_py(model, torch.randn(32, 32, dtype=torch.bfloat16), export_path=path, overwrite=True)
