@@ -35,12 +35,17 @@ std::string number(const char* format, double value) {
     return text;
 }
 
-std::string was(std::optional<double> before, double now) {
+// The error before and after the edit, with their ratio and the largest ratio that passes.
+std::string was(std::optional<double> before, double now, std::optional<double> limit = std::nullopt) {
     if (!before) {
         return number("%.1e", now);
     }
     const std::string both = "was " + number("%.1e", *before) + ", now " + number("%.1e", now);
-    return *before > 0.0 ? both + " (" + number("%.3g", now / *before) + "x)" : both;
+    if (*before == 0.0) {
+        return both;
+    }
+    return both + " (" + number("%.3g", now / *before) + "x" +
+           (limit ? ", limit " + number("%.3g", *limit / *before) + "x)" : ")");
 }
 
 // The places where the framework's result is a number: a large output is never copied.
@@ -189,16 +194,18 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
     }
     const double room = tolerance * (on_card ? CARD : 1.0);
     if (size == 0.0) {  // no scale but the unedited program's own error
-        if (*row.max_abs_err <= room * before_peak.value_or(0.0)) {
+        const double bound = room * before_peak.value_or(0.0);
+        if (*row.max_abs_err <= bound) {
             return "";
         }
-        return "max error " + was(before_peak, *row.max_abs_err) + ", all expected values are 0";
+        return "max error " + was(before_peak, *row.max_abs_err, bound) + ", all expected values are 0";
     }
     if (!before) {
         return "";
     }
-    if (*row.rel_l2 > std::max(room * *before, on_card ? CARD_NOISE : noise)) {
-        return "relative error " + was(before, *row.rel_l2);
+    const double limit = std::max(room * *before, on_card ? CARD_NOISE : noise);
+    if (*row.rel_l2 > limit) {
+        return "relative error " + was(before, *row.rel_l2, limit);
     }
     if (unedited == nullptr || unedited->values.size() != actual.values.size() || on_card) {
         return "";
@@ -214,9 +221,9 @@ std::string judge_floats(Verdict& row, const Array& actual, const Array& expecte
                " from the unedited program, by other operands or numbers in the same ops";
     }
     const double grown = GROWTH + CHANCE / std::sqrt(2.0 * static_cast<double>(of.count));
-    if (drift > std::max(tolerance / 8.0 * *before, noise / 2.0) &&
-        *row.rel_l2 > std::max(tolerance / 4.0 * grown * *before, noise)) {
-        return "relative error " + was(before, *row.rel_l2) + ", more than other rounding explains";
+    const double explained = std::max(tolerance / 4.0 * grown * *before, noise);
+    if (drift > std::max(tolerance / 8.0 * *before, noise / 2.0) && *row.rel_l2 > explained) {
+        return "relative error " + was(before, *row.rel_l2, explained) + ", more than other rounding explains";
     }
     if (!(peak <= std::max(tolerance * peak_before, PEAK * noise * of.largest))) {
         return "a value moved by " + number("%.3g", peak) + " from the unedited program, whose largest error was " +

@@ -27,7 +27,7 @@ struct Args {
     bool trace = false;
     int loops = 1;
     int generate = 0;                   // tokens
-    double tolerance = 4.0;             // errors of the unedited program that --check allows
+    double tolerance = 4.0;             // --check multiplies its limits by a quarter of it
     std::string inputs, outputs, json;  // paths
     std::string prompt_ids;             // "1,2,3", several users' by semicolons
     std::string entry;                  // the only entry point to run, of several

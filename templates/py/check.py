@@ -120,11 +120,12 @@ def _floats(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms
     room = tolerance * (_CARD if on_card else 1.0)
     if not size:  # no scale but the unedited program's own error
         bound = room * (before_peak or 0.0)
-        return f"max error {_was(before_peak, row['max_abs_err'])}, all expected values are 0" if row["max_abs_err"] > bound else ""
+        return f"max error {_was(before_peak, row['max_abs_err'], bound)}, all expected values are 0" if row["max_abs_err"] > bound else ""
     if before is None:
         return ""
-    if row["rel_l2"] > max(room * before, _CARD_NOISE if on_card else noise):
-        return f"relative error {_was(before, row['rel_l2'])}"
+    limit = max(room * before, _CARD_NOISE if on_card else noise)
+    if row["rel_l2"] > limit:
+        return f"relative error {_was(before, row['rel_l2'], limit)}"
     if unedited is None or on_card or unedited.size != actual.size:
         return ""
     moved = a - unedited.astype(np.float64).ravel()[finite]
@@ -134,8 +135,9 @@ def _floats(row: dict[str, Any], actual: np.ndarray, expected: np.ndarray, terms
     if same_ops and drift > max(tolerance / TOLERANCE * _EXACT * before, _EXACT_NOISE * noise):
         return f"moved by {drift:.1e} from the unedited program, by other operands or numbers in the same ops"
     grown = _GROWTH + _CHANCE / np.sqrt(2 * e.size)
-    if drift > max(tolerance / 8 * before, noise / 2) and row["rel_l2"] > max(tolerance / 4 * grown * before, noise):
-        return f"relative error {_was(before, row['rel_l2'])}, more than other rounding explains"
+    explained = max(tolerance / 4 * grown * before, noise)
+    if drift > max(tolerance / 8 * before, noise / 2) and row["rel_l2"] > explained:
+        return f"relative error {_was(before, row['rel_l2'], explained)}, more than other rounding explains"
     if peak > max(tolerance * (before_peak or 0.0), _PEAK * noise * largest):
         return f"a value moved by {peak:.3g} from the unedited program, whose largest error was {before_peak or 0.0:.3g}"
     return ""
@@ -148,10 +150,12 @@ def _correlation(a: np.ndarray, e: np.ndarray) -> float:
     return min(1.0, max(-1.0, float(a @ e) / both)) if both else 0.0
 
 
-def _was(before: float | None, now: float) -> str:
+def _was(before: float | None, now: float, limit: float | None = None) -> str:
+    """The error before and after the edit, with their ratio and the largest ratio that passes."""
     if before is None:
         return f"{now:.1e}"
-    return f"was {before:.1e}, now {now:.1e}" + (f" ({now / before:.3g}x)" if before else "")
+    both = f"was {before:.1e}, now {now:.1e}"
+    return f"{both} ({now / before:.3g}x{'' if limit is None else f', limit {limit / before:.3g}x'})" if before else both
 
 
 # ----------------------------------------------------------------------------------------------------- what was edited

@@ -287,7 +287,7 @@ def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run", description=f"Run {MANIFEST['model']}.")
     parser.add_argument("--check", action="store_true", help="compare every output with golden/; exit code 1 if one fails")
     parser.add_argument("--check-ops", action="store_true", help="compare every op with golden/ops/ and print the first op that fails")
-    parser.add_argument("--tolerance", type=float, metavar="X", help="largest error that passes --check, as a multiple of the unedited program's error (4)")
+    parser.add_argument("--tolerance", type=float, metavar="X", help="multiply the limits of --check by X / 4")
     parser.add_argument("--inputs", type=Path, metavar="DIR", help="read every input from DIR/<input>.tensorbin or .npy")
     parser.add_argument("--partial-inputs", action="store_true", help="use the example input for each input that DIR does not contain")
     parser.add_argument("--outputs", type=Path, metavar="DIR", help="write the outputs to DIR/<output>.npy")
