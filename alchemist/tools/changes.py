@@ -96,7 +96,7 @@ def _weight(sources: dict[str, Source], node: ast.Call, function: str) -> tuple[
             for found in ast.walk(body):
                 if isinstance(found, ast.Assign) and ast.unparse(found.targets[0]) == target and "bfloat8_b" not in ast.unparse(found.value):
                     edits = source.wrapped(found.value, "ttnn.typecast(", ", ttnn.bfloat8_b)")
-                    return tuple(edits), f"{target} = ttnn.typecast(..., ttnn.bfloat8_b) at {source.name}:{found.lineno}"
+                    return tuple(edits), f"{target} = ttnn.typecast(VALUE, ttnn.bfloat8_b) at {source.name}:{found.lineno}"
     return None
 
 
@@ -203,6 +203,7 @@ def _of_all(run: Run, sources: dict[str, Source]) -> Iterator[Suggestion]:
     weights = {weight[1]: weight[0] for op in ops if op in MATMULS for node, function in main.calls(op) if (weight := _weight(sources, node, function))}
     if len(weights) > 1:
         edits = tuple(edit for found in weights.values() for edit in found)
-        write = "export again with experimental_weight_dtype=bfp_bf8, or write each = ttnn.typecast(..., ttnn.bfloat8_b) in consteval.py"
+        by_hand = "wrap each value in consteval.py: ttnn.typecast(VALUE, ttnn.bfloat8_b)"
+        write = f'export again with compiler_options={{"experimental_weight_dtype": "bfp_bf8"}}, or {by_hand}'
         touched = frozenset(f"{found[0].file} {found[0].start}" for found in weights.values())
         yield Suggestion(f"all matmul weights as bfloat8_b ({len(weights)} lines)", "", write, edits, touched)

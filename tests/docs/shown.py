@@ -36,7 +36,7 @@ CONSTANT = "DRAM = ttnn.DRAM_MEMORY_CONFIG\n"
 ALL_CORES = """ALL_CORES = {
     "core_grid": ttnn.CoreGrid(y=8, x=8),
     "compute_kernel_config": ttnn.WormholeComputeKernelConfig(
-        math_fidelity=ttnn.MathFidelity.HiFi2, packer_l1_acc=True
+        math_fidelity=ttnn.MathFidelity.HiFi2, math_approx_mode=False, fp32_dest_acc_en=False, packer_l1_acc=True
     ),
 }
 """
@@ -86,6 +86,12 @@ def _profile(program: Path, report: Path) -> str:
     tables = text[text.index("device time") :].split("\n\n")
     rows = ["\n".join(each.splitlines()[:6]) for each in tables[1:3]]
     return "\n\n".join([f"$ ./{program.name}/run --profile {report.name}", tables[0], *rows])
+
+
+def _explain(program: Path) -> str:
+    """The parts of the first device program of the linear with the GELU."""
+    line = (program / "main.py").read_text().splitlines().index("    up = ttnn.linear(") + 1
+    return _run(program, "--explain", str(line)).rpartition("\n\n")[0]
 
 
 def accuracy() -> str:
@@ -196,6 +202,7 @@ def shown(folder: Path, *, with_wheel: bool) -> dict[str, str]:
         "levels": _fence("console", levels(folder)),
         "estimate": _fence("console", _run(program, "--estimate", "--arch", "p150")),
         "profile": _fence("console", _profile(program, folder / "report")),
+        "explain": _fence("console", _explain(program)),
         "options": table(markdown=True) + "\n",
         "options-without-effect": without_effect_table() + "\n",
         "accuracy": accuracy(),

@@ -20,8 +20,8 @@ from ttnn_shim.reports.terminal import table
 from ttnn_shim.reports.trace import write_trace
 from ttnn_shim.reports.visualizer import write_memory_report
 
-LINES_WITH_HINTS, HINTS_S = 6, 120
-"""Lines for which a profile asks what would make them faster, and the seconds it waits for the answer."""
+HINTS_S = 120
+"""Seconds that a profile waits for the answer of `--what-if`."""
 FILES = {
     "report.html": "one page: time by op and module, roofline, memory, slowest ops with hints",
     "performance/ops_perf_results.csv": "for tt-perf-report and ttnn-visualizer --performance-path",
@@ -67,8 +67,6 @@ def _asked(profile: Profile) -> Answer | None:
             str(profile.root),
             "--arch",
             profile.card,
-            "--lines",
-            str(LINES_WITH_HINTS),
             "--json",
             str(file),
         ]

@@ -21,9 +21,9 @@ def table(profile: Profile) -> str:
 
     lines = [
         f"device time {total_ns / 1e6:.3f} ms on {profile.card}, {len(profile.programs)} device programs"
-        f" (error band {profile.device_ns_error:.0%}: docs/lab/accuracy.md)",
+        f" (error band {profile.device_ns_error:.0%}, meant to contain 8 of 10 measured times)",
         f"wall time with a host: {profile.traced_wall_ns / 1e6:.3f} ms replayed from a trace (+- {profile.device_ns_error:.0%}),"
-        f" {profile.eager_wall_ns / 1e6:.3f} ms launched program by program (+- {profile.eager_wall_ns_error:.0%}: docs/lab/clock.md)",
+        f" {profile.eager_wall_ns / 1e6:.3f} ms launched program by program (+- {profile.eager_wall_ns_error:.0%})",
         *_exchange(profile),
         "",
         *_groups("op", by_op(profile), total_ns, lambda group: BOUND_TEXT.get(group.bound, group.bound), band),
