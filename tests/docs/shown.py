@@ -105,7 +105,8 @@ def accuracy() -> str:
 
     every, wormhole, blackhole = cells("ops3 (never fitted)"), cells("ops3, wormhole_b0"), cells("ops3, blackhole")
     seen = cells("ops (kernel time)")
-    within = [cells(f"all, {chip}")[1] for chip in ("wormhole_b0", "blackhole")]
+    column = 2 + cells("rows | n | sources").index("within band %")
+    within = [cells(f"all, {chip}")[column] for chip in ("wormhole_b0", "blackhole")]
     return (
         f"On {every[0]} published measurements from sources that were not used to fit the clock, the median error is {every[1]} % and "
         f"nine of ten rows are within {every[2]} %\n(Wormhole, the default chip: {wormhole[0]} rows, {wormhole[1]} and {wormhole[2]} %; "
