@@ -186,7 +186,7 @@ class CompilerOptions:
         "", "the program reads tensors from `DIRECTORY/PREFIX<n>.tensorbin`", bad=_bad_path, upstream=("tensor-load-directory",)
     )
     tensor_load_file_prefix: str = option("", "PREFIX of these files", bad=_bad_stem, upstream=("tensor-load-file-prefix",))
-    dump_irs: bool = option(True, "write the MLIR module after every compiler stage to `irs/`")
+    dump_irs: bool = option(True, "write the captured graph and the TTIR and TTNN modules to `irs/`")
 
     @property
     def architecture(self) -> str:

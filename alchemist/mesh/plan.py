@@ -145,9 +145,7 @@ def placements(captured: FrontendResult, model: Any, mesh: Mesh, shardings: Shar
         for pattern, value in shardings.items():
             found = _said(arguments, model, str(pattern), value, axis)
             if not found:
-                names = [argument.name for argument in arguments]
-                close = difflib.get_close_matches(str(pattern), [*names, *(name.rpartition(".")[0] for name in names)], 3, 0.4)
-                raise OptionError(f"shardings: nothing is called {quoted(str(pattern))}", expected=", ".join(close or names[:4]))
+                raise _no_match(arguments, str(pattern), value)
             made |= found
     elif shardings in ("auto", "tensor", "data", f"auto{CUT}", f"tensor{CUT}"):
         shardings = shardings.removesuffix(CUT)
@@ -197,7 +195,7 @@ def _named(value: Any) -> tuple[tuple[int, int], Placement]:
 
 def _said(arguments: Sequence[Argument], model: Any, pattern: str, value: Any, axis: int) -> dict[str, Placement]:
     """What one row of a plan says: a placement of arguments, or a style of modules."""
-    style = value if isinstance(value, str) else _CLASSES.get(type(value).__name__, "")
+    style = _style(value)
     if not style:
         return {one.name: _checked(one, value) for one in arguments if fnmatch.fnmatchcase(one.name, pattern)}
     if style not in _STYLES:
@@ -209,6 +207,24 @@ def _said(arguments: Sequence[Argument], model: Any, pattern: str, value: Any, a
             dim = _STYLES[_of_table(style, model, module)][leaf == "bias"]
             made[one.name] = _on_axis(axis, dim if dim is None or dim < len(one.shape) else None)
     return made
+
+
+def _style(value: Any) -> str:
+    """The style's name; "" for a placement."""
+    return value if isinstance(value, str) else _CLASSES.get(type(value).__name__, "")
+
+
+def _no_match(arguments: Sequence[Argument], pattern: str, value: Any) -> OptionError:
+    """A style is for a module, a placement for a tensor: the close names are of the kind that the value needs."""
+    tensors = [argument.name for argument in arguments]
+    modules = list(dict.fromkeys(name.rpartition(".")[0] for name in tensors if name.endswith((".weight", ".bias"))))
+    wanted, other, kind = (modules, tensors, "module") if _style(value) else (tensors, modules, "tensor")
+    hint = ""
+    if any(fnmatch.fnmatchcase(name, pattern) for name in other):
+        hint = "a style is for a module, a dimension for each mesh axis is for a tensor"
+    related = [name for name in wanted if name.startswith(f"{pattern}.") or pattern.startswith(f"{name}.")]
+    close = related or difflib.get_close_matches(pattern, wanted, 3, 0.4)
+    return OptionError(f"shardings: no {kind} is called {quoted(pattern)}", expected=", ".join(close[:3] or wanted[:4]), hint=hint)
 
 
 def _of_table(style: str, model: Any, module: str) -> str:

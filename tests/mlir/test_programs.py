@@ -560,6 +560,14 @@ def test_modules_around_a_module(around: str) -> None:
     assert print_module(load(around.format(plain), "x.mlir").module) == print_module(load(plain, "x.mlir").module)
 
 
+@pytest.mark.parametrize(("place", "wanted"), [("relu|app.Tagger[]|app.Head[head]|app.py:3|forward|3|aten.relu.default", "Tagger"), ("relu", "01_ttir")])
+def test_a_generic_function_has_the_name_of_the_root_module(place: str, wanted: str) -> None:
+    """An export's `irs/01_ttir.mlir` becomes a function `tagger` again."""
+    op = f'%0 = "ttir.relu"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("{place}")'
+    text = f"module {{ func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {{ {op}\n return %0 : tensor<4xf32> }} }}"
+    assert load(text, "irs/01_ttir.mlir").model_name == wanted
+
+
 def test_modules_beside_functions() -> None:
     """Functions of a module and of those inside it are programs of their own."""
     one, two = (f"func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{\n{ABS.replace('abs', op)}\n}}\n" for op in ("abs", "relu"))

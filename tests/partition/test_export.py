@@ -41,7 +41,7 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
     text = (made.path / "main.py").read_text()
     assert text.count("ttnn.all_reduce(") == 2
     assert "CHIP_COLUMNS = 1" in text
-    assert "Exchange  2 all_reduce of " in text or "1 all_reduce of" in text
+    assert "Exchange  collectives: 2 all_reduce of " in text or "1 all_reduce of" in text
     manifest = json.loads((made.path / "manifest.json").read_text())
     assert manifest["device"]["mesh_shape"] == [2, 2]
     assert manifest["tensors"]["up.weight"]["shape"] == [64, 64]
@@ -70,7 +70,9 @@ def test_a_program_for_a_mesh_agrees_with_the_whole_model(tmp_path: Path) -> Non
     ("arguments", "message"),
     [
         ({"mesh": (3, 3)}, "no wormhole_b0 system has a mesh of 3x3"),
-        ({"mesh": (1, 2), "shardings": {"upp": "colwise"}}, "nothing is called 'upp'"),
+        ({"mesh": (1, 2), "shardings": {"upp": "colwise"}}, "no module is called 'upp'"),
+        ({"mesh": (1, 2), "shardings": {"up.weight": "colwise"}}, r"no module is called 'up.weight'(?s:.*)expected up\n(?s:.*)a style is for a module"),
+        ({"mesh": (1, 2), "shardings": {"up": (None, 0)}}, r"no tensor is called 'up'(?s:.*)expected up\.weight(?s:.*)is for a tensor"),
         ({"mesh": (1, 2), "shardings": {"up": "packed_colwise"}}, "a style that is not spread over chips"),
         ({"mesh": (1, 2), "shardings": {"up.weight": (None, 2)}}, "no placement of up.weight"),
         ({"mesh": (1, 2), "shardings": {"up.weight": 0}}, "no placement of up.weight"),

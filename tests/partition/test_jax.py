@@ -144,7 +144,7 @@ def test_a_program_of_named_shardings(tmp_path: Path) -> None:
     shardings = {"up": on(None, "model"), "down": on("model"), "x": on("batch")}
     made = codegen_py(lambda x, up, down: jax.nn.relu(x @ up) @ down, X, UP, DOWN, shardings=shardings, export_path=tmp_path / "made")
     source = (made.path / "main.py").read_text()
-    assert "2 x 4 chips of a t3000" in source
+    assert "2 x 4 chips of system t3000" in source
     assert source.count("ttnn.all_reduce(") == 1
     assert "check: passed" in running.run_checked(made.path)
 

@@ -184,10 +184,14 @@ def _converted(module: ModuleOp, entry: FuncOp) -> ModuleOp:
 
 
 def _model_name(module: ModuleOp, entry: FuncOp, filename: str) -> str:
+    """The function's own name; for a generic one, the class of the root module in the locations (an export's `irs/`), else the file's name."""
     name = module.sym_name.data if module.sym_name is not None else entry.sym_name.data
     stem = PurePath(filename).stem
-    generic = name in ("main", "forward", "module", "_main")
-    return stem if generic and stem and not stem.startswith("<") else name.removeprefix("jit_")
+    if name not in ("main", "forward", "module", "_main"):
+        return name.removeprefix("jit_")
+    sources = (info for op in entry.walk() for info in from_location(op.location))
+    root = next((scope.class_name.rpartition(".")[2] for info in sources for scope in info.scopes[:1] if not scope.path), "")
+    return root or (stem if stem and not stem.startswith("<") else name)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import os
 import re
 import traceback
 import warnings
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType
@@ -16,7 +17,6 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
@@ -378,24 +378,22 @@ def call_leaves(flattened: tuple[list[Any], pytree.TreeSpec], function: Callable
 
 
 def output_names(program: ExportedProgram) -> list[str]:
-    """One name per user output: pytree keys, `output` for a single tensor, `output_0` ... for a sequence."""
+    """One name per user output: pytree keys, `output` for a single tensor, `output_0` ... for a sequence. A dictionary in a sequence gives its keys."""
     spec = program.call_spec.out_spec
     if spec is None or spec.is_leaf():
         return ["output"]
     paths = spec_paths(spec)
     if len(paths) == 1 and paths[0].isdigit():
         return ["output"]
-    named = _named_like_parameters(paths, {str(entry.target) for entry in program.graph_signature.input_specs if entry.kind is InputKind.PARAMETER})
+    named = _keys_in_sequence(spec, paths)
     return distinct([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
 
 
-def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
-    """Outputs that a dictionary holds under the names of parameters, of a training step its new values: `0.model.fc.weight` by path `0.fc.weight`."""
-    names: dict[str, str] = {}
-    for before in dict.fromkeys(path.partition(".")[0] for path in paths if path[:1].isdigit() and "." in path):
-        keys = [path.partition(".")[2] for path in paths if path.startswith(f"{before}.")]
-        ends = [name[: -len(keys[0])] for name in parameters if f".{name}".endswith(f".{keys[0]}")]
-        prefix = next((end for end in ends if all(f"{end}{key}" in parameters for key in keys)), None)
-        if prefix is not None and any("." in key for key in keys):
-            names |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
-    return names
+def _keys_in_sequence(spec: pytree.TreeSpec, paths: Sequence[str]) -> dict[str, str]:
+    """Short names of paths into dictionaries of a sequence, `weight` for `0.weight`, unless two outputs would share one."""
+    if spec.type not in (tuple, list):
+        return {}
+    dictionaries = {str(place) for place, child in enumerate(spec.children()) if child.type in (dict, OrderedDict)}
+    short = {path: path.partition(".")[2] for path in paths if path.partition(".")[0] in dictionaries}
+    counts = Counter(short.values())
+    return {path: key for path, key in short.items() if counts[key] == 1 and not key.isdigit()}
