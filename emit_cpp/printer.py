@@ -131,6 +131,8 @@ class _Printer:
                 self._lists.add(name)
                 filled = self._inner(f"for (int i = 0; i < {count}; ++i)", [model.Append(name, model.WeightRef(key))], pad)
                 return [f"{pad}std::vector<ttnn::Tensor> {name};", *filled]
+            case model.Append(name, value, index=index) if index:
+                return [f"{pad}{name}[{index}] = {render(value)};"]
             case model.Append(name, value, front):
                 flag = f"{front.name} ? {name}.begin() : {name}.end()" if isinstance(front, model.ParameterRef) else f"{name}.begin()"
                 place = f"insert({flag}, " if front else "push_back("
@@ -151,8 +153,10 @@ class _Printer:
             case model.Loop(variable, length=model.ConstantRef(name)):
                 return self._inner(f"for (int {variable} = {name} - 1; {variable} >= 0; --{variable})", statement.body, pad)
             case model.Loop(variable, _, stop, backwards=model.ParameterRef(name)):
+                self._lists.update(statement.fills)
+                lists = [f"{pad}std::vector<ttnn::Tensor> {filled}({render(stop)});" for filled in statement.fills]
                 out = self._inner(f"for (int turn = 0; turn < {render(stop)}; ++turn)", statement.body, pad)
-                return [out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - turn : turn;", *out[1:]]
+                return [*lists, out[0], f"{pad}    const int {variable} = {name} ? {render(stop)} - 1 - turn : turn;", *out[1:]]
             case model.Loop(variable, start, stop, step):
                 variable = "i" if variable == "_" else variable
                 advance = f"++{variable}" if step == 1 else f"{variable} += {step}"

@@ -113,6 +113,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
             return [f"{pad}{name} = Weights({{}})"]
         case model.Gather(name, key, count):
             return [f"{pad}{name} = [weights[{render_key(key)}] for i in range({count})]"]
+        case model.Append(name, value, index=index) if index:
+            return [f"{pad}{name}[{index}] = {render(value)}"]
         case model.Append(name, value, front):
             place = f"insert(0 if {front.name} else len({name}), " if isinstance(front, model.ParameterRef) else "insert(0, " if front else "append("
             return [f"{pad}{name}.{place}{render(value)})"]
@@ -127,7 +129,8 @@ def _lines(statement: model.Statement, depth: int) -> Iterable[str]:
         case model.Return(values):
             return [f"{pad}return {', '.join(render(value) for value in values)}"]
         case model.Loop():
-            return [f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
+            lists = [f"{pad}{name} = [None] * {render(statement.stop)}" for name in statement.fills]
+            return [*lists, f"{pad}for {statement.variable} in {_range(statement)}:", *block(statement.body, depth + 1)]
         case model.ReturnNamed(collection):
             return [f'{pad}return tuple({collection}[name] for name in utils.MANIFEST["outputs"])']
         case model.NameLoop(variable, _, body, collection) if collection:

@@ -37,7 +37,8 @@ class LSTMCell:
         hidden_gates = linear(hidden, weight_hh, bias_hh)
         gates = projected + hidden_gates
         input_gate, forget_gate, _, output_gate = torch.sigmoid(gates).chunk(4, -1)
-        cell_gate = torch.tanh(gates.chunk(4, -1)[2])
+        cell_gate_input = gates.chunk(4, -1)[2]
+        cell_gate = torch.tanh(cell_gate_input)
         kept = forget_gate * cell
         added = input_gate * cell_gate
         cell = kept + added

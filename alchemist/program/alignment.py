@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ MAX_CONSTANTS = 3
 """Other constants (memory configs, flags) that a function takes at most."""
 REVERSE = "reverse"
 """The parameter of a function for both directions of a sequence."""
+_SHAPE = re.compile(r"\[[^\]]*\]")
 _DEFAULTED = (Kind.INT, Kind.INT_LIST, Kind.SHAPE, Kind.PAIR_LIST)
 
 
@@ -52,7 +54,9 @@ def align(members: Sequence[model.Function], taken: set[str]) -> Aligned:
     body = _named(body, names | {f"#{index}c": name for index, name in enumerate(constants)})
     doc, brief = first.doc, first.brief
     if doc and any(function.doc != doc for function in members):
-        doc, brief = (f"{text}; shapes are those of the first call" if text else "" for text in (doc, brief))
+        told = ({_SHAPE.sub("", text) for text in (function.doc, *(one.note for one in function.parameters))} for function in members)
+        what = "shapes are" if len({frozenset(one) for one in told}) == 1 else "shapes and memory are"
+        doc, brief = (f"{text}; {what} those of the first call" if text else "" for text in (doc, brief))
     scopes = tuple(dict.fromkeys(scope for function in members for scope in function.scopes))
     parameters = [*first.parameters, *(model.Parameter(name, "number") for name in numbers.values())]
     parameters += [model.Parameter(name, kind_of(values)) for name, values in constants.items()]
@@ -195,7 +199,7 @@ class _Aligner:
     def block(self, bodies: Sequence[tuple[model.Statement, ...]]) -> tuple[model.Statement, ...]:
         if len({len(body) for body in bodies}) > 1:
             raise Mismatch
-        return tuple(self.statement(row) for row in zip(*bodies, strict=True))
+        return _filled_by_index([self.statement(row) for row in zip(*bodies, strict=True)])
 
     def statement(self, row: Sequence[model.Statement]) -> model.Statement:
         first = row[0]
@@ -232,7 +236,7 @@ class _Aligner:
             return replace(first, body=self.block([one.body for one in named]))
         if isinstance(first, model.Append):
             appends = [statement for statement in row if isinstance(statement, model.Append)]
-            if all((one.name, one.value) == (first.name, first.value) for one in appends):
+            if all((one.name, one.value, one.index) == (first.name, first.value, first.index) for one in appends):
                 return replace(first, front=self._flag([one.front for one in appends]))
         if any(statement != first for statement in row):
             raise Mismatch
@@ -324,6 +328,22 @@ class _Aligner:
         last = len(lists[0]) - 1
         words = [_element(use, index, last) for index in range(last + 1)]
         return model.Items(tuple(self.value(column, word) for column, word in zip(zip(*lists, strict=True), words, strict=True)))
+
+
+def _filled_by_index(body: Sequence[model.Statement]) -> tuple[model.Statement, ...]:
+    """`hiddens[i] = hidden` in a loop that runs forwards or backwards, instead of a flag for the end of the list that grows."""
+    out: list[model.Statement] = []
+    for statement in body:
+        if isinstance(statement, model.Loop) and statement.backwards is not None:
+            grown = [one.name for one in statement.body if isinstance(one, model.Append) and one.front == statement.backwards]
+            fills = tuple(one.name for one in out if isinstance(one, model.NewList) and not one.values and grown.count(one.name) == 1)
+            out = [one for one in out if not (isinstance(one, model.NewList) and one.name in fills)]
+            inner = [
+                replace(one, front=False, index=statement.variable) if isinstance(one, model.Append) and one.name in fills else one for one in statement.body
+            ]
+            statement = replace(statement, body=tuple(inner), fills=fills)
+        out.append(statement)
+    return tuple(out)
 
 
 _KEPT = frozenset({"num_heads", "num_kv_heads", "groups", "num_groups", "stride", "kernel_size", "padding", "dilation", "count"})

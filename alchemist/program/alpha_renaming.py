@@ -72,6 +72,10 @@ class Renaming:
     def statement(self, one: model.Statement, two: model.Statement) -> model.Statement:
         if type(one) is not type(two):
             raise Mismatch
+        if isinstance(one, model.Loop) and isinstance(two, model.Loop):
+            for own, other in zip(one.fills, two.fills, strict=False):
+                self.bind(own, other)
+            return replace(one, body=self._loop(one.body, two.body), fills=two.fills)
         if isinstance(one, model.Loop | model.NameLoop) and isinstance(two, model.Loop | model.NameLoop):
             return replace(one, body=self._loop(one.body, two.body))
         if isinstance(one, model.If):

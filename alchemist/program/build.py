@@ -34,7 +34,7 @@ from alchemist.program.mesh_facts import mesh_facts
 from alchemist.program.model_source import Sources
 from alchemist.program.module_functions import share_module_calls
 from alchemist.program.names import MAIN_RESERVED, identifier, numbered, snake_case, unique
-from alchemist.program.outline import class_label, compress, names_of_list, outline, with_beginnings
+from alchemist.program.outline import class_label, compress, names_of_list, outline, recurrent_layer, with_beginnings
 from alchemist.program.parameter_names import Context
 from alchemist.program.prepare import prepare_functions
 from alchemist.program.prepared_facts import prepared_fact, weight_count
@@ -319,7 +319,7 @@ def _function(definition: Definition, context: Context) -> tuple[model.Function,
     file, line = context.sources.class_line(definition.class_name)
     found = context.sources.function_of_class(definition.class_name)
     source = (found[1].name, found[1].line) if found else ("", line)
-    head = _head(definition, *(source if file == context.main_file else ("", 0)))
+    head = _part_of_layer(definition, in_torch=found is not None) or _head(definition, *(source if file == context.main_file else ("", 0)))
     inputs, outputs = ", ".join(notes), _shapes_of_results(definition, final, context)
     function = model.Function(
         definition.name,
@@ -349,13 +349,32 @@ def _head(definition: Definition, method: str, line: int) -> str:
     return f"{label}, line {line}. " if label and line else f"{label}. " if label else ""
 
 
+_GATES = {"LSTM": ("input, forget, cell, output", "input, output, forget, cell"), "GRU": ("reset, update, new", "update, reset, new")}
+"""In the order of torch and in that of ONNX."""
+
+
+def _part_of_layer(definition: Definition, *, in_torch: bool) -> str:
+    """The same of a part of a recurrent layer, which is no class of the model; "" for other functions."""
+    layer = recurrent_layer(definition)
+    if not layer:
+        return ""
+    whole = f"torch.nn.{layer}" if in_torch else f"ONNX {layer}"
+    if not definition.is_step:
+        return f"One direction of one layer of {whole}. "
+    gates = f" (gates: {_GATES[layer][not in_torch]})" if layer in _GATES else ""
+    return f"One time step of {whole}{gates}. "
+
+
 def _shapes_of_parameters(definition: Definition, context: Context) -> list[str]:
     """Of each parameter, a list being one."""
     lists = lists_of(definition.parameters) if not definition.is_root else {}
     shown: list[str] = []
     for index, value in enumerate(definition.parameters):
-        type_ = replace(value.type, config=context.typical.config) if index in definition.moving else value.type
-        text = describe(type_, None, context.typical)
+        text = describe(value.type, None, context.typical)
+        if others := definition.moving.get(index):
+            plain = describe(replace(value.type, config=context.typical.config), None, context.typical)
+            buffers = dict.fromkeys(type_.config.buffer.upper() for type_ in (value.type, *others) if type_.config is not None)
+            text = f"{plain} in {' or '.join(buffers)}" if len(buffers) > 1 else plain
         if value.group is None or value.group.name not in lists:
             shown.append(text)
         elif value.place == 0:

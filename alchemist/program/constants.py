@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -300,7 +301,14 @@ def _config_name(value: model.Value, name: str = "", function: str = "") -> tupl
 
 
 def _passed_names(base: str, caller: model.Function, call: model.CallFunction) -> tuple[str, ...]:
-    """Names of a config that a function is given, by the module whose weights it reads there: `STAGE_1_FC1_MATMUL`, `FC1_MATMUL` for one of `linear`."""
+    """Names of a config that a function is given, by the module whose weights it reads there: `STAGE_1_FC1_MATMUL`, `FC1_MATMUL` for one of `linear`.
+
+    Layers of a recurrent net are no modules: their numbers stand in the weights' names, `PROJECTED_L0_MATMUL`.
+    """
+    weights = [str(one.key[0]) for one in call.arguments if isinstance(one, model.WeightRef) and len(one.key) == 1]
+    layers = {match[1] for name in weights if (match := re.search(r"weight_ih_(l\d+)(?:_|$)", name))}
+    if len(layers) == 1 and base.endswith("_MATMUL"):
+        return (f"{base.removesuffix('_MATMUL')}_{constant_case(layers.pop())}_MATMUL",)
     keys = [one.key for one in call.arguments if isinstance(one, model.ScopeArgument)]
     words = [constant_case(word) for word in path_words("".join(piece for piece in keys[0] if isinstance(piece, str)))] if keys else []
     begin = f"{constant_case(call.function)}_"

@@ -10,7 +10,7 @@ from alchemist.frontends.base import RECURRENT_CLASSES, STATES
 from alchemist.ir.location import Frame, Scope, SourceInfo
 from alchemist.ir.scopes import ROUND, SHARED, Chain, Group, chain_of_source, is_library, layers_in, weight_path
 from alchemist.program import weights as weight_names
-from alchemist.program.graph import Graph, Node, Value, ValueList
+from alchemist.program.graph import Graph, Node, TensorType, Value, ValueList
 from alchemist.program.model import Key
 from alchemist.program.model_source import Sources, Statement
 from alchemist.program.result_order import in_source_order
@@ -26,6 +26,8 @@ IN_PARTS = {"ttnn.conv2d": f"convolution{_IN_PARTS}"}
 """Functions of ops whose weights are cut into parts, by an op in them."""
 _UPDATE = "update"
 """What an optimizer does to a parameter."""
+_PROJECTED = "projected"
+"""What the source of recurrent cells calls the input's part of the gates."""
 _NUMBER = re.compile(r"\d+")
 LAYER = "layer"
 """The variable of a loop with loops inside."""
@@ -44,8 +46,8 @@ class Definition:
     """A function. items, parameters, returns: of its first instance; paths: parameter paths of all instances. takes_weights: they are parameters, too.
 
     chain: modules around the first instance (the last one is its own); method: set when it is a method of that module.
-    lists: places in `returns` of the tensors that are returned as one list each, in the list's order. moving: parameters whose memory differs from call
-    to call.
+    lists: places in `returns` of the tensors that are returned as one list each, in the list's order. moving: of parameters whose type differs from
+    call to call, by index, the types in later calls.
     """
 
     chain: Chain
@@ -59,7 +61,7 @@ class Definition:
     is_root: bool = False
     takes_weights: bool = False
     lists: list[list[int]] = field(default_factory=list)
-    moving: set[int] = field(default_factory=set)
+    moving: dict[int, set[TensorType]] = field(default_factory=dict)
 
     @property
     def class_name(self) -> str:
@@ -353,6 +355,8 @@ class Recovery:
                 if value.key or value.node is None or value.node.position < tree.lo:
                     seen.add(id(value))
                     probe.parameters.append(value)
+        if probe.is_step or probe.is_recurrent_layer:
+            probe.parameters.sort(key=lambda value: _order_in_cell(value, self._sources, probe.chain))
         for part in inner:
             probe.returns.extend(value for value in writes(part) if self._escapes(value, tree.hi))
         if not method:
@@ -377,7 +381,9 @@ class Recovery:
         tree, inner = item.group if isinstance(item, _Method) else item, probe.items
         definition = self._by_key.setdefault(self._key(probe), probe)
         definition.paths.append(tree.path)
-        definition.moving.update(index for index, value in enumerate(probe.parameters) if value.type != definition.parameters[index].type)
+        for index, value in enumerate(probe.parameters):
+            if value.type != definition.parameters[index].type:
+                definition.moving.setdefault(index, set()).add(value.type)
         source = _first_source(tree)
         own = probe.own_values()
         ended = [value for part in inner for value in frees(part) if value not in own]
@@ -432,6 +438,17 @@ class Recovery:
     def recipe_of(self, value: Value) -> Hashable:
         """How a prepared weight is made, None for a tensor that is used as stored."""
         return self._recipes.get(id(value))
+
+
+def _order_in_cell(value: Value, sources: Sources, chain: Chain) -> int:
+    """Values of the sequence come first, then the states, then weights."""
+    if value.key and not INITIAL.fullmatch(value.key):
+        return 2
+    read = [info for user in value.users for info in user.sources if chain_of_source(info)[: len(chain)] == chain]
+    statements = [statement for info in read if info.frames and (statement := sources.statement(info.frames[-1])) is not None]
+    reads_sequence = any(_PROJECTED in statement.reads for statement in statements)
+    named = value.node is not None and any(info.name.endswith(f".{_PROJECTED}_step") for info in value.node.sources)
+    return 0 if reads_sequence or named else 1
 
 
 def _is_wide(function: Definition) -> bool:

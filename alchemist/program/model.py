@@ -310,11 +310,13 @@ class Gather:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """A tensor at the end of a list, or at its front, or where a flag of the function puts it (true: at the front)."""
+    """A tensor at the end of a list, or at its front, or where a flag of the function puts it (true: at the front). index: the variable that counts the
+    elements of a list that has its length from the beginning."""
 
     name: str
     value: Value
     front: bool | ParameterRef = False
+    index: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +324,7 @@ class Loop:
     """for variable in range(start, stop, step); `stop` may be a named constant. container: what is counted ("layer").
 
     variable: "_" where the body does not read it. length: the named number of turns of a loop that counts down to 0. backwards: the flag of
-    the function that makes a loop from 0 in steps of 1 count down instead.
+    the function that makes a loop from 0 in steps of 1 count down instead. fills: lists of that length, made before the loop, whose elements it sets.
     """
 
     variable: str
@@ -333,6 +335,7 @@ class Loop:
     container: str = ""
     length: ConstantRef | None = None
     backwards: ParameterRef | None = None
+    fills: tuple[str, ...] = ()
 
     @property
     def counts_down(self) -> bool:

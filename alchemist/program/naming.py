@@ -144,8 +144,12 @@ class Naming(ParameterNames):
         layer = _NUMBER.sub("", layer) if self._variable == LAYER else layer  # `hidden_reverse` in each layer
         if not layer:
             return list(returned)
-        if isinstance(item, CallItem) and item.function.is_recurrent_layer and len(item.results) == 1 and not any(returned):
-            returned = ["output"]
+        if isinstance(item, CallItem) and item.function.is_recurrent_layer and len(item.results) == 1:
+            returned = ["output"] if not any(returned) else returned
+            siblings = {call.path.removesuffix("_reverse") for one in self._definition.items for call in calls_of(one) if call.path.endswith("_reverse")}
+            if layer.startswith("l") and item.path.removesuffix("_reverse") in siblings:
+                number = layer.removesuffix("_reverse")
+                return [f"{'forward' if layer == number else 'reverse'}_{number}"]
         return [name for one in returned if one for name in ([one] if layer == "step" else [f"{one}_{layer}", one])]
 
     def _is_deeper(self, item: Node | CallItem) -> bool:
@@ -372,7 +376,11 @@ class Naming(ParameterNames):
     def _of_directions(self, node: Node) -> str:
         """What a recurrent layer's steps give in both directions, side by side: `outputs_l0`."""
         names = [self._names.get(id(value), "") for value in node.inputs()] if node.spec.name == "ttnn.concat" else []
-        if len(names) != 2 or names[1] != f"{names[0]}_reverse" or not self._recurrent_layers():
+        if len(names) != 2 or not self._recurrent_layers():
+            return ""
+        if names[0].startswith("forward_l") and names[1] == names[0].replace("forward", "reverse"):
+            return names[0].replace("forward", "outputs")
+        if names[1] != f"{names[0]}_reverse":
             return ""
         word, layer, number = names[0].partition("_l")
         return f"{word}s{layer}{number}"

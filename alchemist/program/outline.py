@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,6 +24,27 @@ MANY = 6
 def class_label(definition: Definition) -> str:
     """The class without its package."""
     return definition.class_name.rpartition(".")[2]
+
+
+_DIRECTION = re.compile(r"(?:(.*)\.)?l(?:(\d+)|\{(\d+\.\.\d+)\})(_reverse)?")
+_PART = re.compile(r"(?:Relu)?(\w+?)(?:Layer|Cell)")
+
+
+def recurrent_layer(definition: Definition) -> str:
+    """What frameworks call the layer of which a function is a part ("LSTM"), "" for other functions."""
+    part = _PART.fullmatch(class_label(definition)) if definition.is_step or definition.is_recurrent_layer else None
+    return part[1] if part else ""
+
+
+def _place_in_layer(definition: Definition, scope: str) -> str:
+    """`rnn.l0_reverse` in words, as the model has no module of that name."""
+    if definition.is_step:
+        return ", ".join(filter(None, (scope.rpartition(".")[0], "one time step")))
+    place = _DIRECTION.fullmatch(scope)
+    if place is None:
+        return scope
+    layers = f"layer {place[2]}" if place[2] else f"layers {place[3]}"
+    return ", ".join(filter(None, (place[1], f"{layers} {'reverse' if place[4] else 'forward'}")))
 
 
 def outline(root: Definition) -> tuple[OutlineRow, ...]:
@@ -52,7 +74,9 @@ def outline(root: Definition) -> tuple[OutlineRow, ...]:
         for loop in loops:
             scope = _loop_scope(loop.keys.get(scope, (scope,)), loop)
         times = math.prod(loop.count for loop in loops) if loops else 0
-        return OutlineRow(depth, function.name, "" if function.method else class_label(function), scope, times, _inlined(function, own))
+        layer = recurrent_layer(function)
+        scope = _place_in_layer(function, scope) if layer else scope
+        return OutlineRow(depth, function.name, "" if function.method else layer or class_label(function), scope, times, _inlined(function, own))
 
     visit(root, 1)
     if len(rows) == 1:

@@ -71,6 +71,10 @@ _OF_CELL = re.compile(rf"(?:initial_({'|'.join(STATES)})(?:_\d+)?|((?:weight|bia
 """Last words of the names of states and weights in recurrent layers."""
 
 
+def _is_transposed(value: Value) -> bool:
+    return value.key.endswith("_t") and value.key.removesuffix("_t") in value.made_from
+
+
 class ParameterNames:
     """Names a function's parameters.
 
@@ -99,6 +103,7 @@ class ParameterNames:
         forward = tuple(parameter for parameter in found[1].parameters if parameter not in found[1].plain) if found and not definition.method else ()
         plain = found[1].plain if found else frozenset[str]()
         hints = self._context.hints.get(id(definition), [])
+        of_cells = definition.is_step or definition.is_recurrent_layer
         roles_given = input_roles(definition.parameters) if definition.takes_weights else {}
         wanted: list[tuple[list[str], list[str]]] = []
         together: dict[tuple[str, ...], list[int]] = {}  # nameless values, and all of a step, by the parameters that their statement reads
@@ -111,7 +116,6 @@ class ParameterNames:
             if unnamed_key := value.key.partition(UNNAMED)[2]:
                 first += [name for name in (self._context.saved_names.get(unnamed_key),) if name]
             # A number of the model that has no name; or a step of a loop gets other weights elsewhere.
-            of_cells = definition.is_step or definition.is_recurrent_layer
             unnamed = value.key.startswith(("constant_", "initial_")) or (bool(value.key) and of_cells and bool(forward))
             read, used = self._read_as(value, forward)
             sure = [*([hint.bound] if hint.bound and hint.bound not in plain else []), *(read if len(read) == 1 else [])]
@@ -142,6 +146,8 @@ class ParameterNames:
             for index, (first, later) in enumerate(wanted):
                 if index not in names and (first or not sure_ones) and definition.parameters[index] not in listed:
                     candidates = [identifier(one) for one in (first if sure_ones else [*first, *later]) if one]
+                    if of_cells and _is_transposed(definition.parameters[index]):
+                        candidates = [f"{one.removesuffix('_t')}_t" for one in candidates]
                     free = [name for name in candidates if name not in names.values() and self._legal(name)]
                     if sure_ones and not free:
                         continue

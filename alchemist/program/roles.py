@@ -334,6 +334,12 @@ def zeroes_rows(node: Node) -> bool:
     return node.spec.name == "ttnn.multiply" and len(inputs) == 2 and _marks_keys(inputs[1]) and _made_by_attention(inputs[0])
 
 
+def _projects_sequence(node: Node) -> bool:
+    """Whether the op makes the input's part of a recurrent layer's gates, for all steps."""
+    named = projected_name(node) or any(info.name.endswith(".projected") for info in node.sources)
+    return bool(named) and node.spec.name in PRODUCTS and len(node.results[0].type.shape) == 3
+
+
 def explanation(node: Node) -> str:
     """A comment on an op that the source has nothing of, "" for most ops."""
     if zeroes_rows(node):
@@ -342,10 +348,18 @@ def explanation(node: Node) -> str:
         return "below every score: attention gives zeros where all keys of a row are masked, as the framework does"
     if any(arg.name == "attention_sink" and value.key.rpartition(".")[2] == arg.name for arg, raw in node.arguments for value in values_of(raw)):
         return "attention_sink lies below every score: a row whose keys are all masked gives zeros, as in the framework"
+    if _projects_sequence(node):
+        return "input part of the gates of all steps; only the hidden part depends on the step before"
     for arg, raw in node.arguments:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:
             return "bias: what the source adds to this product afterwards"
+    shapes = [value.type.shape for value in (*node.inputs()[:1], *node.results)]
+    turned = (
+        node.spec.name == "ttnn.reshape" and len(shapes) == 2 and len(shapes[0]) == 3 and shapes[0][0] == 1 and shapes[1] == (shapes[0][1], 1, shapes[0][2])
+    )
+    if turned and any(map(_projects_sequence, node.results[0].users)):
+        return "batch first to time first: with batch 1 a reshape does it"
     given = {arg.name: raw for arg, raw in node.arguments}
     attended = node.inputs()[0].node if node.spec.name == "ttnn.reshape" and node.inputs() else None
     if attended is not None and any(arg.name == "output_concat_heads" and raw == model.Literal(True) for arg, raw in attended.arguments):

@@ -139,7 +139,7 @@ def _inputs(body: Sequence[model.Statement], head: Sequence[model.Statement]) ->
         names.block(body, body)
     except Mismatch:
         return None
-    lists = {statement.name for statement in head if isinstance(statement, model.NewList)}
+    lists = {name for one in head if isinstance(one, model.NewList | model.Loop) for name in bound_by(one)}
     return None if lists & set(names.inputs) else list(names.inputs)
 
 

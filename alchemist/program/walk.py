@@ -159,6 +159,8 @@ def bound_by(statement: model.Statement) -> set[str]:
             return {result for result in statement.results if isinstance(result, str)}
         case model.Assign(name) | model.NewList(name) | model.NewCollection(name) | model.Gather(name):
             return {name}
+        case model.Loop():
+            return set(statement.fills)
         case _:
             return set()
 
@@ -219,6 +221,8 @@ def with_variables(body: Iterable[model.Statement], names: Mapping[str, str]) ->
                 return replace(made, name=name(made.name))
             case model.Free():
                 return model.Free(tuple(map(name, made.names)))
+            case model.Loop():
+                return replace(made, fills=tuple(map(name, made.fills)))
             case model.If():
                 return replace(made, results=tuple(map(name, made.results)))
             case _:

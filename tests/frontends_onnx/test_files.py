@@ -72,7 +72,7 @@ def test_gates_are_called_by_their_role(tmp_path: Path) -> None:
     text = onnx_sources(tmp_path / "lstm.onnx")["main.py"]
     assert text.count("for i in range(NUM_STEPS):") == 1
     assert re.findall(r"def lstm_(?:cell|layer)\(\n((?:    \w+: .*\n)*)", text)[1].count("initial") == 0
-    assert {"input_gate", "forget_gate", "output_gate", "cell_gate", "hidden_gates", "cell"} <= set(re.findall(r"^ +(\w+) = ttnn\.", text, re.MULTILINE))
+    assert {"input_gate", "forget_gate", "output_gate", "cell_gate_input", "hidden_gates", "cell"} <= set(re.findall(r"^ +(\w+) = ttnn\.", text, re.MULTILINE))
     assert not re.search(r"^ +(part|product|total)\w* = ", text[text.index("def lstm_cell") : text.index("def lstm_layer")], re.MULTILINE)
 
 
@@ -83,6 +83,9 @@ def test_nodes_and_directions_are_calls_of_one_function(tmp_path: Path) -> None:
     text = onnx_sources(tmp_path / "net.onnx")["main.py"]
     assert [text.count(part) for part in ("def lstm_layer(", " = lstm_layer(", "def lstm_cell(", " = lstm_cell(")] == [1, 4, 1, 1]
     assert "for i in reversed(range(NUM_STEPS)) if reverse else range(NUM_STEPS):" in text
+    assert re.findall(r"<- LSTM +(.*)", text) == ["layer 0 forward", "one time step", "layer 0 reverse", "layer 1 forward", "layer 1 reverse"]
+    assert "One time step of ONNX LSTM (gates: input, output, forget, cell)" in text
+    assert re.search(r"def lstm_cell\(\n    projected_step: .*\n    hidden: .*\n    cell: .*\n    weight_hh", text)
 
 
 def test_open_dimensions(tmp_path: Path) -> None:

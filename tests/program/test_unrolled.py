@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,11 @@ def test_recurrent_layers(kind: type[nn.RNNBase], cell: str, options: dict[str, 
     assert text.count(f"def {cell}") == 1
     assert text.count(f"{cell}(") == 2
     assert "hidden: ttnn.Tensor" in text
-    assert "weight_hh: ttnn.Tensor" in text
+    parameters = text.partition(f"def {cell}(")[2].partition(")")[0]
+    states = ["hidden", "cell"] if kind is nn.LSTM else ["hidden"]
+    assert re.findall(r"(\w+): ttnn", parameters)[: len(states) + 2] == ["projected", *states, "weight_hh_t"]
+    assert ("hiddens[i] = hidden" in text) == bool(options.get("bidirectional")) and "insert(" not in text
+    assert f"One time step of torch.nn.{kind.__name__}" in text and f"<- {kind.__name__} " in text
 
 
 class OwnLoop(nn.Module):

@@ -53,7 +53,8 @@ def _layer(
     steps, batch = x.shape[:2]
     if lengths is not None and (lengths.const is None or lengths.uniform != steps):
         raise Unsupported("a recurrent layer with sequences of different lengths: pad them, and mask the outputs")
-    place = c.next_number(c.info.scopes[-1].path if c.info is not None and c.info.scopes else "")
+    scopes = c.info.scopes if c.info is not None else ()
+    place = c.next_number(f"layer of {scopes[-1].path if scopes else ''}")
     outputs: list[Tensor] = []
     finals: list[list[Tensor]] = [[] for _ in states]
     for number in range(directions):
@@ -105,7 +106,7 @@ def lstm(
             size = states[1].shape[-1]
             opened = c.named(c.unary("sigmoid", c.slice(gates, gates.rank - 1, 0, 3 * size)), "opened_gates")
             i, o, f = _chunks(c, opened, ("input_gate", "output_gate", "forget_gate"))
-            cell_part = c.named(c.slice(gates, gates.rank - 1, 3 * size, 4 * size), "cell_gate")  # a product may take its tanh along
+            cell_part = c.named(c.slice(gates, gates.rank - 1, 3 * size, 4 * size), "cell_gate_input")  # a product may take its tanh along
             g = c.named(c.unary("tanh", cell_part), "cell_gate")
             kept = c.named(c.binary("multiply", f, states[1]), "kept")
             added = c.named(c.binary("multiply", i, g), "added")
