@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 
 from alchemist.ir import access
 from alchemist.ir.location import sources_of
+from alchemist.ops.spec import UNOPTIMIZED
 from alchemist.optimizer import attention, matmul
 from alchemist.optimizer.calls import NotAskable, ask
 from alchemist.optimizer.candidate import SAFE, Candidate, Priced
@@ -120,7 +121,7 @@ def reason(decision: Decision) -> str:
 
 def times(chosen_ns: float, safe_ns: float | None) -> str:
     """What a choice gains, for the comment at its constant. safe_ns: of the op at level 0, None where the simulator refuses it."""
-    before = f", unoptimized {safe_ns / 1000:.1f} us" if safe_ns is not None else ""
+    before = f", {UNOPTIMIZED} {safe_ns / 1000:.1f} us" if safe_ns is not None else ""
     return f"; simulated {chosen_ns / 1000:.1f} us per call{before}"
 
 

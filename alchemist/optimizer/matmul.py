@@ -18,6 +18,7 @@ from alchemist.ir import access
 from alchemist.ir.access import struct
 from alchemist.ir.attributes import StructAttr
 from alchemist.ir.layout import tile_padded
+from alchemist.ops.spec import FUSED_ACTIVATIONS
 from alchemist.optimizer import compute
 from alchemist.optimizer.candidate import Candidate
 from alchemist.optimizer.machine import Machine
@@ -26,8 +27,6 @@ CONFIG = "matmul_program_config"
 COMPUTE = "compute_config"
 FAST = "alchemist.fast_activation"
 """On ops whose GELU may come from a table (`precision` bfp8_lofi)."""
-FUSED = {"relu": ("RELU", ()), "relu6": ("RELU6", ()), "gelu": ("GELU", (0.0,)), "silu": ("SILU", ())}
-"""Activations by name -> the same variant as a fused unary."""
 MOST_BLOCKS = 7  # limit of candidate output block shapes per core, least work per core first
 MOST_INNER = 16
 
@@ -140,7 +139,7 @@ def attributes(op: Operation, machine: Machine, config: StructAttr) -> dict[str,
 def fused_of(op: Operation) -> Any:
     """The op's activation in the config's form; None without one, or if it stays an argument."""
     name = access.attr(op, "activation")
-    fused = FUSED.get(str(name)) if name else None
+    fused = FUSED_ACTIVATIONS.get(str(name)) if name else None
     if fused and fused[0] == "GELU" and FAST in op.attributes:
         return {"op_type": "gelu", "params": (1.0,)}
     return {"op_type": fused[0].lower(), "params": fused[1]} if fused else None

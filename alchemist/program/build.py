@@ -14,7 +14,7 @@ from alchemist.frontends.base import ONE_CHIP, RECURRENT_CELLS, FrontendResult
 from alchemist.ir.location import Scope, place_of
 from alchemist.ir.scopes import Group, is_library, weight_path
 from alchemist.ops.expand import COLLECTIVES
-from alchemist.ops.spec import PRODUCTS, SHAPING
+from alchemist.ops.spec import PRODUCTS, SHAPING, UNOPTIMIZED
 from alchemist.options import CompilerOptions
 from alchemist.program import model
 from alchemist.program.called_names import named_as_called
@@ -496,7 +496,7 @@ def _program(
     typical = context.typical
     program = model.Program(
         title=result.model_name or root.name,
-        facts=_facts(root, graph, result, options, outputs, language),
+        facts=_facts(root, graph, result, options, outputs, language, constants),
         outline=outline(root),
         constants=constants,
         prepare_constants=prepare_constants,
@@ -559,11 +559,19 @@ def _listed(rows: Sequence[tuple[model.Variable, str]]) -> str:
     return ", ".join(name + what for names, what in shown for name in names) or "none"
 
 
-_PLACEMENT = "outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
+_PLACEMENT = "weights, inputs and outputs are in DRAM; other tensors are in L1, or in DRAM where the simulated time is not longer or L1 is full"
+_TIMES = f"simulated; {UNOPTIMIZED}: with TT-NN's own choice, tensors in DRAM and the activation as an op of its own"
+"""What the times in the comments at program configs are."""
 
 
 def _facts(
-    root: Definition, graph: Graph, result: FrontendResult, options: CompilerOptions, outputs: Sequence[model.Variable], language: str
+    root: Definition,
+    graph: Graph,
+    result: FrontendResult,
+    options: CompilerOptions,
+    outputs: Sequence[model.Variable],
+    language: str,
+    constants: Sequence[model.Constant],
 ) -> tuple[tuple[str, str], ...]:
     """Rows of the header; shapes and dtypes as on the device."""
 
@@ -595,6 +603,8 @@ def _facts(
         rows.append(("Weights", prepared))
     if options.optimization_level == 2:
         rows.append(("Memory", _PLACEMENT))
+    if any(UNOPTIMIZED in constant.comment for constant in constants):
+        rows.append(("Times", _TIMES + "; irs/ has each choice and the error of its time" * options.dump_irs))
     changed = {key: value for key, value in options.changed().items() if key != "dump_irs"}
     if changed:
         rows.append(("Options", "  ".join(f"{key}={value}" for key, value in changed.items())))

@@ -27,9 +27,12 @@ _BOUNDS = {"BFLOAT16_LOWEST": -LARGEST_BFLOAT16, "BFLOAT16_MAX": LARGEST_BFLOAT1
 """Numbers that have a name wherever they are used: the range of finite bfloat16 numbers."""
 _GRID_COMMENT = "With a core grid, bias and activation are fused into the matmul."
 _WIDE_COMMENT = "More exact than TT-NN's default: {} with sums in float32."
-_DEFAULT_COMMENT = "TT-NN's default for {}{}, written out."
+_DEFAULT_COMMENT = "TT-NN's default for {}{}, written out to be edited{}."
+_SAME_COMMENT = ": a program_config does not change it"
 _LOWERED_COMMENT = "TT-NN's default for {} with a bfloat16 operand and a {} result, written out: with program_config alone it would be LoFi."
 _GELU_COMMENT = "GELU's parameter {}: the exact form; 1.0 would be the approximation"
+_NARROW, _WIDE = "_BF16_DEST", "_FP32_DEST"
+"""How names of compute configs end: with sums in bfloat16, and with sums in float32 where the program has both."""
 _NARROW_COMMENT = "Partial sums are bfloat16."
 _MATMULS = short_names("ttnn", "product") | {"sparse_matmul"}
 """Ops of which a program config lowers the fidelity of bfloat16 inputs."""
@@ -95,6 +98,10 @@ def name_constants(
                 used[file][key] = used[file].get(key, 0) + 1
     tuned = any(entry.kind is Kind.PROGRAM_CONFIG for entry in entries.values())
     bases = Counter(entry.base for entry in entries.values())
+    for entry in entries.values():
+        wide = isinstance(entry.value, model.Record) and dict(entry.value.fields).get("fp32_dest_acc_en") == model.Literal(True)
+        if entry.kind is Kind.COMPUTE_CONFIG and wide and bases[entry.base + _NARROW]:  # one name tells how sums are kept: the other does, too
+            entry.base += _WIDE
     named: dict[object, _Entry] = {}
     for key, entry in sorted(entries.items(), key=lambda pair: _rank(pair[1])):
         sharded = isinstance(entry.value, model.MemoryConfig) and entry.value.shard is not None
@@ -203,10 +210,11 @@ def _numerics(fields: Mapping[str, model.Value], ops: Iterable[str], tuned: bool
         return _WIDE_COMMENT.format(what) if wide == model.Literal(True) else ""
     if not tuned:
         return ""
-    lowered = fidelity == "hifi2" and not _MATMULS.isdisjoint(names)
+    product = not _MATMULS.isdisjoint(names)
+    lowered = product and fidelity == "hifi2"
     narrow = wide == model.Literal(False)
     of = f" of float32{' with a bfloat16 result' if narrow else ''}" if fidelity == "hifi3" else ""
-    text = _LOWERED_COMMENT.format(what, "bfloat16" if narrow else "float32") if lowered else _DEFAULT_COMMENT.format(what, of)
+    text = _LOWERED_COMMENT.format(what, "bfloat16" if narrow else "float32") if lowered else _DEFAULT_COMMENT.format(what, of, _SAME_COMMENT * product)
     return f"{text} {_NARROW_COMMENT}" if narrow else text
 
 
@@ -410,7 +418,7 @@ def _compute_name(value: model.Record) -> str:
     if fields.get("math_approx_mode") == model.Literal(True):
         name += "_APPROX"
     if fields.get("fp32_dest_acc_en") == model.Literal(False):
-        name += "_BF16_DEST"
+        name += _NARROW
     return name
 
 

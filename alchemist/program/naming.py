@@ -166,9 +166,12 @@ class Naming(ParameterNames):
         names = [self._names.get(id(value), "") for value in reads(item)]
         return next((name for name in names if name in statement.targets), "")
 
-    def _note_roles(self, items: Sequence[Item]) -> None:
-        """Values that only an attention of the same statement reads are its query, key and value."""
-        for item in items:
+    def _note_roles(self, items: Sequence[Item], last: Mapping[int, int]) -> None:
+        """Values that only an attention of the same statement reads are its query, key and value.
+
+        So are all casts before it where one of the wide values lives on: `key = typecast(key_states)` with `query = typecast(query_states)`.
+        """
+        for index, item in enumerate(items):
             if isinstance(item, Node) and item.spec.name in named("ttnn", "attention"):
                 own = {(statement.file, statement.line) for statement in self._own_statements(item)}
                 for value, role in zip(item.inputs(), ("query", "key", "value"), strict=False):
@@ -180,6 +183,12 @@ class Naming(ParameterNames):
                         if value.node.spec.name not in SHAPING or len(inputs) != 1:
                             break
                         value = inputs[0]
+                casts = [value for value in item.inputs()[:3] if value.node is not None and value.node.spec.name == "ttnn.typecast" and len(value.users) == 1]
+                wide = [value.node.inputs()[0] for value in casts if value.node is not None]
+                alive = [value for value in wide if last.get(id(value), -1) > index and not value.key]
+                if alive:
+                    self._narrowed |= {id(value): alive for value in casts}
+                    self._roles |= {id(value): role for value, role in zip(item.inputs(), ("query", "key", "value"), strict=False) if value in casts}
 
     def _gradient(self, value: Value, statement: Statement | None, definition: Definition) -> str:
         nodes = (item for item in flat_items(definition.items) if isinstance(item, Node))
@@ -422,8 +431,8 @@ class Naming(ParameterNames):
 
     def _loop_preferences(self, items: Sequence[Item], finals: Finals, last: Mapping[int, int]) -> dict[int, list[str]]:
         """Names wanted for values that a later loop carries on, so that no copy is needed."""
-        self._note_roles(items)
-        wanted = self._unpacked_names(items, finals, last)
+        self._note_roles(items, last)
+        wanted = self._unpacked_names(items, finals, last) | {value: [self._roles[value]] for value in self._narrowed}
         for index, item in enumerate(items):
             if isinstance(item, LoopItem) and item.variable != LAYER:  # what goes through layers keeps the name of what comes first
                 for carried in item.carried:

@@ -93,6 +93,7 @@ class ParameterNames:
         self._source_names: set[str] = set()  # parameters, and variables that the source assigns here
         self._made_up: set[str] = set()  # names after ops and modules
         self._roles: dict[int, str] = {}  # what an attention calls its inputs
+        self._narrowed: dict[int, list[Value]] = {}  # inputs of an attention cast for it alone, and what was cast and lives on
         self._variable = ""  # of the loop around the present items
         self._unclear: set[tuple[str, int, int]] = set()  # statements of which it is unknown what each target is
 

@@ -306,14 +306,24 @@ class _Preparation:
         environment: dict[int, model.Value] = {id(leaf): one for leaf, one in zip(made.leaves, stored, strict=True)}
         if made.parts is not None:
             keys = [made.parts.keys.get(name, key) for name, key in zip(made.outputs.values(), keys, strict=True)]
-        steps = _steps(made, environment, set(), functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)))
+        steps = _steps(made, environment, set(), functions, dict(zip(made.outputs, map(model.WeightRef, keys), strict=True)), self._assigned(made))
         if len(steps) == 1 and not comments:
             return list(steps)
         return [model.Blank(), *(model.Comment(text) for text in comments), *steps, model.Blank()]
 
+    def _assigned(self, made: Recipe) -> dict[int, str]:
+        """What the source assigns the results of nodes to, by the nodes' identity: of each statement with one target, the last node's."""
+        last = {}
+        for node in () if _only_forms(made) else made.nodes:
+            info = node.sources[-1] if node.sources else None
+            statement = self._sources.statement(info.frames[-1]) if info is not None and info.frames else None
+            if statement is not None and len(statement.targets) == 1:
+                last[statement.file, statement.line] = (id(node), identifier(statement.targets[0]))
+        return dict(last.values())
+
     def _comments(self, made: Recipe) -> list[str]:
         """Source statements of values that the source computes; a weight's change of form has none."""
-        if made.suffix is not None or (len(made.files) == 1 and all(key.startswith(made.files[0]) for key in made.outputs.values())):
+        if _only_forms(made):
             return []
         texts: dict[tuple[str, int], str] = {}
         for node in made.nodes:
@@ -323,6 +333,11 @@ class _Preparation:
                     where = "" if statement.file == self._main_file else statement.file.rpartition("/")[2] + ":"
                     texts.setdefault((statement.file, statement.line), f"{where}{statement.line}: {statement.text}")
         return [texts[key] for key in sorted(texts)]
+
+
+def _only_forms(made: Recipe) -> bool:
+    """Whether the weights are the file's in other forms, as their names say."""
+    return made.suffix is not None or (len(made.files) == 1 and all(key.startswith(made.files[0]) for key in made.outputs.values()))
 
 
 def _counting(first: Node, second: Node, loop: LoopItem) -> dict[tuple[str, int], Cut]:
@@ -337,6 +352,10 @@ def _counting(first: Node, second: Node, loop: LoopItem) -> dict[tuple[str, int]
                     step = (two - one) // loop.step
                     found[arg.name, place] = Cut(one - step * loop.start, step)
     return found
+
+
+_OTHER_VALUES = frozenset(f"ttnn.{name}" for name in ("clamp_scalar", "clamp_tensor", "slice_static", "sin", "cos", "exp", "rsqrt", "reciprocal"))
+"""Ops whose result is not called like the weight that they read."""
 
 
 def _helper_name(made: Recipe, last: Node) -> str:
@@ -375,9 +394,17 @@ def _uses_device(nodes: Sequence[Node]) -> bool:
 
 
 def _steps(
-    made: Recipe, environment: dict[int, model.Value], bound: set[str], functions: set[str], targets: Mapping[int, model.WeightRef]
+    made: Recipe,
+    environment: dict[int, model.Value],
+    bound: set[str],
+    functions: set[str],
+    targets: Mapping[int, model.WeightRef],
+    assigned: Mapping[int, str] | None = None,
 ) -> list[model.Statement]:
-    """The recipe's calls. environment: what its tensor files are called. targets: where its weights are kept; without them, the last call is returned."""
+    """The recipe's calls. environment: what its tensor files are called. targets: where its weights are kept; without them, the last call is returned.
+
+    assigned: names of nodes' results in the source.
+    """
     out: list[model.Statement] = []
     turned: list[model.Statement] = []
     before, inside, others = made.turned()
@@ -407,7 +434,7 @@ def _steps(
                 continue
             if value is made.output:
                 continue
-            words = _words(node, environment, made)
+            words = [(assigned or {}).get(id(node), ""), *_words(node, environment, made)]
             name = unique(
                 words,
                 lambda name: names.get(name, -1) <= index and name not in functions and name not in RESERVED,  # noqa: B023
@@ -435,12 +462,15 @@ def _cut(name: str, value: model.Value, cuts: Mapping[tuple[str, int], Cut], var
 
 def _words(node: Node, environment: Mapping[int, model.Value], made: Recipe) -> list[str]:
     words: list[str] = []
+    noun = identifier(result_name(node.spec.target))
     if node.called in TABLE_PARTS:
         words.append(node.called if node.results[0].type.dtype == "bfloat16" else "rest")
+    elif node.spec.name in _OTHER_VALUES:
+        words.append(noun)
     for value in made.inputs(node)[:1]:
         known = environment[id(value)]
         if isinstance(known, model.TensorRef):
             words.append(known.name)
         elif value in made.leaves:
             words.append(identifier(made.files[made.leaves.index(value)].rpartition(".")[2]))
-    return [*words, identifier(result_name(node.spec.target)), "tensor"]
+    return [*words, noun, "tensor"]

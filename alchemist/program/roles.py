@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from alchemist.ir.op_class import named
 from alchemist.ops.matmul import ACTIVATIONS
-from alchemist.ops.spec import COLUMN_MATRICES, PRODUCTS, SHAPING, TABLE_PARTS
+from alchemist.ops.spec import COLUMN_MATRICES, FUSED_ACTIVATIONS, PRODUCTS, SHAPING, TABLE_PARTS
 from alchemist.ops.transformer import NO_KEYS_SINK
 from alchemist.program import model
 from alchemist.program.graph import Node, Value, values_of
@@ -282,7 +282,11 @@ def feeds_heads(node: Node) -> bool:
 
 
 def table_part(node: Node) -> str:
-    """Name of rows of a bfloat16 part of a float32 table ("high_rows"); "" for any other op."""
+    """Name of rows of a bfloat16 part of a float32 table ("high_rows") and of a sum of two parts ("high_and_middle"); "" for any other op."""
+    if node.spec.name == "ttnn.add":
+        makers = [_made_by(value, "embedding") for value in node.inputs()]
+        parts = [table_part(maker).removesuffix("_rows") for maker in makers if maker is not None]
+        return "_and_".join(parts) if len(parts) == 2 and all(parts) else ""
     keys = [value.key for value in node.inputs()[1:2]] if node.spec.name == "ttnn.embedding" else []
     return next((f"{part}_rows" for part in TABLE_PARTS for key in keys if key.endswith(f"_{part}")), "")
 
@@ -366,7 +370,9 @@ def explanation(node: Node) -> str:
         return "output_concat_heads has joined the heads already: this drops the axis of size 1"
     activation = given.get("activation")
     if node.spec.name in PRODUCTS and isinstance(activation, model.Literal) and isinstance(given.get("program_config"), model.Record):
-        return f"activation: {activation.value} runs as an op of its own after the product: this program_config fuses none"
+        known = activation.value in FUSED_ACTIVATIONS
+        reason = "this program_config has no fused_activation" if known else f"fused_activation is used for {', '.join(FUSED_ACTIVATIONS)} only"
+        return f"activation: {activation.value} runs as an op of its own after the product: {reason}"
     return ""
 
 

@@ -46,6 +46,7 @@ class Body(Naming):
         self._elements: dict[int, model.Element] = {}  # of such a list
         self._constants: set[str] = set()  # names that may not be rebound
         self._taken: set[int] = set()  # values that leave their collection with the present item
+        self._said_wide: set[int] = set()  # the first of values of which a comment has said that they are not cast
         self._numbers: dict[str, int] = {}  # base of numbered names -> the number below which none is free
 
     def build(self) -> tuple[model.Statement, ...]:
@@ -122,7 +123,7 @@ class Body(Naming):
                 statement = self._statement(item)
                 if note.startswith(RESHARD) and isinstance(statement, model.Call):  # beside the call; the shape stays
                     statement = replace(statement, note=f"moved to {note.removeprefix(RESHARD).partition(' of ')[0]}")
-                elif note:
+                elif note := "; ".join(filter(None, (note, self._kept_wide(item)))):
                     out += map(model.Comment, note_lines(note))
                 out += self._with_kept(item, statement)
                 made = [*writes(item)]
@@ -488,6 +489,17 @@ class Body(Naming):
         frame = frame_at(item.source, place, sources) or frame_at(item.source, self._level, sources)
         return [(item.source, frame)] if frame else []
 
+    def _kept_wide(self, item: Node | CallItem) -> str:
+        """A comment on the first cast for an attention of a value that is also an output, which names all such values."""
+        cast = next((value for value in writes(item) if id(value) in self._narrowed), None)
+        outputs = [value for value in self._narrowed[id(cast)] if value.returned] if cast is not None else []
+        if not outputs or id(outputs[0]) in self._said_wide or any(id(value) not in self._names for value in outputs):
+            return ""
+        self._said_wide.add(id(outputs[0]))
+        names, dtype = [self._names[id(value)] for value in outputs], outputs[0].type.dtype
+        stay, are = ("stay", "they are program outputs") if len(names) > 1 else ("stays", "it is a program output")
+        return f"{' and '.join(names)} {stay} {dtype}: {are}"
+
     def _unconfigured(self, node: Node) -> str:
         """A comment on a product without a program config, where most products of the program have one."""
         plain = node.spec.name in PRODUCTS and all(arg.name not in ("program_config", "core_grid") for arg, _ in node.arguments)
@@ -502,8 +514,11 @@ class Body(Naming):
         if not any(shown):
             return ""
         note = f"{len(shown)} x {shown[0]}" if len(shown) > 1 and len(set(shown)) == 1 else ", ".join(filter(None, shown))
-        output = node.results[0].returned or (len(shown) > 1 and any(value.returned for value in node.results))
-        return f"{note}: {'program outputs' if len(shown) > 1 else 'a program output'}" if output and note.endswith("in DRAM") else note
+        outputs = [value for value in node.results if value.returned]
+        if not outputs or not note.endswith("in DRAM"):
+            return note
+        named = f"{', '.join(self._names[id(value)] for value in outputs)} {'are' if len(outputs) > 1 else 'is'} " if len(outputs) < len(shown) else ""
+        return f"{note}: {named}{'program outputs' if len(outputs) > 1 else 'a program output'}"
 
 
 def describe(type_: TensorType, before: TensorType | None, typical: TensorType, *, shape: bool = True) -> str:

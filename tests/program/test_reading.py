@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from alchemist.frontends.base import Argument
 from alchemist.frontends.torch import capture
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
-from alchemist.program import build_program
+from alchemist.program import build_program, model
+from alchemist.program.graph import TensorType, Value
 from alchemist.program.prepared_facts import weight_count
+from alchemist.program.statements import Body
 
 WIDTH, HEADS, TOKENS = 128, 2, 32
 
@@ -95,6 +98,9 @@ SAID = {
     "the config is called after them": "program_config=QKV_MATMUL,",
     "why the source's reshape does almost nothing": "# output_concat_heads has joined the heads already: this drops the axis of size 1\n    return ttnn.reshape(",
     "the only product without a config": "# no program_config: none that was tried is clearly faster than TT-NN's own choice\n    return ttnn.linear(",
+    "a weight is no tensor in L1": "Memory    weights, inputs and outputs are in DRAM; ",
+    "what a time is compared with": "Times     simulated; unoptimized: with TT-NN's own choice",
+    "a config that TT-NN would take anyway": "with a bfloat16 result, written out to be edited: a program_config does not change it.",
     "the form of an activation": "GELU's parameter 0.0: the exact form; 1.0 would be the approximation",
 }
 
@@ -103,6 +109,51 @@ def test_a_reader_finds(files: dict[str, str]) -> None:
     text = files["main.py"].replace("\n# ", " ")  # comments of several lines
     missing = [what for what, said in SAID.items() if said not in text]
     assert not missing, text
+
+
+class Cached(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.c_attn, self.dense = nn.Linear(WIDTH, 3 * WIDTH), nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(2))
+
+    def forward(self, hidden: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        queries, keys, values = self.c_attn(hidden).split(WIDTH, dim=2)
+        queries, keys, values = (one.view(1, TOKENS, HEADS, -1).transpose(1, 2) for one in (queries, keys, values))
+        context = nn.functional.scaled_dot_product_attention(queries, keys, values)
+        for dense in self.dense:
+            hidden = hidden + torch.tanh(dense(hidden))
+        return hidden + context.transpose(1, 2).reshape(1, TOKENS, WIDTH), keys, values
+
+
+def test_outputs_among_several_results_are_named() -> None:
+    typical = TensorType((), config=model.MemoryConfig("l1"))
+    results = [Value(TensorType((1, 2, 32, 64)), returned=returned) for returned in (False, True, True)]
+    body = SimpleNamespace(_names=dict(zip(map(id, results), ("query", "keys", "values"), strict=True)), _context=SimpleNamespace(typical=typical))
+
+    def note(count: int) -> str:
+        return Body._shape_note(body, SimpleNamespace(results=results[-count:], arguments=()))  # type: ignore[arg-type]
+
+    assert note(3) == "3 x [1, 2, 32, 64] in DRAM: keys, values are program outputs"
+    assert note(2) == "2 x [1, 2, 32, 64] in DRAM: program outputs"
+    assert note(1) == "[1, 2, 32, 64] in DRAM: a program output"
+
+
+def test_casts_before_attention() -> None:
+    """Query, key and value have names of one kind; the outputs that are not cast are named."""
+    result = capture(Cached().eval(), (torch.rand(1, TOKENS, WIDTH),), {})
+    options = CompilerOptions()
+    program = build_program(lower_to_ttnn(result.module, options).module, result, options)
+    text = emit_py.emit(program)["main.py"]
+    assert re.findall(r"(\w+) = ttnn\.typecast\((\w+), ttnn\.bfloat16", text) == [("query", "queries"), ("key", "keys"), ("value", "values")]
+    assert "keys and values stay float32: they are program outputs" in re.sub(r"\s+(# )?", " ", text)
+
+
+def test_a_partial_sum_has_no_name_of_the_sum() -> None:
+    result = capture(nn.Embedding(30000, 64).eval(), (torch.arange(TOKENS).reshape(1, TOKENS),), {})
+    options = CompilerOptions()
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+    assert re.search(r"high_and_middle = ttnn\.add\(\s+high_rows, middle_rows, dtype=ttnn\.float32", text)
+    assert "return ttnn.add(high_and_middle, low_rows" in text
 
 
 def test_weights_are_counted_by_kind() -> None:
@@ -115,10 +166,30 @@ def test_weights_are_counted_by_kind() -> None:
     assert weight_count([two[2]]) == ""
 
 
+class Rotary(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("inv_freq", torch.rand(1, WIDTH))
+        self.register_buffer("positions", torch.arange(TOKENS, dtype=torch.float32)[:, None])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        freqs = self.inv_freq * self.positions
+        cos, sin = freqs.cos(), freqs.sin()
+        return x * cos + sin
+
+
+def test_const_eval_names_values_as_the_source_does() -> None:
+    result = capture(Rotary().eval(), (torch.rand(TOKENS, WIDTH),), {})
+    options = CompilerOptions()
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["consteval.py"]
+    assert "freqs = ttnn.multiply(" in text and "ttnn.cos(freqs" in text and "ttnn.sin(freqs" in text
+    assert "qkv" not in text, "only weights of this program"
+
+
 def test_parts_of_a_table_are_computed_once() -> None:
     """In one chain, whose names say what is left; not from the beginning for each part."""
     result = capture(nn.Embedding(30000, 64).eval(), (torch.arange(TOKENS).reshape(1, TOKENS),), {})
     options = CompilerOptions()
     text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["consteval.py"]
-    assert re.findall(r"(\w+) = ttnn\.(clamp|subtract)\(", text) == [("weight", "clamp"), ("rest", "subtract"), ("clamped", "clamp"), ("low", "subtract")]
+    assert re.findall(r"(\w+) = ttnn\.(clamp|subtract)\(", text) == [("clamped", "clamp"), ("rest", "subtract"), ("clamped", "clamp"), ("low", "subtract")]
     assert "min=BFLOAT16_LOWEST, max=BFLOAT16_MAX" in text

@@ -23,7 +23,7 @@ MOST_CORES_OF_A_HEAD = 64
 """That decode attention takes for the keys of a user's head: their parts are joined in six rounds (tt-metal, sdpa_decode_program_factory.cpp)."""
 MOST_CORES_OF_A_CARD = 140
 """Of Blackhole: the library shares all cores of a card among the heads, and refuses where one gets more than it takes."""
-BF16_ONLY = "attention does not take float32"
+BF16_ONLY = "bfloat16: scaled_dot_product_attention takes no float32"
 
 
 @rule("scaled_dot_product_attention")

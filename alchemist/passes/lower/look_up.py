@@ -14,7 +14,7 @@ from alchemist.passes.lower.context import ROW_MAJOR, TILE, Lowering, rule
 LONGEST_ROW = 1 << 17
 """Elements of 32 bits in a row-major row: a reshape to one row holds two of it in L1, whose 1.5 MB other buffers share."""
 _GATHERED_NOTE = "ttnn.embedding would round the table to bfloat16; ttnn.gather keeps float32"
-_LOW_NOTE = "float32, as the sum before it is: the next add rounds nothing"
+_LOW_NOTE = "widened first: ttnn.add of float32 and bfloat16 runs on the FPU, which cuts the float32 operand to 10 mantissa bits"
 _FINITE_NOTE = "three bfloat16 tables that add up to the float32 one; the clamps keep the first two finite"
 _PARTS_NOTE = "ttnn.embedding reads bfloat16 tables only: the float32 table is stored as three of them, and the sum of their rows is the float32 row"
 
