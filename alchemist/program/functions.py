@@ -365,6 +365,8 @@ class Recovery:
             source, statement_of = found[1] if found else None, lambda value: self._statement_of(value, level)
             ordered = in_source_order(probe.class_name, probe.returns, source, statement_of)
             probe.returns = ordered or self._side_results_last(probe.returns, tree.hi)
+            if probe.is_step and not ordered:  # the cell of another framework, without a source: in the order in which it takes its states
+                probe.returns.sort(key=_state_place)
         return probe
 
     def _side_results_last(self, returns: list[Value], end: int) -> list[Value]:
@@ -438,6 +440,11 @@ class Recovery:
     def recipe_of(self, value: Value) -> Hashable:
         """How a prepared weight is made, None for a tensor that is used as stored."""
         return self._recipes.get(id(value))
+
+
+def _state_place(value: Value) -> int:
+    names = [info.name.rpartition(".")[2] for info in value.node.sources] if value.node is not None else []
+    return next((STATES.index(name) for name in names if name in STATES), len(STATES))
 
 
 def _order_in_cell(value: Value, sources: Sources, chain: Chain) -> int:

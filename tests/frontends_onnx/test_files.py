@@ -86,6 +86,7 @@ def test_nodes_and_directions_are_calls_of_one_function(tmp_path: Path) -> None:
     assert re.findall(r"<- LSTM +(.*)", text) == ["layer 0 forward", "one time step", "layer 0 reverse", "layer 1 forward", "layer 1 reverse"]
     assert "One time step of ONNX LSTM (gates: input, output, forget, cell)" in text
     assert re.search(r"def lstm_cell\(\n    projected_step: .*\n    hidden: .*\n    cell: .*\n    weight_hh", text)
+    assert "return hidden, cell" in text
 
 
 def test_open_dimensions(tmp_path: Path) -> None:
