@@ -31,7 +31,7 @@ _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a k
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _GRADIENT = re.compile(r"functorch|autograd|require grad|fake tensor in the exported program|no attribute 'constant'")
 """torch.export's error messages for a model that takes gradients."""
-_STATIC = "every shape and branch must be known at export: use torch.where, fixed loop counts and Python numbers"
+_STATIC = "every shape and branch must be known at export: use torch.cond, torch.where, fixed loop counts and Python numbers"
 _DATA_DEPENDENT = ("GuardOnDataDependentSymNode", "DataDependentOutputException", "DynamicOutputShapeException")
 
 
