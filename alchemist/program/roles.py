@@ -332,6 +332,10 @@ def _made_by_attention(value: Value) -> bool:
     return _made_by(value, "scaled_dot_product_attention") is not None
 
 
+_LOOK_UP = re.compile(r"embedding|[Gg]ather|index_select|\.take\b")
+"""In the frameworks' names of ops that look rows up."""
+
+
 def zeroes_rows(node: Node) -> bool:
     """Whether the op sets attention's rows without a key to zero."""
     inputs = node.inputs()
@@ -354,6 +358,12 @@ def explanation(node: Node) -> str:
         return "attention_sink lies below every score: a row whose keys are all masked gives zeros, as in the framework"
     if _projects_sequence(node):
         return "input part of the gates of all steps; only the hidden part depends on the step before"
+    if (
+        node.spec.name == "ttnn.slice_static"
+        and any(_LOOK_UP.search(info.op) for info in node.sources)
+        and any(value.key or value.name for value in node.inputs())
+    ):
+        return "the indices of this look-up are constants at export: a slice of the table"
     for arg, raw in node.arguments:
         added = next(values_of(raw), None) if arg.name == "bias" and node.spec.name in PRODUCTS else None
         if added is not None and added.node is not None and not added.key:

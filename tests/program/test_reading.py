@@ -169,13 +169,14 @@ def test_weights_are_counted_by_kind() -> None:
 class Rotary(nn.Module):
     def __init__(self) -> None:
         super().__init__()
+        self.places = nn.Embedding(2 * TOKENS, WIDTH)
         self.register_buffer("inv_freq", torch.rand(1, WIDTH))
         self.register_buffer("positions", torch.arange(TOKENS, dtype=torch.float32)[:, None])
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         freqs = self.inv_freq * self.positions
         cos, sin = freqs.cos(), freqs.sin()
-        return x * cos + sin
+        return x * cos + sin + self.places(torch.arange(TOKENS))
 
 
 def test_const_eval_names_values_as_the_source_does() -> None:
@@ -183,6 +184,7 @@ def test_const_eval_names_values_as_the_source_does() -> None:
     options = CompilerOptions()
     text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["consteval.py"]
     assert "freqs = ttnn.multiply(" in text and "ttnn.cos(freqs" in text and "ttnn.sin(freqs" in text
+    assert "# the indices of this look-up are constants at export: a slice of the table\n" in text
     assert "qkv" not in text, "only weights of this program"
 
 
