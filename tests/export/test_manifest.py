@@ -40,7 +40,7 @@ def tensor(name: str, kind: str, shape: list[int], dtype: str = "float32", layou
 TENSORS = {
     "ids": tensor("ids", "input", [4], "uint32", "ROW_MAJOR", "int64"),
     "unread": tensor("unread", "input", [3], layout="ROW_MAJOR"),
-    "table.weight": tensor("table.weight", "parameter", [16, 8], layout="ROW_MAJOR"),
+    "table.weight": tensor("table.weight", "parameter", [16, 8]),
     **{name: tensor(name, "parameter", [8]) for name in ("seen", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var")},
 }
 OUTPUTS = {

@@ -162,6 +162,12 @@ def test_masks_by_length_may_have_rows_without_keys() -> None:
     check(masks_by_length, q, torch.tensor([3, 0]), _draw(-1, 6, 6, 6), tolerance=2e-2)
 
 
+def test_quotients_by_a_python_number_are_rounded_down_from_the_exact_ones() -> None:
+    """1.0 / 0.1 rounds up to 10 in float32; the exact quotient is below it, and PyTorch gives 9."""
+    x = torch.cat([torch.arange(1, 40) / 10, -torch.arange(1, 40) / 10, torch.tensor([300.0, 0.7, 6.9])])
+    check(lambda x: (x // 0.1, x // 0.7, x // -0.3, x // 3, x // 0.5), x)
+
+
 def numbers_in_bfloat16(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     compared = x > 0.3, x == 0.1, x >= 0.1, x.clamp(max=0.3) == 0.3, x.clamp(min=0.1) > 0.1, torch.maximum(x, torch.full_like(x, 0.3)) == 0.3
     return *compared, torch.nn.functional.hardshrink(x, 0.3), torch.where(x > 0.2, 0.3, x), x % 0.3, x // 0.1, x.fmod(0.3), x * 0.3

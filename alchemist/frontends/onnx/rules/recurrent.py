@@ -35,7 +35,7 @@ def _chunks(c: Emitter, x: Tensor, names: Sequence[str]) -> list[Tensor]:
 
 def _layer(
     c: Emitter, node: Node, x: Tensor, weight: Tensor, recurrence: Tensor, bias: Tensor | None, lengths: Tensor | None,
-    states: Sequence[Tensor | None], cell: Callable[[Tensor, Tensor | None], Cell], activations: tuple[str, ...],
+    states: Sequence[Tensor | None], cell: Callable[[Tensor, Tensor | None], Cell], activations: str,
     all_biases: bool,
 ) -> list[Tensor]:  # fmt: skip
     """all_biases: the recurrence's biases join those of the input. Gives the outputs and the final states."""
@@ -44,7 +44,7 @@ def _layer(
     if node.get("clip") is not None:
         raise Unsupported("a recurrent layer that clips")
     names = tuple(name.lower() for name in node.get("activations") or [])
-    if names and names != activations * directions:
+    if names and names != tuple(activations.split()) * directions:
         raise Unsupported(f"a recurrent layer with the activations {', '.join(names)}")
     first = bool(node.get("layout", 0))
     if first:
@@ -115,7 +115,7 @@ def lstm(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden, memory], cell, ("sigmoid", "tanh", "tanh"), True)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden, memory], cell, "sigmoid tanh tanh", True)
 
 
 @rule("GRU")
@@ -150,7 +150,7 @@ def gru(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, ("sigmoid", "tanh"), False)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, "sigmoid tanh", False)
 
 
 @rule("RNN")
@@ -169,4 +169,4 @@ def rnn(
 
         return step
 
-    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, (names[0],), True)
+    return _layer(c, node, x, weight, recurrence, bias, lengths, [hidden], cell, names[0], True)

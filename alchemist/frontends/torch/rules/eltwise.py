@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from alchemist.frontends import composites, functions
@@ -181,6 +182,19 @@ def floor_divide(c: Emitter, a: Value, b: Value) -> Tensor:
     return _rounded_quotient(c, a, b, "floor")
 
 
+def _not_rounded_up(c: Emitter, x: Tensor, q: Tensor, divisor: float) -> Tensor:
+    """floor(x / divisor) from q = floor of the rounded quotient, which may be a whole number above the exact one: 1.0 // 0.1 is 9.
+
+    q times the divisor's upper 12 bits is exact for q below 4096, and so is the remainder. A divisor of 12 bits has no such quotients.
+    """
+    high = float((np.float32(divisor).view(np.uint32) & np.uint32(0xFFFFF000)).view(np.float32))
+    low = float(np.float32(divisor)) - high
+    if low == 0 or not math.isfinite(low):
+        return q
+    left = c.binary("subtract", c.binary("subtract", x, c.binary("multiply", q, high)), c.binary("multiply", q, low))
+    return c.binary("subtract", q, c.cast(c.binary("lt" if divisor > 0 else "gt", left, 0.0), q.dtype))
+
+
 def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tensor:
     """TTIR's quotient of integers is cut off; of `a - a % b`, which b divides, nothing is."""
     if mode is None:
@@ -189,7 +203,10 @@ def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tenso
     if c.out_dtype.is_floating_point:
         x = in_float32(c, a, rank)
         y = in_float32(c, b, rank) if isinstance(b, Tensor) else operand(c, b, x.dtype, rank)  # torch does not round a divisor here
-        return c.cast(c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype)), c.out_dtype)
+        q = c.unary("floor" if mode == "floor" else "trunc", c.emit("div", [x, y], dtype=x.dtype))
+        if mode == "floor" and not isinstance(b, Tensor):
+            q = _not_rounded_up(c, x, q, float(b))
+        return c.cast(q, c.out_dtype)
     x, y = operand(c, a, c.out_dtype, rank), operand(c, b, c.out_dtype, rank)
     if mode == "floor":
         x = c.emit("subtract", [x, c.emit("remainder", [x, y])])
