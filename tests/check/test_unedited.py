@@ -81,7 +81,7 @@ def test_small_edits_are_caught(attention: Path, tmp_path: Path, before: str, af
     replaced(out, before, after)
     done = run(out, "--check")
     assert done.returncode == 1, done.stdout
-    assert re.search(r"was \d.\de-\d\d, now \d.\de[-+]\d\d \(\d+(\.\d+)?x\)", done.stdout), done.stdout
+    assert re.search(r"was \d.\de-\d\d, now \d.\de[-+]\d\d \(\d+(\.\d+)?x(, limit [\d.]+x)?\)", done.stdout), done.stdout
     assert re.search(r"changed since export: \w+ in main.py", done.stdout)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
@@ -385,8 +386,24 @@ def output_names(program: ExportedProgram) -> list[str]:
     paths = spec_paths(spec)
     if len(paths) == 1 and paths[0].isdigit():
         return ["output"]
-    named = _keys_in_sequence(spec, paths)
+    parameters = {str(entry.target) for entry in program.graph_signature.input_specs if entry.kind is InputKind.PARAMETER}
+    named = _keys_in_sequence(spec, paths) | _named_like_parameters(paths, parameters)
     return distinct([named.get(path) or (f"output_{path.replace('.', '_')}" if path[:1].isdigit() else path) for path in paths])
+
+
+def _named_like_parameters(paths: Sequence[str], parameters: Collection[str]) -> dict[str, str]:
+    """Outputs that a dictionary holds under the names of parameters, of a training step its new values: `0.model.fc.weight` by path `0.fc.weight`.
+
+    Weights, gradients and outputs then end alike, so that the updates are one loop over the names.
+    """
+    names: dict[str, str] = {}
+    for before in dict.fromkeys(path.partition(".")[0] for path in paths if path[:1].isdigit() and "." in path):
+        keys = [path.partition(".")[2] for path in paths if path.startswith(f"{before}.")]
+        ends = [name[: -len(keys[0])] for name in parameters if f".{name}".endswith(f".{keys[0]}")]
+        prefix = next((end for end in ends if all(f"{end}{key}" in parameters for key in keys)), None)
+        if prefix is not None and any("." in key for key in keys):
+            names |= {f"{before}.{key}": f"{before}.{prefix}{key}" for key in keys}
+    return names
 
 
 def _keys_in_sequence(spec: pytree.TreeSpec, paths: Sequence[str]) -> dict[str, str]:

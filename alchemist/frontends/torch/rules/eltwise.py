@@ -192,7 +192,8 @@ def _not_rounded_up(c: Emitter, x: Tensor, q: Tensor, divisor: float) -> Tensor:
     if low == 0 or not math.isfinite(low):
         return q
     left = c.binary("subtract", c.binary("subtract", x, c.binary("multiply", q, high)), c.binary("multiply", q, low))
-    return c.binary("subtract", q, c.cast(c.binary("lt" if divisor > 0 else "gt", left, 0.0), q.dtype))
+    above = c.emit("lt" if divisor > 0 else "gt", [left, operand(c, 0.0, left.dtype, left.rank)], dtype=torch.bool)
+    return c.binary("subtract", q, c.cast(above, q.dtype))
 
 
 def _rounded_quotient(c: Emitter, a: Value, b: Value, mode: str | None) -> Tensor:
