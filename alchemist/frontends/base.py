@@ -124,7 +124,7 @@ def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 FIRST_STEP = 1_000_000
 """Added to the number of a step of a recurrent layer: the program tells iterations from calls of a module by seven digits."""
 STATES = ("hidden", "cell")
-"""What the variables of a recurrent layer's loop over time are called."""
+"""Names of the variables in a recurrent layer's loop over time."""
 
 
 def initial_name(count: int, taken: Container[str], state: str = "") -> str:

@@ -184,7 +184,7 @@ class Vocabulary(Generic[T, D]):
         return arg
 
     def first_of_loop(self, x: T, place: int, of: str = "") -> T:
-        """What state `place` of a recurrent layer starts with: a constant becomes an argument, so that the first iteration has the ops of the others.
+        """The initial value of state `place`. A constant becomes an argument, so that all iterations have the same ops.
 
         of: the layer, where several have steps in one iteration: each has a variable of its own.
         """

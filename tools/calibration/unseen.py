@@ -149,9 +149,9 @@ def share_lines(shares: Mapping[str, Sequence[Priced]], spread: float) -> list[s
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The two of the values between which the median of all that might be measured lies in 95 of 100 cases."""
+    """The 95 % confidence interval of the median, from order statistics: two of the values."""
     count, rank, below = len(values), 0, 0.5 ** len(values)
-    while below <= 0.025:  # the chance that at most `rank` of them lie below it
+    while below <= 0.025:  # the chance that at most `rank` values lie below the median
         rank += 1
         below += math.comb(count, rank) * 0.5**count
     inside = sorted(values)[max(0, rank - 1) : count - max(0, rank - 1)]

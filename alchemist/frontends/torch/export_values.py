@@ -146,7 +146,7 @@ class _KnownValues:
                 return None
 
     def _forget(self, tensor: torch.Tensor) -> None:
-        """An unknown value was written into it: neither it nor what shares its memory is known any more."""
+        """Forgets the value of a tensor into which an unknown value was written, and of its views."""
         known = self.find(tensor)
         if known is not None:
             memory = known.value.untyped_storage().data_ptr()

@@ -107,7 +107,7 @@ def rnn_relu(c: Lowering, x: Tensor, hx: Tensor, params: Sequence[Tensor], *opti
 
 
 def _cell(c: Lowering, cell: type, x: Tensor, states: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> Any:
-    """One step of a cell that the model calls itself, as a call of the cell's function. In a loop the first step starts as the others go on."""
+    """A call of a cell by the model itself, as a call of the cell's function. All iterations of a loop have the same ops."""
     node = c.node
     steps = [other for other in node.graph.nodes if other.target == node.target and other.args[2:] == node.args[2:]]
     if len(steps) >= LEAST_STEPS:
