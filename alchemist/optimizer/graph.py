@@ -104,7 +104,7 @@ def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
     for number, step in enumerate(graph.steps):
         for value in step.op.operands:
             last[whole.get(value, value)] = number
-        if step.op.operands and _may_share(step.op):
+        if step.op.operands and may_share(step.op):
             whole.update((result, whole.get(step.op.operands[0], step.op.operands[0])) for result in step.op.results)
     returned_roots = {whole.get(value, value) for value in returned}
     movable = set(graph.values)
@@ -115,7 +115,7 @@ def _mark_last_reads(graph: Forward, returned: set[SSAValue]) -> None:
         step.last = tuple(sorted(once, key=lambda index: dict(step.operands)[index]))
 
 
-def _may_share(op: Operation) -> bool:
+def may_share(op: Operation) -> bool:
     """Whether the result may be a view of the first operand: not if order, layout or dtype of the elements change."""
     if not has_trait(op, "shares_memory"):
         return False

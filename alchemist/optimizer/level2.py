@@ -22,7 +22,7 @@ from alchemist.ir.scopes import loop_of, weight_path
 from alchemist.optimizer import overrides as overriding
 from alchemist.optimizer.calls import IN_PLACE, NotAskable, call_of, spec_of
 from alchemist.optimizer.choose import FAMILIES, key_of
-from alchemist.optimizer.graph import DRAM, L1, Forward, Step, ends_of, forward_of, l1_bytes
+from alchemist.optimizer.graph import DRAM, L1, Forward, Step, ends_of, forward_of, l1_bytes, may_share
 from alchemist.optimizer.machine import Machine
 from alchemist.optimizer.placement import Choice, Moves, choices
 from alchemist.optimizer.search import RESHARD_NS, Plan, Policy, Taken, consistent, search
@@ -195,7 +195,7 @@ def _fitting(
             packed |= plan.packed
         if done.ns is not None:
             if policy == "time" and not must_move:
-                plan, done = _without_moves(graph, plan, done, options, machine, l1_small_bytes)
+                plan, done = _without_moves(graph, plan, done, groups, options, machine, l1_small_bytes)
             return Placed(graph, plan, done.ns or math.inf, safe_ns, attempt + 1, done.l1_peak_bytes)
         group = groups.get(done.failed)
         if group is not None and policy == "time" and slack.get(group, 0) < MOST_SLACK * machine.l1_bytes:
@@ -212,7 +212,7 @@ def _leaving(graph: Forward, number: int, listed: Sequence[Choice], memory: Memo
     """The choices whose readers find the result in a memory: it is created there, or moved there at once."""
     leaving = [choice for choice in listed if choice.leaves == memory]
     step = graph.steps[number]
-    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and not has_trait(step.op, "shares_memory")
+    may_move = len(step.results) == 1 and step.results[0] not in graph.returned and not may_share(step.op)
     for choice in listed if may_move else ():
         if choice.result == memory or choice.then is not None:
             continue
@@ -254,7 +254,7 @@ def _is_packable(graph: Forward, plan: Plan, number: int) -> bool:
     step, decision = graph.steps[number], plan.taken.get(number)
     if decision is None or decision.choice.leaves.buffer != "L1" or len(step.results) != 1 or step.results[0] in graph.returned:
         return False
-    return not has_trait(step.op, "shares_memory") and IN_PLACE not in decision.choice.priced.candidate.attributes
+    return not may_share(step.op) and IN_PLACE not in decision.choice.priced.candidate.attributes
 
 
 def _allocating_step(graph: Forward, plan: Plan, number: int, makers: Mapping[int, int]) -> int:
@@ -295,13 +295,16 @@ def _with_other_choices(
 
 
 def _without_moves(
-    graph: Forward, plan: Plan, done: Replayed, options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
+    graph: Forward, plan: Plan, done: Replayed, groups: Mapping[int, Any], options: Mapping[int, list[Choice]], machine: Machine, l1_small_bytes: int
 ) -> tuple[Plan, Replayed]:
     """The plan without moves of results with one reader: they are created in the reader's memory, if that is as fast and fits.
 
-    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1.
+    Equal ops have one choice, so that the casts of query, key and value write to DRAM when only the key is read in L1. The move of what the last of
+    equal layers or steps makes stays: that layer would no longer be equal to the others.
     """
     makers = graph.makers()
+    sizes = Counter(groups.values())
+    read_groups = {number: Counter(groups.get(makers[place]) for _, place in graph.steps[number].operands if place in makers) for number in plan.taken}
     readers = Counter(place for step in graph.steps for _, place in step.operands)
     decisions, count = dict(plan.taken), 0
     for number, reader in plan.taken.items():
@@ -311,6 +314,8 @@ def _without_moves(
             maker = makers[place_]
             decision = decisions.get(maker)
             if decision is None or decision.choice.then is not None or readers[place_] > 1 or place_ in graph.returned or len(graph.steps[maker].results) > 1:
+                continue
+            if maker in groups and sizes[groups[maker]] > read_groups[number][groups[maker]] and sizes[groups.get(number)] == 1:
                 continue
             same = (option for option in options[maker] if (option.operands, option.result, option.then) == (decision.choice.operands, memory, None))
             if (other := next(same, None)) is not None:

@@ -64,9 +64,11 @@ def choices(step: Step, machine: Machine, cap: float, refused: Refusals, l1_smal
     safe_operands = (DRAM,) * len(places)
     listed: list[Choice] = []
     best_of: dict[str, None] = {}
-    moving = len(places) <= MOST_MOVING_OPERANDS and has_trait(op, "takes_l1")
+    moving = has_trait(op, "takes_l1")
     per_operand = [(DRAM,) if index in IN_DRAM.get(op.name, ()) else (DRAM, L1) for index in places]
-    for memories in itertools.product(*per_operand) if moving else (safe_operands,):
+    # The last of each: a join of the results of many steps finds all of them in one memory.
+    mixed = itertools.product(*per_operand) if len(places) <= MOST_MOVING_OPERANDS else (safe_operands, tuple(memories[-1] for memories in per_operand))
+    for memories in mixed if moving else (safe_operands,):
         for result in (DRAM, L1) if step.results and moving else (DRAM,):
             memory_of_place = dict(zip(places, memories, strict=True))
             listed += _at(op, machine, cap, memory_of_place, result if step.results else None, refused, l1_small_bytes, best_of, fixed)

@@ -134,6 +134,27 @@ def test_the_first_call_of_a_cell_is_like_the_others() -> None:
     assert len(re.findall(r"^def lstm_cell", text, re.MULTILINE)) == 1 and "for i in range(NUM_STEPS)" in text, text
 
 
+class Summary(torch.nn.Module):
+    """A decoder that begins with what a dense layer makes of the encoder's last state."""
+
+    def __init__(self, width: int = 64) -> None:
+        super().__init__()
+        self.encoder, self.decoder = (torch.nn.GRU(width, width, batch_first=True) for _ in range(2))
+        self.bridge = torch.nn.Linear(width, width)
+
+    def forward(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        _, state = self.encoder(source)
+        return self.decoder(target, torch.tanh(self.bridge(state)))[0]
+
+
+def test_the_last_step_of_a_recurrent_layer_is_like_the_others() -> None:
+    """The bridge reads the last state from another memory, and one concat reads all steps of the decoder, more than have a memory each."""
+    result = capture(Summary().eval(), (torch.randn(2, 8, 64), torch.randn(2, 6, 64)), {}, "torch")
+    options = CompilerOptions(optimization_level=2)
+    text = emit_py.emit(build_program(lower_to_ttnn(result.module, options).module, result, options))["main.py"]
+    assert re.findall(r"for i in range\((\d)\)", text) == ["8", "6"] and text.count("gru_cell(") == 3, text
+
+
 def test_an_input_lives_as_long_as_the_functions_of_the_program_hold_it() -> None:
     """A module that only calls others is no function: what its first layer reads is free when that layer returns."""
     model, tokens = made()
