@@ -16,7 +16,7 @@ from alchemist.program.names import result_name, snake_case
 ROLES = frozenset(
     "scores probabilities attention first_half second_half negated_half rotated evens odds cos_part sin_part row_max shifted exponentials log_total centered "
     "normalized squared variance mean pooled gated condition mask masked segments combined embedded scaled padded edge_before edge_after "
-    "exponential_sum attn_mask attention_sink has_keys index".split()
+    "exponential_sum log_probabilities attn_mask attention_sink has_keys index".split()
 )
 """Names that `computed_role` and front ends give."""
 
@@ -116,6 +116,8 @@ def _elementwise(node: Node, op: str, names: Mapping[int, str]) -> str:
             return "shifted"
         if _reduces(inputs[1], inputs[0], "mean"):
             return "centered"
+        if (log := _made_by(inputs[1], "log")) is not None and _statistic(log, "log"):
+            return "log_probabilities"
     if op != "neg" and node.spec.name in named("ttnn", "factor") and len(inputs) == 1:
         return "scaled"
     return ""

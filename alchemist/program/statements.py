@@ -19,7 +19,7 @@ from alchemist.program.model_source import Sources
 from alchemist.program.names import unique
 from alchemist.program.naming import Naming
 from alchemist.program.parameter_names import Context, Hint
-from alchemist.program.roles import explanation, fused
+from alchemist.program.roles import explanation, fused, noun_of
 from alchemist.program.runs import FOREVER, Finals, flat_items
 from alchemist.program.state import lists_of
 from alchemist.program.text import note_lines
@@ -319,7 +319,9 @@ class Body(Naming):
             return
         alike = f"{number.rpartition('/')[0]}/"
         taken = {name for other, name in self._context.saved_names.items() if other.startswith(alike)}
-        self._context.saved_names[number] = unique([self._names[id(one.value)]], lambda name: name not in taken)
+        name = self._names[id(one.value)]
+        words = [f"{name}_{noun_of(one.value.node)}"] if one.value.node is not None else []
+        self._context.saved_names[number] = unique([name, *words], lambda candidate: candidate not in taken)
 
     def _statement(self, item: Node | CallItem) -> model.Statement:
         self._taken = {id(value) for value in frees(item) if value.collection != "weights" and reads(item).count(value) == 1}

@@ -16,6 +16,8 @@ from alchemist.program.names import unique
 from alchemist.program.walk import bound_by, bound_in, names_of, with_values
 
 OUTPUTS = "outputs"
+UPDATED = "updated"
+"""What the loop calls the new value of a parameter, which has another name in each turn."""
 MIN_TURNS = 3
 """Updates that are worth a loop."""
 _VARIABLE = model.Index("name", text=True)
@@ -137,7 +139,7 @@ def _loop(
         if result == "_":
             results.append(result)
             continue
-        variable = unique([called or result], lambda name: name not in taken)
+        variable = unique([called or UPDATED], lambda name: name not in taken)
         taken.add(variable)
         results.append(variable)
         stores.append(model.Store(model.WeightRef(_keyed((returned[result],), names[0]), collection=OUTPUTS), model.TensorRef(variable)))

@@ -117,7 +117,7 @@ CASES = {
     ),
     "softmax written out": (
         "t [2,32,1] = max x; s [2,32,64] = subtract x t; e [2,32,64] = exp s; u [2,32,1] = sum e; l [2,32,1] = log u; o [2,32,64] = subtract s l",
-        "t row_max, s shifted, e exponentials, u exponential_sum, l log_total",
+        "t row_max, s shifted, e exponentials, u exponential_sum, l log_total, o log_probabilities",
     ),
     "statistics of nothing": (
         "t [2,32,1] = max x; e [2,32,64] = exp x; l [2,32,64] = log x; u [2,32,1] = sum x; d [2,32,64] = subtract y t; f [2,32,64] = subtract m x",
