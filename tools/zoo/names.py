@@ -18,7 +18,7 @@ from typing import Any
 
 from alchemist.errors import UserError
 from alchemist.frontends.base import FrontendResult
-from alchemist.ops.spec import COLUMN_MATRICES, TTNN_OPS
+from alchemist.ops.spec import COLUMN_MATRICES, TABLE_PARTS, TTNN_OPS
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
@@ -30,6 +30,8 @@ from alchemist.program.walk import bound_by
 ROLES = COMPUTED.union(
     "query key value qkv cos sin positions identity zeros ones mask attn_mask causal_mask attention_mask values indices gates loss device residual".split(),
     COLUMN_MATRICES,
+    (f"{part}_rows" for part in TABLE_PARTS),
+    ["_and_".join(TABLE_PARTS[:2])],
 )
 """What values are for, where no source says it: customary results of ops and their arguments, and what computations are known to make."""
 _FORM = re.compile(
@@ -82,7 +84,7 @@ def words_of(result: FrontendResult) -> set[str]:
     found |= {snake_case(_NUMBER.sub("", word)) for argument in result.arguments for word in argument.name.split(".")}  # flax's `Dense_0` is dense
     found |= {identifier(f"{words[0]}_{words[-1]}") for argument in result.arguments if len(words := argument.name.split(".")) > 2}
     found |= {identifier("_".join(argument.name.split(".")[-2:])) for argument in result.arguments}
-    found |= {output.name for output in result.outputs}
+    found |= {output.name for output in result.outputs} | {word for output in result.outputs for word in output.name.split(".")}
     return {identifier(word) for word in found if word}
 
 
@@ -131,6 +133,12 @@ def _told(name: str, known: set[str]) -> bool:
         or (name.startswith("new_") and name.removeprefix("new_") in known)  # a parameter behind its update
         or name.rpartition("_")[2] in ("cos", "sin")
     ):
+        return True
+    words = name.split("_")
+    single = {word for one in known for word in one.split("_")}
+    if any(
+        "_".join(words[start:]) in known and single.issuperset(words[:start]) for start in range(1, len(words))
+    ):  # a word more: `cross_attention_key_states`
         return True
     if (name.startswith("qkv_") and name.replace("qkv_", "q_", 1) in known) or _joins(name.split("_"), known):  # several modules' product in one
         return True

@@ -1,94 +1,57 @@
 """How emitted programs read: lines, loops, names, and what level 2 makes of level 0's program.
 
     python -m tools.zoo.reading [--texts DIR] [NAME[@LEVEL] ...]
+    python -m tools.zoo.reading --whole --check --json ROWS.jsonl          # goes on where ROWS.jsonl ends
 
 One row per model and level. loops: loops, of these and of runs of three or more calls of one function that stand written out. numbers: variables and
 parameters that end in a number or begin with an ordinal which the source does not have, and functions and constants that are counted. ops: variables
 called after an op. results: calls with several results whose names are those that the function returns, or those that the source assigns, or the former
-with a word more (`cross_attention_key_states`, `cell_l0_reverse`), where a function is called for two. longer: lines beside those of level 0. Models are small in width; flags, caches and depths are the library's defaults, but at most four layers.
+with a word more (`cross_attention_key_states`, `cell_l0_reverse`), where a function is called for two. longer: lines beside those of level 0. The 30 models are those of models/read.py: narrow ones of four layers, with --whole at their
+default widths and depths; flags and caches are the library's defaults.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import hashlib
+import json
 import re
+import subprocess
 import sys
+import tempfile
+import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from alchemist.frontends.base import FrontendResult
 from alchemist.options import CompilerOptions
 from alchemist.passes import lower_to_ttnn
 from alchemist.pipeline import capture
 from alchemist.program import build_program, model
 from alchemist.program.names import ORDINALS
 from alchemist.program.walk import bound_by
+from models.read import MODELS
 from tools.zoo.names import names_of, words_of
 
-Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
 _NUMBERED = re.compile(r"_\d+$")
 WRITTEN_OUT = 3
 """Calls of one function side by side that should be a loop."""
 
 
-def _transformer(name: str, sizes: dict[str, Any], *, mask: bool = False, image: int = 0, decoder: bool = False) -> Callable[[], Built]:
-    """A class of transformers with its default flags."""
-
-    def build() -> Built:
-        import torch
-        import transformers
-
-        kind: Any = getattr(transformers, name)
-        module = kind(kind.config_class(**sizes)).eval()
-        if image:
-            return module, (torch.randn(1, 3, image, image),), {}
-        ids = torch.randint(0, 256, (1, 32))
-        if decoder:
-            return module, (), {"input_ids": ids, "decoder_input_ids": ids[:, :16]}
-        return module, (ids,), {"attention_mask": torch.ones_like(ids)} if mask else {}
-
-    return build
-
-
-def _zoo(name: str) -> Callable[[], Built]:
-    def build() -> Built:
-        from models.tables import table
-
-        return table()[name][1]()
-
-    return build
-
-
-_TEXT = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "vocab_size": 256, "max_position_embeddings": 128}
-_GROUPED = {**_TEXT, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-_GPT2 = {"n_embd": 128, "n_layer": 4, "n_head": 4, "vocab_size": 256, "n_positions": 128, "bos_token_id": 1, "eos_token_id": 2}
-_T5 = {"d_model": 128, "d_kv": 32, "d_ff": 256, "num_layers": 4, "num_heads": 4, "vocab_size": 256, "decoder_start_token_id": 0}
-_VIT = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "image_size": 64}
-MODELS: dict[str, Callable[[], Built]] = {
-    "llama": _transformer("LlamaForCausalLM", _GROUPED),
-    "qwen3": _transformer("Qwen3ForCausalLM", {**_GROUPED, "head_dim": 32}),
-    "gpt2": _transformer("GPT2LMHeadModel", _GPT2),
-    "bert": _transformer("BertModel", _TEXT, mask=True),
-    "bert_states": _transformer("BertModel", {**_TEXT, "output_hidden_states": True, "output_attentions": True, "attn_implementation": "eager"}),
-    "t5": _transformer("T5ForConditionalGeneration", _T5, decoder=True),
-    "vit": _transformer("ViTModel", _VIT, image=64),
-    **{
-        name: _zoo(name)
-        for name in (
-            "lstm bilstm gru_bf16 kv_cache_step resnet convnext unet detr whisper mixtral swin nnx_gpt_bf16 nnx_vit linen_moe jax_sgd_step "
-            "torch_transformer_training_step jax_transformer_training_step"
-        ).split()
-    },
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What is counted of one program. framework: of the model."""
+    """What is counted of one program. digest: of its two source texts. device_us, check, equal_exports: of the export, with --check."""
 
+    model: str
+    level: int
+    whole: bool
     lines: int
+    cpp_lines: int
     loops: int
     written_out: int
     numbers: tuple[str, ...]
@@ -97,37 +60,68 @@ class Row:
     results: int
     equal_results: int
     unequal: tuple[str, ...]
+    digest: str
+    device_us: float = 0.0
+    check: str = ""
+    equal_exports: bool | None = None
+    seconds: float = 0.0
 
 
-def measured(build: Callable[[], Built], levels: Sequence[int] = (0, 2), texts: Path | None = None, name: str = "") -> dict[int, Row]:
-    """The model's program at each level."""
+def measured(name: str, levels: Sequence[int] = (0, 2), *, whole: bool = False, check: bool = False, texts: Path | None = None) -> Iterator[Row]:
+    """The model's program at each level. check: exports it too, in Python, and runs `./run --check`."""
+    import emit_cpp
     import emit_py
     from alchemist.pipeline import detect_framework
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        module, args, kwargs = build()
-        result = capture(module, args, kwargs, detect_framework(module, args, kwargs))
-        rows = {}
-        for level in levels:
-            options = CompilerOptions(optimization_level=level)
-            program = build_program(lower_to_ttnn(result.module.clone(), options).module, result, options)
-            text = emit_py.emit(program)["main.py"]
-            if texts is not None:
-                texts.mkdir(parents=True, exist_ok=True)
-                (texts / f"{name}{level}.py").write_text(text)
-            names = names_of(program, result)
-            loops, written_out = _loops(program)
-            rows[level] = Row(
-                lines=text.count("\n"),
-                loops=loops,
-                written_out=written_out,
-                numbers=tuple(_numbered(program, words_of(result))),
-                variables=names.variables,
-                ops=tuple(names.after_ops.elements()),
-                **_results(program, words_of(result)),
-            )
-    return rows
+    warnings.simplefilter("ignore")
+    module, args, kwargs = MODELS[name](whole)
+    result = capture(module, args, kwargs, detect_framework(module, args, kwargs))
+    del module
+    for level in levels:
+        start = time.perf_counter()
+        options = CompilerOptions(optimization_level=level, dump_irs=False)
+        lowered = lower_to_ttnn(result.module.clone(), options).module
+        cpp = emit_cpp.emit(build_program(lowered.clone(), result, options, "cpp"))
+        program = build_program(lowered, result, options)
+        sources = emit_py.emit(program)
+        if texts is not None:
+            texts.mkdir(parents=True, exist_ok=True)
+            (texts / f"{name}{level}.py").write_text(sources["main.py"])
+            (texts / f"{name}{level}.cpp").write_text(cpp["model.cpp"])
+        names = names_of(program, result)
+        loops, written_out = _loops(program)
+        yield Row(
+            model=name,
+            level=level,
+            whole=whole,
+            lines=sources["main.py"].count("\n"),
+            cpp_lines=cpp["model.cpp"].count("\n"),
+            loops=loops,
+            written_out=written_out,
+            numbers=tuple(_numbered(program, words_of(result))),
+            variables=names.variables,
+            ops=tuple(names.after_ops.elements()),
+            **_results(program, words_of(result)),
+            digest=hashlib.sha256("".join([*sources.values(), *cpp.values()]).encode()).hexdigest()[:16],
+            **(_checked(result, options, sources["main.py"]) if check else {}),
+            seconds=round(time.perf_counter() - start, 1),
+        )
+
+
+def _checked(result: FrontendResult, options: CompilerOptions, text: str) -> dict[str, Any]:
+    """Device time and verdict of `./run --check` of an export; whether its `main.py` is `text`."""
+    from alchemist.codegen import export_captured
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = export_captured(result, Path(folder) / "export", options).path
+        report = Path(folder) / "report.json"
+        done = subprocess.run([str(made / "run"), "--check", "--json", str(report)], capture_output=True, text=True, check=False)
+        values = json.loads(report.read_text()) if report.exists() else {}
+        return {
+            "device_us": round(values.get("device_ns", 0) / 1000, 1),
+            "check": "passed" if done.returncode == 0 else (done.stderr.strip() or done.stdout.strip())[-600:],
+            "equal_exports": (made / "main.py").read_text() == text,
+        }
 
 
 def _bodies(program: model.Program) -> list[tuple[model.Statement, ...]]:
@@ -186,10 +180,29 @@ def _says(here: str, there: str) -> bool:
     return there in ("", here) or here.startswith(f"{there}_") or here.endswith(f"_{there}")
 
 
+def printed(row: Row, before: Row | None) -> str:
+    """One line of the table, and lines with what is to be mended. before: the row of level 0."""
+    longer = f"{row.lines / before.lines:.2f}x" if before else ""
+    ops, loops, results = f"{len(row.ops)}/{row.variables}", f"{row.loops}/{row.loops + row.written_out}", f"{row.equal_results}/{row.results}"
+    time_of = f"{row.device_us:10.1f}" + (f" {row.device_us / before.device_us:5.2f}x" if before and before.device_us else "") if row.check else ""
+    lines = [f"{f'{row.model}@{row.level}':18}{row.lines:6}{longer:>8}{row.cpp_lines:6}{loops:>8}{len(row.numbers):9}{ops:>10}{results:>9}{time_of}"]
+    lines += [*row.numbers[:6], *row.unequal[:3]]
+    if row.ops:
+        lines.append(f"ops: {', '.join(sorted(set(row.ops))[:12])}")
+    if row.check not in ("", "passed"):
+        lines.append(f"check: {row.check}")
+    if row.equal_exports is False:
+        lines.append("a second export has another main.py")
+    return "\n    ".join(lines)
+
+
 def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.zoo.reading", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME[@LEVEL]", help=", ".join(MODELS))
+    parser.add_argument("--whole", action="store_true", help="models at their default widths and depths instead of narrow ones")
+    parser.add_argument("--check", action="store_true", help="export each model, run ./run --check, and print its device time in us")
     parser.add_argument("--texts", type=Path, metavar="DIR", help="keep the programs there")
+    parser.add_argument("--json", type=Path, metavar="ROWS.jsonl", help="append a JSON line per row; what the file has is printed and not measured again")
     options = parser.parse_args(words)
     chosen: dict[str, list[int]] = {}
     for word in options.names or MODELS:
@@ -197,18 +210,31 @@ def main(words: list[str]) -> int:
         if name not in MODELS:
             parser.error(f"no model {name!r}; there are {', '.join(MODELS)}")
         chosen.setdefault(name, []).extend([int(level)] if level else [0, 2])
-    print(f"{'model':16}{'lines':>6}{'longer':>8}{'loops':>8}{'numbers':>9}{'ops':>10}{'results':>9}")
+    stored = [Row(**json.loads(line)) for line in options.json.read_text().splitlines()] if options.json and options.json.exists() else []
+    rows = {(row.model, row.level): row for row in stored}
+    print(f"{'model':18}{'lines':>6}{'longer':>8}{'C++':>6}{'loops':>8}{'numbers':>9}{'ops':>10}{'results':>9}{'device us':>10}")
+    failed = 0
     for name, levels in chosen.items():
-        rows = measured(MODELS[name], levels, options.texts, name)
-        for level, row in rows.items():
-            longer = f"{row.lines / rows[0].lines:.2f}x" if level and 0 in rows else ""
-            ops, loops, results = f"{len(row.ops)}/{row.variables}", f"{row.loops}/{row.loops + row.written_out}", f"{row.equal_results}/{row.results}"
-            print(f"{f'{name}@{level}':16}{row.lines:6}{longer:>8}{loops:>8}{len(row.numbers):9}{ops:>10}{results:>9}", flush=True)
-            for what in (*row.numbers[:6], *row.unequal[:3]):
-                print(f"    {what}")
-            if row.ops:
-                print(f"    ops: {', '.join(sorted(set(row.ops))[:12])}")
-    return 0
+        for row in (rows[name, level] for level in levels if (name, level) in rows):
+            print(printed(row, rows.get((name, 0)) if row.level else None), flush=True)
+        missing = [level for level in levels if (name, level) not in rows]
+        try:
+            for row in measured(name, missing, whole=options.whole, check=options.check, texts=options.texts) if missing else ():
+                rows[name, row.level] = row
+                print(printed(row, rows.get((name, 0)) if row.level else None), flush=True)
+                if options.json:
+                    with options.json.open("a") as file:
+                        file.write(json.dumps(asdict(row)) + "\n")
+        except Exception as error:  # noqa: BLE001  a crash of one model must not hide the others
+            failed += 1
+            print(f"{name}: {type(error).__name__}: {str(error)[:600]}", flush=True)
+        gc.collect()
+    ratios = [row.lines / rows[row.model, 0].lines for row in rows.values() if row.level == 2 and (row.model, 0) in rows]
+    times = [row.device_us / rows[row.model, 0].device_us for row in rows.values() if row.level == 2 and row.device_us and (row.model, 0) in rows]
+    if ratios:
+        print(f"{len(ratios)} models: level 2 has {median(ratios):.2f}x the lines of level 0 in the median, {max(ratios):.2f}x at most", end="")
+        print(f"; device time {sum(times) / len(times):.2f}x in the mean, {max(times):.2f}x at most" if times else "")
+    return 1 if failed or any(row.check not in ("", "passed") for row in rows.values()) else 0
 
 
 if __name__ == "__main__":
