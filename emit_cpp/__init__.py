@@ -18,7 +18,7 @@ from alchemist.resources import template_text
 from emit_cpp import layout
 from emit_cpp.printer import function_text, returns_names
 from emit_cpp.text import quoted
-from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_cores, render_float
+from emit_cpp.values import CONSTANT_TYPES, SHORT_NAMES, memory_config_call, record_class, render, render_cores, render_float, with_derived
 from emit_cpp.wrap import wrapped
 
 __all__ = ["emit"]
@@ -290,7 +290,7 @@ def _constant(constant: model.Constant, cores: Mapping[Ranges, str]) -> list[str
     if isinstance(value, model.Record) and not isinstance(value, EnumRef):
         type_ = record_class(value.class_name) if constant.kind is Kind.PROGRAM_CONFIG else CONSTANT_TYPES.get(constant.kind, "auto")
         if type_ != "auto":
-            fields = [f"    .{name} = {render(part)}," for name, part in value.fields]
+            fields = [f"    .{name} = {render(part)}," for name, part in with_derived(value.class_name, value.fields)]
             return [*out, f"const {type_} {constant.name}{{", *fields, "};"]
     call = memory_config_call(value, cores) if isinstance(value, model.MemoryConfig) else render(value)
     head = f"const auto {constant.name} = "

@@ -167,7 +167,17 @@ def record_class(class_name: str) -> str:
 def _record(class_name: str, fields: tuple[tuple[str, model.Value], ...]) -> str:
     if class_name in ("ttnn.CoreGrid", "ttnn.CoreCoord"):
         return f"{class_name.replace('.', '::')}({', '.join(render(part) for _, part in fields)})"
-    return f"{record_class(class_name)}{{{', '.join(f'.{key} = {_field(part)}' for key, part in fields)}}}"
+    return f"{record_class(class_name)}{{{', '.join(f'.{key} = {_field(part)}' for key, part in with_derived(class_name, fields))}}}"
+
+
+def with_derived(class_name: str, fields: tuple[tuple[str, model.Value], ...]) -> tuple[tuple[str, model.Value], ...]:
+    """Fields of a config object in C++: with those that only Python's constructor derives from others, in the struct's order."""
+    if not class_name.startswith("ttnn.MatmulMultiCoreReuseMultiCast") or "DRAMSharded" in class_name:
+        return fields
+    given = dict(fields)
+    derived = {name: given[source] for name, source in (("out_block_h", "per_core_M"), ("out_block_w", "per_core_N")) if name not in given}
+    place = next(index for index, (name, _) in enumerate(fields) if name == "per_core_M")
+    return (*fields[:place], *derived.items(), *fields[place:])
 
 
 def _field(value: model.Value) -> str:

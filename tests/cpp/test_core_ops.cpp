@@ -14,6 +14,7 @@
 #include "ttnn/operations/data_movement/copy/copy.hpp"
 #include "ttnn/operations/data_movement/move/move.hpp"
 #include "ttnn/operations/data_movement/untilize_with_unpadding/untilize_with_unpadding.hpp"
+#include "ttnn/operations/matmul/matmul.hpp"
 
 using namespace ttnn_shim;
 
@@ -123,6 +124,25 @@ TEST(copies_and_moves) {
     CHECK(moved.buffer_address() < before && !high.is_allocated());
     CHECK(moved.to_vector<float>() == expected);
     CHECK_THROWS(InvalidArgument, "was deallocated", ttnn::clone(high));
+}
+
+/// The library's C++ structs have zeros where Python's constructors require or derive a value.
+TEST(matmul_configs_derive_nothing) {
+    using ttnn::operations::matmul::MatmulMultiCoreReuseMultiCast1DProgramConfig;
+    const Fixture f;
+    const auto a = f.tensor({32, 64}), b = f.tensor({64, 64});
+    const auto product = [&](const MatmulMultiCoreReuseMultiCast1DProgramConfig& config) {
+        return ttnn::matmul(a, b, false, false, std::nullopt, std::nullopt, config).to_vector<float>();
+    };
+    MatmulMultiCoreReuseMultiCast1DProgramConfig config;
+    config.compute_with_storage_grid_size = CoreCoord(2, 1);
+    config.in0_block_w = 2;
+    config.out_subblock_h = config.out_subblock_w = config.per_core_M = config.per_core_N = 1;
+    config.fuse_batch = config.mcast_in0 = true;
+    CHECK_THROWS(InvalidArgument, "out_block_h and out_block_w must be positive", product(config));
+    config.out_block_h = config.out_block_w = 1;
+    CHECK_EQ(product(config).size(), 32U * 64U);
+    CHECK_THROWS(InvalidArgument, "in0_block_w, per_core_M and per_core_N must be positive", product({}));
 }
 
 TEST(estimate_mode_and_clock) {

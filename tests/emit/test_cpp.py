@@ -85,6 +85,15 @@ def compile_all(directory: Path, files: dict[str, str], *, warnings: bool = True
         (model.Items((model.Literal(1), model.Literal(64))), Arg("shape", "", Kind.SHAPE), "ttnn::Shape({1, 64})"),
         (model.DType("bfloat16"), Arg("dtype", "", Kind.DTYPE), "ttnn::DataType::BFLOAT16"),
         (model.WeightRef(("layer.", model.Index("i"), ".w")), None, 'weights["layer." + std::to_string(i) + ".w"]'),
+        (  # the struct derives nothing: Python's constructor makes a block of all that a core has
+            model.Record(
+                "ttnn.MatmulMultiCoreReuseMultiCastProgramConfig",
+                (("out_subblock_w", model.Literal(1)), ("per_core_M", model.Literal(2)), ("per_core_N", model.Literal(4))),
+            ),
+            None,
+            "ttnn::operations::matmul::MatmulMultiCoreReuseMultiCastProgramConfig{.out_subblock_w = 1, .out_block_h = 2, .out_block_w = 4, "
+            ".per_core_M = 2, .per_core_N = 4}",
+        ),
     ],
 )
 def test_values(value: model.Value, arg: Arg | None, text: str) -> None:

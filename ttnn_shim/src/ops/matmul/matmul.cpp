@@ -111,7 +111,7 @@ void set_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::op
                 op.mcast_in0 = c.mcast_in0;
                 if (c.gather_in0) op.gather_in0 = true;
                 SHIM_CHECK(
-                    !c.gather_in0 || c.num_global_cb_receivers == 1, "program_config: num_global_cb_receivers must be 1, got {}",
+                    !c.gather_in0 || c.num_global_cb_receivers <= 1, "program_config: num_global_cb_receivers must be 0 or 1, got {}",
                     c.num_global_cb_receivers);
             }
             if constexpr (requires { c.in0_block_w; }) {
@@ -134,8 +134,13 @@ void set_config(strategy::Matmul& op, const MatmulProgramConfig& config, std::op
                 op.core_grid = pair_of(c.compute_with_storage_grid_size);
             }
             if constexpr (requires { c.out_block_h; }) {
-                if (c.out_block_h > 0) op.out_block_h = number(c.out_block_h);
-                if (c.out_block_w > 0) op.out_block_w = number(c.out_block_w);
+                SHIM_CHECK(
+                    c.out_block_h > 0 && c.out_block_w > 0,
+                    "program_config: out_block_h and out_block_w must be positive, got {} and {}. In C++ they do not default to "
+                    "per_core_M, per_core_N",
+                    c.out_block_h, c.out_block_w);
+                op.out_block_h = number(c.out_block_h);
+                op.out_block_w = number(c.out_block_w);
                 if (!c.fuse_batch) op.fuse_batch = false;
             }
             if constexpr (requires { c.transpose_mcast; }) {

@@ -1,4 +1,4 @@
-// The Python door's matmul program configs: members that a call leaves out keep the struct's defaults.
+// The Python door's matmul program configs: members that a call leaves out have Python's defaults, which are not the C++ structs'.
 #include "ops/arguments.hpp"
 #include "ops/eltwise/engine.hpp"
 
@@ -10,6 +10,9 @@ namespace {
 template <class Config>
 MatmulProgramConfig read_config(const Record& record) {
     Config c;
+    if constexpr (requires { c.in0_block_w; }) c.in0_block_w = c.per_core_M = c.per_core_N = 1;
+    if constexpr (requires { c.out_subblock_h; }) c.out_subblock_h = c.out_subblock_w = 1;
+    if constexpr (requires { c.mcast_in0; }) c.fuse_batch = c.mcast_in0 = true, c.num_global_cb_receivers = 1;
     const auto size = [&](const char* name, size_t& member) {
         const int64_t value = record.integer(name, static_cast<int64_t>(member));
         SHIM_CHECK(value >= 0, "program_config.{}: expected 0 or more, got {}", name, value);
@@ -27,6 +30,8 @@ MatmulProgramConfig read_config(const Record& record) {
         size("out_subblock_w", c.out_subblock_w);
     }
     if constexpr (requires { c.out_block_h; }) {
+        c.out_block_h = c.per_core_M;
+        c.out_block_w = c.per_core_N;
         size("out_block_h", c.out_block_h);
         size("out_block_w", c.out_block_w);
         flag("fuse_batch", c.fuse_batch);

@@ -16,9 +16,9 @@ struct LayerNormDefaultProgramConfig {
 };
 struct LayerNormShardedMultiCoreProgramConfig {
     CoreCoord compute_with_storage_grid_size;
-    std::size_t subblock_w = 1;
-    std::size_t block_h = 1;
-    std::size_t block_w = 1;
+    std::size_t subblock_w = 0;
+    std::size_t block_h = 0;
+    std::size_t block_w = 0;
     bool inplace = false;
     bool legacy_reduction = false;
     bool legacy_rsqrt = false;
@@ -31,9 +31,9 @@ using LayerNormProgramConfig = std::variant<LayerNormDefaultProgramConfig, Layer
 struct SoftmaxDefaultProgramConfig {};
 struct SoftmaxShardedMultiCoreProgramConfig {
     CoreCoord compute_with_storage_grid_size;
-    std::size_t subblock_w = 1;
-    std::size_t block_h = 1;
-    std::size_t block_w = 1;
+    std::size_t subblock_w = 0;
+    std::size_t block_h = 0;
+    std::size_t block_w = 0;
 };
 using SoftmaxProgramConfig = std::variant<SoftmaxDefaultProgramConfig, SoftmaxShardedMultiCoreProgramConfig>;
 

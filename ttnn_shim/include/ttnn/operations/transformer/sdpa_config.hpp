@@ -11,8 +11,8 @@ namespace ttnn::operations::transformer {
 struct SDPAProgramConfig {
     CoreCoord compute_with_storage_grid_size;
     std::optional<CoreRangeSet> sub_core_grids = std::nullopt;
-    std::size_t q_chunk_size = 32;
-    std::size_t k_chunk_size = 32;
+    std::size_t q_chunk_size = 0;
+    std::size_t k_chunk_size = 0;
     std::optional<bool> exp_approx_mode = std::nullopt;
     uint32_t max_cores_per_head_batch = 16;
     uint32_t max_k_splits = 1;
