@@ -76,7 +76,14 @@ distributed.visualize_system_mesh distributed.visualize_tensor decorators.regist
 decorators.register_post_operation_hook graph.begin_graph_capture graph.end_graph_capture graph.end_graph_capture_to_file
 graph.full_graph_capture graph.is_graph_capture_active graph.extract_calltrace graph.extract_peak_L1_memory_usage graph.extract_resource_usage_per_core
 graph.extract_output_tensors graph.extract_output_info graph.count_intermediate_and_output_tensors graph.pretty_format graph.pretty_print
-get_latest_programs_perf_data get_all_programs_perf_data""".split()
+get_latest_programs_perf_data get_all_programs_perf_data determine_expected_group_norm_sharded_config_and_grid_size
+create_global_circular_buffer""".split()
+# Ops that `ttnn_extras` composes of others in Python: the core has no program and no arguments for them.
+COMPOSED = {f"ttnn.{name}" for name in """complex_tensor real imag angle is_imag is_real conj polar real_bw imag_bw conj_bw angle_bw polar_bw ema moe
+sparse_matmul experimental.dit_minimal_matmul_addcmul_fused experimental.attn_matmul experimental.complex_mul transformer.flash_mla_prefill
+transformer.chunked_flash_mla_prefill moreh_sum moreh_mean moreh_sum_backward moreh_dot moreh_dot_backward moreh_matmul moreh_bmm moreh_linear
+moreh_softmax moreh_softmin moreh_logsoftmax moreh_softmax_backward moreh_softmin_backward moreh_logsoftmax_backward moreh_abs_pow moreh_norm
+moreh_arange""".split()}  # fmt: skip
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],
@@ -152,8 +159,8 @@ def text_of(source: Path, kinds: Path, symbols: Path) -> str:
     for name, entry in entries.items():
         kind = entry["k"]
         if kind in ("op", "func"):
-            if (kind == "op" and (name in KEPT or not ABSENT.search(name))) or name in wanted:
-                out["functions"][name] = [overload_set(entry["ov"]), "op" if kind == "op" else "func"]
+            if (kind == "op" and (name in KEPT or not ABSENT.search(name))) or name in wanted or name in COMPOSED:
+                out["functions"][name] = [overload_set(entry["ov"]), "composed" if name in COMPOSED else "op" if kind == "op" else "func"]
                 if name in WRAPPED:
                     out["wrapped"][name] = overload_set([wrapped_signature(WRAPPED[name])])
             else:

@@ -12,13 +12,17 @@ from ttnn import _core
 from ttnn._binding import api_class, api_function
 from ttnn._convert import register_class
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout, enum_class
+from ttnn._grid import CoreRange, CoreRangeSet
 from ttnn._memory import MemoryConfig, ShardSpec
 from ttnn._mesh import CppMeshToTensor, CppTensorToMesh, MeshShape, PlacementReplicate, PlacementShard
 from ttnn._tensor import empty_handle
 
 FabricConfig = enum_class("ttnn.FabricConfig")
 _fabric = FabricConfig.DISABLED
+_BYTES_PER_WORD = 4
 _L1_ALIGNMENT_WORDS = 4  # a semaphore takes one aligned piece of L1
+# Words of a global circular buffer's table of coordinates on each core.
+_TABLE_WORDS, _TABLE_WORDS_PER_RECEIVER = 16, 8
 
 
 @api_class("ttnn.MeshMapperConfig")
@@ -121,6 +125,54 @@ def get_global_semaphore_address(global_semaphore: Any) -> int:
 @api_function("ttnn.reset_global_semaphore_value")
 def reset_global_semaphore_value(global_semaphore: Any, reset_value: int) -> None:
     """Nothing here reads a semaphore: the ops that wait for one are refused."""
+
+
+class global_circular_buffer:  # the real package has this name
+    """A buffer in the L1 of senders and receivers, at one address of all, and their table of coordinates. No op of the simulator reads it."""
+
+    __module__ = "ttnn"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise TypeError("global_circular_buffer: no constructor defined!")
+
+    @classmethod
+    def _of(cls, senders: Any, receivers: Any, size: int, tensors: list[Any]) -> global_circular_buffer:
+        buffer = object.__new__(cls)
+        buffer._facts = (senders, receivers, size)  # type: ignore[attr-defined]
+        buffer._tensors = tensors  # type: ignore[attr-defined]  # hold the memory
+        return buffer
+
+    def size(self) -> int:
+        """Bytes on each core."""
+        return int(self._facts[2])  # type: ignore[attr-defined]
+
+    def sender_cores(self) -> Any:
+        return self._facts[0]  # type: ignore[attr-defined]
+
+    def receiver_cores(self) -> Any:
+        return self._facts[1]  # type: ignore[attr-defined]
+
+
+register_class("global_circular_buffer", global_circular_buffer)
+
+
+@api_function("ttnn.create_global_circular_buffer")
+def create_global_circular_buffer(mesh_device: Any, sender_receiver_core_mapping: Any, size: int, buffer_type: Any = BufferType.L1) -> global_circular_buffer:
+    op = "ttnn.create_global_circular_buffer"
+    if not sender_receiver_core_mapping:
+        raise InvalidArgument("sender_receiver_core_mapping: expected at least one sender", op=op)
+    if buffer_type not in (BufferType.L1, BufferType.L1_SMALL):
+        raise InvalidArgument(f"buffer_type: expected L1 or L1_SMALL, got {buffer_type}", op=op)
+    senders = [CoreRange(sender, sender) for sender, _ in sender_receiver_core_mapping]
+    receivers = [part for _, cores in sender_receiver_core_mapping for part in cores.ranges()]
+    cores = CoreRangeSet([*senders, *receivers])  # raises where two of them overlap
+    most = max(cores.num_cores() for _, cores in sender_receiver_core_mapping)
+    tensors = []
+    for words in (-(-size // _BYTES_PER_WORD), _TABLE_WORDS + most * _TABLE_WORDS_PER_RECEIVER):
+        if words:
+            memory = MemoryConfig(TensorMemoryLayout.HEIGHT_SHARDED, buffer_type, ShardSpec(cores, [1, words], ShardOrientation.ROW_MAJOR))
+            tensors.append(empty_handle(mesh_device, DataType.UINT32, Layout.ROW_MAJOR, [cores.num_cores(), words], memory))
+    return global_circular_buffer._of(CoreRangeSet(senders), CoreRangeSet(receivers), size, tensors)
 
 
 @contextlib.contextmanager

@@ -11,7 +11,8 @@ HOME: dict[str, tuple[str, ...]] = {
     "_spec": ("TensorSpec",),
     "_memory": ("ShardSpec", "NdShardSpec", "MemoryConfig", "Tile"),
     "_fabric": ("MeshMapperConfig", "MeshComposerConfig", "set_fabric_config", "get_fabric_config", "ShardTensor2dMesh",
-                "ConcatMesh2dToTensor", "create_mesh_mapper", "create_mesh_composer", "create_global_semaphore", "get_global_semaphore_address",
+                "ConcatMesh2dToTensor", "create_mesh_mapper", "create_mesh_composer", "create_global_semaphore", "create_global_circular_buffer",
+                "get_global_semaphore_address",
                 "reset_global_semaphore_value", "command_queue"),
     "_mesh": ("MeshShape", "MeshCoordinate", "QueueId", "SubDeviceId", "MeshEvent", "TensorTopology", "PlacementReplicate", "PlacementShard",
               "CppTensorToMesh", "CppMeshToTensor", "ReplicateTensorToMeshWrapper", "ReplicateTensorToMesh", "ShardTensorToMesh",
@@ -34,8 +35,21 @@ HOME: dict[str, tuple[str, ...]] = {
         *(f"device.{name}_asynchronous_slow_dispatch" for name in ("enable", "disable")), "device.is_asynchronous_slow_dispatch_enabled",
         "core.num_cores_to_corerangeset_in_subcoregrids",
     ),
+    "ttnn_extras.complex_tensors": tuple(
+        "complex_tensor real imag angle is_imag is_real conj polar abs reciprocal real_bw imag_bw conj_bw angle_bw polar_bw".split()
+    ),
+    "ttnn_extras.composed": (
+        "topk", "prod", "ema", "moe", "sparse_matmul",
+        *(f"experimental.{name}" for name in ("dit_minimal_matmul_addcmul_fused", "attn_matmul", "complex_mul")),
+        "transformer.flash_mla_prefill", "transformer.chunked_flash_mla_prefill",
+    ),
+    "ttnn_extras.moreh": tuple(f"moreh_{name}" for name in (
+        "sum mean sum_backward dot dot_backward matmul bmm linear softmax softmin logsoftmax softmax_backward softmin_backward logsoftmax_backward "
+        "abs_pow norm arange"
+    ).split()),
     "_norm_parameters": (
-        "get_group_norm_cores_across_channel", "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
+        "determine_expected_group_norm_sharded_config_and_grid_size", "get_group_norm_cores_across_channel",
+        "create_group_norm_input_mask", "create_group_norm_input_negative_mask", "create_group_norm_weight_bias_rm",
     ),
     "_trace": ("MeshTraceId", "begin_trace_capture", "end_trace_capture", "execute_trace", "release_trace", "device.is_trace_capture_active"),
     "_device": (

@@ -11,7 +11,7 @@ from ttnn import _core
 from ttnn._binding import api_function
 from ttnn._dtypes import TILE_SIDE
 from ttnn._enums import BufferType, DataType, Layout, ShardOrientation, TensorMemoryLayout
-from ttnn._grid import CoreGrid
+from ttnn._grid import CoreCoord, CoreGrid, CoreRange, CoreRangeSet
 from ttnn._host import from_torch, roundup
 from ttnn._memory import MemoryConfig, ShardSpec
 from ttnn._tensor import Tensor
@@ -87,6 +87,35 @@ def determine_expected_group_norm_dram_grid_size(*, device: Any, num_channels: i
                 return CoreGrid(x=x, y=y)
     message = f"no grid of cores fits {num_channels} channels in {num_groups} groups and {input_nhw} rows"
     raise _core.error(InvalidArgument, message, "ttnn.determine_expected_group_norm_dram_grid_size")
+
+
+@api_function("ttnn.determine_expected_group_norm_sharded_config_and_grid_size")
+def determine_expected_group_norm_sharded_config_and_grid_size(
+    *, device: Any, num_channels: int, num_groups: int, input_nhw: int, is_height_sharded: bool, is_row_major: bool = False
+) -> tuple[MemoryConfig, CoreGrid]:
+    """Shards of a group norm's input [1, 1, NHW, C] in L1, and their grid: as many cores as divide the rows of tiles evenly.
+
+    Block shards divide the channels too, in whole groups of whole eights. Raises AssertionError where sizes do not fit.
+    """
+    assert num_channels % num_groups == 0
+    assert num_channels % TILE_SIDE == 0
+    whole = device.compute_with_storage_grid_size()
+    across, down = (whole.y, whole.x) if is_row_major else (whole.x, whole.y)
+    row_tiles, group = -(-input_nhw // TILE_SIDE), num_channels // num_groups
+    limit = whole.x * whole.y if is_height_sharded else across
+    cores = next(n for n in range(min(limit, row_tiles), 0, -1) if row_tiles % n == 0)
+    rows = row_tiles // cores * TILE_SIDE
+    if is_height_sharded:
+        x, y = min(cores, across), -(-cores // across)
+        shape, orientation, layout = [rows, num_channels], ShardOrientation.ROW_MAJOR, TensorMemoryLayout.HEIGHT_SHARDED
+    else:
+        parts = next(n for n in range(down, 0, -1) if num_channels // 8 % n == 0 and num_channels // n % group == 0)
+        part, layout = num_channels // parts, TensorMemoryLayout.BLOCK_SHARDED
+        x, y, shape, orientation = parts, cores, [rows, part], ShardOrientation.ROW_MAJOR
+        if not is_row_major:
+            x, y, shape, orientation = cores, parts, [part, rows], ShardOrientation.COL_MAJOR
+    used = CoreRangeSet([CoreRange(CoreCoord(0, 0), CoreCoord(x - 1, y - 1))])
+    return MemoryConfig(layout, BufferType.L1, ShardSpec(used, shape, orientation)), CoreGrid(x=x, y=y)
 
 
 def dram_group_norm_params_from_torch(

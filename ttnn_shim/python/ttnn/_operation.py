@@ -27,6 +27,8 @@ _PADDING = {
     "ttnn.fill_implicit_tile_padding": "fill_value", "ttnn.tilize_with_val_padding": "pad_value", "ttnn.from_device": "", "ttnn.to_device": "",
     "ttnn.clone": "", "ttnn.to_memory_config": "",
 }  # fmt: skip
+# What None means where it differs from leaving the argument out: of the parameters that take None and have another default, only this one.
+_NONE_MEANS = {("ttnn.group_norm", "inplace"): False}
 
 
 def _mark_padding(name: str, bound: dict[str, Any], tensors: list[Any]) -> None:
@@ -93,7 +95,9 @@ class Operation:
         device = _NULL
         for name, value in bound.items():
             if value is None:
-                continue
+                if (self.name, name) not in _NONE_MEANS:
+                    continue
+                value = _NONE_MEANS[self.name, name]
             kind = type(value)
             if kind is Tensor:
                 fields.append(name_prefix(name) + _TENSOR_INDEX[len(handles)])

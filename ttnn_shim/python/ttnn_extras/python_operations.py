@@ -99,7 +99,7 @@ def query_registered_operations(include_experimental: bool = False) -> list[Any]
     """All ops that this package has, and those that the program registered, by name."""
     found: dict[str, Any] = dict(_registered)
     for name, (_, kind) in facts()["functions"].items():
-        if kind == "op" or name in facts()["wrapped"]:
+        if kind != "func" or name in facts()["wrapped"]:
             operation: Any = ttnn
             for part in name.split(".")[1:]:
                 operation = getattr(operation, part, None)

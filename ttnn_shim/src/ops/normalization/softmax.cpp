@@ -275,7 +275,7 @@ Tensor run_softmax(const char* op_name, const Tensor& input, const Softmax& o) {
         if (o.in_place) check_mask(input, o);
         rows_of_mask = as_rows(*o.mask, shape);
         if (is_one_row(*o.mask, shape, o.causal)) read_as = with_rows(shape, o.mask->logical_shape()[-2]);
-        paged = o.mask->layout() == Layout::TILE && !o.mask->is_sharded() && !o.sharded && shape.rank() <= 4;
+        paged = o.mask->layout() == Layout::TILE && !o.mask->is_sharded() && (!o.sharded || !o.causal) && shape.rank() <= 4;
         const Shape& added = rows_of_mask->logical_shape();
         SHIM_CHECK(
             (paged && (o.in_place || o.causal)) || broadcast_shapes(added, read_as).to_rank(4) == read_as.to_rank(4),
