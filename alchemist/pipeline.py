@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from alchemist.errors import FrontendError, InputError, OptionError, quoted
 from alchemist.frontends.base import FrontendResult
 from alchemist.ir.access import ForwardArgument, forward_arguments
+from alchemist.mesh.memory import check_one_chip
 from alchemist.options import ONE_CHIP, CompilerOptions, Language, choice
 from alchemist.program.model import Program, Step, WeightRef
 from alchemist.progress import Progress
@@ -148,6 +149,7 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
 
     Raises:
         LoweringError, EmitError: an op without a TTNN form, or without a rendering.
+        OptionError: an op needs more memory than the card has.
     """
     from alchemist.ir.text import print_module
     from alchemist.passes import lower_to_ttnn
@@ -160,6 +162,7 @@ def compile_captured(captured: FrontendResult, language: Language, options: Comp
             irs["ttir"] = print_module(captured.module)
     with progress.stage("lower"):
         lowered = lower_to_ttnn(captured.module, options)
+        check_one_chip(lowered.module, options.card)
     if options.dump_irs:
         with progress.stage("dump irs"):
             irs["ttnn"] = print_module(lowered.module)

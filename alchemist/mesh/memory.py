@@ -6,14 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ttnn_shim.machine import System, card_of, systems
-from xdsl.dialects.func import ReturnOp
+from ttnn_shim.dtypes import BYTES, tile_bytes
+from ttnn_shim.machine import System, card_of, cards, systems
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from alchemist.errors import OptionError
 from alchemist.frontends.base import FrontendResult, Mesh
 from alchemist.ir import access
-from alchemist.ir.layout import TILE_EDGE
+from alchemist.ir.layout import TILE_EDGE, layout_of
+from alchemist.ir.location import place_of, sources_of
+from alchemist.ops.library_names import DTYPES
+from alchemist.passes.lower.context import location_text
 
 _BYTES = {"f64": 4, "i64": 4, "ui64": 4, "i1": 2}
 """Of an element on the device, where it is not the type's own size: TT-NN has no 64-bit types."""
@@ -51,6 +56,38 @@ def check_fits(made: FrontendResult) -> str:
         f"{made.model_name} does not fit on {mesh.rows}x{mesh.columns} chips of a {system.name}", expected=f"at most {_mb(room)} on each", got=what,
         hint=f"mesh=({first.rows}, {first.columns}) has room" if first else "no mesh has room: cut more of the weights, use bfloat16, or a smaller batch",
     )  # fmt: skip
+
+
+def check_one_chip(lowered: ModuleOp, card: str) -> None:
+    """Checks that an op's operands and results are in the card's memory together.
+
+    Raises: OptionError for an op that needs more than the card has.
+    """
+    room = card_of(card).dram_bytes
+    for function in lowered.walk():
+        if not isinstance(function, FuncOp) or function.is_declaration:
+            continue
+        for op in function.body.block.ops:
+            need = sum(_device_bytes(value) for value in {*op.operands, *op.results})
+            if need > room and op.results:
+                larger = next((name for name, one in cards().items() if name == one.name and one.dram_bytes >= need), "")
+                raise OptionError(
+                    f"{op.name} does not fit in the memory of one {card}",
+                    location=location_text(sources_of(op)) or place_of(op),
+                    expected=f"at most {_mb(room)} of operands and results",
+                    got=_mb(need),
+                    hint="use a smaller batch or bfloat16" + (f', or a card with more memory: compiler_options={{"arch": "{larger}"}}' if larger else ""),
+                )
+
+
+def _device_bytes(value: SSAValue) -> int:
+    """Of a tensor in the card's DRAM; 0 of others."""
+    layout = layout_of(value.type)
+    if layout is None or layout.buffer != "dram":
+        return 0
+    count = math.prod(layout.shard_shape()) * math.prod(layout.grid)
+    name = DTYPES.get(layout.dtype, layout.dtype)
+    return count // TILE_EDGE**2 * tile_bytes(name) if layout.page == "tile" else count * BYTES[name]
 
 
 def need_on(made: FrontendResult, mesh: Mesh) -> Need:

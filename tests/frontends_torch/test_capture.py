@@ -499,3 +499,25 @@ def test_only_dense_tensors(kind: str, made: Any, place: str) -> None:
     args, kwargs = {"argument": ((made(x),), {}), "keyword": ((), {"input": made(x)}), "weight": ((x,), {})}[place]
     with pytest.raises(InputError, match=f"not dense(?s:.*){'table' if place == 'weight' else 'argument'}(?s:.*){kind}"):
         capture(model, args, kwargs)
+
+
+def test_norms_in_training_mode_update_their_running_statistics() -> None:
+    layers = [nn.BatchNorm2d(3, momentum=0.3), nn.InstanceNorm2d(3, track_running_stats=True), nn.BatchNorm2d(3, track_running_stats=False)]
+    with pytest.warns(UserWarning, match="training mode"):
+        result = check(nn.Sequential(*layers), (torch.randn(2, 3, 4, 4) + 3,))
+    written = {output.mutates for output in result.outputs}
+    assert written == {"", "0.running_mean", "0.running_var", "0.num_batches_tracked", "1.running_mean", "1.running_var"}
+
+
+@pytest.mark.parametrize(
+    ("model", "args", "place"),
+    [
+        (nn.Sequential(nn.ReLU(), nn.Linear(64, 32)), (torch.ones(2, 63),), "1: Linear(in_features=64, out_features=32, bias=True)"),
+        (nn.Sequential(nn.Embedding(10, 4)), (torch.tensor([10]),), "0: Embedding(10, 4)"),
+    ],
+)
+def test_arguments_that_the_model_rejects(model: nn.Module, args: tuple[torch.Tensor], place: str) -> None:
+    """Shapes fail in torch.export, values when the expected outputs are computed."""
+    with pytest.raises(InputError, match="the model fails on these arguments") as raised:
+        capture(model, args).golden()
+    assert raised.value.location == place

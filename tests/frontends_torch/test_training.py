@@ -51,6 +51,7 @@ STEPS: dict[str, Callable[[], tuple[nn.Module, tuple[Any, ...]]]] = {
         (torch.randn(4, 6), torch.tensor([1, 0, 2, 2])),
     ),
     "strides and padding": lambda: (zoo.TrainingStep(convolutions(stride=2, padding=1), zoo.square), (torch.randn(2, 3, 9, 9), torch.zeros(2, 200))),
+    "a batch norm": lambda: (ByAutograd(nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 5)), zoo.square), (torch.randn(8, 6), torch.zeros(8, 5))),
     "dilation": lambda: (zoo.TrainingStep(convolutions(dilation=2), zoo.square), (torch.randn(2, 3, 8, 8), torch.zeros(2, 32))),
     "rows that are padding": lambda: (
         zoo.TrainingStep(nn.Embedding(7, 4, padding_idx=2), zoo.square),

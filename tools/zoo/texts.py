@@ -3,6 +3,7 @@
     python -m tools.zoo.texts [--json ROWS.jsonl] [--keep DIR] NAME[@LEVEL] ...
 
 NAME is a model of the zoo, the families or the ONNX files; without a level: 0, 1 and 2. One row per model: texts, and what a command refuses with its error.
+Models and levels that ROWS.jsonl has without refusals are skipped, so an interrupted run continues.
 Exit code 1 if a command refuses a text.
 """
 
@@ -67,7 +68,12 @@ def main(words: list[str]) -> int:
         name, _, level = word.partition("@")
         chosen.setdefault(name, []).extend([int(level)] if level else [0, 1, 2])
     refused = 0
-    for name, levels in chosen.items():
+    rows = options.json.read_text().splitlines() if options.json is not None and options.json.exists() else []
+    passed = [row for row in map(json.loads, rows) if not row["refused"]]
+    for name, asked in chosen.items():
+        levels = sorted(set(asked) - {level for row in passed if row["model"] == name for level in row["levels"]})
+        if not levels:
+            continue
         begun = time.process_time()
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) if options.keep is None else options.keep / name

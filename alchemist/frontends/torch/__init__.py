@@ -30,6 +30,7 @@ from alchemist.frontends.torch.export import (
     as_root,
     call_leaves,
     export,
+    fails_on_arguments,
     function_code,
     input_names,
     output_names,
@@ -423,8 +424,7 @@ class _Golden:
                 except FrontendError:
                     raise
                 except Exception as error:
-                    hint = "call the model with these arguments without alchemist to see the error; torch.export has checked only shapes"
-                    raise FrontendError("the model fails on its example arguments", got=f"{type(error).__name__}: {error}", hint=hint) from error
+                    raise fails_on_arguments(self.model, error, self.args, self.kwargs) from error
                 specs = [s for s in self.program.graph_signature.output_specs if s.kind is OutputKind.USER_OUTPUT]
                 leaves = pytree.tree_leaves(result)
                 arrays = [_array(leaf) for leaf, spec in zip(leaves, specs, strict=True) if isinstance(spec.arg, TensorArgument)]

@@ -27,6 +27,7 @@ from alchemist.frontends.torch import caches, training
 from alchemist.frontends.torch.aliasing import needs_functionalisation, secret_views
 from alchemist.frontends.torch.export_values import values_at_export
 from alchemist.frontends.torch.node_locations import is_framework, relative_file
+from alchemist.frontends.torch.running_statistics import update_running_statistics
 
 _UNKNOWN_OUTPUT = re.compile(r"Found <class '(.+?)'> in output, which is not a known type")
 _FILE = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
@@ -96,13 +97,32 @@ def export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
             if step is None:
                 raise
         program = _exported(step, args, kwargs) if step is not None else program
+        update_running_statistics(program.graph_module)
         if needs_functionalisation(program.graph_module.graph) or _has_vmap(program.graph_module.graph):
             with warnings.catch_warnings(), _frames_of(model), _quiet():  # not under no_grad: torch then takes a path that does not export
                 warnings.simplefilter("ignore")
                 program = program.run_decompositions(_decompositions(secret_views(program.graph_module.graph)))
     except Exception as error:  # torch.export raises whatever the model's own code raises
-        raise model_error(error) from error
+        found = model_error(error)
+        raise (_without_export(model, args, kwargs) if found.message.startswith(_FAILED) else None) or found from error
     return program
+
+
+def _without_export(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputError | None:
+    """The error that the model itself raises for these arguments; None if it runs. Buffers and arguments keep their values."""
+    buffers = [(value, value.detach().clone()) for value in model.buffers()]
+    inner_args, inner_kwargs = pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model(*inner_args, **inner_kwargs)
+    except Exception as error:  # noqa: BLE001 - whatever the model's own code raises
+        return fails_on_arguments(model, error, args, kwargs)
+    finally:
+        with torch.no_grad():
+            for value, before in buffers:
+                value.copy_(before)
+    return None
 
 
 def _decompositions(ops: set[torch._ops.OpOverload]) -> dict[torch._ops.OpOverload, Callable[..., Any]]:
@@ -255,7 +275,27 @@ def refuse_options_of_torch(function: Callable[..., Any], kwargs: Mapping[str, A
         raise InputError("shapes are fixed at export", got="dynamic_shapes=...", hint=hint)
 
 
-def model_error(error: Exception, failed: str = "torch.export failed") -> FrontendError | InputError:
+def fails_on_arguments(model: torch.nn.Module, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> InputError:
+    """The error that the model raised without torch.export, with the user's line, or the layer where only PyTorch's own code ran."""
+    paths = {id(module): path for path, module in model.named_modules()}
+    called = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
+    layers = [module for module in called if isinstance(module, torch.nn.Module) and paths.get(id(module))]
+    layer = f"{paths[id(layers[-1])]}: {type(layers[-1]).__name__}({layers[-1].extra_repr()})" if layers else ""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    shapes = [str(list(leaf.shape)) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+    given = f"; here {', '.join(shapes)}" if 0 < len(shapes) <= 6 else ""
+    return InputError(
+        f"the model fails on these arguments: {type(error).__name__}",
+        location=_location(error, "") or layer,
+        got=first,
+        hint=f"PyTorch raises this error without alchemist too: check the arguments' shapes, dtypes and values{given}",
+    )
+
+
+_FAILED = "torch.export failed"
+
+
+def model_error(error: Exception, failed: str = _FAILED) -> FrontendError | InputError:
     """What torch or the model's own code raised, with the model's line; `failed` says at what where the error itself does not."""
     text = str(error)
     kinds = {cls.__name__ for cls in type(error).__mro__}

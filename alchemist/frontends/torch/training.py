@@ -24,8 +24,11 @@ from torch.utils import _pytree as pytree
 from alchemist.ir.location import GRADIENT
 
 _BACKWARD = "alchemist_gradient"
-_WRITTEN_OUT = {op: decomposition_table[op] for op in (torch.ops.aten.native_layer_norm.default,)}
-"""Ops whose further results a backward pass reads, which device ops do not have."""
+_aten = torch.ops.aten
+_WRITTEN_OUT = {
+    op: decomposition_table[op] for op in (_aten.native_layer_norm.default, _aten.native_batch_norm.default, _aten._native_batch_norm_legit.default)
+}
+"""Ops whose further results a backward pass reads, which device ops do not have; batch_norm also updates its running statistics."""
 
 
 def is_gradient(node: fx.Node) -> bool:
@@ -51,6 +54,7 @@ def differentiated(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     """The model with its gradients as ops: nodes of a backward pass have the modules and lines of the forward pass's; None where it takes none."""
     leaves, form = pytree.tree_flatten((args, kwargs))
     tensors = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    weights = {name for name, value in model.named_parameters() if value.is_floating_point()}
     named = dict(model.named_parameters()) | dict(model.named_buffers())
 
     def call(state: list[torch.Tensor], inputs: list[torch.Tensor]) -> Any:
@@ -64,7 +68,7 @@ def differentiated(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
     used_lines = 0
     graph: fx.GraphModule | None = None
     for requires_grad in (False, True):  # torch.func takes gradients of anything, torch.autograd of what asks for them
-        state = [value.detach().clone().requires_grad_(requires_grad and value.is_floating_point()) for value in named.values()]
+        state = [value.detach().clone().requires_grad_(requires_grad and name in weights) for name, value in named.items()]
         with _gradients() as count, _scopes(model), sdpa_kernel(SDPBackend.MATH), torch.enable_grad():
             try:
                 graph = make_fx(call, _WRITTEN_OUT, "fake", _allow_non_fake_inputs=True, record_stack_traces=True)(state, [leaves[place] for place in tensors])

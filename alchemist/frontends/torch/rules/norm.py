@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 
-from alchemist.errors import warn_user
 from alchemist.frontends.torch.emitter import Emitter, Tensor
 from alchemist.frontends.torch.registry import recipe, rule
 
@@ -43,8 +42,6 @@ def batch_norm(
     weight = weight or c.full(channels, 1, x.dtype)
     bias = bias or c.full(channels, 0, x.dtype)
     if training or mean is None or variance is None:
-        if training and mean is not None:
-            warn_user(f"batch_norm in training mode at {c.location()}: batch statistics are used, running statistics are not updated")
         mean, variance = _statistics(c, x)
     attributes = {"epsilon": eps, "dimension": 1}
     return c.emit("batch_norm_inference", [x, weight, bias, mean, variance], attributes)

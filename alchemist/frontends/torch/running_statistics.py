@@ -1,0 +1,49 @@
+"""Running statistics of normalisations in training mode, whose update is hidden inside the exported op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+
+_aten = torch.ops.aten
+_NORMS = (_aten.batch_norm.default, _aten.instance_norm.default)
+
+
+def update_running_statistics(graph_module: fx.GraphModule) -> None:
+    """Writes the update of each training-mode norm as ops of its own: `running_mean.mul_(1 - momentum).add_(mean, alpha=momentum)`.
+
+    torch.export keeps `batch_norm(x, ..., running_mean, running_var, training=True)` as one op whose schema names no written argument.
+    """
+    for node in [node for node in graph_module.graph.nodes if node.target in _NORMS]:
+        x, mean, variance, training, momentum = (node.args[place] for place in (0, 3, 4, 5, 6))
+        if training and isinstance(mean, fx.Node) and isinstance(momentum, float):
+            node.args = (*node.args[:3], None, None, *node.args[5:])
+            with graph_module.graph.inserting_after(node):
+                _insert_updates(node, x, (mean, variance), momentum, per_sample=node.target is _aten.instance_norm.default)
+    graph_module.recompile()
+
+
+def _insert_updates(norm: fx.Node, x: fx.Node, running: tuple[fx.Node, fx.Node], momentum: float, per_sample: bool) -> None:
+    """Inserts the ops after the norm. per_sample: statistics of each sample, averaged."""
+    graph, after = norm.graph, norm
+
+    def call(target: Any, *args: Any, **kwargs: Any) -> fx.Node:
+        nonlocal after
+        with graph.inserting_after(after):
+            after = graph.call_function(target, args, kwargs)
+        after.meta = dict(norm.meta)
+        fake: FakeTensor = norm.meta["val"]
+        with fake.fake_mode:
+            values = fx.node.map_arg((args, kwargs), lambda node: node.meta["val"])
+            after.meta["val"] = target(*values[0], **values[1])
+        return after
+
+    rank = x.meta["val"].dim()
+    dims = [dim for dim in range(rank) if dim > 1 or (dim == 0 and not per_sample)]
+    for place, old in zip((_aten.mean.dim, _aten.var.correction), running, strict=True):
+        new = call(place, x, dims, **({"correction": 1} if place is _aten.var.correction else {}))
+        new = call(_aten.mean.dim, new, [0]) if per_sample else new
+        call(_aten.add_.Tensor, call(_aten.mul_.Tensor, old, 1 - momentum), new, alpha=momentum)
