@@ -18,12 +18,12 @@ SECTIONS = ("By op", "Slowest calls")
 def picture(page: str) -> str:
     """SVG text: head and the named sections of the page, as XHTML in the page's own style."""
     style = re.search(r"<style>(.*?)</style>", page, re.DOTALL)
-    head = re.search(r"<body>\n(.*?)(?=<section>)", page, re.DOTALL)
+    head = re.search(r"<body>\n(.*?)(?=<section )", page, re.DOTALL)
     assert style is not None
     assert head is not None
-    parts = [head[1]]
+    parts = [re.sub("<nav>.*?</nav>", "", head[1])]
     for title in SECTIONS:
-        section = re.search(rf"<section><h2>{title}</h2>.*?</section>", page, re.DOTALL)
+        section = re.search(rf"<section [^>]*><h2>{title}</h2>.*?</section>", page, re.DOTALL)
         assert section is not None, f"the page has no section {title}"
         rows = re.findall(r"<tr>.*?</tr>", section[0], re.DOTALL)
         body = section[0]
@@ -33,7 +33,7 @@ def picture(page: str) -> str:
         parts.append(body)
     text = re.sub(r"<br>", "<br/>", "\n".join(parts))
     # Lines of text as the style sets them: 22 px each; a cell of the last table has three or four.
-    height = 180 + 34 * text.count("<tr>") + 52 * ROWS + 150
+    height = 280 + 34 * text.count("<tr>") + 52 * ROWS + 150
     css = style[1].replace(":root", "svg")
     css = css.replace("body {", ".page {")
     return (

@@ -59,12 +59,12 @@ def test_sizes_over_time(sizes: tuple[float, float], cap: float, top: float) -> 
     (axis,) = chart.findall("line[@class='axis']")
     left, base = float(axis.attrib["x1"]), float(axis.attrib["y1"])
     xs = [left + (width - 12 - left) * ns / 100 for ns in (0, 30, 40, 100)]
-    ys = [base + (8 - base) * size / top for size in (sizes[0], sizes[0], sizes[1], sizes[1])]
+    ys = [base + (24 - base) * size / top for size in (sizes[0], sizes[0], sizes[1], sizes[1])]
     assert line == [(pytest.approx(x, abs=0.06), pytest.approx(y, abs=0.06)) for x, y in zip(xs, ys, strict=True)]
     area = points(chart.find("polygon"))
     assert area == [(line[0][0], base), *line, (line[-1][0], base)]
     caps = chart.findall("line[@class='cap']")
-    assert [float(each.attrib["y1"]) for each in caps] == ([8.0] if top == cap else [])
+    assert [float(each.attrib["y1"]) for each in caps] == ([24.0] if top == cap else [])
     assert 0 < base < height
     assert not drawn(charts.over_time(shown, "<b>", lambda _: 1.0, 2.0)).findall(".//b"), "a label is text"
     assert "svg" not in charts.over_time(profile(), "L1", lambda _: 1.0, 2.0)
@@ -77,19 +77,21 @@ def test_roofline_places_programs_under_the_roof() -> None:
     chart = drawn(charts.roofline(profile(slow, fast, program(2, 0, 1.0))))
     circles = {each.attrib["class"]: (float(each.attrib["cx"]), float(each.attrib["cy"])) for each in chart.findall("circle")}
     assert circles.keys() == {"dram", "compute"}, "a program without math or without DRAM has no place"
-    grids = [each for each in chart.findall("line[@class='axis']")]
-    across = sorted(float(each.attrib["x1"]) for each in grids if each.attrib["x1"] == each.attrib["x2"])
-    up = sorted((float(each.attrib["y1"]) for each in grids if each.attrib["y1"] == each.attrib["y2"]), reverse=True)
-    decade, rise = across[1] - across[0], up[0] - up[1]
-    assert all(b - a == pytest.approx(decade, abs=0.2) for a, b in itertools.pairwise(across))
-    lowest = 4 * TERA / 1e5
-    first = 10 ** math.ceil(math.log10(lowest))
+    numbers = [(float(each.text), each.attrib) for each in chart.findall("text") if re.fullmatch(r"[\d.]+", each.text or "")]
+    across = {value: float(where["x"]) for value, where in numbers if where["text-anchor"] == "middle"}
+    up = {value * TERA: float(where["y"]) - 4 for value, where in numbers if where["text-anchor"] == "end"}
+    assert list(across) == [1, 10, 100, 1000, 10000], "decades around dots and knees"
+    assert list(up) == [0.2 * TERA, 0.5 * TERA, TERA, 2 * TERA, 5 * TERA]
+
+    def at(ticks: dict[float, float], value: float) -> float:
+        (low, start), (high, end) = next(iter(ticks.items())), list(ticks.items())[-1]
+        return start + (end - start) * math.log(value / low) / math.log(high / low)
 
     def x_of(flop_per_byte: float) -> float:
-        return across[0] + decade * math.log10(flop_per_byte / 0.1)
+        return at(across, flop_per_byte)
 
     def y_of(flops: float) -> float:
-        return up[0] - rise * math.log10(flops / first)
+        return at(up, flops)
 
     assert circles["dram"] == (pytest.approx(x_of(0.1 * TERA / (100 * GB)), abs=0.3), pytest.approx(y_of(0.1 * TERA), abs=0.6))
     assert circles["compute"] == (pytest.approx(x_of(4 * TERA / GB), abs=0.3), pytest.approx(y_of(4 * TERA), abs=0.6))
@@ -99,23 +101,39 @@ def test_roofline_places_programs_under_the_roof() -> None:
     assert "svg" not in charts.roofline(profile(program(0, 0, 1.0)))
 
 
-def test_labels_of_the_roofline_do_not_lie_on_each_other() -> None:
+@pytest.mark.parametrize(("width", "count"), [(charts.WIDE, charts.LABELLED), (charts.NARROW, charts.LABELLED // 2)])
+def test_labels_of_the_roofline_do_not_lie_on_each_other(width: float, count: int) -> None:
     same = [program(index, 0, 1e5, fpu_utilisation=0.5, dram_utilisation=0.5) for index in range(charts.LABELLED + 2)]
-    labels = drawn(charts.roofline(profile(*same))).findall("text[@class='name']")
-    assert len(labels) == charts.LABELLED
-    heights = sorted(float(each.attrib["y"]) for each in labels)
-    assert all(below - above >= 11.9 for above, below in itertools.pairwise(heights))
+    labels = drawn(charts.roofline(profile(*same), width)).findall("text[@class='name']")
+    assert len(labels) == count
+    boxes = [(float(each.attrib["x"]), float(each.attrib["y"]), charts.CHARACTER * len(each.text or "")) for each in labels]
+    for (x0, y0, wide), (x1, y1, wide1) in itertools.combinations(boxes, 2):
+        assert abs(y0 - y1) >= 14 or x0 + wide <= x1 or x1 + wide1 <= x0
+
+
+def test_the_highest_lines_of_a_chart_of_memory_are_named() -> None:
+    sizes = (10.0, 11.0, 10.0, 100.0, 10.0, 90.0, 10.0)
+    shown = profile(*(program(index, 100.0 * index, 90.0) for index in range(len(sizes))))
+    chart = drawn(charts.over_time(shown, "L1", lambda each: sizes[each.index], 120.0))
+    assert [each.text for each in chart.findall("text[@class='name']")] == ["Op3", "Op5"]
+    flat = drawn(charts.over_time(shown, "L1", lambda _: 100.0, 120.0))
+    assert len(flat.findall("text[@class='name']")) == 1
 
 
 def test_heat_map_counts_cores_row_by_row() -> None:
     chart = drawn(charts.heat_map(profile(program(0, 0, 75.0, cores=4), program(1, 75.0, 25.0, cores=1))))
     cells = chart.findall("rect")
     assert [(float(each.attrib["x"]), float(each.attrib["y"])) for each in cells] == [(44.0 * (i % 3), 44.0 * (i // 3)) for i in range(6)]
-    assert [each.text for each in chart.findall("text")] == ["100%", "75%", "75%", "75%", "0%", "0%"]
+    assert [each.findtext("title") for each in cells[:2]] == ["core 0, 0: 100%", "core 1, 0: 75%"]
+    assert [each.text for each in chart.findall("text")] == ["100%", "75%", "0%"], "only where the share changes"
     assert [float(each.attrib["fill-opacity"]) for each in cells] == [1.0, 0.765, 0.765, 0.765, 0.06, 0.06]
 
 
-@pytest.mark.parametrize("count", [1, 3, 60])
+def test_equal_iterations_are_a_sentence() -> None:
+    assert charts.bars("block, called at main.py:9", [2000.0, 2020.0]) == "<p>block, called at main.py:9: 2 iterations of 2.0 us each.</p>"
+
+
+@pytest.mark.parametrize("count", [2, 3, 60])
 def test_bars_have_the_heights_of_their_turns(count: int) -> None:
     values = [float(10 * (index + 1)) for index in range(count)]
     chart = drawn(charts.bars("layers", values))

@@ -61,9 +61,10 @@ def test_calls_that_belong_together(after: Run, expected: str, changes: set[str]
             "[1, 2] bfloat16 tile l1 block_sharded, [2] float32 tile dram",
             ["input 1: dram -> l1 block_sharded"],
         ),
+        ("[1, 2] bfloat16 tile l1", "[1, 2] bfloat16 tile l1 block_sharded", ["input: l1 -> l1 block_sharded"]),
         ("[1, 2] bfloat16 tile dram", "[1, 2] bfloat8_b tile dram", ["input: bfloat16 tile dram -> bfloat8_b tile dram"]),
         ("[1, 2] bfloat16 tile dram", "[2, 2] bfloat16 tile dram", ["input: [1, 2] bfloat16 tile dram -> [2, 2] bfloat16 tile dram"]),
-        ("[1] uint8 tile l1", "", ["inputs: [1] uint8 tile l1 -> "]),
+        ("[1] uint8 tile l1", "", ["inputs: [1] uint8 tile l1 -> none"]),
     ],
 )
 def test_what_differs_of_tensors(before: str, after: str, told: list[str]) -> None:

@@ -165,7 +165,10 @@ def test_page_is_self_contained_and_escaped(written: tuple[Profile, Path]) -> No
     text = (directory / "report.html").read_text()
     assert text.count("<script") == 1  # ours, which sorts tables
     assert "<script>alert" not in text
-    assert not re.search(r"""(?:src|href)\s*=|url\(""", text)
+    assert not re.search(r"""src\s*=|href=.(?!#)|url\(""", text)
+    sections = re.findall(r'<section id="([^"]*)">', text)
+    assert re.findall(r'href="#([^"]*)"', text) == sections
+    assert len(set(sections)) == len(sections) > 5
 
     class Balance(HTMLParser):
         depth = 0
@@ -201,7 +204,7 @@ def test_verdicts_of_page_and_terminal_are_the_same(written: tuple[Profile, Path
 def test_suggestions_on_the_page_and_nothing_unescaped(written: tuple[Profile, Path], tmp_path: Path) -> None:
     made, _ = written
     one = Suggestion(HOSTILE, HOSTILE, HOSTILE, (Edit("main.py", 0, 0, HOSTILE),), frozenset({HOSTILE}), 2000.0, 500.0)
-    answer = from_data(json.loads(json.dumps(as_data(Answer(run_of(made), [one], [one], made.device_ns - 2000, 0)))), run_of(made))
+    answer = from_data(json.loads(json.dumps(as_data(Answer(run_of(made), [one, one], [one, one], made.device_ns - 2000, 0)))), run_of(made))
     write_page(made, tmp_path / "page.html", answer)
     text = (tmp_path / "page.html").read_text()
     assert "<script>alert" not in text

@@ -165,7 +165,7 @@ def test_table() -> None:
     assert lines[-2].startswith("batch 2: 1,500.0 us, 750.0 us in place of 1,000.0 us (-25.0%): export again")
     assert "more)" not in table(Answer(RUN, many[:15], [], 1000e3, 0))
     nothing = table(Answer(RUN, [], [], 1000e3, 4))
-    assert nothing.endswith("none of the changes that were tried makes it faster (4 are refused by the library)")
+    assert nothing.endswith("no edit that was tried makes it faster; TT-NN refuses 4 of them")
 
 
 def manifest(*shapes: list[int], outputs: dict[str, Any] | None = None) -> dict[str, Any]:

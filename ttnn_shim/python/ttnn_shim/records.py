@@ -15,6 +15,15 @@ from ttnn_shim.dtypes import MEAN_BYTES
 from ttnn_shim.error_bands import GAP, is_measured, total_error
 from ttnn_shim.host_time import eager_error, eager_wall_ns
 
+PUBLIC_NAMES = {
+    "ttnn.mul": "ttnn.multiply",
+    "ttnn.mul_": "ttnn.multiply_",
+    "ttnn.sub": "ttnn.subtract",
+    "ttnn.sub_": "ttnn.subtract_",
+    "ttnn.div_": "ttnn.divide_",
+}
+"""The core's name of an op -> the name that programs use."""
+
 BOUNDS = ("latency", "compute", "reader", "writer", "dram", "noc")
 UNITS = ("reader", "compute", "writer", "sender")
 
@@ -248,7 +257,7 @@ def program_record(data: Mapping[str, Any], origin_ns: float) -> ProgramRecord:
     return ProgramRecord(
         index=data["index"],
         call_id=data["call_id"],
-        call_op=data["call_op"],
+        call_op=PUBLIC_NAMES.get(data["call_op"], data["call_op"]),
         op_code=data["name"],
         factory=data["factory"],
         cores=data["cores"],

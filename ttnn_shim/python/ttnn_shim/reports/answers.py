@@ -70,7 +70,8 @@ def table(answer: Answer, most: int = 15) -> str:
     run = answer.run
     lines = [f"what-if: {run.model} on simulated {run.card}: {answer.device_ns / 1e3:,.1f} us now, gaps included", ""]
     if not answer.suggestions:
-        return "\n".join([*lines, f"none of the changes that were tried makes it faster ({answer.refused} are refused by the library)", *batch_lines(answer)])
+        refused = f"; TT-NN refuses {answer.refused} of them" if answer.refused else ""
+        return "\n".join([*lines, f"no edit that was tried makes it faster{refused}", *batch_lines(answer)])
     lines.append(f"{'gain us':>9} {'+-':>7} {'new us':>10}  change")
     for one in answer.suggestions[:most]:
         place = f"{one.line} " if one.line else ""
@@ -79,13 +80,19 @@ def table(answer: Answer, most: int = 15) -> str:
         lines += [f"{'':30}{row}" for row in one.write.split("\n")]
     if len(answer.suggestions) > most:
         lines.append(f"{'':30}({len(answer.suggestions) - most} more)")
+    if answer.together:
+        lines += _together(answer)
+    lines += batch_lines(answer)
+    return "\n".join([*lines, "each gain is the simulated time of the program with that edit; ! marks what it costs in accuracy"])
+
+
+def _together(answer: Answer) -> list[str]:
     gain = answer.device_ns - answer.together_ns
-    lines += ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
+    lines = ["", f"best {len(answer.together)} together: {gain / 1e3:,.1f} us less, {answer.together_ns / 1e3:,.1f} us ({-gain / answer.device_ns:+.1%})"]
     lines += [f"{'':9} ! {answer.verdict}"] if answer.verdict else []
     for one in answer.together:
         lines += [f"{'':9} {(one.line or 'main.py') + ':' if number == 0 else '':13} {row}" for number, row in enumerate(one.write.split("\n"))]
-    lines += batch_lines(answer)
-    return "\n".join([*lines, "each gain is the simulated time of the program with that edit; ! marks what it costs in accuracy"])
+    return lines
 
 
 def batch_lines(answer: Answer) -> list[str]:

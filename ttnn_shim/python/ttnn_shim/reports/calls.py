@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -59,10 +60,13 @@ def run_of(profile: Profile, name: str = "") -> Run:
 
 
 def source_line(profile: Profile, place: str) -> str:
-    """The text of "main.py:12", at most 90 characters."""
+    """The text of "main.py:12" without its comment; "..." ends what continues, on the next line or beyond 90 characters."""
     file, _, number = place.rpartition(":")
     lines = profile.sources.get(file, "").splitlines()
-    return lines[int(number) - 1].strip()[:90] if number.isdigit() and 0 < int(number) <= len(lines) else ""
+    if not (number.isdigit() and 0 < int(number) <= len(lines)):
+        return ""
+    text = re.split(r"\s+(?:#|//) ", lines[int(number) - 1].strip())[0]
+    return f"{text[:87]}..." if len(text) > 90 else f"{text}..." if text.endswith("(") else text
 
 
 def _call(profile: Profile, programs: Sequence[ProgramRecord]) -> Call:

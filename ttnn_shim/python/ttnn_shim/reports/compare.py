@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from ttnn_shim.command_line import CommandParser, complain
 from ttnn_shim.reports.calls import Call, Run, read_calls
-from ttnn_shim.reports.page import duration, page, section, sortable, tiles
+from ttnn_shim.reports.page import breakable, duration, page, section, sortable, tiles
 
 ROWS = 25
 """Lines of the table on the terminal."""
@@ -47,12 +48,16 @@ class Pair:
 def differences(name: str, before: str, after: str) -> list[str]:
     """What a part of the setup is in each run; of tensors the words that differ, with the number of the tensor where there are several."""
     tensors = [re.findall(r"\[[^]]*\][^[]*?(?=, \[|$)", text) for text in (before, after)]
-    if name not in ("inputs", "outputs") or len(tensors[0]) != len(tensors[1]):
-        return [f"{name}: {before} -> {after}"]
+    if name not in ("inputs", "outputs"):
+        return [f"{name}: {before or 'none'} -> {after or 'none'}"]
+    if len(tensors[0]) != len(tensors[1]):
+        only = [", ".join((Counter(some) - Counter(other)).elements()) or "none" for some, other in (tensors, tensors[::-1])]
+        return [f"{name}: {only[0]} -> {only[1]}"]
     out = []
     for number, texts in enumerate(zip(*tensors, strict=True), 1):
         a_words, b_words = (re.findall(r"\[[^]]*\]|\S+", text) for text in texts)
         same = len([*itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a_words, b_words, strict=False))])
+        same -= same == min(len(a_words), len(b_words)) > 0  # "l1 -> l1 block_sharded", not " -> block_sharded"
         if a_words != b_words:
             which = f"{name[:-1]} {number}" if len(tensors[0]) > 1 else name[:-1]
             out.append(f"{which}: {' '.join(a_words[same:])} -> {' '.join(b_words[same:])}")
@@ -141,7 +146,7 @@ def table(before: Run, after: Run) -> str:
             f"{row.before_ns / 1e3:10.1f} {row.after_ns / 1e3:10.1f} {_signed(row.delta_ns):>10}  {row.before_key or '-':16} {row.after_key or '-':16} {row.op}"
             + (f" x {row.count}" if row.count > 1 else "")
         )
-        lines += [f"{'':34}{change[:150]}" for change in row.changes[:2]]
+        lines += [f"{'':34}{change if len(change) <= 150 else change[:147] + '...'}" for change in row.changes[:2]]
     if len(rows) > ROWS:
         lines.append(f"{'':34}({len(rows) - ROWS} more lines, {_signed(sum(row.delta_ns for row in rows[ROWS:]))} us)")
     lines += ["", f"{'A us':>10} {'B us':>10} {'B - A':>10}  module"]
@@ -166,45 +171,48 @@ def _percent(before_ns: float, after_ns: float) -> str:
 def write_compare(before: Run, after: Run, path: Path) -> None:
     """The same as a page."""
     found = pairs(before, after)
+    names = (before.name, after.name) if before.name != after.name else ("A", "B")
     boxes = [
-        (duration(before.device_ns), f"A: {before.name}, {before.card}"),
-        (duration(after.device_ns), f"B: {after.name}, {after.card}"),
-        (_percent(before.device_ns, after.device_ns), f"B - A: {_signed(after.device_ns - before.device_ns)} us"),
+        (duration(before.device_ns), f"{before.name}, {before.card}"),
+        (duration(after.device_ns), f"{after.name}, {after.card}"),
+        (_percent(before.device_ns, after.device_ns), f"{_signed(after.device_ns - before.device_ns)} us: {names[1]} compared with {names[0]}"),
         (str(len(found)), f"calls: {counts(found)}"),
     ]
-    body = [
-        f"<h1>{escape(before.model)}: A and B</h1>" + tiles(boxes),
+    body = [f"<h1>{escape(before.model)}: {escape(before.name)} and {escape(after.name)}</h1>" + tiles(boxes)]
+    if not any(pair.change for pair in found):
+        body.append("<p>Both programs make the same calls.</p>")
+    colours = "".join(f'<span><i class="{name}"></i>{escape(names[1])} is {name}</span>' for name in ("faster", "slower"))
+    legend = f'<div class="legend">{colours}</div>'
+    body += [
+        section("By line", _page_table(by_line(found), "line", names), legend),
         section(
-            "By line",
-            _page_table(by_line(found), "line"),
-            "Calls of both programs that stand for each other, by op and function. A bar to the left: faster in B.",
+            "By module", _page_table(by_module(found), "module", names), "Sums of the lines of a function; a call that became several calls is one row here."
         ),
-        section("By module", _page_table(by_module(found), "module"), ""),
     ]
-    path.write_text(page(f"{before.model}: two runs", body), encoding="utf-8")
+    path.write_text(page(f"{before.model}: {before.name} and {after.name}", body), encoding="utf-8")
 
 
-def _page_table(rows: Sequence[Row], kind: str) -> str:
+def _page_table(rows: Sequence[Row], kind: str, names: tuple[str, str]) -> str:
     longest = max((abs(row.delta_ns) for row in rows), default=1.0) or 1.0
     out = []
     for row in rows:
         share = 50 * abs(row.delta_ns) / longest
         faster = row.delta_ns < 0
         bar = f'<i class="{"faster" if faster else "slower"}" style="margin-left:{50 - share if faster else 50:.2f}%;width:{share:.2f}%"></i>'
-        place = row.after_key if kind == "module" else f"{row.before_key or '-'} | {row.after_key or '-'}"
-        head = f"{row.op}{f' x {row.count}' if row.count > 1 else ''}" if kind == "line" else place
-        notes = [place, row.source] if kind == "line" else []
+        places = [f"{place} in {name}" for place, name in zip((row.before_key, row.after_key), names, strict=True) if place]
+        head = f"{row.op}{f' x {row.count}' if row.count > 1 else ''}" if kind == "line" else row.after_key
+        notes = [", ".join(places), row.source] if kind == "line" else []
         notes += row.changes[:3]
-        soft = "".join(f'<br><span class="soft">{escape(note)}</span>' for note in notes if note)
+        soft = "".join(f'<br><span class="soft">{breakable(note)}</span>' for note in notes if note)
         out.append(
             (
-                f'<td class="code wrap">{escape(head)}{soft}</td>',
+                f'<td class="code wrap">{breakable(head)}{soft}</td>',
                 *(f'<td class="n" data-v="{ns:.0f}">{ns / 1e3:,.1f}</td>' for ns in (row.before_ns, row.after_ns)),
                 f'<td class="n" data-v="{row.delta_ns:.0f}">{_signed(row.delta_ns)}</td>',
                 f'<td class="bar"><div class="track">{bar}</div></td>',
             )
         )
-    return sortable((kind, "A us", "B us", "B - A us", ""), out)
+    return sortable((kind, f"{names[0]}, us", f"{names[1]}, us", "difference, us", ""), out)
 
 
 def load(place: Path, card: str) -> Run:

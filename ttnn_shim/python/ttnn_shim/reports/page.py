@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -21,7 +22,28 @@ def page(title: str, body: Sequence[str]) -> str:
 def section(title: str, body: str, note: str) -> str:
     """title, note: plain text, or a note that is HTML by beginning with `<`."""
     text = note if note.startswith("<") else f'<p class="soft">{escape(note)}</p>' if note else ""
-    return f"<section><h2>{escape(title)}</h2>{text}{body}</section>"
+    return f'<section id="{_anchor(title)}"><h2>{escape(title)}</h2>{text}{body}</section>'
+
+
+def contents(titles: Sequence[str]) -> str:
+    """Links to the sections of these titles."""
+    return "<nav>" + "".join(f'<a href="#{_anchor(title)}">{escape(title)}</a>' for title in titles) + "</nav>"
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower()).strip("-")
+
+
+def breakable(text: str) -> str:
+    """An identifier or a line of code as HTML that a narrow column breaks between words: "Matmul|Device|Operation", "ttnn.|transformer.|split_|heads"."""
+    return (
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[._(/])(?=\w)", "\0", text)
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("\0", "<wbr/>")
+    )
 
 
 def tiles(boxes: Sequence[tuple[str, str]]) -> str:
@@ -30,13 +52,17 @@ def tiles(boxes: Sequence[tuple[str, str]]) -> str:
     return f'<div class="tiles">{inside}</div>'
 
 
-def sortable(titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str = "") -> str:
-    """A table whose headings sort it. titles: plain text, "" for a column that does not sort; rows: cells as HTML (`data-v` is a cell's number)."""
+def sortable(titles: Sequence[str], rows: Sequence[Sequence[str]], foot: str = "", stacked: bool = True) -> str:
+    """A table whose headings sort it. titles: plain text, "" for a column that does not sort; rows: cells as HTML (`data-v` is a cell's number).
+
+    stacked: on a narrow screen the first cell of a row takes a line of its own, above the others.
+    """
     sort = ' class="sort" tabindex="0"'  # quoted: the page's parts are XML in docs/pictures
     heads = "".join(f"<th{sort if title else ''}{_right(rows, index)}>{escape(title)}</th>" for index, title in enumerate(titles))
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
     end = f"<tfoot>{foot}</tfoot>" if foot else ""
-    return f'<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody>{end}</table></div>'
+    kind = f'"sortable stacked" style="--columns:{len(titles) - 1}"' if stacked else '"sortable"'
+    return f'<div class="scroll"><table class={kind}><thead><tr>{heads}</tr></thead><tbody>{body}</tbody>{end}</table></div>'
 
 
 def _right(rows: Sequence[Sequence[str]], index: int) -> str:

@@ -36,7 +36,7 @@ def table(profile: Profile) -> str:
     if profile.far_above_roofline:
         lines += ["", f"priced above {ROOFLINES} times their roofline: {', '.join(profile.far_above_roofline)}: few cores do the work, or the price is wrong"]
     if profile.unmeasured:
-        lines += ["", f"no measured row of {', '.join(profile.unmeasured)}: priced by what the kernels do (+- {UNMEASURED_BAND:.0%})"]
+        lines += ["", f"no card measurement of {', '.join(profile.unmeasured)}: times estimated from the kernels (+- {UNMEASURED_BAND:.0%})"]
     return "\n".join(lines)
 
 
