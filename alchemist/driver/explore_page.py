@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ttnn_shim.json_files import read_json
+from ttnn_shim.reports.summary import BOUND_TEXT
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -77,7 +78,8 @@ def contents(directory: Path, namespace: Namespace, profile: Path | None = None)
     sources = [directory / name for name in ("main.py", "model.cpp") if (directory / name).is_file()]
     code = {source.name: source.read_text(encoding="utf-8").splitlines() for source in sources}
     device_ns = sum(float(call.get("ns") or 0) for call in calls)
-    return {"name": directory.name, "model": str(manifest.get("model", "")), "stages": stages, "code": code, "note": note, "device_ns": device_ns}
+    name, model = directory.name, str(manifest.get("model", ""))
+    return {"name": name, "model": model, "stages": stages, "code": code, "note": note, "device_ns": device_ns, "minor": list(_MINOR)}
 
 
 def _fx_stage(text: str) -> list[dict[str, Any]]:
@@ -126,8 +128,8 @@ def _stage(chunk: mlir_files.Chunk, namespace: Namespace) -> list[dict[str, Any]
                 "op": op.name,
                 "module": namespace(infos),
                 "keys": sorted({key for info in infos for key in _keys(info)}),
-                "source": [f"{frame.file}:{frame.line} {frame.function}".strip() for info in infos[:4] for frame in info.frames[-1:]],
-                "from": [info.op for info in infos[:4] if info.op],
+                "source": [*dict.fromkeys(f"{frame.file}:{frame.line} {frame.function}".strip() for info in infos[:4] for frame in info.frames[-1:])],
+                "from": [*dict.fromkeys(info.op for info in infos[:4] if info.op)],
                 "results": [{"type": show.type_text(value), "layout": show.where(value.type), "bytes": show.size_bytes(value.type)} for value in op.results],
                 "edges": edges,
                 "attributes": _attributes(op),
@@ -197,23 +199,27 @@ def _op_errors(directory: Path) -> list[Mapping[str, Any]]:
 
 
 _ALIASES = {"mul": "multiply", "sub": "subtract", "div": "divide", "mm": "matmul"}
+_MINOR = (*named("ttnn", "bookkeeping"), "ttcore.load_cached")
+"""Ops without a call of the program; the page shows them on demand."""
 
 
 def _call_name(op: str) -> str:
     """The common name of a call of the program and its op: "slice" for ttnn.slice_static and for ttnn.slice."""
     spec = TTNN_OPS.get(op)
     name = (spec.target if spec is not None and spec.target else op).rpartition(".")[2]
-    return _ALIASES.get(name, name)
+    stem = name.removesuffix("_")
+    return _ALIASES.get(stem, stem) + name[len(stem) :]
 
 
 def _lay_over(nodes: list[dict[str, Any]], calls: Sequence[Mapping[str, Any]], errors: Sequence[Mapping[str, Any]]) -> None:
     """Time, memory, code line and error of the call that each op became: calls, rows of golden/ops.json and ops are aligned in order by their names."""
-    ops = [node for node in nodes if node["op"].startswith("ttnn.") and node["op"] not in named("ttnn", "bookkeeping")]
+    ops = [node for node in nodes if node["op"].startswith("ttnn.") and node["op"] not in _MINOR]
     names = [_call_name(node["op"]) for node in ops]
     for node, place in zip(ops, in_order(names, [_call_name(call["op"]) for call in calls], str.__eq__), strict=True):
         if place is not None:
             call = calls[place]
-            node |= {"ns": call["ns"], "bound": call["bound"], "line": call["line"], "l1": call["l1_peak_bytes"], "programs": call["programs"]}
+            bound = BOUND_TEXT.get(call["bound"], call["bound"])
+            node |= {"ns": call["ns"], "bound": bound, "line": call["line"], "l1": call["l1_peak_bytes"], "programs": call["programs"]}
     for node, place in zip(ops, in_order(names, [_call_name(str(row.get("op"))) for row in errors], str.__eq__), strict=True):
         if place is not None and errors[place].get("unedited_rel_l2") is not None:
             node["error"] = errors[place]["unedited_rel_l2"]
