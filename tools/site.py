@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "site_pages"
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 # Tables scroll in a box of their own (the theme's) where they do not fit, and names in them stay whole; the theme's 61 rem are too narrow for most.
-STYLE = ".md-typeset table code { white-space: nowrap; word-break: normal; }\n.md-grid { max-width: 80rem; }\n"
+STYLE = """.md-grid { max-width: 80rem; }
+.md-typeset table:not([class]) th, .md-typeset table:not([class]) td { padding: .5em .7em; min-width: 0; }
+.md-typeset table:not([class]) td:nth-child(-n+2) { overflow-wrap: anywhere; min-width: 4rem; }
+.md-typeset table:not([class]) td:first-child { min-width: 7.5rem; }
+@media (min-width: 60em) { .md-typeset table code { white-space: nowrap; word-break: normal; } }
+"""
 NAVIGATION: list[dict[str, object]] = [
     {"Start": [{"What it is": "README.md"}, {"Your first program": "docs/first_program.md"}, {"How good is it": "docs/how_good_is_it.md"}]},
     {
