@@ -175,7 +175,7 @@ case(
         torch.view_as_real(z)
         for z in (
             F.pad(as_complex(t), (1, 2), value=3.0), as_complex(t) / (t[..., :4] + 9), as_complex(t) / 2, t[..., :4] / (as_complex(t) + 9),
-            1 / (as_complex(t) + 9), as_complex(t) * t[..., :4], 2 * as_complex(t), as_complex(t) * as_complex(-t), as_complex(t) - t[..., :4], 1 - as_complex(t),
+            1 / (as_complex(t) + 9), as_complex(t) * t[..., :4], 2 * as_complex(t), t[..., :4] * (1 + 2j), as_complex(t) * as_complex(-t), as_complex(t) - t[..., :4], 1 - as_complex(t),
             torch.add(as_complex(t), as_complex(t), alpha=3), torch.sub(as_complex(t), t[..., :4], alpha=2), as_complex(t).conj() + 1, as_complex(t).exp(),
             as_complex(t) @ as_complex(t).mT, as_complex(t).reciprocal(), as_complex(t).to("cpu"), as_complex(t).sinh(), as_complex(t).to(torch.complex64),
         )

@@ -165,10 +165,12 @@ def _gather(rng: random.Random) -> Drawn:
 
 
 def _attention(rng: random.Random) -> Drawn:
-    users, pairs, group, rows, depth = rng.choice((1, 4)), rng.choice((1, 2, 4)), rng.choice((1, 2)), rng.choice((4, 8)), rng.choice((4, 8))
-    query, key = (users, pairs * group, rows, depth), (users, pairs, rows, depth)
-    mask = [(rng.choice((1, users)), rng.choice((1, pairs * group)), rows, rows)] if rng.random() < 0.5 else []
-    return [query, key, key, *mask], {"is_causal": not mask and rng.random() < 0.5, "scale": 0.5}
+    """Also of other rows (cross attention, decode steps) and of values of another width than the keys'."""
+    users, pairs, group, depth = rng.choice((1, 4)), rng.choice((1, 2, 4)), rng.choice((1, 2)), rng.choice((4, 8))
+    rows, columns, width = rng.choice((4, 8)), rng.choice((4, 8)), rng.choice((4, 8))
+    query, key, value = (users, pairs * group, rows, depth), (users, pairs, columns, depth), (users, pairs, columns, width)
+    mask = [(rng.choice((1, users)), rng.choice((1, pairs * group)), rows, columns)] if rng.random() < 0.5 else []
+    return [query, key, value, *mask], {"is_causal": not mask and rows == columns and rng.random() < 0.5, "scale": 0.5}
 
 
 def _conv(rng: random.Random) -> Drawn:

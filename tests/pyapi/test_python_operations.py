@@ -99,7 +99,9 @@ def test_comparison_mode(device: Any, capsys: pytest.CaptureFixture[str], wrong:
             assert (message in capsys.readouterr().err) is wrong
     golden(x)  # the mode is over
     with ttnn.manage_config("enable_comparison_mode", True), ttnn.manage_config("enable_fast_runtime_mode", True):
-        golden(x)
+        assert torch.equal(ttnn.to_torch(golden(x)), ttnn.to_torch(x) * 2)
+    with ttnn.manage_config("enable_comparison_mode", True):
+        assert torch.equal(ttnn.to_torch(registered()(x)), ttnn.to_torch(x) * 2)  # an op without golden function
     assert capsys.readouterr().err == ""
 
 

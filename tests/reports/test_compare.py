@@ -88,9 +88,16 @@ def test_the_file_of_calls(tmp_path: Path) -> None:
     again = read_calls(tmp_path / "calls.json", "x")
     assert list(again.calls) == list(run_of(made).calls)
     assert again.device_ns == pytest.approx(made.device_ns)
-    for text in ("[]", "{}", '{"format": 9}', '{"format": 1, "model": "", "card": "", "calls": [{}]}', "x"):
+    row = '{"format": 1, "model": "", "card": "", "calls": [{}]}'
+    for text, words in (
+        ("[]", "not the calls"),
+        ("{}", "not the calls"),
+        ('{"format": 9}', "this version reads 1"),
+        (row, "not the calls"),
+        ("x", "Expecting"),
+    ):
         (tmp_path / "calls.json").write_text(text)
-        with pytest.raises(ValueError, match=r"calls|format|Expecting"):
+        with pytest.raises(ValueError, match=words):
             load(tmp_path, "n150")
 
 

@@ -123,12 +123,15 @@ class Stored:
             hint = "external data has to be inside the model's directory"
             raise FrontendError("external data outside the model's directory", location=self.name, got=quoted(relative), hint=hint)
         try:
-            if not file.is_file():
-                raise FileError("no such file of external data", location=str(file), hint="copy the file to the directory of the .onnx file")
-            file_bytes = file.stat().st_size
-            offset, length = int(facts.get("offset", 0) or 0), int(facts.get("length", self.size_bytes) or self.size_bytes)
+            found, file_bytes = file.is_file(), file.stat().st_size
+        except FileNotFoundError:
+            found = False
         except OSError as error:
             raise file_error(error, file, "read") from None
+        if not found:
+            raise FileError("no such file of external data", location=str(file), hint="copy the file to the directory of the .onnx file")
+        try:
+            offset, length = int(facts.get("offset", 0) or 0), int(facts.get("length", self.size_bytes) or self.size_bytes)
         except ValueError:
             raise FrontendError("external data without a valid location", location=self.name, got=quoted(facts)) from None
         if offset < 0 or length != self.size_bytes or offset + length > file_bytes:
