@@ -87,6 +87,18 @@ CASES: dict[str, Case] = {
         lambda put: ttnn.moreh_sum_backward(put(X[:, :, :1]), input=put(X), dim=2, keepdim=True),
         lambda: X.float()[:, :, :1].expand(2, 3, 40, 50),
     ),
+    "moreh_mean_backward": (
+        lambda put: ttnn.moreh_mean_backward(put(X[:, :, :1]), dim=2, keepdim=True, input_grad_shape=[2, 3, 40, 50]),
+        lambda: X.float()[:, :, :1].expand(2, 3, 40, 50) / 40,
+    ),
+    "moreh_layer_norm": (
+        lambda put: ttnn.moreh_layer_norm(put(X), 2, 1e-5, put(Z[0, 0]), put(Z[0, 1]))[0],
+        lambda: F.layer_norm(X.float(), (40, 50), Z[0, 0].float(), Z[0, 1].float()),
+    ),
+    "statistics of moreh_layer_norm": (
+        lambda put: ttnn.moreh_layer_norm(put(X), 1, 1e-5, mean=put(torch.zeros(2, 3, 40)), rstd=put(torch.zeros(2, 3, 40)))[1:],
+        lambda: torch.stack([X.float().mean(-1), (X.float().var(-1, unbiased=False) + 1e-5).rsqrt()]),
+    ),
     "moreh_dot": (lambda put: ttnn.moreh_dot(put(ROW), put(ROW)), lambda: (ROW.float() ** 2).sum().reshape(1, 1, 1, 1)),
     "moreh_matmul": (
         lambda put: ttnn.moreh_matmul(put(X), put(Y[0, 0]), bias=put(Y[0, 0, :1])),
@@ -191,6 +203,39 @@ def test_composed_ops_refuse_what_the_library_refuses(device: Any, name: str) ->
     run, text = REFUSED[name]
     with pytest.raises(RuntimeError, match=text):
         run(_Put(device))
+
+
+OPTIMIZERS: dict[str, tuple[Callable[..., Any], Callable[..., list[Any]]]] = {
+    "sgd": (
+        lambda p: torch.optim.SGD([p], lr=0.5, momentum=0.9, dampening=0.2, weight_decay=0.1),
+        lambda p, g, state, step: ttnn.moreh_sgd(p, g, state[0], None, None, 0.5, 0.9, 0.2, 0.1, False, momentum_initialized=step > 1),
+    ),
+    "sgd with nesterov": (
+        lambda p: torch.optim.SGD([p], lr=0.5, momentum=0.9, nesterov=True),
+        lambda p, g, state, step: ttnn.moreh_sgd(p, g, state[0], lr=0.5, momentum=0.9, nesterov=True, momentum_initialized=step > 1),
+    ),
+    "adam": (
+        lambda p: torch.optim.Adam([p], lr=0.5, weight_decay=0.1, amsgrad=True),
+        lambda p, g, state, step: ttnn.moreh_adam(p, g, *state[:2], lr=0.5, weight_decay=0.1, step=step, amsgrad=True, max_exp_avg_sq_in=state[2]),
+    ),
+    "adamw": (
+        lambda p: torch.optim.AdamW([p], lr=0.5, weight_decay=0.1),
+        lambda p, g, state, step: ttnn.moreh_adamw(p, g, *state[:2], lr=0.5, weight_decay=0.1, step=step),
+    ),
+}
+
+
+@table("name", OPTIMIZERS)
+def test_optimizer_steps_are_torch_s(device: Any, name: str) -> None:
+    optimizer_of, step_of = OPTIMIZERS[name]
+    put, parameter = _Put(device), X[0, 0].float().clone().requires_grad_()
+    optimizer = optimizer_of(parameter)
+    ours, state = put(parameter.detach(), dtype=ttnn.float32), [put(torch.zeros(40, 50), dtype=ttnn.float32) for _ in range(3)]
+    for step, gradient in enumerate((Z[0, 0].float(), Z[0, 1].float(), Z[0, 2].float()), 1):
+        parameter.grad = gradient
+        optimizer.step()
+        ours, *state = step_of(ours, put(gradient, dtype=ttnn.float32), state, step)
+    torch.testing.assert_close(ttnn.to_torch(ours), parameter.detach(), rtol=0.01, atol=0.01)
 
 
 def test_complex_gradients_are_torch_s(device: Any) -> None:

@@ -83,7 +83,7 @@ COMPOSED = {f"ttnn.{name}" for name in """complex_tensor real imag angle is_imag
 sparse_matmul experimental.dit_minimal_matmul_addcmul_fused experimental.attn_matmul experimental.complex_mul transformer.flash_mla_prefill
 transformer.chunked_flash_mla_prefill moreh_sum moreh_mean moreh_sum_backward moreh_dot moreh_dot_backward moreh_matmul moreh_bmm moreh_linear
 moreh_softmax moreh_softmin moreh_logsoftmax moreh_softmax_backward moreh_softmin_backward moreh_logsoftmax_backward moreh_abs_pow moreh_norm
-moreh_arange""".split()}  # fmt: skip
+moreh_arange moreh_mean_backward moreh_layer_norm moreh_sgd moreh_adam moreh_adamw""".split()}  # fmt: skip
 # C++ functions behind the real package's `*args, **kwargs` wrappers: their own signatures.
 _CONV = """input_memory_config: MemoryConfig, input_layout: Layout, {weights}in_channels: int, out_channels: int, batch_size: int, input_height: int,
 input_width: int, kernel_size: Sequence[int], stride: Sequence[int], padding: Sequence[int] | Sequence[int], {extra}dilation: Sequence[int],

@@ -45,7 +45,7 @@ HOME: dict[str, tuple[str, ...]] = {
     ),
     "ttnn_extras.moreh": tuple(f"moreh_{name}" for name in (
         "sum mean sum_backward dot dot_backward matmul bmm linear softmax softmin logsoftmax softmax_backward softmin_backward logsoftmax_backward "
-        "abs_pow norm arange"
+        "abs_pow norm arange mean_backward layer_norm sgd adam adamw"
     ).split()),
     "_norm_parameters": (
         "determine_expected_group_norm_sharded_config_and_grid_size", "get_group_norm_cores_across_channel",

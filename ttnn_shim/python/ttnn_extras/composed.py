@@ -20,7 +20,7 @@ _KEPT_BY_MOE = 32
 
 
 class ComposedOperation(Operation):
-    """An op whose result `function` computes. Parameters that the call leaves out are left out of the call of `function`, too."""
+    """An op whose result `function` computes. Parameters that the call leaves out, or gives as None, are left out of the call of `function`."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         super().__init__(f"ttnn.{name}")
@@ -28,7 +28,7 @@ class ComposedOperation(Operation):
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         _, bound = self._bind(args, kwargs)
-        return self._function(**bound)
+        return self._function(**{name: value for name, value in bound.items() if value is not None})
 
 
 def require(condition: bool, message: str, name: str) -> None:

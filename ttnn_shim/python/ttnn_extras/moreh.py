@@ -171,5 +171,86 @@ def moreh_arange(start: float, end: float, step: float, device: Any, *, output: 
     return stored(ttnn.to_device(ttnn.to_layout(host, layout), device, memory_config), output)
 
 
+def moreh_mean_backward(output_grad: Any, *, dim: Any = None, keepdim: bool = False, input_grad_shape: Any = None, input_grad: Any = None,
+                        memory_config: Any = None, compute_kernel_config: Any = None) -> Any:  # fmt: skip
+    name = "moreh_mean_backward"
+    require(input_grad_shape is not None or input_grad is not None, "input_grad_shape: needed for the shape of the result", name)
+    shape = list(input_grad_shape if input_grad_shape is not None else input_grad.shape)
+    axes = [dim] if isinstance(dim, int) else list(dim or range(len(shape)))
+    spread = _spread(output_grad, shape, axes)
+    return stored(placed(ttnn.multiply(spread, 1.0 / math.prod(shape[axis] for axis in axes)), memory_config), input_grad)
+
+
+def moreh_layer_norm(input: Any, normalized_dims: int, eps: float = 1e-5, gamma: Any = None, beta: Any = None, *, output: Any = None, mean: Any = None,
+                     rstd: Any = None, memory_config: Any = None, compute_kernel_config: Any = None) -> list[Any]:  # fmt: skip
+    """Over the last `normalized_dims` dimensions: the result, mean and reciprocal deviation, the latter two where tensors are given for them."""
+    shape = list(input.shape)
+    require(0 < normalized_dims <= len(shape), f"normalized_dims: expected 1 to {len(shape)}, got {normalized_dims}", "moreh_layer_norm")
+    outer = shape[: len(shape) - normalized_dims]
+    rows = [*outer, math.prod(shape[len(outer) :])]
+    x = ttnn.reshape(input, rows)
+    center = ttnn.mean(x, -1, keepdim=True, compute_kernel_config=compute_kernel_config)
+    centered = ttnn.subtract(x, center)
+    inverse = ttnn.rsqrt(ttnn.add(ttnn.mean(ttnn.square(centered), -1, keepdim=True, compute_kernel_config=compute_kernel_config), eps))
+    result = ttnn.multiply(centered, inverse)
+    for factor, combine in ((gamma, ttnn.multiply), (beta, ttnn.add)):
+        if factor is not None:
+            result = combine(result, ttnn.reshape(factor, [*[1] * len(outer), rows[-1]]))
+    facts = [None if into is None else stored(ttnn.reshape(value, list(into.shape)), into) for value, into in ((center, mean), (inverse, rstd))]
+    return [stored(placed(ttnn.reshape(result, shape), memory_config), output), *facts]
+
+
+def moreh_sgd(param_in: Any, grad: Any, momentum_buffer_in: Any = None, param_out: Any = None, momentum_buffer_out: Any = None, lr: float = 1e-3,
+              momentum: float = 0.0, dampening: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False, *, momentum_initialized: bool,
+              param_out_memory_config: Any = None, momentum_buffer_out_memory_config: Any = None, compute_kernel_config: Any = None) -> list[Any]:  # fmt: skip
+    """One step of torch.optim.SGD: the parameters and the momentum (None without one)."""
+    step = ttnn.add(grad, ttnn.multiply(param_in, weight_decay)) if weight_decay else grad
+    velocity = None
+    if momentum:
+        velocity = step
+        if momentum_initialized:
+            require(momentum_buffer_in is not None, "momentum_buffer_in: expected where momentum_initialized is True", "moreh_sgd")
+            velocity = ttnn.add(ttnn.multiply(momentum_buffer_in, momentum), ttnn.multiply(step, 1.0 - dampening))
+        step = ttnn.add(step, ttnn.multiply(velocity, momentum)) if nesterov else velocity
+        velocity = stored(placed(velocity, momentum_buffer_out_memory_config), momentum_buffer_out)
+    return [stored(placed(ttnn.subtract(param_in, ttnn.multiply(step, lr)), param_out_memory_config), param_out), velocity]
+
+
+def _adam(decoupled: bool, param: Any, grad: Any, average: Any, square: Any, lr: float, beta1: float, beta2: float, eps: float, weight_decay: float,
+          step: int, amsgrad: bool, largest: Any, outputs: tuple[Any, Any, Any, Any], memory_config: Any) -> list[Any]:  # fmt: skip
+    """One step of torch.optim.Adam, or AdamW: parameters, both moments, and the largest second moment (None without amsgrad)."""
+    if weight_decay and decoupled:
+        param = ttnn.multiply(param, 1.0 - lr * weight_decay)
+    elif weight_decay:
+        grad = ttnn.add(grad, ttnn.multiply(param, weight_decay))
+    average = ttnn.add(ttnn.multiply(average, beta1), ttnn.multiply(grad, 1.0 - beta1))
+    square = ttnn.add(ttnn.multiply(square, beta2), ttnn.multiply(ttnn.square(grad), 1.0 - beta2))
+    largest = ttnn.maximum(largest, square) if amsgrad and largest is not None else square if amsgrad else None
+    divisor = ttnn.add(ttnn.sqrt(ttnn.multiply(square if largest is None else largest, 1.0 / (1.0 - beta2**step))), eps)
+    param = ttnn.subtract(param, ttnn.multiply(ttnn.multiply(average, ttnn.reciprocal(divisor)), lr / (1.0 - beta1**step)))
+    results = (param, average, square, largest)
+    return [None if value is None else stored(placed(value, memory_config), into) for value, into in zip(results, outputs, strict=True)]
+
+
+def moreh_adam(param_in: Any, grad: Any, exp_avg_in: Any, exp_avg_sq_in: Any, *, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999,
+               eps: float = 1e-8, weight_decay: float = 0.0, step: int = 0, amsgrad: bool = False, max_exp_avg_sq_in: Any = None, param_out: Any = None,
+               exp_avg_out: Any = None, exp_avg_sq_out: Any = None, max_exp_avg_sq_out: Any = None, memory_config: Any = None,
+               compute_kernel_config: Any = None) -> list[Any]:  # fmt: skip
+    require(step > 0, f"step: expected 1 or more (the bias correction divides by 1 - beta**step), got {step}", "moreh_adam")
+    outputs = (param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out)
+    moments = (exp_avg_in, exp_avg_sq_in)
+    return _adam(False, param_in, grad, *moments, lr, beta1, beta2, eps, weight_decay, step, amsgrad, max_exp_avg_sq_in, outputs, memory_config)
+
+
+def moreh_adamw(param_in: Any, grad: Any, exp_avg_in: Any, exp_avg_sq_in: Any, lr: float = 1e-3, beta1: float = 0.9, beta2: float = 0.999,
+                eps: float = 1e-8, weight_decay: float = 1e-2, step: int = 0, amsgrad: bool = False, *, max_exp_avg_sq_in: Any = None,
+                param_out: Any = None, exp_avg_out: Any = None, exp_avg_sq_out: Any = None, max_exp_avg_sq_out: Any = None, memory_config: Any = None,
+                compute_kernel_config: Any = None) -> list[Any]:  # fmt: skip
+    require(step > 0, f"step: expected 1 or more (the bias correction divides by 1 - beta**step), got {step}", "moreh_adamw")
+    outputs = (param_out, exp_avg_out, exp_avg_sq_out, max_exp_avg_sq_out)
+    moments = (exp_avg_in, exp_avg_sq_in)
+    return _adam(True, param_in, grad, *moments, lr, beta1, beta2, eps, weight_decay, step, amsgrad, max_exp_avg_sq_in, outputs, memory_config)
+
+
 NAMES = tuple(name for name, function in globals().items() if name.startswith("moreh_") and inspect.isfunction(function))
 globals().update({name: ComposedOperation(name, globals()[name]) for name in NAMES})
